@@ -1,0 +1,111 @@
+"""What is known of one run besides its events? The frozen value behind run.json.
+
+run.json is written when the run begins (so that a killed run can still be analysed) and again at each step.
+It never holds a password, nor a URI that does.
+"""
+
+from dataclasses import dataclass, field
+
+from records.checks import Check
+
+RUN_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Phases:
+    """Monotonic nanoseconds; None for what was not reached. The warm-up ends where the load begins."""
+
+    warm_up_began_ns: int | None = None
+    load_began_ns: int | None = None
+    load_ended_ns: int | None = None
+    drain_ended_ns: int | None = None
+    browse_ended_ns: int | None = None
+
+
+@dataclass(frozen=True)
+class ProcessInfo:
+    """One recording process: its index, host, and one reading of both clocks taken together.
+
+    ``offset_ns``/``error_bound_ns``: its monotonic clock against the master's (0 and 0 on one host).
+    """
+
+    name: str
+    index: int
+    host: str
+    monotonic_ns: int
+    wall_ns: int
+    offset_ns: int = 0
+    error_bound_ns: int = 0
+
+
+@dataclass(frozen=True)
+class BrokerInfo:
+    name: str
+    region: str = ""
+    standby_of: str = ""
+
+
+@dataclass(frozen=True)
+class LinkInfo:
+    """Enough of a link to draw it."""
+
+    name: str
+    opened_by: str
+    to: str
+    duplex: bool
+    kind: str = "networkConnector"
+
+
+@dataclass(frozen=True)
+class GroupInfo:
+    """A client group: where it enters and, as data, its failover URI with broker names in place of hosts."""
+
+    name: str
+    enter_at: tuple[str, ...]
+    failover_uri: str = ""
+
+
+@dataclass(frozen=True)
+class UserInfo:
+    """One user class of the scenario: producer or consumer, how many, and its settings as they were used."""
+
+    name: str
+    role: str  # producer | consumer
+    group: str
+    destination: str
+    count: int
+    settings: dict[str, str | int | float | bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """Everything in run.json. ``state``: starting | running | ended | interrupted | failed."""
+
+    run_id: str
+    scenario: str
+    topology: str
+    runtime: str
+    protocol: str
+    state: str = "starting"
+    run_version: int = RUN_VERSION
+    schema_version: int = 1
+    question: str = ""  # the scenario's own docstring
+    command: tuple[str, ...] = ()  # run it again with this
+    seed: int = 0
+    runtime_reason: str = ""
+    brokers: tuple[BrokerInfo, ...] = ()
+    links: tuple[LinkInfo, ...] = ()
+    groups: tuple[GroupInfo, ...] = ()
+    users: tuple[UserInfo, ...] = ()
+    checks: tuple[Check, ...] = ()
+    lag_limit_ms: float | None = None  # None: the larger of 10 ms and a tenth of the median latency
+    phases: Phases = field(default_factory=Phases)
+    durations_s: dict[str, float] = field(default_factory=dict)  # up, prove, warm_up, load, drain, browse, down
+    processes: tuple[ProcessInfo, ...] = ()
+    problems: tuple[str, ...] = ()  # what makes the run invalid, as the harness saw it (a worker lost, disk full, …)
+    unknowns: tuple[str, ...] = ()  # what could not be established (a queue that could not be browsed, drain timed out)
+    warnings: tuple[str, ...] = ()  # what a reader should know, but does not change the verdict
+    options: dict[str, str | int | float | bool | None] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    machine: dict[str, str | int | float] = field(default_factory=dict)
+    rendered: dict[str, str] = field(default_factory=dict)  # "broker-1/activemq.xml" -> text, secrets out

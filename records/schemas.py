@@ -1,0 +1,134 @@
+"""What is one row of each event table?
+
+Raw events are the truth: one row for every send attempt, receipt, connection change, fault, leftover and broker
+sample. Nothing is averaged or bucketed before the analysis. Times are nanoseconds of the recording host's monotonic
+clock (``time.perf_counter_ns``), signed, never clamped; ``run.json`` holds what ties them to wall time.
+
+A *client number* names one user of one run: ``process index * CLIENTS_PER_PROCESS + n``. ``sends.producer``,
+``receipts.consumer`` and ``connections.client`` are numbers of that one sequence.
+"""
+
+import pyarrow as pa
+
+SCHEMA_VERSION = 1
+CLIENTS_PER_PROCESS = 1_000_000
+UNKNOWN = -1  # producer or seq of a body whose identity cannot be read
+
+
+def _table(*columns: tuple[str, pa.DataType], nullable: tuple[str, ...] = ()) -> pa.Schema:
+    return pa.schema([pa.field(name, kind, nullable=name in nullable) for name, kind in columns])
+
+
+TEXT = pa.string()
+TIME_NS = pa.int64()
+
+# One row an attempt, written when its outcome is known.
+# outcome: acked | failed | in_doubt | unconfirmed (see drivers/contract.py)
+# blocked: the in-flight cap made this slot wait
+SENDS = _table(
+    ("producer", pa.int32()),
+    ("seq", pa.int64()),
+    ("attempt", pa.int32()),
+    ("destination", TEXT),
+    ("broker", TEXT),
+    ("due_ns", TIME_NS),
+    ("sent_ns", TIME_NS),
+    ("settled_ns", TIME_NS),
+    ("outcome", TEXT),
+    ("body_bytes", pa.int32()),
+    ("blocked", pa.bool_()),
+    nullable=("settled_ns",),
+)
+
+# One row a delivery. subscription: the queue's name for a queue, the subscription's own name for a topic.
+# integrity: intact | corrupted (identity readable, body not as sent) | unreadable (producer and seq are UNKNOWN)
+#            | foreign (a message of another run, or of nobody we know: producer and seq are UNKNOWN)
+# hops: brokers crossed between the producer's and the consumer's, null where the protocol does not tell
+RECEIPTS = _table(
+    ("consumer", pa.int32()),
+    ("subscription", TEXT),
+    ("producer", pa.int32()),
+    ("seq", pa.int64()),
+    ("attempt", pa.int32()),
+    ("destination", TEXT),
+    ("broker", TEXT),
+    ("received_ns", TIME_NS),
+    ("redelivered", pa.bool_()),
+    ("integrity", TEXT),
+    ("hops", pa.int32()),
+    nullable=("hops",),
+)
+
+# One row a subscription that a consumer holds, so that one which never received anything is known too.
+# kind: queue | topic | durable_topic. began_ns: when the broker confirmed it for the first time.
+SUBSCRIPTIONS = _table(
+    ("consumer", pa.int32()),
+    ("subscription", TEXT),
+    ("destination", TEXT),
+    ("kind", TEXT),
+    ("broker", TEXT),
+    ("began_ns", TIME_NS),
+)
+
+# event: attempt | connected | lost | moved | closed. broker: its name, never its URI; null where not yet known.
+CONNECTIONS = _table(
+    ("client", pa.int32()),
+    ("group", TEXT),
+    ("protocol", TEXT),
+    ("broker", TEXT),
+    ("event", TEXT),
+    ("at_ns", TIME_NS),
+    ("reason", TEXT),
+    nullable=("broker",),
+)
+
+# One row a message found when every queue was browsed after the drain; producer/seq UNKNOWN if not ours.
+LEFTOVERS = _table(
+    ("broker", TEXT),
+    ("queue", TEXT),
+    ("dead_letter", pa.bool_()),
+    ("producer", pa.int32()),
+    ("seq", pa.int64()),
+    ("attempt", pa.int32()),
+    ("age_ns", TIME_NS),
+    nullable=("age_ns",),
+)
+
+# ended_ns is null for a fault that was never mended. error: why it could not be applied; null when it was.
+FAULTS = _table(
+    ("kind", TEXT),
+    ("target", TEXT),
+    ("began_ns", TIME_NS),
+    ("ended_ns", TIME_NS),
+    ("error", TEXT),
+    nullable=("ended_ns", "error"),
+)
+
+# One row a figure a second. kind: broker | queue | connector | bridge | process | machine.
+# object: '' for a broker or process, the queue's or connector's name, "connector|remote broker" for a bridge.
+# metric (all counters are totals since the broker's start, all integers):
+#   broker     connections, heap_used_bytes, heap_max_bytes, memory_percent, store_percent, total_messages
+#   queue      depth, in_flight, enqueue_count, dequeue_count, forward_count, dispatch_count, expired_count,
+#              consumers, producers
+#   connector  connections (clients only: bridges are left out)
+#   bridge     enqueue_count, dequeue_count, received_count
+#   process    cpu_ns, rss_bytes, threads     (broker '' means the load generator's own process; object its name)
+#   machine    cpu_busy_ns, steal_ns, load_milli    (broker is '')
+SAMPLES = _table(
+    ("broker", TEXT),
+    ("at_ns", TIME_NS),
+    ("kind", TEXT),
+    ("object", TEXT),
+    ("metric", TEXT),
+    ("value", pa.int64()),
+)
+
+EVENT_TABLES: dict[str, pa.Schema] = {
+    "sends": SENDS,
+    "receipts": RECEIPTS,
+    "subscriptions": SUBSCRIPTIONS,
+    "connections": CONNECTIONS,
+    "leftovers": LEFTOVERS,
+    "faults": FAULTS,
+    "samples": SAMPLES,
+}

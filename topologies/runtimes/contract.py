@@ -1,0 +1,58 @@
+"""What does a runtime promise? Where brokers run differs; what can be done to them does not.
+
+A runtime is made for one run of one topology. `up` starts every broker side by side; the single-broker operations act
+on a broker by its name in the topology. All calls block the calling greenlet only. `close` is idempotent, may be called
+at any moment (also half-way through `up`), and leaves no process, container, network, port or secret behind.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from topologies.endpoints import Credentials, Endpoint, ManagementEndpoint
+
+Progress = Callable[[str], None]
+"""Called with one short line whenever something worth telling happens."""
+
+
+class RuntimeFailed(Exception):
+    """A broker could not be started or operated: names the broker, what happened, its last log lines, the next step."""
+
+
+class Runtime(Protocol):
+    name: str  # processes | containers | external | memory
+
+    def up(self, progress: Progress) -> None:
+        """Render, start all brokers side by side, return when each accepts connections. Raises RuntimeFailed."""
+
+    def start(self, broker: str) -> None: ...
+    def stop(self, broker: str) -> None:
+        """Ask the broker to shut down, wait for it, insist after a while."""
+
+    def kill(self, broker: str) -> None:
+        """SIGKILL, or the like: no goodbye to anyone."""
+
+    def pause(self, broker: str) -> None:
+        """Freeze the broker where it stands (SIGSTOP): sockets stay open, nobody answers."""
+
+    def resume(self, broker: str) -> None: ...
+    def restart(self, broker: str) -> None: ...
+    def alive(self, broker: str) -> bool: ...
+
+    def endpoint(self, broker: str, protocol: str) -> Endpoint:
+        """Raises KeyError, naming the broker's protocols, when there is none."""
+
+    def management(self, broker: str) -> ManagementEndpoint: ...
+    def credentials(self) -> Credentials: ...
+    def pid(self, broker: str) -> int | None:
+        """The broker's process on this machine, where there is one (for CPU and memory)."""
+
+    def log_tail(self, broker: str, lines: int = 20) -> list[str]: ...
+    def log_path(self, broker: str) -> Path | None: ...
+    def versions(self) -> dict[str, str]:
+        """What ran: broker distribution, Java, agent, …"""
+
+    def rendered(self) -> dict[str, str]:
+        """Every configuration file as rendered, by ``broker/file``: no secret in any of them."""
+
+    def close(self) -> None: ...
