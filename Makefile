@@ -1,0 +1,76 @@
+# Everything a newcomer needs: `make bench` runs a benchmark and says where its report is, `make test` runs the tests.
+# The application lives in .venv, installed from the lock files with every hash checked.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup bench test nightly-tests lint types lock clean
+
+SCENARIO ?= scenarios/steady.py
+TOPOLOGY ?= mesh
+TIME ?= 30s
+ARGS ?=
+
+BIN := .venv/bin
+PYTHON_CANDIDATES := python3 python3.13 python3.12 python3.11 python3.14
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in $(PYTHON_CANDIDATES); do $$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && break; done)
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+help: ## Show what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "  e.g.  make bench TOPOLOGY='mesh(brokers=4)' TIME=60s ARGS='--seed 7'"
+
+bench: .venv/.installed ## Run a benchmark on real brokers: SCENARIO, TOPOLOGY, TIME, ARGS
+	$(BIN)/locust -f $(SCENARIO) --headless --topology '$(TOPOLOGY)' -t $(TIME) $(ARGS)
+
+test: .venv/.installed-dev ## Run every test but the nightly ones (ARGS are passed to pytest)
+	$(BIN)/python -m pytest -m "not nightly" $(ARGS)
+
+nightly-tests: .venv/.installed-dev ## Run the full matrices
+	$(BIN)/python -m pytest -m nightly $(ARGS)
+
+setup: .venv/.installed-dev ## Make .venv with everything that tests and development need
+
+lint: .venv/.installed-dev ## Check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/.installed-dev ## Check types
+	$(BIN)/mypy
+
+# pyspark comes as a source archive. It is built by the setuptools that is installed first, hash-checked like the rest,
+# instead of by whichever one is the newest on the day.
+.venv/.installed: .venv/bin/python requirements-build.lock requirements.lock pyproject.toml
+	@echo "Installing the locked packages into .venv (about a minute the first time)"
+	@$(PIP_INSTALL) --require-hashes -r requirements-build.lock
+	@$(PIP_INSTALL) --require-hashes --use-pep517 --no-build-isolation -r requirements.lock
+	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/.installed-dev: .venv/.installed requirements-dev.lock
+	@$(PIP_INSTALL) --require-hashes --use-pep517 --no-build-isolation -r requirements-dev.lock
+	@touch $@
+
+.venv/bin/python:
+	@test -n '$(PYTHON)' || { echo "make: no Python 3.11 or newer among $(PYTHON_CANDIDATES)." \
+	  "Install one, or name it: make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@'$(PYTHON)' -c '$(NEW_ENOUGH)' 2>/dev/null || { echo "make: PYTHON=$(PYTHON) is not a Python 3.11 or newer." \
+	  "Name one that is: make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@'$(PYTHON)' -c 'import ensurepip, venv' 2>/dev/null || { echo "make: $(PYTHON) cannot make environments:" \
+	  "its venv module is missing. On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 2; }
+	@'$(PYTHON)' -m venv --clear .venv
+
+# uv resolves for every platform and Python version at once, which pip cannot: pip install uv, or UV=/path/to/uv.
+UV ?= uv
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
+
+lock: ## Remake the lock files from pyproject.toml (keeps the versions that still fit; UPGRADE=--upgrade for newer ones)
+	@command -v '$(UV)' >/dev/null || { echo "make lock: $(UV) not found. pip install uv, or make lock UV=/path/to/uv" >&2; exit 2; }
+	$(COMPILE) $(UPGRADE) --group build --output-file requirements-build.lock
+	$(COMPILE) $(UPGRADE) pyproject.toml --output-file requirements.lock
+	$(COMPILE) $(UPGRADE) pyproject.toml --group dev --constraint requirements.lock --output-file requirements-dev.lock
+
+clean: ## Remove .venv and every cache (runs/ stays)
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build spark-warehouse *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
