@@ -1,0 +1,180 @@
+"""Is only what was pinned ever used, and is each failure to get it said plainly?"""
+
+import errno
+import hashlib
+import io
+import multiprocessing
+import tarfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from topologies.runtimes import distribution
+from topologies.runtimes.distribution import PINNED, Distribution, DistributionUnavailable, Fetch, ensure, pinned
+
+TEMPLATE = Distribution("broker", "org.example", "broker", "1.0", "tar.gz", "bin", "", "broker-1.0")
+
+
+def archive(entries: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        for name, content in entries.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            tar.addfile(entry, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def pin(content: bytes, template: Distribution = TEMPLATE) -> Distribution:
+    return replace(template, sha512=hashlib.sha512(content).hexdigest())
+
+
+def fetching(content: bytes) -> Fetch:
+    def fetch(wanted: Distribution, folder: Path) -> Path:
+        file = folder / wanted.filename
+        file.write_bytes(content)
+        return file
+
+    return fetch
+
+
+def failing(error: Exception) -> Fetch:
+    def fetch(_wanted: Distribution, _folder: Path) -> Path:
+        raise error
+
+    return fetch
+
+
+GOOD = archive({"broker-1.0/bin/run": b"#!/bin/sh", "broker-1.0/lib/a.jar": b"jar"})
+
+
+def leftovers(cache: Path) -> list[str]:
+    return [path.name for path in cache.iterdir() if path.name.startswith("fetch-")]
+
+
+def test_an_archive_is_unpacked_into_the_cache(tmp_path: Path) -> None:
+    folder = ensure(pin(GOOD), tmp_path, fetching(GOOD))
+    assert (folder / "bin" / "run").read_bytes() == b"#!/bin/sh"
+    assert folder.name == "broker-1.0"
+    assert leftovers(tmp_path) == []
+
+
+def test_a_jar_is_kept_as_it_is(tmp_path: Path) -> None:
+    jar = pin(b"jar", replace(TEMPLATE, packaging="jar", classifier="agent", folder=""))
+    assert ensure(jar, tmp_path, fetching(b"jar")).read_bytes() == b"jar"
+
+
+def test_once_cached_nothing_is_fetched_again(tmp_path: Path) -> None:
+    first = ensure(pin(GOOD), tmp_path, fetching(GOOD))
+    assert ensure(pin(GOOD), tmp_path, failing(AssertionError("fetched again"))) == first
+
+
+def test_another_checksum_is_refused_with_both_values_and_nothing_is_kept(tmp_path: Path) -> None:
+    wrong = archive({"broker-1.0/bin/run": b"changed"})
+    with pytest.raises(DistributionUnavailable) as refused:
+        ensure(pin(GOOD), tmp_path, fetching(wrong))
+    message = str(refused.value)
+    assert hashlib.sha512(wrong).hexdigest() in message
+    assert hashlib.sha512(GOOD).hexdigest() in message
+    assert "broker-1.0-bin.tar.gz" in message
+    assert [path.suffix for path in tmp_path.rglob("*")] == [".lock"]
+
+
+def test_no_network_and_nothing_cached_names_the_coordinate_the_folder_and_the_way_out(tmp_path: Path) -> None:
+    with pytest.raises(DistributionUnavailable) as refused:
+        ensure(pin(GOOD), tmp_path, failing(ConnectionError("name not known\nlong story")))
+    message = str(refused.value)
+    assert f"org.example:broker:1.0:tar.gz:bin is not cached in {tmp_path}" in message
+    assert "ConnectionError: name not known)" in message
+    assert "BROKERBENCH_CACHE" in message
+
+
+def test_a_full_disk_is_told_with_the_space_that_is_free(tmp_path: Path) -> None:
+    with pytest.raises(DistributionUnavailable, match=r"cache folder .*: No space left on device \(\d+ MiB free\)"):
+        ensure(pin(GOOD), tmp_path, failing(OSError(errno.ENOSPC, "No space left on device")))
+
+
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DistributionUnavailable, match=f"cache folder {tmp_path}/file/cache: .*name another"):
+        ensure(pin(GOOD), tmp_path / "file" / "cache", fetching(GOOD))
+
+
+def test_an_archive_may_not_write_outside_its_folder(tmp_path: Path) -> None:
+    evil = archive({"broker-1.0/a": b"", "../escaped": b"!"})
+    with pytest.raises(DistributionUnavailable, match="cannot unpack"):
+        ensure(pin(evil), tmp_path / "cache", fetching(evil))
+    assert not list(tmp_path.rglob("escaped"))
+
+
+def test_an_archive_without_its_folder_is_refused(tmp_path: Path) -> None:
+    other = archive({"something-else/a": b""})
+    with pytest.raises(DistributionUnavailable, match=r"no folder broker-1\.0"):
+        ensure(pin(other), tmp_path, fetching(other))
+
+
+def test_what_a_killed_fetch_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    (tmp_path / "fetch-broker-1.0-bin.tar.gz-dead" / "repository").mkdir(parents=True)
+    ensure(pin(GOOD), tmp_path, fetching(GOOD))
+    assert leftovers(tmp_path) == []
+
+
+def _slowly(cache: Path, told: Path) -> None:
+    def fetch(wanted: Distribution, folder: Path) -> Path:
+        with told.open("a") as file:
+            file.write("fetched\n")
+        time.sleep(0.5)
+        return fetching(GOOD)(wanted, folder)
+
+    ensure(pin(GOOD), cache, fetch)
+
+
+def test_two_processes_at_once_fetch_once(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    start = multiprocessing.get_context("spawn").Process
+    both = [start(target=_slowly, args=(tmp_path / "cache", told)) for _ in range(2)]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join(60)
+    assert [process.exitcode for process in both] == [0, 0]
+    assert told.read_text() == "fetched\n"
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"BROKERBENCH_CACHE": "/a/b", "XDG_CACHE_HOME": "/x"}, "/a/b"),
+        ({"XDG_CACHE_HOME": "/x"}, "/x/brokerbench"),
+        ({"XDG_CACHE_HOME": "relative"}, "/h/.cache/brokerbench"),
+        ({}, "/h/.cache/brokerbench"),
+    ],
+)
+def test_the_cache_folder_follows_the_environment(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], expected: str
+) -> None:
+    for name in ("BROKERBENCH_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/h")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert distribution.cache_folder() == Path(expected)
+
+
+def test_an_unknown_distribution_is_answered_with_those_there_are() -> None:
+    assert pinned("activemq-classic").version == "5.18.3"
+    with pytest.raises(KeyError, match=r"no pinned distribution rabbit .*activemq-classic 5\.18\.3"):
+        pinned("rabbit")
+
+
+@pytest.mark.parametrize("entry", PINNED, ids=lambda entry: entry.name)
+def test_every_pin_is_a_whole_sha512(entry: Distribution) -> None:
+    assert len(bytes.fromhex(entry.sha512)) == 64
+
+
+@pytest.mark.brokers
+@pytest.mark.parametrize("entry", PINNED, ids=lambda entry: entry.name)
+def test_every_pinned_distribution_is_there_or_can_be_fetched(entry: Distribution) -> None:
+    assert ensure(entry).exists()

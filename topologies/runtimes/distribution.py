@@ -1,0 +1,212 @@
+"""Where do the brokers' own distributions come from?
+
+From Maven's central repository, by coordinate, with no Maven on the machine (jgo fetches them). Each is pinned by its
+SHA-512 and unpacked once into a folder of the user's cache; from then on no network is needed.
+"""
+
+import errno
+import hashlib
+import os
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
+from pathlib import Path
+from time import sleep
+
+from jgo.maven import MavenContext
+
+CACHE_VARIABLE = "BROKERBENCH_CACHE"
+CHUNK_BYTES = 1 << 20
+LOCK_POLL_S = 0.2
+NETWORK_TIMEOUT_S = 30
+
+
+class DistributionUnavailable(Exception):
+    """A distribution could not be fetched, checked or unpacked; names it, the folder, and the next step."""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """One pinned artifact: ``name`` is what callers ask for, ``folder`` the archive's top folder ('' for a jar)."""
+
+    name: str
+    group: str
+    artifact: str
+    version: str
+    packaging: str
+    classifier: str
+    sha512: str
+    folder: str = ""
+
+    @property
+    def coordinate(self) -> str:
+        return f"{self.group}:{self.artifact}:{self.version}:{self.packaging}:{self.classifier}"
+
+    @property
+    def filename(self) -> str:
+        return f"{self.artifact}-{self.version}-{self.classifier}.{self.packaging}"
+
+
+PINNED = (
+    Distribution(
+        name="activemq-classic",
+        group="org.apache.activemq",
+        artifact="apache-activemq",
+        version="5.18.3",
+        packaging="tar.gz",
+        classifier="bin",
+        sha512="61abc4a08b9e1db6a5b1062bb1c839171e93bcb571817fd81744dd19874d7138"
+        "40bba99c7979d45bcb832d13ea01986b76fb11720f5ec63a0283e7d1934a33cc",
+        folder="apache-activemq-5.18.3",
+    ),
+    Distribution(
+        name="jolokia-agent",
+        group="org.jolokia",
+        artifact="jolokia-agent-jvm",
+        version="2.5.0",
+        packaging="jar",
+        classifier="javaagent",
+        sha512="e7e7ca02407f80c745c37cc69b454a445ad05d81fcda8f7c18dc74eb9586eb58"
+        "7897c0394ee240d228db935a41e008274296220ca8b3c5e993ae4a896249844b",
+    ),
+)
+
+Fetch = Callable[[Distribution, Path], Path]
+"""(distribution, empty folder) -> the file, somewhere below that folder. Any exception says why there is none."""
+
+
+def pinned(name: str, version: str | None = None) -> Distribution:
+    """The pinned distribution of that name (the first listed, or that version); KeyError names those there are."""
+    for distribution in PINNED:
+        if distribution.name == name and version in (None, distribution.version):
+            return distribution
+    known = ", ".join(f"{d.name} {d.version}" for d in PINNED)
+    raise KeyError(f"no pinned distribution {name} {version or ''}: there are {known}")
+
+
+def cache_folder() -> Path:
+    """BROKERBENCH_CACHE, else ``brokerbench`` in XDG_CACHE_HOME or ~/.cache."""
+    if chosen := os.environ.get(CACHE_VARIABLE):
+        return Path(chosen).expanduser().absolute()
+    xdg = os.environ.get("XDG_CACHE_HOME", "")  # the specification has relative values ignored
+    return (Path(xdg) if xdg.startswith("/") else Path.home() / ".cache") / "brokerbench"
+
+
+def fetch_by_maven(distribution: Distribution, folder: Path) -> Path:
+    """Download by coordinate. The empty local repository keeps a half download of another tool from being taken."""
+    component = MavenContext(repo_cache=folder, timeout=NETWORK_TIMEOUT_S).project(
+        distribution.group, distribution.artifact
+    )
+    artifact = component.at_version(distribution.version).artifact(
+        classifier=distribution.classifier, packaging=distribution.packaging
+    )
+    return Path(artifact.resolve())
+
+
+def ensure(distribution: Distribution, cache: Path | None = None, fetch: Fetch = fetch_by_maven) -> Path:
+    """The unpacked folder (or the jar) of ``distribution``, fetched first where it is not cached yet.
+
+    Safe for several processes at once: one fetches, the others wait. Raises DistributionUnavailable.
+    """
+    cache = cache_folder() if cache is None else cache
+    final = cache / distribution.sha512[:16] / (distribution.folder or distribution.filename)
+    if final.exists():
+        return final
+    try:
+        with _locked(cache, distribution), _scratch(cache, distribution) as scratch:
+            if not final.exists():
+                _install(distribution, scratch, final, fetch)
+    except OSError as error:
+        raise DistributionUnavailable(_cache_problem(distribution, cache, error)) from error
+    return final
+
+
+@contextmanager
+def _locked(cache: Path, distribution: Distribution) -> Iterator[None]:
+    """One process at a time, polled: a lock waited for in the kernel would stop every greenlet of this process."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / f"{distribution.filename}.lock").open("w") as lock:
+        while True:
+            try:
+                flock(lock, LOCK_EX | LOCK_NB)
+                break
+            except BlockingIOError:
+                sleep(LOCK_POLL_S)
+        try:
+            yield
+        finally:
+            flock(lock, LOCK_UN)
+
+
+@contextmanager
+def _scratch(cache: Path, distribution: Distribution) -> Iterator[Path]:
+    """An empty folder beside the final place; what a killed process left of its own goes first (we hold the lock)."""
+    prefix = f"fetch-{distribution.filename}-"
+    for stale in cache.glob(f"{prefix}*"):
+        shutil.rmtree(stale, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=cache) as folder:
+        yield Path(folder)
+
+
+def _install(distribution: Distribution, scratch: Path, final: Path, fetch: Fetch) -> None:
+    """Everything happens in ``scratch``; one rename makes it visible, whole."""
+    archive = _fetched(distribution, scratch / "repository", final, fetch)
+    _verify(distribution, archive)
+    ready = archive
+    if distribution.folder:
+        ready = _unpacked(distribution, archive, scratch / "unpacked")
+    final.parent.mkdir(parents=True, exist_ok=True)
+    ready.rename(final)
+
+
+def _fetched(distribution: Distribution, folder: Path, final: Path, fetch: Fetch) -> Path:
+    folder.mkdir()
+    try:
+        return fetch(distribution, folder)
+    except Exception as error:  # jgo raises its own, requests' and urllib3's: each means that there is no file
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
+            raise
+        raise DistributionUnavailable(
+            f"{distribution.coordinate} is not cached in {final.parent.parent} and could not be fetched "
+            f"({type(error).__name__}: {_first_line(error)}). Connect to the network once (behind a proxy set "
+            f"HTTPS_PROXY), or copy that folder from a machine that has it and name it by {CACHE_VARIABLE}"
+        ) from error
+
+
+def _verify(distribution: Distribution, archive: Path) -> None:
+    with archive.open("rb") as file:
+        actual = hashlib.file_digest(file, "sha512").hexdigest()
+    if actual != distribution.sha512:
+        archive.unlink()
+        raise DistributionUnavailable(
+            f"{distribution.coordinate}: the file {archive.name} has SHA-512 {actual} but {distribution.sha512} is "
+            "pinned. It was removed, nothing of it is used. Try again; if it differs again, somebody between here and "
+            "the repository changes files"
+        )
+
+
+def _unpacked(distribution: Distribution, archive: Path, folder: Path) -> Path:
+    try:
+        with tarfile.open(archive) as tar:
+            tar.extractall(folder, filter="data")
+    except tarfile.TarError as error:
+        raise DistributionUnavailable(f"{distribution.coordinate}: cannot unpack {archive.name}: {error}") from error
+    if not (folder / distribution.folder).is_dir():
+        raise DistributionUnavailable(f"{distribution.coordinate}: no folder {distribution.folder} in {archive.name}")
+    return folder / distribution.folder
+
+
+def _cache_problem(distribution: Distribution, cache: Path, error: OSError) -> str:
+    what = f"{distribution.coordinate} cannot be kept in the cache folder {cache}: {error.strerror or error}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        free_mib = shutil.disk_usage(cache).free >> 20
+        return f"{what} ({free_mib} MiB free). Free some space there, or name another folder by {CACHE_VARIABLE}"
+    return f"{what}. Make that folder writable, or name another by {CACHE_VARIABLE}"
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [""])[0]

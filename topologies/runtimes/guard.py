@@ -1,0 +1,181 @@
+"""How does nothing outlive its run? A watchdog between a process that we start and its child.
+
+    harness ──starts──► guard ──starts──► broker (a session of its own) ──► whatever the broker starts
+                          │ the harness is gone: kill everything below with SIGKILL
+
+``python guard.py --parent PID [--pid-file FILE] [--remove FOLDER]... -- COMMAND...`` must be started by process PID
+itself. It passes SIGTERM on to the command, ends with the command's exit status (128 + N when signal N ended it), and
+ignores Ctrl-C and hang-ups. Once process PID is gone it kills the command and all that came of it, also what is
+stopped (SIGSTOP) or has left for a group of its own, and removes the folders named by ``--remove``. Should the guard
+itself be killed, Linux kills the command (PR_SET_PDEATHSIG).
+
+Standard library only, and no gevent: it starts in a few hundredths of a second and must not depend on what it guards.
+"""
+
+import argparse
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+
+POLL_S = 0.2
+SIGNAL_EXIT_BASE = 128  # as shells have it
+KILL_PASSES = 25  # of POLL_S / 10 each: a process killed in one pass may uncover its children for the next
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def command_line(
+    command: Sequence[str | Path], *, pid_file: Path | None = None, remove: Sequence[Path] = ()
+) -> list[str]:
+    """The argument list that runs ``command`` under a guard of the calling process.
+
+    Start it with ``start_new_session=True``: the terminal's Ctrl-C is for the harness, never for what it guards.
+    """
+    guard = [sys.executable, "-I", "-S", str(Path(__file__).resolve()), "--parent", str(os.getpid())]
+    if pid_file is not None:
+        guard += ["--pid-file", str(pid_file)]
+    for folder in remove:
+        guard += ["--remove", str(folder)]
+    return [*guard, "--", *map(str, command)]
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = _parse(arguments)
+    if os.getppid() != options.parent:
+        return _orphaned(options.parent, options.remove)
+    _ignore_the_terminal()
+    prctl = _prctl()
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    try:
+        child = _start(options.command, prctl)
+    except OSError as error:
+        print(f"guard: cannot start {options.command[0]}: {error.strerror}", file=sys.stderr)
+        return 127 if isinstance(error, FileNotFoundError) else 126
+    signal.signal(signal.SIGTERM, lambda _number, _frame: child.terminate())
+    if options.pid_file:
+        _write_pid(options.pid_file, child.pid)
+    return _watch(child, options.parent, options.remove)
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="guard", description="Run a command that may not outlive its parent.")
+    parser.add_argument("--parent", type=int, required=True, metavar="PID", help="the process that starts this guard")
+    parser.add_argument("--pid-file", type=Path, metavar="FILE", help="where to write the command's own pid")
+    parser.add_argument("--remove", type=Path, action="append", default=[], metavar="FOLDER")
+    parser.add_argument("command", nargs="+")
+    return parser.parse_args(arguments)
+
+
+def _orphaned(parent: int, remove: Sequence[Path]) -> int:
+    print(f"guard: process {parent} is gone or did not start this guard: nothing was started", file=sys.stderr)
+    _remove(remove)
+    return 1
+
+
+def _ignore_the_terminal() -> None:
+    """Handlers that do nothing, and not SIG_IGN, which the child would inherit."""
+
+    def nothing(_number: int, _frame: FrameType | None) -> None:
+        """A handler of ours is reset to the default by exec."""
+
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, nothing)
+
+
+def _prctl() -> Callable[[int, int], None]:
+    """Linux's prctl, or a call that does nothing elsewhere: there only the polling guards."""
+    if not sys.platform.startswith("linux"):
+        return lambda _option, _value: None
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def prctl(option: int, value: int) -> None:
+        libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0)
+
+    return prctl
+
+
+def _start(command: Sequence[str], prctl: Callable[[int, int], None]) -> subprocess.Popen[bytes]:
+    """The command in a session of its own. One thread here, so a preexec_fn is safe."""
+    guard = os.getpid()
+
+    def die_with_the_guard() -> None:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != guard:  # it went before the line above
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return subprocess.Popen(command, start_new_session=True, preexec_fn=die_with_the_guard)
+
+
+def _write_pid(path: Path, pid: int) -> None:
+    """Whole or not at all. A folder that went meanwhile belongs to a run that is closing: the parent's end tells."""
+    with suppress(OSError):
+        draft = path.with_name(f"{path.name}.{os.getpid()}")
+        draft.write_text(f"{pid}\n", encoding="ascii")
+        draft.replace(path)
+
+
+def _watch(child: subprocess.Popen[bytes], parent: int, remove: Sequence[Path]) -> int:
+    while True:
+        if os.getppid() != parent:  # a process without its parent is given another at once
+            _kill_all(child)
+            _remove(remove)
+            return SIGNAL_EXIT_BASE + signal.SIGKILL
+        try:
+            status = child.wait(timeout=POLL_S)
+        except subprocess.TimeoutExpired:
+            continue
+        _kill_all(child)  # what the command left behind
+        return status if status >= 0 else SIGNAL_EXIT_BASE - status
+
+
+def _kill_all(child: subprocess.Popen[bytes]) -> None:
+    """SIGKILL the command's group, then whatever is still below us.
+
+    Orphans of the command become our children (subreaper), so those that changed group or session are found too.
+    """
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    for _ in range(KILL_PASSES):
+        below = _children()
+        for pid in below:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        _reap()
+        if not below:
+            return
+        time.sleep(POLL_S / 10)
+
+
+def _children() -> list[int]:
+    """Pids whose parent is this process, by /proc; none where there is no /proc."""
+    me, found = os.getpid(), []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, ValueError, IndexError):
+            stat = (entry / "stat").read_text(encoding="utf-8", errors="replace")
+            if int(stat.rpartition(")")[2].split()[1]) == me:  # pid (name, may hold anything) state ppid …
+                found.append(int(entry.name))
+    return found
+
+
+def _reap() -> None:
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _remove(folders: Sequence[Path]) -> None:
+    """Other guards of the same run may be at it too."""
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

