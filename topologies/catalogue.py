@@ -1,0 +1,80 @@
+"""Which topology does a text name? ``build("mesh(brokers=5)")``; `entries` lists what there is."""
+
+import difflib
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from topologies import entries as catalogue_entries
+from topologies.model import Topology
+from topologies.parse import Call, parse_call
+from topologies.validity import TopologyInvalid
+
+ENTRIES: dict[str, Callable[..., Topology]] = {
+    "single": catalogue_entries.single,
+    "source-and-sink": catalogue_entries.source_and_sink,
+    "mesh": catalogue_entries.mesh,
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of ``brokerbench topologies``: ``mesh(brokers=3)``, what it is, and its picture."""
+
+    name: str
+    usage: str
+    summary: str
+    picture: str
+
+
+def entries() -> tuple[Entry, ...]:
+    """What the catalogue has, in the order of reading."""
+    return tuple(_entry(name, function) for name, function in ENTRIES.items())
+
+
+def build(text: str) -> Topology:
+    """The topology that ``text`` names, e.g. ``mesh`` or ``mesh(brokers=5)``. Raises `TopologyInvalid`."""
+    call = parse_call(text)
+    function = _function(call)
+    for name, value in call.arguments.items():
+        _require_fitting(text, _parameter(text, call, name), value)
+    try:
+        return function(**call.arguments)
+    except TopologyInvalid as error:
+        raise TopologyInvalid(*(f"{text.strip()}: {problem}" for problem in error.problems)) from error
+
+
+def _entry(name: str, function: Callable[..., Topology]) -> Entry:
+    summary, _, picture = inspect.getdoc(function).partition("\n\n")  # type: ignore[union-attr]
+    defaults = ", ".join(f"{p.name}={p.default!r}" for p in inspect.signature(function).parameters.values())
+    return Entry(name, f"{name}({defaults})" if defaults else name, summary, picture)
+
+
+def _function(call: Call) -> Callable[..., Topology]:
+    function = ENTRIES.get(call.name.replace("_", "-"))
+    if function is None:
+        raise TopologyInvalid(f"no topology is called {call.name!r}{_nearest(call.name, ENTRIES)}")
+    return function
+
+
+def _parameter(text: str, call: Call, name: str) -> inspect.Parameter:
+    parameters = inspect.signature(_function(call)).parameters
+    if name not in parameters:
+        raise TopologyInvalid(f"topology {text!r} has no parameter {name!r}{_nearest(name, parameters)}")
+    return parameters[name]
+
+
+def _nearest(name: str, known: Any) -> str:
+    """``; did you mean 'mesh'? (known: single, mesh)``."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ";"
+    return f"{hint} (known: {', '.join(known) or 'none'})"
+
+
+def _require_fitting(text: str, parameter: inspect.Parameter, value: object) -> None:
+    """A value fits if it is of its default's own type: True is no number here."""
+    wanted = type(parameter.default)
+    if type(value) is not wanted:
+        kind = {bool: "True or False", int: "a whole number", float: "a number", str: "a 'text'"}[wanted]
+        raise TopologyInvalid(f"topology {text!r}: {parameter.name}={value!r}, but it must be {kind}")

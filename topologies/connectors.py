@@ -1,0 +1,85 @@
+"""Where does a broker listen, and what does it tell its clients? Values behind Classic's ``transportConnector``."""
+
+from dataclasses import dataclass, field
+
+from topologies.validity import (
+    TopologyInvalid,
+    require_at_least,
+    require_between,
+    require_choice,
+    require_name,
+    require_plain,
+)
+
+SCHEMES = {"openwire": "tcp", "stomp": "stomp", "amqp": "amqp", "mqtt": "mqtt"}
+"""Protocol, as endpoints name it, to the URI scheme of its connector."""
+
+
+@dataclass(frozen=True)
+class TransportConnector:
+    """One listening port for one protocol. The renderer's site says which port."""
+
+    protocol: str = "openwire"  # openwire | stomp | amqp | mqtt
+    name: str = ""  # default: the protocol's
+    nio: bool = False  # selector threads instead of a thread a connection
+    maximum_connections: int = 100_000  # Classic's own limit is none; its shipped configuration has 1000
+    max_frame_size_bytes: int = 104_857_600
+    max_inactivity_ms: int = 30_000  # openwire: silence after which a connection or bridge is given up; 0: never
+    # stomp: how many agreed heartbeat intervals may pass in silence. Classic's 1.0 leaves a loaded machine no grace.
+    heartbeat_grace_multiplier: float = 2.0
+    # What OpenWire clients are told of the network; nothing without update_cluster_clients.
+    update_cluster_clients: bool = False
+    rebalance_cluster_clients: bool = False
+    update_cluster_clients_on_remove: bool = False
+    update_cluster_filter: str = ""  # comma-separated patterns of broker names; empty: all
+    published_host: str = "ipaddress"  # default | ipaddress | hostname | fqdn: how the broker names itself to clients
+    audit_network_producers: bool = False  # drop what a bridge forwards a second time
+    enable_status_monitor: bool = False
+    disable_async_dispatch: bool = False
+    allow_link_stealing: bool = False  # a second connection with a client id in use ends the first
+    warn_on_remote_close: bool = False
+    maximum_consumers_per_connection: int = 2_147_483_647
+    maximum_producers_per_connection: int = 2_147_483_647
+    transport_options: tuple[tuple[str, str], ...] = field(default=())  # ("transport.soTimeout", "0")
+
+    def __post_init__(self) -> None:
+        of = f"transport connector {self.name or self.protocol!r}"
+        require_choice(of, tuple(SCHEMES), protocol=self.protocol)
+        if not self.name:
+            object.__setattr__(self, "name", self.protocol)
+        require_name("transport connector", self.name)
+        require_choice(of, ("default", "ipaddress", "hostname", "fqdn"), published_host=self.published_host)
+        require_plain(of, update_cluster_filter=self.update_cluster_filter)
+        require_at_least(
+            of, 1,
+            maximum_connections=self.maximum_connections, max_frame_size_bytes=self.max_frame_size_bytes,
+            maximum_consumers_per_connection=self.maximum_consumers_per_connection,
+            maximum_producers_per_connection=self.maximum_producers_per_connection,
+        )  # fmt: skip
+        require_at_least(of, 0, max_inactivity_ms=self.max_inactivity_ms)
+        require_between(of, 1, 1000, heartbeat_grace_multiplier=self.heartbeat_grace_multiplier)
+        self._require_telling_clients()
+        for option, value in self.transport_options:
+            require_name(f"{of}: transport option", option)
+            require_plain(of, **{option: value})
+
+    def _require_telling_clients(self) -> None:
+        """The other two do nothing without it: the broker would send clients an empty list."""
+        if (
+            self.rebalance_cluster_clients or self.update_cluster_clients_on_remove
+        ) and not self.update_cluster_clients:
+            raise TopologyInvalid(
+                f"transport connector {self.name!r}: rebalance_cluster_clients and update_cluster_clients_on_remove"
+                " have no effect without update_cluster_clients; set it too"
+            )
+
+    @property
+    def scheme(self) -> str:
+        """``tcp``, ``nio``, ``stomp``, ``stomp+nio``, …"""
+        plain = SCHEMES[self.protocol]
+        if not self.nio:
+            return plain
+        return "nio" if self.protocol == "openwire" else f"{plain}+nio"
+
+
+DEFAULT_CONNECTORS = (TransportConnector("openwire"), TransportConnector("stomp"))

@@ -1,0 +1,127 @@
+"""What joins two brokers? A link is opened by one of them and carries messages one way or both.
+
+Kinds: `NetworkConnector` (ActiveMQ Classic). What all kinds share, and all that paths need, is in `Link`.
+
+Defaults of `NetworkConnector` are those of ActiveMQ Classic 5.18.3, read off its own beans; older manuals differ on
+``decrease_network_consumer_priority`` (AMQ-5137) and ``always_sync_send`` (AMQ-3331). networkTTL is left out on
+purpose: it overwrites the two it stands for. Left out too are the properties that take a Java object (bridgeFactory,
+connectionFilter, sslContext).
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from topologies.brokers import Broker
+from topologies.validity import (
+    require_at_least,
+    require_between,
+    require_destinations,
+    require_limit,
+    require_name,
+    require_plain,
+)
+
+
+@dataclass(frozen=True)
+class Link:
+    """``message_ttl``: how many links a message may cross; ``consumer_ttl``: how far demand is told. -1: no limit."""
+
+    kind: ClassVar[str] = "link"
+
+    opened_by: Broker
+    to: Broker
+    name: str = ""  # default: "broker-1-to-broker-2"
+    duplex: bool = False
+    message_ttl: int = 1
+    consumer_ttl: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", f"{self.opened_by.name}-to-{self.to.name}")
+        require_name("link", self.name)
+        require_limit(f"link {self.name!r}", message_ttl=self.message_ttl, consumer_ttl=self.consumer_ttl)
+
+    @property
+    def directions(self) -> tuple[tuple[str, str], ...]:
+        """(from, to) by broker name, for every way that messages can go."""
+        forth = (self.opened_by.name, self.to.name)
+        return (forth, forth[::-1]) if self.duplex else (forth,)
+
+
+@dataclass(frozen=True)
+class StaticDiscovery:
+    """How the opening broker tries again; defaults of 5.18.3's ``static:``. There is no jitter."""
+
+    initial_reconnect_delay_ms: int = 1000
+    max_reconnect_delay_ms: int = 30_000
+    use_exponential_back_off: bool = True
+    back_off_multiplier: int = 2
+    max_reconnect_attempts: int = 0  # 0: for ever
+    min_connect_time_ms: int = 5000  # a bridge that lived this long starts from the initial delay again
+
+    def __post_init__(self) -> None:
+        of = "static discovery"
+        require_at_least(of, 1, initial_reconnect_delay_ms=self.initial_reconnect_delay_ms)
+        require_at_least(of, self.initial_reconnect_delay_ms, max_reconnect_delay_ms=self.max_reconnect_delay_ms)
+        require_at_least(of, 1, back_off_multiplier=self.back_off_multiplier)
+        require_at_least(
+            of, 0, max_reconnect_attempts=self.max_reconnect_attempts, min_connect_time_ms=self.min_connect_time_ms
+        )
+
+
+@dataclass(frozen=True)
+class NetworkConnector(Link):
+    """One Classic bridge: messages go from ``opened_by`` to ``to`` on demand; ``duplex`` sends them back too."""
+
+    kind: ClassVar[str] = "networkConnector"
+
+    # demand
+    conduit_subscriptions: bool = True  # a remote broker's consumers of one destination count as one
+    conduit_network_queue_subscriptions: bool = False
+    dynamic_only: bool = False
+    static_bridge: bool = False
+    destination_filter: str = ""  # empty: derived from the dynamically included destinations
+    excluded_destinations: tuple[str, ...] = ()  # queue://NAME or topic://NAME, wildcards allowed
+    dynamically_included_destinations: tuple[str, ...] = ()
+    statically_included_destinations: tuple[str, ...] = ()
+    suppress_duplicate_queue_subscriptions: bool = False
+    suppress_duplicate_topic_subscriptions: bool = True
+    use_virtual_dest_subs: bool = False
+    sync_durable_subs: bool = False
+    bridge_temp_destinations: bool = True
+    # dispatch
+    decrease_network_consumer_priority: bool = True
+    consumer_priority_base: int = -5
+    prefetch_size: int = 1000
+    advisory_prefetch_size: int = 0  # 0: as prefetch_size
+    advisory_ack_percentage: int = 75
+    dispatch_async: bool = True
+    always_sync_send: bool = True
+    use_compression: bool = False
+    advisory_for_failed_forward: bool = False
+    check_duplicate_messages_on_duplex: bool = False
+    # names and housekeeping
+    client_id_token: str = "_"
+    use_broker_name_as_id_seed: bool = True
+    gc_destination_views: bool = True
+    gc_sweep_time_ms: int = 60_000
+    # connection
+    max_inactivity_ms: int = 30_000  # silence after which the bridge is given up (the smaller of both ends holds)
+    discovery: StaticDiscovery = field(default_factory=StaticDiscovery)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        of = f"link {self.name!r}"
+        require_at_least(of, 1, prefetch_size=self.prefetch_size, gc_sweep_time_ms=self.gc_sweep_time_ms)
+        require_at_least(
+            of, 0, advisory_prefetch_size=self.advisory_prefetch_size, max_inactivity_ms=self.max_inactivity_ms
+        )
+        require_between(of, 1, 100, advisory_ack_percentage=self.advisory_ack_percentage)
+        require_between(of, -128, 127, consumer_priority_base=self.consumer_priority_base)
+        require_plain(of, destination_filter=self.destination_filter, client_id_token=self.client_id_token)
+        require_destinations(
+            of,
+            excluded_destinations=self.excluded_destinations,
+            dynamically_included_destinations=self.dynamically_included_destinations,
+            statically_included_destinations=self.statically_included_destinations,
+        )

@@ -1,0 +1,91 @@
+"""What is a topology? Brokers, the links between them and the groups of clients that enter it.
+
+Frozen values, checked when they are made: a `Topology` that exists is valid (`TopologyInvalid` otherwise). What is
+legal but perhaps not meant is in `Topology.warnings`. The parts live in files of their own and are all named here.
+"""
+
+from dataclasses import dataclass
+
+from topologies.brokers import Broker, KahaDb
+from topologies.connectors import TransportConnector
+from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup
+from topologies.links import Link, NetworkConnector, StaticDiscovery
+from topologies.paths import Path, shortest_paths
+from topologies.policies import BridgeFilter, DeadLetters, DestinationPolicy
+from topologies.validation import problems, warnings
+from topologies.validity import UNLIMITED, TopologyInvalid, require_choice, require_name
+
+__all__ = [
+    "CONSUMERS",
+    "PRODUCERS",
+    "UNLIMITED",
+    "BridgeFilter",
+    "Broker",
+    "ClientGroup",
+    "DeadLetters",
+    "DestinationPolicy",
+    "KahaDb",
+    "Link",
+    "NetworkConnector",
+    "Path",
+    "StaticDiscovery",
+    "Topology",
+    "TopologyInvalid",
+    "TransportConnector",
+]
+
+
+@dataclass(frozen=True)
+class Topology:
+    """``flavour``: classic | artemis, which says what the brokers are and so which renderer takes it."""
+
+    name: str
+    brokers: tuple[Broker, ...]
+    links: tuple[Link, ...]
+    groups: tuple[ClientGroup, ...]
+    flavour: str = "classic"
+
+    def __post_init__(self) -> None:
+        require_name("topology", self.name)
+        require_choice(f"topology {self.name!r}", ("classic", "artemis"), flavour=self.flavour)
+        found = problems(self.brokers, self.links, self.groups)
+        if found:
+            raise TopologyInvalid(*(f"topology {self.name!r}: {problem}" for problem in found))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is allowed, but may not be what was meant."""
+        return warnings(self.brokers, self.links, self.groups)
+
+    def broker(self, name: str) -> Broker:
+        """Raises KeyError, naming the brokers there are."""
+        for broker in self.brokers:
+            if broker.name == name:
+                return broker
+        raise KeyError(f"topology {self.name!r} has no broker {name!r}; it has {_names(self.brokers)}")
+
+    def group(self, name: str) -> ClientGroup:
+        """Raises KeyError, naming the groups there are."""
+        for group in self.groups:
+            if group.name == name:
+                return group
+        raise KeyError(f"topology {self.name!r} has no client group {name!r}; it has {_names(self.groups)}")
+
+    def opened_by(self, broker: str) -> tuple[Link, ...]:
+        """The links that this broker opens, in their order."""
+        return tuple(link for link in self.links if link.opened_by.name == broker)
+
+    def paths(self) -> dict[tuple[str, str], Path]:
+        """The shortest path for every (producer's broker, consumer's broker) that the links and TTLs connect."""
+        return shortest_paths((broker.name for broker in self.brokers), self.links)
+
+    def paths_between(self, producers: str, consumers: str) -> tuple[Path, ...]:
+        """The paths that clients of two groups may use, by group name, in the order the brokers are listed."""
+        known = self.paths()
+        begins, ends = self.group(producers).enter_at, self.group(consumers).enter_at
+        pairs = ((begin.name, end.name) for begin in begins for end in ends)
+        return tuple(known[pair] for pair in pairs if pair in known)
+
+
+def _names(parts: tuple[Broker, ...] | tuple[ClientGroup, ...]) -> str:
+    return ", ".join(part.name for part in parts) or "none"

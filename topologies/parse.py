@@ -1,0 +1,55 @@
+"""What does ``mesh(brokers=5)`` say? A name and keyword arguments of plain values; nothing is ever evaluated."""
+
+import ast
+from dataclasses import dataclass, field
+
+from topologies.validity import TopologyInvalid
+
+HOW = "write NAME or NAME(PARAMETER=VALUE, …), e.g. mesh or mesh(brokers=5)"
+LONGEST = 1000  # characters; python's own parser gives up on deep nesting only by an error that is hard to tell apart
+
+
+@dataclass(frozen=True)
+class Call:
+    """``mesh(brokers=5)`` as ``Call("mesh", {"brokers": 5})``."""
+
+    name: str
+    arguments: dict[str, object] = field(default_factory=dict)
+
+
+def parse_call(text: str) -> Call:
+    """Raises `TopologyInvalid` for anything but a name with keyword arguments that are plain values."""
+    name, bracket, rest = text.strip().partition("(")
+    name = name.strip()
+    if not name or not name.replace("-", "").replace("_", "").isalnum() or len(text) > LONGEST:
+        raise _malformed(text)
+    return Call(name, _arguments(text, rest) if bracket else {})
+
+
+def _arguments(text: str, rest: str) -> dict[str, object]:
+    try:
+        tree = ast.parse(f"f({rest}", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _malformed(text) from error
+    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name) or tree.args:
+        raise _malformed(text)
+    return {str(keyword.arg): _value(text, keyword) for keyword in tree.keywords}
+
+
+def _value(text: str, keyword: ast.keyword) -> object:
+    if keyword.arg is None:
+        raise _malformed(text)
+    try:
+        return ast.literal_eval(keyword.value)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+        raise TopologyInvalid(
+            f"topology {text!r}: {keyword.arg} is not a plain value; write a number, True, False or a 'text'"
+        ) from error
+
+
+def _malformed(text: str) -> TopologyInvalid:
+    return TopologyInvalid(f"topology {_shortened(text)!r} cannot be read; {HOW}")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 80 else text[:79] + "…"

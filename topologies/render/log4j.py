@@ -1,0 +1,35 @@
+"""What does a Classic broker log? One line an event on standard output, which the runtime keeps in a file.
+
+The log is part of a run's evidence: how bridges came and went is logged at INFO, noise is not. log4j's own shutdown
+hook is off, for it would silence the broker's last words.
+"""
+
+LOG_CONFIG_PROPERTY = "log4j2.configurationFile"
+"""System property (a path) by which the broker finds this file."""
+
+QUIET = ("org.springframework", "org.apache.xbean", "org.apache.activemq.spring", "org.eclipse.jetty")
+
+_HEAD = """\
+status = warn
+shutdownHook = disable
+
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_OUT
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %-5p %c{1} [%t] %m%n%throwable
+
+rootLogger.level = info
+rootLogger.appenderRef.console.ref = console
+
+logger.network.name = org.apache.activemq.network
+logger.network.level = info
+"""
+
+
+def log4j2_properties() -> str:
+    """The text of log4j2.properties; the same for every broker."""
+    quiet = (
+        f"\nlogger.quiet{n}.name = {package}\nlogger.quiet{n}.level = warn\n" for n, package in enumerate(QUIET, 1)
+    )
+    return _HEAD + "".join(quiet)

@@ -1,0 +1,41 @@
+"""Where is everything for one rendering? What a topology leaves open and a runtime decides: hosts and ports."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# The system properties that a runtime passes to each Classic broker (-Dname=value); values are paths, never secrets.
+DATA_PROPERTY = "activemq.data"
+"""Folder of this broker's own for its store, index and temporary files."""
+SECRETS_PROPERTY = "brokerbench.secrets"
+"""Properties file (mode 600, outside the run folder) with the four values below."""
+
+# The keys of the secrets file. Passwords: no '${', no backslash (a properties file would read it as an escape).
+CLIENT_USERNAME = "brokerbench.client.username"
+CLIENT_PASSWORD = "brokerbench.client.password"
+BRIDGE_USERNAME = "brokerbench.bridge.username"
+BRIDGE_PASSWORD = "brokerbench.bridge.password"
+SECRET_KEYS = (CLIENT_USERNAME, CLIENT_PASSWORD, BRIDGE_USERNAME, BRIDGE_PASSWORD)
+
+
+@dataclass(frozen=True)
+class Site:
+    """``ports``: by (broker, protocol). ``hosts``: how brokers reach a broker, ``bind_host`` where none is given.
+
+    ``link_addresses``: "host:port" by link name for links that go through a proxy instead of straight to their end.
+    """
+
+    ports: Mapping[tuple[str, str], int]
+    bind_host: str = "127.0.0.1"
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    link_addresses: Mapping[str, str] = field(default_factory=dict)
+
+    def port(self, broker: str, protocol: str) -> int:
+        """Raises KeyError that names the broker and the protocol."""
+        try:
+            return self.ports[broker, protocol]
+        except KeyError:
+            raise KeyError(f"the site has no port for {protocol} on broker {broker!r}") from None
+
+    def address(self, broker: str, protocol: str) -> str:
+        """``host:port`` by which other brokers reach this one."""
+        return f"{self.hosts.get(broker, self.bind_host)}:{self.port(broker, protocol)}"

@@ -1,0 +1,38 @@
+"""How does a value of the model become an XML element? Over lxml: nothing is escaped by hand."""
+
+from collections.abc import Mapping
+
+from lxml import etree
+
+SPRING = "http://www.springframework.org/schema/beans"
+ACTIVEMQ = "http://activemq.apache.org/schema/core"
+
+
+def root_of(namespace: str, tag: str, attributes: Mapping[str, str] | None = None) -> etree._Element:
+    """A free-standing element whose namespace is the default one of its document."""
+    prefixes: dict[str | None, str] = {None: namespace}
+    return etree.Element(f"{{{namespace}}}{tag}", dict(attributes or {}), nsmap=prefixes)  # type: ignore[arg-type]
+
+
+def add(parent: etree._Element, tag: str, attributes: Mapping[str, str] | None = None) -> etree._Element:
+    """A child of ``parent`` in ActiveMQ's namespace."""
+    return etree.SubElement(parent, f"{{{ACTIVEMQ}}}{tag}", dict(attributes or {}))
+
+
+def attributes_of(value: object, table: Mapping[str, str]) -> dict[str, str]:
+    """The fields of ``value`` that ``table`` names, as attributes. ``table``: field of the model to XML attribute."""
+    return {attribute: text(getattr(value, field)) for field, attribute in table.items()}
+
+
+def text(value: object) -> str:
+    """A value as the brokers' property editors read it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def to_text(root: etree._Element) -> str:
+    """Indented, one attribute after the other, with an XML declaration; equal trees give equal texts."""
+    etree.indent(root, space="  ")
+    body: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8")
+    return body.decode() + "\n"

@@ -1,0 +1,117 @@
+"""Do brokers, links and groups make a topology together? Each rule is a function that yields a sentence a breach."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from topologies.brokers import Broker
+from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup
+from topologies.links import Link
+from topologies.paths import joined, shortest_paths
+
+Brokers = tuple[Broker, ...]
+Links = tuple[Link, ...]
+Groups = tuple[ClientGroup, ...]
+
+
+def problems(brokers: Brokers, links: Links, groups: Groups) -> tuple[str, ...]:
+    """Why these do not make a topology; empty if they do. Paths are only looked at once the parts are sound."""
+    found = (*_brokers(brokers), *_standbys(brokers), *_links(brokers, links), *_groups(brokers, groups))
+    return found or tuple(_reach(brokers, links, groups))
+
+
+def warnings(brokers: Brokers, links: Links, groups: Groups) -> tuple[str, ...]:
+    """Pairs of entry brokers between which nothing can pass: sometimes meant, often a TTL that is too small."""
+    names = tuple(broker.name for broker in brokers)
+    paths, edges = shortest_paths(names, links), joined(names, links)
+    return tuple(
+        f"a message sent at {begin!r} cannot reach a consumer at {end!r}: "
+        + ("raise message_ttl or consumer_ttl on the way" if (begin, end) in edges else "no link leads there")
+        for begin, end in _needed(groups)
+        if (begin, end) not in paths
+    )
+
+
+def _brokers(brokers: Brokers) -> Iterator[str]:
+    if not brokers:
+        yield "it has no broker; give it at least one"
+    for name in _repeated(broker.name for broker in brokers):
+        yield f"two brokers are named {name!r}; give each its own name"
+
+
+def _standbys(brokers: Brokers) -> Iterator[str]:
+    by_name = {broker.name: broker for broker in brokers}
+    for broker in brokers:
+        if not broker.standby_of:
+            continue
+        active = by_name.get(broker.standby_of)
+        if active is None:
+            yield f"broker {broker.name!r} stands by for {broker.standby_of!r}, which is {_unknown(brokers)}"
+        elif active is broker or active.standby_of:
+            yield f"broker {broker.name!r} stands by for {active.name!r}; it must be another, active broker"
+
+
+def _links(brokers: Brokers, links: Links) -> Iterator[str]:
+    for name in _repeated(link.name for link in links):
+        yield f"two links are named {name!r}; give each its own name"
+    for link in links:
+        for end in (link.opened_by, link.to):
+            if end not in brokers:
+                yield f"link {link.name!r} ends at {end.name!r}, which is {_unknown(brokers)}"
+        if link.opened_by.name == link.to.name:
+            yield f"link {link.name!r} joins {link.to.name!r} to itself; a link joins two brokers"
+        if "openwire" not in link.to.protocols and link.kind == "networkConnector":
+            yield f"link {link.name!r} needs an openwire transport connector on {link.to.name!r}; add one"
+    yield from _twice(links)
+
+
+def _twice(links: Links) -> Iterator[str]:
+    """Two duplex links the same way may be meant (more throughput); one from each end makes every message loop."""
+    opened = {(link.opened_by.name, link.to.name): link.name for link in links if link.duplex}
+    for (opener, target), name in opened.items():
+        other = opened.get((target, opener))
+        if other and opener < target:
+            yield f"duplex links {name!r} and {other!r} join the same two brokers from both ends; keep one of them"
+
+
+def _groups(brokers: Brokers, groups: Groups) -> Iterator[str]:
+    for name in _repeated(group.name for group in groups):
+        yield f"two client groups are named {name!r}; give each its own name"
+    for group in groups:
+        for broker in group.enter_at:
+            if broker not in brokers:
+                yield f"client group {group.name!r} enters at {broker.name!r}, which is {_unknown(brokers)}"
+        for name in _repeated(broker.name for broker in group.enter_at):
+            yield f"client group {group.name!r} enters at {name!r} twice; list each broker once"
+
+
+def _reach(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
+    needed = tuple(_needed(groups))
+    names = tuple(broker.name for broker in brokers)
+    paths = shortest_paths(names, links)
+    if not needed or any(pair in paths for pair in needed):
+        return
+    if any(pair in joined(names, links) for pair in needed):
+        yield f"no message gets from the {PRODUCERS} to the {CONSUMERS}: raise message_ttl or consumer_ttl on the way"
+    else:
+        yield (
+            f"no message gets from the {PRODUCERS} to the {CONSUMERS}: no link leads there; a one-way link carries"
+            " messages from the broker that opens it"
+        )
+
+
+def _needed(groups: Groups) -> Iterator[tuple[str, str]]:
+    """(from, to) for the two groups of agreed names; a topology without them promises nothing."""
+    by_name = {group.name: group for group in groups}
+    if PRODUCERS in by_name and CONSUMERS in by_name:
+        for begin in by_name[PRODUCERS].enter_at:
+            for end in by_name[CONSUMERS].enter_at:
+                yield begin.name, end.name
+
+
+def _repeated(names: Iterable[str]) -> list[str]:
+    return [name for name, times in Counter(names).items() if times > 1]
+
+
+def _unknown(brokers: Brokers) -> str:
+    known = ", ".join(broker.name for broker in brokers) or "none"
+    return f"not a broker of this topology as it is declared there (known: {known})"
