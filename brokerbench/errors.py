@@ -1,0 +1,42 @@
+"""How does a command fail? With one sentence on stderr and status 2; the stack trace only by ``--debug``."""
+
+import sys
+from typing import Any
+
+import click
+
+UNUSABLE = 2  # as of a run that could not be made at all: see records/summary.py
+
+
+class CommandFailed(click.ClickException):
+    """Shown as ``brokerbench: sentence``."""
+
+    exit_code = UNUSABLE
+
+    def show(self, file: Any = None) -> None:
+        click.echo(f"brokerbench: {self.message}", file=file or sys.stderr)
+
+
+def sentence(error: Exception) -> str:
+    """What to tell of ``error``: our own exceptions are sentences already, a bare KeyError is not."""
+    if isinstance(error, ModuleNotFoundError):
+        return f"{error}: install everything with make setup"
+    if isinstance(error, KeyError) and error.args:
+        return str(error.args[0])  # str() would show the quotes
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or type(error).__name__}: {error.strerror}"
+    return str(error) or f"{type(error).__name__} (run again with --debug to see where)"
+
+
+class OneLineErrors(click.Group):
+    """A command group whose commands' exceptions end in one line; its option ``debug`` lets them through."""
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            if context.params["debug"]:
+                raise
+            raise CommandFailed(sentence(error)) from None

@@ -1,0 +1,142 @@
+"""What is on this machine? The facts that ``doctor.py`` judges; nothing here judges, starts or fetches anything."""
+
+import http.client
+import json
+import os
+import resource
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
+
+from brokerbench.doctor import OPTIONAL_LIBRARIES, REQUIRED_LIBRARIES, WANTED_PORTS, Facts
+from topologies.runtimes.distribution import PINNED, Distribution, DistributionUnavailable, cache_folder, ensure
+from topologies.runtimes.guard import __file__ as guard_file
+from topologies.runtimes.java import NoJava, find_java
+from topologies.runtimes.ports import LOOPBACK
+
+DOCKER_SOCKET = "unix:///var/run/docker.sock"
+DOCKER_TIMEOUT_S = 3.0
+GUARD = Path(guard_file).parts[-3:]  # the watchdog of any clone
+
+
+def gather(runs: Path) -> Facts:
+    """Everything that the doctor asks about; ``runs`` is the folder that keeps the runs, whether it exists or not."""
+    java, java_problem = _java()
+    engine, engine_problem = docker_engine(os.environ.get("DOCKER_HOST") or DOCKER_SOCKET)
+    return Facts(
+        python=sys.version_info[:3],
+        java=java,
+        java_problem=java_problem,
+        distributions={f"{each.name} {each.version}": cached(each) for each in PINNED},
+        docker=engine,
+        docker_problem=engine_problem,
+        libraries={name: _version(name) for name in (*REQUIRED_LIBRARIES, *OPTIONAL_LIBRARIES)},
+        free_ports=free_ports(WANTED_PORTS),
+        disk_free_bytes={"runs": free_bytes(runs), "cache": free_bytes(cache_folder())},
+        open_files_hard=_open_files_hard(),
+        memory_available_bytes=psutil.virtual_memory().available,
+        cores=len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else os.cpu_count() or 1,
+        leftovers=tuple(guarded()),
+    )
+
+
+def _java() -> tuple[str | None, str]:
+    try:
+        java = find_java()
+    except NoJava as error:
+        return None, str(error)
+    return f"{java.version} at {java.home}, from {java.source}", ""
+
+
+def cached(distribution: Distribution) -> str | None:
+    """Where the distribution lies in the cache; None if a run would have to fetch it."""
+
+    def refuse(_distribution: Distribution, _folder: Path) -> Path:
+        raise LookupError("the doctor fetches nothing")
+
+    if not cache_folder().exists():
+        return None
+    try:
+        return str(ensure(distribution, fetch=refuse))
+    except DistributionUnavailable:
+        return None
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def free_ports(wanted: int) -> int:
+    """How many loopback ports the system hands out when asked for ``wanted`` at once."""
+    with ExitStack() as held:
+        for count in range(wanted):
+            holder = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            try:
+                holder.bind((LOOPBACK, 0))
+            except OSError:
+                return count
+    return wanted
+
+
+def free_bytes(folder: Path) -> int:
+    """Free space of the disk where ``folder`` is, or would be."""
+    existing = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    return shutil.disk_usage(existing).free
+
+
+def _open_files_hard() -> int | None:
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return None if hard == resource.RLIM_INFINITY else hard
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    """HTTP over the engine's socket file."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", timeout=DOCKER_TIMEOUT_S)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(DOCKER_TIMEOUT_S)
+        self.sock.connect(self._path)
+
+
+def docker_engine(host: str) -> tuple[str | None, str]:
+    """(version, "") of the engine that answers at ``host``, else (None, why not)."""
+    where = urlsplit(host)
+    if where.scheme not in ("unix", "tcp", "http"):
+        return None, f"{host}: only unix:// and tcp:// are asked here"
+    connection = (
+        _UnixConnection(where.path)
+        if where.scheme == "unix"
+        else http.client.HTTPConnection(where.hostname or LOOPBACK, where.port or 2375, timeout=DOCKER_TIMEOUT_S)
+    )
+    try:
+        connection.request("GET", "/version")
+        return str(json.load(connection.getresponse())["Version"]), ""
+    except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError) as error:
+        return None, f"{host} does not answer: {getattr(error, 'strerror', None) or type(error).__name__}"
+    finally:
+        connection.close()
+
+
+def guarded() -> Iterator[str]:
+    """One line for each process under a run's watchdog, whatever run it belongs to: ``pid 12 (java), since 14:02``."""
+    for guard in psutil.process_iter():
+        with suppress(psutil.Error):
+            if any(Path(argument).parts[-3:] == GUARD for argument in guard.cmdline()):
+                for child in guard.children():
+                    since = time.strftime("%H:%M", time.localtime(child.create_time()))
+                    yield f"pid {child.pid} ({child.name()}), since {since}"

@@ -1,0 +1,49 @@
+"""What does a topology look like on a terminal? Values in, text out."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from topologies.catalogue import Entry
+from topologies.groups import CONSUMERS, PRODUCERS
+from topologies.links import Link
+from topologies.model import Topology
+
+PROTOCOL = "stomp"  # what the shown failover URIs speak
+
+
+def catalogue(entries: Sequence[Entry]) -> str:
+    """One line an entry: how to write it, and what it is."""
+    width = max(len(entry.usage) for entry in entries)
+    return "\n".join(f"{entry.usage:<{width}}  {entry.summary}" for entry in entries)
+
+
+def topology(entry: Entry, built: Topology) -> str:
+    """The entry's picture, then what this very topology has: brokers, links, client groups, paths, warnings."""
+    parts = [
+        entry.summary,
+        entry.picture,
+        _section(f"{built.name} ({built.flavour}): brokers", (broker.name for broker in built.brokers)),
+        _section("links", map(_link, built.links)),
+        _section("client groups", (f"{g.name}  {g.failover_uri_by_name(PROTOCOL)}" for g in built.groups)),
+        _section(f"paths from {PRODUCERS} to {CONSUMERS}", _paths(built)),
+        _section("warnings", built.warnings) if built.warnings else "",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _section(title: str, lines: Iterable[str]) -> str:
+    return "\n".join([f"{title}:", *(f"  {line}" for line in tuple(lines) or ("none",))])
+
+
+def _link(link: Link) -> str:
+    arrow = "<->" if link.duplex else "-->"
+    ttl = f"message_ttl={link.message_ttl} consumer_ttl={link.consumer_ttl}"
+    return f"{link.opened_by.name} {arrow} {link.to.name}  {link.kind} {link.name}, {ttl}"
+
+
+def _paths(built: Topology) -> Iterator[str]:
+    names = {group.name for group in built.groups}
+    if not {PRODUCERS, CONSUMERS} <= names:
+        yield f"this topology has no groups of those names, but {', '.join(sorted(names)) or 'none'}"
+        return
+    for path in built.paths_between(PRODUCERS, CONSUMERS):
+        yield f"{path.hops} {'hop ' if path.hops == 1 else 'hops'}  {' -> '.join(path.route)}"
