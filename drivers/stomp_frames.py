@@ -1,0 +1,170 @@
+"""What goes over a STOMP 1.2 wire, and what does it mean? Values in, values out; no socket here.
+
+Source: the STOMP 1.2 specification, and what ActiveMQ 5.18.3 was seen to send.
+"""
+
+import itertools
+import re
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlsplit
+
+from drivers.contract import Destination, Outgoing, Subscription
+
+BROKER_PATH_PROPERTY = "bbBrokerPath"  # as the renderers name it; a test holds the two together
+END = b"\0"
+_PREAMBLE_END = re.compile(rb"\r?\n\r?\n")
+_CONTENT_LENGTH = re.compile(rb"^content-length:\s*([0-9]+)\s*$", re.MULTILINE)
+_ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", ":": "\\c"})
+_TRY_AGAIN = ("already connected", "being stopped", "has been stopped", "is stopping", "maximum")
+_PASSED_OVER_BEATS = 2.5  # ActiveMQ lets nearly two intervals pass when a frame went out in between
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to connect, and how often (ms) each side shall be heard; 0 is never."""
+
+    host: str
+    port: int
+    heartbeat_ms: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+def read_address(uri: str, heartbeat_ms: int) -> Address:
+    """Read ``stomp://host:port[?heartbeat_ms=N]``; ValueError names what is wrong and what to write instead."""
+    parts = urlsplit(uri)
+    if parts.scheme == "stomp+ssl":
+        raise ValueError(f"{uri}: this driver has no TLS yet; use the broker's stomp:// connector")
+    if parts.scheme != "stomp" or not parts.hostname or parts.port is None:
+        raise ValueError(f"{uri}: write stomp://HOST:PORT")
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    every = options.pop("heartbeat_ms", str(heartbeat_ms))
+    if options:
+        raise ValueError(f"{uri}: STOMP has no option {', '.join(sorted(options))}; it knows heartbeat_ms")
+    if not (every.isascii() and every.isdigit()):
+        raise ValueError(f"{uri}: heartbeat_ms={every}: write a whole number of milliseconds, 0 for none")
+    return Address(parts.hostname, parts.port, int(every))
+
+
+@dataclass(frozen=True)
+class Beats:
+    """What was agreed: write at least every ``send_every_s``, give up after ``silent_after_s``; 0 is never."""
+
+    send_every_s: float
+    silent_after_s: float
+
+    @property
+    def tick_s(self) -> float:
+        """How often to look: often enough that a beat is never late; 0 when there is nothing to look after."""
+        return min((each for each in (self.send_every_s / 4, self.silent_after_s / 10) if each), default=0.0)
+
+    def beat_due(self, quiet_s: float) -> bool:
+        """Whether to write now, having written nothing for ``quiet_s``: early, as the broker grants no grace."""
+        return 0 < self.send_every_s <= 2 * quiet_s
+
+    def silent(self, unheard_s: float) -> bool:
+        return 0 < self.silent_after_s < unheard_s
+
+
+def agree_beats(ours_ms: int, theirs: str) -> Beats:
+    """What ``heart-beat:theirs`` of a CONNECTED frame and our own wish (the same both ways) amount to."""
+    can_send_ms, wants_ms = (int(number) for number in (theirs or "0,0").split(","))
+    send_ms = max(ours_ms, wants_ms) if ours_ms and wants_ms else 0
+    hear_ms = max(ours_ms, can_send_ms) if ours_ms and can_send_ms else 0
+    return Beats(send_ms / 1e3, hear_ms * _PASSED_OVER_BEATS / 1e3)
+
+
+def encode(command: str, headers: dict[str, str], body: bytes = b"") -> bytes:
+    """One frame; values are escaped, so no name can smuggle in a header. ValueError for a NUL, which none can carry."""
+    escape = command != "STOMP"  # the specification forbids it in this one frame
+    lines = [command]
+    for name, value in headers.items():
+        if "\0" in value or (not escape and ("\n" in value or "\r" in value)):
+            raise ValueError(f"STOMP {command} header {name}: a line break or NUL cannot be sent in it")
+        lines.append(f"{name}:{value.translate(_ESCAPES) if escape else value}")
+    return "\n".join(lines).encode() + b"\n\n" + body + END
+
+
+def destination_header(destination: Destination) -> str:
+    return f"/{destination.kind}/{destination.name}"
+
+
+def send_headers(message: Outgoing, receipt: str) -> dict[str, str]:
+    """``content-length`` makes it a BytesMessage and lets a body hold any byte."""
+    headers = {"destination": destination_header(message.destination), "content-length": str(len(message.body))}
+    return headers | {"persistent": "true", "receipt": receipt} if message.durable else headers
+
+
+def subscribe_headers(subscription: Subscription, number: str) -> dict[str, str]:
+    headers = {
+        "destination": destination_header(subscription.destination),
+        "id": number,
+        "ack": "client-individual",
+        "activemq.prefetchSize": str(subscription.prefetch),
+    }
+    if subscription.selector:
+        headers["selector"] = subscription.selector
+    if subscription.durable_name:
+        headers["activemq.subscriptionName"] = subscription.durable_name
+    return headers
+
+
+def hops(path: str | None) -> int | None:
+    """Brokers crossed, from the names that each broker appended when it dispatched; null without a path.
+
+    A broker appends its name again with every redelivery (and with every browse), so repeats next to each other are
+    one stay: ``a`` and ``a,a`` are 0 hops, ``a,b,b`` is 1, ``a,b,a`` is 2.
+    """
+    if not path:
+        return None
+    names = [name.strip() for name in path.split(",")]
+    return sum(here != there for here, there in itertools.pairwise(names))
+
+
+def error_words(headers: dict[str, str], body: bytes) -> str:
+    """What an ERROR frame says, on one line, without the broker's stack trace."""
+    first_line = body.decode(errors="replace").strip().partition("\n")[0]
+    return " ".join((headers.get("message") or first_line or "no reason given").split())
+
+
+def may_try_again(words: str) -> bool:
+    """Whether what refused a connection passes by itself: a client id still held, a broker about to stop or full."""
+    return any(sign in words.lower() for sign in _TRY_AGAIN)
+
+
+class FrameCutter:
+    """Cuts a byte stream into frames (each with its closing NUL) and line ends between them, losing no byte.
+
+    stomp.py 9.0.0 drops the frame that follows two heart-beats in one read, and cuts a body at its first NUL
+    there; fed with whole frames it does neither.
+    """
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._wanted = 0  # bytes before which there is no use in looking again
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Every piece that is complete by now, in order."""
+        self._rest += chunk
+        pieces, at = [], 0
+        while (end := self._end_of_piece(at)) is not None:
+            pieces.append(bytes(self._rest[at:end]))
+            at = end
+        del self._rest[:at]
+        self._wanted = max(0, self._wanted - at)
+        return pieces
+
+    def _end_of_piece(self, at: int) -> int | None:
+        if at >= len(self._rest) or len(self._rest) < self._wanted:
+            return None
+        if self._rest[at] in b"\r\n":
+            return at + 1
+        preamble = _PREAMBLE_END.search(self._rest, at)
+        if preamble is None:
+            return None
+        length = _CONTENT_LENGTH.search(self._rest, at, preamble.start() + 1)
+        if length is None:
+            return self._rest.find(END, preamble.end()) + 1 or None
+        self._wanted = preamble.end() + int(length[1]) + 1
+        return self._wanted if len(self._rest) >= self._wanted else None

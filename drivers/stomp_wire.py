@@ -1,0 +1,162 @@
+"""How do frames get to one broker and back? One socket, one reader, and the heart-beats that say whether it is alive.
+
+stomp.py's Transport reads and parses. What is replaced here, and why:
+
+* connecting: one attempt, with the reason when it fails, and without Nagle's delay, which would be measured as latency;
+* cutting the stream into frames: see `FrameCutter`;
+* heart-beats: stomp.py's stop watching while a write is blocked, which is just what a frozen broker does to a producer;
+  and they give up after 1.5 intervals where ActiveMQ may leave 2 between two beats.
+
+Only the reader closes the socket; all others shut it down, which wakes whoever is blocked on it.
+"""
+
+import contextlib
+import select
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from stomp.transport import Transport
+from stomp.utils import Frame
+
+from drivers.stomp_frames import END, Address, Beats, FrameCutter
+
+RECEIVE_BYTES = 65_536
+JOIN_S = 5.0
+
+
+class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
+    """A connected socket and its reader. ``reason`` says why it ended, once it has."""
+
+    def __init__(self, address: Address, on_frame: Callable[[Frame, int], None], on_gone: Callable[[str], None]):
+        super().__init__([(address.host, address.port)], auto_decode=False)
+        self.reason = ""
+        self._address, self._on_frame, self._on_gone = address, on_frame, on_gone
+        self._writing = threading.Lock()
+        self._cutter, self._frames = FrameCutter(), deque[bytes]()
+        self._received_ns = 0
+        self._written_s = self._heard_s = time.monotonic()
+        self._ended = threading.Event()
+        self._watcher: threading.Thread | None = None
+
+    def open(self, timeout_s: float) -> None:
+        """Connect and start reading. Raises OSError."""
+        self.socket = socket.create_connection((self._address.host, self._address.port), timeout_s)
+        self.socket.settimeout(None)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self.start()
+
+    def attempt_connection(self) -> None:
+        """Called by `start`: `open` has connected already."""
+
+    def write(self, data: bytes) -> int:
+        """Write one frame; return the time (ns) just before. Raises ConnectionError: then not all of it was written."""
+        with self._writing:
+            return self._write(data)
+
+    def write_soon(self, data: bytes, timeout_s: float) -> bool:
+        """Write a few bytes if that takes no longer than this; says whether they went out. Raises ConnectionError."""
+        if not self._writing.acquire(timeout=timeout_s):
+            return False
+        try:
+            if not self._ready(select.POLLOUT, timeout_s):
+                return False
+            self._write(data)
+            return True
+        finally:
+            self._writing.release()
+
+    def _write(self, data: bytes) -> int:
+        sock = self.socket
+        if sock is None or self.reason:
+            raise ConnectionError(f"{self._address}: {self.reason or 'the connection is closed'}")
+        at_ns = time.perf_counter_ns()
+        try:
+            sock.sendall(data)
+        except OSError as error:
+            self.lose(f"writing failed: {error}")
+            raise ConnectionError(f"{self._address}: {self.reason}") from error
+        except BaseException:  # a killed greenlet: half a frame may have gone, and nothing can follow it
+            self.lose("a write was interrupted")
+            raise
+        self._written_s = time.monotonic()
+        return at_ns
+
+    def lose(self, reason: str) -> None:
+        """End the connection from any thread, at once; the first reason stays."""
+        self.reason = self.reason or reason
+        sock = self.socket
+        if sock is not None:
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+    def finish(self) -> None:
+        """End the connection and wait for its threads, unless it is one of them that calls."""
+        self.lose("closed")
+        for thread in (self.io_thread, self._watcher):
+            if thread is not None and thread is not threading.current_thread():
+                thread.join(JOIN_S)
+
+    def in_reader(self) -> bool:
+        return threading.current_thread() is self.io_thread
+
+    def watch(self, beats: Beats) -> None:
+        """Begin to send heart-beats and to expect them."""
+        if beats.tick_s:
+            self._watcher = threading.Thread(target=self._watch, args=(beats,), name="stomp-heartbeat", daemon=True)
+            self._watcher.start()
+
+    def _watch(self, beats: Beats) -> None:
+        while not self._ended.wait(beats.tick_s):
+            now_s = time.monotonic()
+            if beats.silent(now_s - self._heard_s) and not self._ready(select.POLLIN, 0):
+                self.lose(f"no heart-beat from the broker for {now_s - self._heard_s:.1f} s")
+            elif beats.beat_due(now_s - self._written_s):
+                with contextlib.suppress(ConnectionError):
+                    self.write_soon(b"\n", 0)
+
+    def _ready(self, event: int, timeout_s: float) -> bool:
+        """Whether the socket can be written to (or has something unread: then it is us who are slow)."""
+        sock = self.socket
+        if sock is None or sock.fileno() < 0:
+            return False
+        poll = select.poll()
+        poll.register(sock.fileno(), event)
+        return bool(poll.poll(timeout_s * 1_000))
+
+    def receive(self) -> bytes:
+        """The next whole frame, for stomp.py's loop; empty when the connection has ended."""
+        while not self._frames:
+            chunk = self._read()
+            if not chunk:
+                return b""
+            self._heard_s = time.monotonic()
+            self._frames.extend(piece for piece in self._cutter.feed(chunk) if piece.endswith(END))
+        self._received_ns = time.perf_counter_ns()  # before parsing: the earliest moment at which this frame has a turn
+        return self._frames.popleft()
+
+    def _read(self) -> bytes:
+        try:
+            chunk: bytes = self.socket.recv(RECEIVE_BYTES)
+        except OSError as error:
+            self.reason = self.reason or f"reading failed: {error}"
+            return b""
+        if not chunk:
+            self.reason = self.reason or "the broker closed the connection"
+        return chunk
+
+    def process_frame(self, f: Frame, frame_str: bytes) -> None:
+        """Called by stomp.py's loop for each parsed frame."""
+        try:
+            self._on_frame(f, self._received_ns)
+        except Exception as error:
+            self.lose(f"handling a {f.cmd} frame failed: {error!r}")
+
+    def notify(self, frame_type: str, frame: Frame | None = None) -> None:
+        """Called by stomp.py's loop; its last act is to say ``disconnected``."""
+        if frame_type == "disconnected":
+            self._ended.set()
+            self._on_gone(self.reason)
