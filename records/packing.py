@@ -1,0 +1,121 @@
+"""How are rows held between two flushes, at the least cost to whoever records them?
+
+Both buffers work without a lock. A row is added by one call into C (``bytearray.extend``, ``list.append``), which
+neither threads nor greenlets can see half done; the only taker (the flush, one at a time) removes the prefix that it
+has copied, so rows that come meanwhile stay for the next flush. Both grow: a late flush loses nothing.
+"""
+
+import threading
+from collections.abc import Callable
+from struct import Struct
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+NULL_INT64 = -(2**63)  # stands for null in a packed row: no clock and no counter gets there
+NULL_INT32 = -(2**31)
+
+# Arrow type -> (struct format, numpy dtype). A string is held as its number in `Strings`.
+_PACKED = {pa.int32(): ("i", "<i4"), pa.int64(): ("q", "<i8"), pa.bool_(): ("?", "?"), pa.string(): ("i", "<i4")}
+_NULLS = {pa.int32(): NULL_INT32, pa.int64(): NULL_INT64}
+
+
+class Strings(dict[str, int]):
+    """Numbers of the strings seen so far: ``strings["orders"]`` gives a new string the next number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._in_order: list[str] = []
+        self._adding = threading.Lock()
+
+    def __missing__(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"{text!r} is not a string")
+        text = str(text)  # an enum's member becomes its value
+        text.encode()  # what Arrow cannot store is refused here, where it costs one row and not a batch
+        with self._adding:
+            if text not in self:
+                self._in_order.append(text)
+                self[text] = len(self._in_order) - 1
+            return dict.__getitem__(self, text)
+
+    def texts_of(self, numbers: Any) -> pa.Array:
+        """The strings of a numpy array of numbers."""
+        return pa.array(self._in_order, pa.string()).take(pa.array(numbers))
+
+
+class Buffer(Protocol):
+    def __len__(self) -> int:
+        """Rows waiting."""
+
+    def take(self) -> tuple[pa.RecordBatch, int]:
+        """Remove and return all rows waiting, and how many of them had to be left out as no rows of this table."""
+
+
+class PackedRows:
+    """Rows of fixed size, for the tables that grow by thousands a second. Turned into columns without a loop."""
+
+    def __init__(self, schema: pa.Schema, strings: Strings) -> None:
+        row = Struct("<" + "".join(_PACKED[field.type][0] for field in schema))
+        self.pack: Callable[..., bytes] = row.pack
+        self._schema, self._strings, self._row_bytes = schema, strings, row.size
+        self._dtype = np.dtype([(field.name, _PACKED[field.type][1]) for field in schema])
+        self._bytes = bytearray()
+        self.add: Callable[[bytes], None] = self._bytes.extend
+
+    def __len__(self) -> int:
+        return len(self._bytes) // self._row_bytes
+
+    def take(self) -> tuple[pa.RecordBatch, int]:
+        size = len(self._bytes)
+        rows = np.frombuffer(self._bytes[:size], self._dtype)
+        del self._bytes[:size]
+        columns = [self._column(field, np.ascontiguousarray(rows[field.name])) for field in self._schema]
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema), 0
+
+    def _column(self, field: pa.Field, values: Any) -> pa.Array:
+        if field.type == pa.string():
+            return self._strings.texts_of(values)
+        return pa.array(values, field.type, mask=values == _NULLS[field.type] if field.nullable else None)
+
+
+class PlainRows:
+    """Rows as tuples, for the tables that grow slowly and hold free text."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._rows: list[tuple[object, ...]] = []
+        self.add: Callable[[tuple[object, ...]], None] = self._rows.append
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def take(self) -> tuple[pa.RecordBatch, int]:
+        count = len(self._rows)
+        rows = self._rows[:count]
+        del self._rows[:count]
+        batch = _batch(rows, self._schema)
+        if batch is None:
+            batch = _batch([row for row in rows if _batch([row], self._schema) is not None], self._schema)
+        assert batch is not None
+        return batch, count - batch.num_rows
+
+
+def _batch(rows: list[tuple[object, ...]], schema: pa.Schema) -> pa.RecordBatch | None:
+    """The rows as columns; None when any of them does not fit the schema."""
+    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
+    try:
+        arrays = [_column(values, field) for field, values in zip(schema, columns, strict=True)]
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return None
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _column(values: tuple[object, ...], field: pa.Field) -> pa.Array:
+    """Converted by what the values are, since Arrow, asked for integers, would cut 1.5 down to 1 without a word."""
+    array = pa.array(values)
+    expected = pa.int64() if pa.types.is_integer(field.type) else field.type
+    if array.type not in (expected, pa.null()) or (array.null_count and not field.nullable):
+        raise TypeError(f"{field.name} is {field.type}, not {array.type}")
+    return array.cast(field.type)

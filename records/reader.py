@@ -1,0 +1,170 @@
+"""What was recorded in a run, and is all of it there?
+
+`seal` turns streams into Parquet once the run is over; `inspect` says what a sealed run holds. What was lost is not
+hidden: each stream that did not end properly is told in a sentence, which is kept in the Parquet file itself, so that
+every later look at the run tells it again.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from records.errors import RunUnreadable, RunUnwritable, explained
+from records.rundir import RunDirectory
+from records.schemas import EVENT_TABLES
+from records.streams import SUFFIX, Stream, being_written, check_schema, described
+
+EMPTY = "no-events"  # name of the file that gives a table without events its schema
+PROBLEM_KEY = b"brokerbench.problem"
+ROWS_PER_GROUP = 262_144
+
+
+@dataclass(frozen=True)
+class Sealing:
+    """What a sealed run holds: rows by table, and a sentence for each stream that is not whole."""
+
+    rows: dict[str, int]
+    problems: tuple[str, ...]
+
+
+def seal(directory: RunDirectory) -> Sealing:
+    """Turn every stream into Parquet and return what the run holds. Harmless on a run sealed already, or half.
+
+    A stream is deleted only once its Parquet file is on disk and holds as many rows; one that a living process still
+    writes is kept. RunUnreadable for a stream or file of another version or a damaged Parquet file, RunUnwritable when
+    the Parquet cannot be written; the streams are then still there.
+    """
+    for table, schema in EVENT_TABLES.items():
+        _seal_table(directory, table, schema)
+    return _contents(directory)
+
+
+def inspect(directory: RunDirectory) -> Sealing:
+    """What a sealed run holds. RunUnreadable when it is not sealed, damaged, of another version or without events."""
+    for table in EVENT_TABLES:
+        if not _files(directory, table):
+            raise RunUnreadable(f"{directory.events(table)}: no Parquet file: the run is not sealed, so seal it first")
+    contents = _contents(directory)
+    if not any(contents.rows.values()):
+        raise RunUnreadable(
+            f"{directory.path}: the run has no events, so there is nothing to analyse: see its logs for why"
+        )
+    return contents
+
+
+def read_events(directory: RunDirectory, table: str) -> pa.Table:
+    """All rows of one table of a sealed run, for small runs and tests; the analysis reads the folder with Spark."""
+    return pa.concat_tables([pq.read_table(path).replace_schema_metadata(None) for path in _files(directory, table)])
+
+
+def _seal_table(directory: RunDirectory, table: str, schema: pa.Schema) -> None:
+    folder = directory.events(table)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for unfinished in folder.glob(".*.unfinished"):
+            unfinished.unlink()
+        for stream in sorted(directory.streams(table).glob(f"*{SUFFIX}")):
+            _seal_stream(stream, folder / f"{stream.stem}.parquet", schema)
+        if not _files(directory, table):
+            _write_parquet(folder / f"{EMPTY}.parquet", described(schema, table, EMPTY), None)
+    except OSError as error:
+        why, next_step = explained(error)
+        raise RunUnwritable(f"{folder}: events cannot be sealed: {why}; the streams are kept: {next_step}") from None
+
+
+def _seal_stream(path: Path, parquet: Path, schema: pa.Schema) -> None:
+    alive = being_written(path)
+    _write_parquet(parquet, described(schema, path.parent.name, path.stem), Stream(path, schema), alive)
+    if not alive:
+        path.unlink()
+
+
+def _write_parquet(path: Path, schema: pa.Schema, stream: Stream | None, alive: bool = False) -> None:
+    """Write the file beside its place, verify it, and move it there: what stands at ``path`` is always whole."""
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        with pq.ParquetWriter(unfinished, schema, compression="zstd", **_encodings(schema)) as writer:
+            for group in _row_groups(stream or ()):
+                writer.write_table(group)
+            problem = _problem(stream, alive) if stream else ""
+            writer.add_key_value_metadata({PROBLEM_KEY.decode(): problem})
+        _sync(unfinished)
+        written = pq.read_metadata(unfinished).num_rows
+        if stream and written != stream.rows:
+            raise OSError(f"{unfinished} holds {written} rows, its stream {stream.rows}")
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _encodings(schema: pa.Schema) -> dict[str, object]:
+    """Times and sequence numbers grow by little, names repeat: about 6 bytes an event."""
+    return {
+        "use_dictionary": [field.name for field in schema if pa.types.is_string(field.type)],
+        "column_encoding": {field.name: "DELTA_BINARY_PACKED" for field in schema if pa.types.is_integer(field.type)},
+    }
+
+
+def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches of half a second joined to groups worth reading."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(one.num_rows for one in waiting) >= ROWS_PER_GROUP:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _problem(stream: Stream, alive: bool) -> str:
+    """What is wrong with a stream that was read to its end; empty when nothing is."""
+    process, table = stream.path.stem, stream.path.parent.name
+    where = f"streams/{table}/{stream.path.name}"
+    if alive:
+        return f"{where}: {process} still writes it; {stream.rows} rows so far are kept: end {process}, then seal again"
+    if stream.complete:
+        return ""
+    if stream.ended_at_byte == stream.size_bytes > 0:
+        how = f"has no end mark: {process} was killed, or could not write all its rows (disk full?)"
+    else:
+        at = f"byte {stream.ended_at_byte} of {stream.size_bytes}"
+        how = f"is torn in mid-batch at {at}: {process} was killed while writing, or its disk is full or damaged"
+    return f"{where}: {how}; {stream.rows} rows before that are kept, later ones of {table} are missing"
+
+
+def _contents(directory: RunDirectory) -> Sealing:
+    rows: dict[str, int] = {}
+    problems: list[str] = []
+    for table, schema in EVENT_TABLES.items():
+        files = [_metadata(path, schema) for path in _files(directory, table)]
+        rows[table] = sum(file.num_rows for file in files)
+        problems += [told for file in files if (told := file.metadata.get(PROBLEM_KEY, b"").decode())]
+    return Sealing(rows, tuple(problems))
+
+
+def _metadata(path: Path, schema: pa.Schema) -> pq.FileMetaData:
+    try:
+        metadata = pq.read_metadata(path)
+        found = metadata.schema.to_arrow_schema()
+    except (pa.ArrowException, OSError) as error:
+        raise RunUnreadable(
+            f"{path}: not readable as Parquet ({error}): it was cut short or overwritten; "
+            "bring it back from a copy, or delete it to go on without its rows"
+        ) from None
+    check_schema(found, schema, path)
+    return metadata
+
+
+def _sync(path: Path) -> None:
+    """Put it on the disk itself: the stream it was made from is deleted next."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _files(directory: RunDirectory, table: str) -> list[Path]:
+    return sorted(directory.events(table).glob("*.parquet"))

@@ -1,0 +1,134 @@
+"""Where is what in the folder of one run?
+
+    <run id>/
+        run.json             what was run (records.run)
+        streams/<table>/     events as they are recorded, one <process>.arrows each; empty once sealed
+        events/<table>/      events of a sealed run, one <process>.parquet each (records.schemas)
+        results/<table>/     what the analysis found (records.results)
+        brokers/<broker>/    rendered files and logs of one broker
+        summary.json         the verdict and its figures (records.summary)
+        report.html
+
+No password is ever written below it.
+"""
+
+import os
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from records.errors import RunUnreadable, RunUnwritable, explained
+from records.run import RunInfo
+from records.run_json import decode, encode
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """The folder of one run. Asking for a path makes nothing; `create`, `broker_folder` and `write_run` do."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, parent: Path, run_id: str) -> "RunDirectory":
+        """Make a new, empty run folder below ``parent``. RunUnwritable when it cannot be, or is there already."""
+        path = parent / run_id
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            path.mkdir()
+        except OSError as error:
+            raise _unwritable(path, "the run folder cannot be made", error) from None
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: Path) -> "RunDirectory":
+        """An existing run. RunUnreadable when ``path`` is none; run.json itself is read by `read_run`."""
+        if not path.is_dir():
+            raise RunUnreadable(f"{path}: there is no such folder: give the folder of a run, such as runs/<run id>")
+        directory = cls(path)
+        if not directory.run_path.is_file():
+            raise RunUnreadable(f"{path}: no run folder, as it has no run.json: give one such as runs/<run id>")
+        return directory
+
+    @property
+    def run_path(self) -> Path:
+        return self.path / "run.json"
+
+    @property
+    def summary_path(self) -> Path:
+        return self.path / "summary.json"
+
+    @property
+    def report_path(self) -> Path:
+        return self.path / "report.html"
+
+    def streams(self, table: str) -> Path:
+        return self.path / "streams" / table
+
+    def events(self, table: str) -> Path:
+        return self.path / "events" / table
+
+    def results(self, table: str) -> Path:
+        return self.path / "results" / table
+
+    def broker_folder(self, name: str) -> Path:
+        """The folder of one broker, made if need be."""
+        if name in (".", "..") or Path(name).name != name:
+            raise ValueError(f"broker {name!r}: its name names a folder, so it holds no '/' and is not '.' or '..'")
+        path = self.path / "brokers" / name
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unwritable(path, "the broker's folder cannot be made", error) from None
+        return path
+
+    def write_run(self, info: RunInfo) -> None:
+        """Write run.json whole or not at all: a reader sees the old one or the new one. RunUnwritable if it cannot."""
+        text = encode(info)
+        unfinished = self.run_path.with_name(f".run.json.{os.getpid()}")
+        try:
+            try:
+                _write_through(unfinished, text)
+                unfinished.replace(self.run_path)
+            finally:
+                unfinished.unlink(missing_ok=True)
+        except OSError as error:
+            raise _unwritable(self.run_path, "cannot be written", error) from None
+
+    def read_run(self) -> RunInfo:
+        """What run.json says. RunUnreadable when it is missing, no JSON, of another version, or has wrong keys."""
+        try:
+            text = self.run_path.read_text(encoding="utf-8")
+        except OSError as error:
+            told = (
+                f"{self.run_path}: cannot be read ({error.strerror}): give the folder of a run, such as runs/<run id>"
+            )
+            raise RunUnreadable(told) from None
+        except UnicodeDecodeError as error:
+            told = f"{self.run_path}: not readable as UTF-8 text ({error.reason}): was it overwritten?"
+            raise RunUnreadable(told) from None
+        return decode(text, str(self.run_path))
+
+
+def new_run_id(scenario: str, topology: str, *, now: datetime | None = None) -> str:
+    """``20261121-143231-steady-mesh-brokers-3-9f2c41``: sorts by (UTC) time, tells what ran, and is unique."""
+    time = (now or datetime.now(UTC)).astimezone(UTC).strftime("%Y%m%d-%H%M%S")
+    return "-".join(part for part in (time, _slug(scenario), _slug(topology), secrets.token_hex(3)) if part)
+
+
+def _slug(text: str) -> str:
+    """``mesh(brokers=3)`` as ``mesh-brokers-3``: what any file system and any shell takes as it is."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower())[:40].strip("-")
+
+
+def _write_through(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _unwritable(path: Path, problem: str, error: OSError) -> RunUnwritable:
+    why, next_step = explained(error)
+    return RunUnwritable(f"{path}: {problem}: {why}; {next_step}")

@@ -1,0 +1,147 @@
+"""What is in one stream file, and how much of it can be trusted after a crash?
+
+An Arrow IPC stream is a schema message, one message a batch, and an end-of-stream marker. Each message tells its own
+length, so whatever precedes a torn message stays readable (a Parquet file without its footer is lost whole).
+`StreamFile` writes each batch by one system call and takes a torn one back; `Stream` reads up to the first message
+that is not whole. A stream without the marker is one whose process did not get to close it.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from records.errors import RunUnreadable
+from records.schemas import SCHEMA_VERSION
+
+SUFFIX = ".arrows"
+END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+VERSION_KEY, TABLE_KEY, PROCESS_KEY = b"brokerbench.schema_version", b"brokerbench.table", b"brokerbench.process"
+
+
+def described(schema: pa.Schema, table: str, process: str) -> pa.Schema:
+    """The schema with what it is, by whom, in which version, as metadata."""
+    version = str(SCHEMA_VERSION).encode()
+    return schema.with_metadata({VERSION_KEY: version, TABLE_KEY: table.encode(), PROCESS_KEY: process.encode()})
+
+
+def check_schema(found: pa.Schema, expected: pa.Schema, path: Path) -> None:
+    """RunUnreadable when a file's schema is of another version, or is not that of its table."""
+    version = (found.metadata or {}).get(VERSION_KEY, b"none").decode(errors="replace")
+    if version != str(SCHEMA_VERSION):
+        raise RunUnreadable(
+            f"{path}: its events are of schema version {version}, this brokerbench reads version {SCHEMA_VERSION}: "
+            "use the brokerbench that recorded the run"
+        )
+    if not found.equals(expected, check_metadata=False):
+        columns = ", ".join(expected.names)
+        raise RunUnreadable(f"{path}: its columns are not those of this table ({columns}): was the file replaced?")
+
+
+class StreamFile:
+    """The writing end. Opened at the first batch; locked while open, so that a reader sees that it is being written.
+
+    Every method may raise OSError; the file then still ends with its last whole batch.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self.path = path
+        self._schema = schema
+        self._file: int | None = None
+        self._end = 0
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        if self._file is None:
+            self._file = self._open()
+        body = batch.serialize()
+        self._write(body if self._end else self._schema.serialize().to_pybytes() + body.to_pybytes())
+
+    def close(self, *, complete: bool) -> None:
+        """Write the end-of-stream marker if all rows are in, and let the file go. Harmless when repeated."""
+        if self._file is None:
+            return
+        try:
+            if complete:
+                self._write(END_OF_STREAM)
+        finally:
+            os.close(self._file)
+            self._file = None
+
+    def _open(self) -> int:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+        with contextlib.suppress(OSError):  # a file system without locks costs only the guard against early sealing
+            fcntl.flock(file, fcntl.LOCK_EX)
+        return file
+
+    def _write(self, message: pa.Buffer | bytes) -> None:
+        """One system call, unless the disk takes only a part: then the rest, or nothing of it."""
+        assert self._file is not None
+        rest = memoryview(message)
+        try:
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, self._end)
+            raise
+        self._end += len(memoryview(message))
+
+
+class Stream:
+    """The reading end: iterate once over its whole batches, then ask how it ended.
+
+    ``rows``: rows read. ``complete``: the end-of-stream marker was there. ``ended_at_byte``: where the last whole
+    message ends; bytes from there to ``size_bytes`` are torn. RunUnreadable when it is of another schema.
+    """
+
+    def __init__(self, path: Path, expected: pa.Schema) -> None:
+        self.path = path
+        self.size_bytes = path.stat().st_size
+        self.rows = 0
+        self.complete = False
+        self.ended_at_byte = 0
+        self._expected = expected
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        with pa.OSFile(str(self.path)) as file:
+            schema = self._read_schema(file)
+            while schema is not None and (batch := self._read_batch(file, schema)) is not None:
+                self.rows += batch.num_rows
+                self.ended_at_byte = file.tell()
+                yield batch
+
+    def _read_schema(self, file: pa.NativeFile) -> pa.Schema | None:
+        try:
+            schema = pa.ipc.read_schema(file)
+        except (pa.ArrowException, EOFError, OSError):
+            return None
+        check_schema(schema, self._expected, self.path)
+        self.ended_at_byte = file.tell()
+        return schema
+
+    def _read_batch(self, file: pa.NativeFile, schema: pa.Schema) -> pa.RecordBatch | None:
+        """The next whole batch; None at the end, where `complete` tells the marker from a mere lack of bytes."""
+        try:
+            batch = pa.ipc.read_record_batch(pa.ipc.read_message(file), schema)
+            batch.validate(full=True)
+            return batch
+        except EOFError:
+            file.seek(self.ended_at_byte)
+            self.complete = file.read() == END_OF_STREAM
+        except (pa.ArrowException, OSError):
+            pass
+        return None
+
+
+def being_written(path: Path) -> bool:
+    """Whether a living process still has this stream open (its lock goes with it, however it ends)."""
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

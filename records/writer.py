@@ -1,0 +1,234 @@
+"""How does a process record what happens to it, without slowing it down or ever stopping it?
+
+Rows go into memory (records.packing) and every half second into one stream a table (records.streams), so a process
+that is killed loses at most its last second. Recording never raises: what could not be written is counted and told
+by `Recorder.problem`, and makes the run invalid.
+"""
+
+import re
+import struct
+import threading
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from records.errors import RunUnwritable, explained
+from records.packing import NULL_INT32, NULL_INT64, Buffer, PackedRows, PlainRows, Strings
+from records.rundir import RunDirectory
+from records.schemas import EVENT_TABLES, RECEIPTS, SENDS
+from records.streams import SUFFIX, StreamFile, described
+
+_BAD_ROW = (struct.error, TypeError, ValueError)
+
+
+@dataclass
+class _Table:
+    """What one table has in memory and on disk. ``failed`` once a write failed: then nothing more is written."""
+
+    rows: Buffer
+    stream: StreamFile
+    written: int = 0
+    dropped: int = 0
+    failed: bool = False
+
+
+class Recorder:
+    """Records the events of one process of a run, each method one row of the table of that name (records.schemas).
+
+    Safe from threads and greenlets. ``process`` names the process (``worker-1``) and its files: ValueError when it
+    cannot, RunUnwritable when the run has sealed events of that process.
+    """
+
+    def __init__(self, directory: RunDirectory, process: str, *, flush_every_s: float = 0.5) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", process):
+            raise ValueError(f"process name {process!r}: use letters, digits, '.', '_' and '-', as it names a file")
+        for sealed in (directory.events(table) / f"{process}.parquet" for table in EVENT_TABLES):
+            if sealed.exists():
+                raise RunUnwritable(f"{sealed}: the events of {process} are sealed already: record to a new run")
+        self.process = process
+        self._flush_every_s = flush_every_s
+        self._strings = Strings()
+        self._sends, self._receipts = PackedRows(SENDS, self._strings), PackedRows(RECEIPTS, self._strings)
+        self._pack_send, self._add_send = self._sends.pack, self._sends.add
+        self._pack_receipt, self._add_receipt = self._receipts.pack, self._receipts.add
+        packed: dict[str, Buffer] = {"sends": self._sends, "receipts": self._receipts}
+        self._plain = {name: PlainRows(schema) for name, schema in EVENT_TABLES.items() if name not in packed}
+        buffers = {**packed, **self._plain}
+        self._tables = {name: _Table(buffers[name], self._stream(directory, name)) for name in EVENT_TABLES}
+        self._first_problem = ""
+        self._flushing = threading.Lock()
+        self._stopping = threading.Event()
+        self._flusher: threading.Thread | None = None
+        self._closed = False
+
+    def _stream(self, directory: RunDirectory, table: str) -> StreamFile:
+        path = directory.streams(table) / f"{self.process}{SUFFIX}"
+        return StreamFile(path, described(EVENT_TABLES[table], table, self.process))
+
+    # The two hot ones: about as cheap as Python can be, so no helper calls.
+
+    def send(
+        self,
+        producer: int,
+        seq: int,
+        attempt: int,
+        destination: str,
+        broker: str,
+        due_ns: int,
+        sent_ns: int,
+        settled_ns: int | None,
+        outcome: str,
+        body_bytes: int,
+        blocked: bool,
+    ) -> None:
+        number = self._strings
+        settled_or_null = NULL_INT64 if settled_ns is None else settled_ns
+        try:
+            self._add_send(
+                self._pack_send(
+                    producer,
+                    seq,
+                    attempt,
+                    number[destination],
+                    number[broker],
+                    due_ns,
+                    sent_ns,
+                    settled_or_null,
+                    number[outcome],
+                    body_bytes,
+                    blocked,
+                )
+            )
+        except _BAD_ROW as error:
+            self._refuse("sends", str(error))
+
+    def receipt(
+        self,
+        consumer: int,
+        subscription: str,
+        producer: int,
+        seq: int,
+        attempt: int,
+        destination: str,
+        broker: str,
+        received_ns: int,
+        redelivered: bool,
+        integrity: str,
+        hops: int | None,
+    ) -> None:
+        number = self._strings
+        try:
+            self._add_receipt(
+                self._pack_receipt(
+                    consumer,
+                    number[subscription],
+                    producer,
+                    seq,
+                    attempt,
+                    number[destination],
+                    number[broker],
+                    received_ns,
+                    redelivered,
+                    number[integrity],
+                    NULL_INT32 if hops is None else hops,
+                )
+            )
+        except _BAD_ROW as error:
+            self._refuse("receipts", str(error))
+
+    def subscription(
+        self, consumer: int, subscription: str, destination: str, kind: str, broker: str, began_ns: int
+    ) -> None:
+        self._plain["subscriptions"].add((consumer, subscription, destination, kind, broker, began_ns))
+
+    def connection(
+        self, client: int, group: str, protocol: str, broker: str | None, event: str, at_ns: int, reason: str
+    ) -> None:
+        self._plain["connections"].add((client, group, protocol, broker, event, at_ns, reason))
+
+    def leftover(
+        self, broker: str, queue: str, dead_letter: bool, producer: int, seq: int, attempt: int, age_ns: int | None
+    ) -> None:
+        self._plain["leftovers"].add((broker, queue, dead_letter, producer, seq, attempt, age_ns))
+
+    def fault(self, kind: str, target: str, began_ns: int, ended_ns: int | None, error: str | None) -> None:
+        self._plain["faults"].add((kind, target, began_ns, ended_ns, error))
+
+    def sample(self, broker: str, at_ns: int, kind: str, object: str, metric: str, value: int) -> None:
+        self._plain["samples"].add((broker, at_ns, kind, object, metric, value))
+
+    def start(self) -> None:
+        """Flush in the background from now on: a daemon thread, which gevent turns into a greenlet."""
+        self._flusher = threading.Thread(target=self._keep_flushing, name=f"recorder-{self.process}", daemon=True)
+        self._flusher.start()
+
+    def flush(self) -> None:
+        """Write all rows in memory. Never raises: see `problem`."""
+        with self._flushing:
+            for name, table in self._tables.items():
+                if len(table.rows) and not self._closed:
+                    self._flush_table(name, table)
+
+    def close(self) -> None:
+        """Write what is left and mark each stream as complete, unless rows of it were dropped. May be repeated."""
+        self._stopping.set()
+        if self._flusher is not None and self._flusher is not threading.current_thread():
+            self._flusher.join()
+        self.flush()
+        with self._flushing:
+            self._closed = True
+            for table in self._tables.values():
+                self._close_table(table)
+
+    @property
+    def problem(self) -> str | None:
+        """The first thing that went wrong, as a sentence, and how many rows it and others cost; None if all is well."""
+        dropped = sum(self.dropped.values())
+        if not self._first_problem and not dropped:
+            return None
+        first = self._first_problem or f"rows reached the recorder of {self.process} after it was closed"
+        return f"{first} ({dropped} rows dropped, the rows before them are kept)"
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Rows safely written, by table."""
+        return {name: table.written for name, table in self._tables.items()}
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Rows that were recorded and are lost, by table."""
+        late = {name: len(table.rows) if self._closed else 0 for name, table in self._tables.items()}
+        return {name: table.dropped + late[name] for name, table in self._tables.items()}
+
+    def _keep_flushing(self) -> None:
+        while not self._stopping.wait(self._flush_every_s):
+            self.flush()
+
+    def _flush_table(self, name: str, table: _Table) -> None:
+        batch, misfits = table.rows.take()
+        if misfits:
+            self._refuse(name, "a value of the wrong type", rows=misfits)
+        if table.failed:
+            table.dropped += batch.num_rows
+            return
+        try:
+            table.stream.append(batch)
+            table.written += batch.num_rows
+        except (OSError, pa.ArrowException) as error:
+            self._fail(table, error, batch.num_rows)
+
+    def _close_table(self, table: _Table) -> None:
+        try:
+            table.stream.close(complete=not table.dropped)
+        except OSError as error:
+            self._fail(table, error, rows=0)
+
+    def _refuse(self, name: str, why: str, rows: int = 1) -> None:
+        self._tables[name].dropped += rows
+        self._first_problem = self._first_problem or f"{self.process} was given a row of {name} that is none: {why}"
+
+    def _fail(self, table: _Table, error: Exception, rows: int) -> None:
+        table.failed = True
+        table.dropped += rows
+        why, next_step = explained(error)
+        self._first_problem = self._first_problem or f"{table.stream.path} cannot be written: {why}; {next_step}"

@@ -1,0 +1,43 @@
+"""Rows for the tests of this folder: any that a table can hold, and simple ones that tell their place."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from records.rundir import RunDirectory
+from records.schemas import EVENT_TABLES
+from records.writer import Recorder
+
+Row = tuple[Any, ...]
+
+# Least integers stand for null in packed rows; no clock or counter reaches them.
+_VALUES = {
+    pa.int32(): st.integers(-(2**31) + 1, 2**31 - 1),
+    pa.int64(): st.integers(-(2**63) + 1, 2**63 - 1),
+    pa.bool_(): st.booleans(),
+    pa.string(): st.text(max_size=20),
+}
+
+
+def any_row(table: str) -> st.SearchStrategy[Row]:
+    columns = [
+        _VALUES[field.type] | st.none() if field.nullable else _VALUES[field.type] for field in EVENT_TABLES[table]
+    ]
+    return st.tuples(*columns)
+
+
+any_event = st.sampled_from(sorted(EVENT_TABLES)).flatmap(lambda table: st.tuples(st.just(table), any_row(table)))
+
+
+def record(recorder: Recorder, table: str, row: Row) -> None:
+    getattr(recorder, table.removesuffix("s"))(*row)
+
+
+def send(recorder: Recorder, seq: int) -> None:
+    recorder.send(1, seq, 1, "queue://orders", "broker-1", seq * 10, seq * 10 + 1, None, "in_doubt", 1_024, False)
+
+
+def new_run(parent: Path) -> RunDirectory:
+    return RunDirectory.create(parent, "run")
