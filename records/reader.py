@@ -46,8 +46,12 @@ def seal(directory: RunDirectory) -> Sealing:
 def inspect(directory: RunDirectory) -> Sealing:
     """What a sealed run holds. RunUnreadable when it is not sealed, damaged, of another version or without events."""
     for table in EVENT_TABLES:
-        if not _files(directory, table):
+        sealed = {path.stem for path in _files(directory, table)}
+        if not sealed:
             raise RunUnreadable(f"{directory.events(table)}: no Parquet file: the run is not sealed, so seal it first")
+        for stream in directory.streams(table).glob(f"*{SUFFIX}"):
+            if stream.stem not in sealed:
+                raise RunUnreadable(f"{stream}: not sealed yet, so seal the run first")
     contents = _contents(directory)
     if not any(contents.rows.values()):
         raise RunUnreadable(

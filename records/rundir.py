@@ -74,8 +74,10 @@ class RunDirectory:
 
     def broker_folder(self, name: str) -> Path:
         """The folder of one broker, made if need be."""
-        if name in (".", "..") or Path(name).name != name:
-            raise ValueError(f"broker {name!r}: its name names a folder, so it holds no '/' and is not '.' or '..'")
+        if name in ("", ".", "..") or Path(name).name != name:
+            raise ValueError(
+                f"broker {name!r}: its name names a folder, so it is not empty, '.' or '..' and holds no '/'"
+            )
         path = self.path / "brokers" / name
         try:
             path.mkdir(parents=True, exist_ok=True)

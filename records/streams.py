@@ -117,7 +117,8 @@ class Stream:
     def _read_schema(self, file: pa.NativeFile) -> pa.Schema | None:
         try:
             schema = pa.ipc.read_schema(file)
-        except (pa.ArrowException, EOFError, OSError):
+        except (pa.ArrowException, EOFError, OSError) as error:
+            _raise_if_unreadable(error)
             return None
         check_schema(schema, self._expected, self.path)
         self.ended_at_byte = file.tell()
@@ -132,9 +133,15 @@ class Stream:
         except EOFError:
             file.seek(self.ended_at_byte)
             self.complete = file.read() == END_OF_STREAM
-        except (pa.ArrowException, OSError):
-            pass
+        except (pa.ArrowException, OSError) as error:
+            _raise_if_unreadable(error)
         return None
+
+
+def _raise_if_unreadable(error: Exception) -> None:
+    """A torn message is Arrow's complaint; a disk that cannot be read is the system's: no reason to give up rows."""
+    if isinstance(error, OSError) and error.errno:
+        raise error
 
 
 def being_written(path: Path) -> bool:

@@ -1,0 +1,127 @@
+"""Do the documents for other readers say what the code says?"""
+
+import json
+import re
+import types
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
+
+import pyarrow as pa
+import pytest
+from jsonschema import Draft202012Validator
+
+from records.results import RESULT_TABLES
+from records.schemas import EVENT_TABLES
+from records.summary import SUMMARY_VERSION, VERDICTS, Summary
+
+DOCS = Path(__file__).parents[2] / "docs"
+EVENTS_PAGE = (DOCS / "events.md").read_text(encoding="utf-8")
+SUMMARY_SCHEMA: dict[str, Any] = json.loads((DOCS / "summary.schema.json").read_text(encoding="utf-8"))
+
+JSON_TYPES = {str: "string", int: "integer", float: "number", types.NoneType: "null"}
+SAYS_MORE = ("description", "minimum", "enum", "$defs", "$schema", "title")
+
+LATENCY = dict.fromkeys(("count", "negative", "min", "p50", "p90", "p99", "p99_9", "p99_99", "max"), 1)
+
+
+def _shape(kind: Any) -> Any:
+    """A Python annotation as the JSON Schema of its shape: keys and types only."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if is_typeddict(kind):
+        keys = get_type_hints(kind)
+        properties = {key: _shape(value) for key, value in keys.items()}
+        return {"type": "object", "additionalProperties": False, "required": list(keys), "properties": properties}
+    if origin is list:
+        return {"type": "array", "items": _shape(arguments[0])}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _shape(arguments[1])}
+    if origin is types.UnionType:
+        return {"type": [JSON_TYPES[argument] for argument in arguments]}
+    return {"type": JSON_TYPES[kind]}
+
+
+def _plain(schema: Any) -> Any:
+    """The documented schema cut down to its shape: references followed, whatever says more left out."""
+    if isinstance(schema, list):
+        return schema
+    if "$ref" in schema:
+        return _plain(SUMMARY_SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")])
+    if "const" in schema:
+        return {"type": JSON_TYPES[type(schema["const"])]}
+    plain = {key: value for key, value in schema.items() if key not in SAYS_MORE}
+    for key in plain.keys() & {"items", "additionalProperties"}:
+        plain[key] = _plain(plain[key]) if isinstance(plain[key], dict) else plain[key]
+    if "properties" in plain:
+        plain["properties"] = {key: _plain(value) for key, value in plain["properties"].items()}
+    return plain
+
+
+def test_the_summary_schema_has_the_keys_and_types_of_the_code() -> None:
+    Draft202012Validator.check_schema(SUMMARY_SCHEMA)
+    assert _plain(SUMMARY_SCHEMA) == _shape(Summary)
+
+
+def test_the_summary_schema_has_the_verdicts_and_version_of_the_code() -> None:
+    assert SUMMARY_SCHEMA["properties"]["verdict"]["enum"] == list(VERDICTS)
+    assert SUMMARY_SCHEMA["properties"]["summary_version"]["const"] == SUMMARY_VERSION
+
+
+def _example() -> dict[str, Any]:
+    """The least summary: every figure that may be null is."""
+
+    def least(schema: dict[str, Any]) -> Any:
+        schema = SUMMARY_SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")] if "$ref" in schema else schema
+        kind = schema.get("type")
+        if "const" in schema or "enum" in schema:
+            return schema.get("const") or schema["enum"][0]
+        if kind == "object":
+            return {key: least(value) for key, value in schema.get("properties", {}).items()}
+        return None if isinstance(kind, list) else {"string": "", "integer": 0, "number": 0.5, "array": []}[str(kind)]
+
+    return {**least(SUMMARY_SCHEMA), "latency_ms": {"due_to_received": LATENCY}}
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"verdict": "perhaps"}, "'perhaps' is not one of"),
+        ({"summary_version": 2}, "1 was expected"),
+        ({"colour": "red"}, "'colour' was unexpected"),
+        ({"leftovers": None}, "None is not of type 'integer'"),
+        ({"latency_ms": {"due_to_received": {**LATENCY, "p99": "fast"}}}, "'fast' is not of type 'number', 'null'"),
+    ],
+)
+def test_the_summary_schema_takes_a_summary_and_refuses_what_is_none(change: dict[str, Any], complaint: str) -> None:
+    validator = Draft202012Validator(SUMMARY_SCHEMA)
+    assert not list(validator.iter_errors(_example()))
+    (error,) = validator.iter_errors({**_example(), **change})
+    assert complaint in error.message
+
+
+def _section(heading: str) -> str:
+    found = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^#|\Z)", EVENTS_PAGE, re.MULTILINE | re.DOTALL)
+    assert len(found) == 1, f"docs/events.md has {len(found)} sections {heading}"
+    return str(found[0])
+
+
+def _documented_columns(heading: str) -> list[tuple[str, str]]:
+    return re.findall(r"^\| `(\w+)` \| (\S+) \| .+ \|$", _section(heading), re.MULTILINE)
+
+
+def _columns(schema: pa.Schema) -> list[tuple[str, str]]:
+    return [(field.name, f"{field.type}{'?' if field.nullable else ''}") for field in schema]
+
+
+@pytest.mark.parametrize("table", EVENT_TABLES)
+def test_the_events_page_describes_every_column_of_an_event_table(table: str) -> None:
+    assert _documented_columns(f"`{table}`") == _columns(EVENT_TABLES[table])
+
+
+@pytest.mark.parametrize("table", RESULT_TABLES)
+def test_the_events_page_describes_every_column_of_a_result_table(table: str) -> None:
+    heading = f"`{table}` (result)" if table in EVENT_TABLES else f"`{table}`"
+    assert _documented_columns(heading) == _columns(RESULT_TABLES[table])
+
+
+def test_the_events_page_describes_no_table_that_is_none() -> None:
+    assert EVENTS_PAGE.count("\n## ") == len(EVENT_TABLES) + len(RESULT_TABLES)

@@ -1,0 +1,201 @@
+"""Is a run sealed without losing a row, however often and whenever it is tried?"""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from records import reader, streams
+from records.errors import RunUnreadable, RunUnwritable
+from records.reader import inspect, read_events, seal
+from records.rundir import RunDirectory
+from records.schemas import EVENT_TABLES
+from records.writer import Recorder
+from tests.records.rows import new_run, send
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDirectory:
+    return new_run(tmp_path)
+
+
+def _record(run: RunDirectory, process: str, rows: int) -> Path:
+    recorder = Recorder(run, process)
+    for seq in range(rows):
+        send(recorder, seq)
+    recorder.close()
+    return run.streams("sends") / f"{process}.arrows"
+
+
+def test_the_rows_of_every_process_are_in_files_of_their_own(run: RunDirectory) -> None:
+    _record(run, "master", 2)
+    _record(run, "worker-1", 3)
+    assert seal(run).rows["sends"] == 5
+    assert sorted(path.name for path in run.events("sends").iterdir()) == ["master.parquet", "worker-1.parquet"]
+    assert not list(run.streams("sends").iterdir())
+
+
+def test_a_table_without_events_has_a_file_with_its_schema(run: RunDirectory) -> None:
+    seal(run)
+    for table, schema in EVENT_TABLES.items():
+        (file,) = run.events(table).iterdir()
+        assert pq.read_schema(file).equals(schema)
+        assert pq.read_metadata(file).num_rows == 0
+
+
+def test_sealing_again_changes_nothing(run: RunDirectory) -> None:
+    stream = _record(run, "worker-1", 3)
+    stream.write_bytes(stream.read_bytes()[:-8])
+    first = seal(run)
+    assert len(first.problems) == 1
+    assert seal(run) == first == inspect(run), "what was lost is told every time"
+
+
+def test_a_sealing_that_was_cut_off_is_finished_by_the_next(run: RunDirectory) -> None:
+    stream = _record(run, "worker-1", 3)
+    as_recorded = stream.read_bytes()
+    seal(run)
+    stream.write_bytes(as_recorded)  # cut off before the stream was deleted
+    (run.events("receipts") / ".worker-1.parquet.unfinished").write_bytes(b"PAR1")  # and while a file was written
+    assert seal(run).rows["sends"] == 3
+    assert read_events(run, "sends").column("seq").to_pylist() == [0, 1, 2]
+    assert not stream.exists()
+    assert [path.name for path in run.events("receipts").iterdir()] == ["no-events.parquet"]
+
+
+def test_a_stream_is_kept_when_its_parquet_has_fewer_rows(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = _record(run, "worker-1", 3)
+    monkeypatch.setattr(reader, "_row_groups", lambda batches: [group.slice(1) for group in _all(batches)])
+    with pytest.raises(RunUnwritable, match="holds 2 rows, its stream 3"):
+        seal(run)
+    assert stream.exists()
+    assert not list(run.events("sends").iterdir())
+
+
+def _all(batches: object) -> list[pa.Table]:
+    return [pa.Table.from_batches(list(batches))]  # type: ignore[call-overload]
+
+
+def test_a_stream_that_is_still_written_is_sealed_so_far_and_kept(run: RunDirectory) -> None:
+    recorder = Recorder(run, "worker-1")
+    send(recorder, 0)
+    recorder.flush()
+    sealing = seal(run)
+    assert sealing.rows["sends"] == 1
+    assert sealing.problems == (
+        "streams/sends/worker-1.arrows: worker-1 still writes it; 1 rows so far are kept: "
+        "end worker-1, then seal again",
+    )
+    send(recorder, 1)
+    recorder.close()
+    assert seal(run) == reader.Sealing({**sealing.rows, "sends": 2}, ())
+
+
+def test_many_small_batches_become_few_row_groups(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "ROWS_PER_GROUP", 4)
+    recorder = Recorder(run, "worker-1")
+    for seq in range(10):
+        send(recorder, seq)
+        recorder.flush()
+    recorder.close()
+    seal(run)
+    metadata = pq.read_metadata(run.events("sends") / "worker-1.parquet")
+    assert [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)] == [4, 4, 2]
+    assert read_events(run, "sends").column("seq").to_pylist() == list(range(10))
+
+
+def test_times_are_delta_coded_and_names_are_a_dictionary(run: RunDirectory) -> None:
+    _record(run, "worker-1", 3)
+    seal(run)
+    columns = pq.read_metadata(run.events("sends") / "worker-1.parquet").row_group(0).to_dict()["columns"]
+    by_name = {column["path_in_schema"]: column for column in columns}
+    assert {column["compression"] for column in columns} == {"ZSTD"}
+    assert "DELTA_BINARY_PACKED" in by_name["due_ns"]["encodings"]
+    assert "DELTA_BINARY_PACKED" in by_name["seq"]["encodings"]
+    assert "RLE_DICTIONARY" in by_name["broker"]["encodings"]
+
+
+def test_a_parquet_file_cut_short_is_named(run: RunDirectory) -> None:
+    _record(run, "worker-1", 3)
+    seal(run)
+    file = run.events("sends") / "worker-1.parquet"
+    whole = file.read_bytes()
+    for size in (0, 1, 10, len(whole) // 2, len(whole) - 1):
+        file.write_bytes(whole[:size])
+        with pytest.raises(RunUnreadable, match=r"sends/worker-1\.parquet: not readable as Parquet .*cut short"):
+            inspect(run)
+
+
+def test_a_run_without_any_event_is_refused(run: RunDirectory) -> None:
+    seal(run)
+    with pytest.raises(RunUnreadable, match="the run has no events, so there is nothing to analyse"):
+        inspect(run)
+
+
+def test_a_run_that_is_not_sealed_is_refused(run: RunDirectory) -> None:
+    _record(run, "worker-1", 3)
+    with pytest.raises(RunUnreadable, match="the run is not sealed, so seal it first"):
+        inspect(run)
+
+
+def test_a_run_whose_sealing_was_cut_off_half_way_is_refused(run: RunDirectory) -> None:
+    _record(run, "master", 3)
+    stream = _record(run, "worker-1", 3)
+    as_recorded = stream.read_bytes()
+    seal(run)
+    (run.events("sends") / "worker-1.parquet").unlink()
+    stream.write_bytes(as_recorded)
+    with pytest.raises(RunUnreadable, match=r"sends/worker-1\.arrows: not sealed yet, so seal the run first"):
+        inspect(run)
+
+
+def test_a_disk_that_cannot_be_read_does_not_pass_for_a_torn_stream(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = _record(run, "worker-1", 3)
+
+    def fail(_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(pa.ipc, "read_message", fail)
+    with pytest.raises(RunUnwritable, match="Input/output error"):
+        seal(run)
+    assert stream.exists()
+
+
+def test_a_stream_of_another_version_is_refused_and_kept(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "SCHEMA_VERSION", 2)
+    stream = _record(run, "worker-1", 3)
+    monkeypatch.undo()
+    with pytest.raises(
+        RunUnreadable, match=r"worker-1\.arrows: its events are of schema version 2, .* reads version 1"
+    ):
+        seal(run)
+    assert stream.exists()
+
+
+def test_a_sealed_run_of_another_version_is_refused(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    _record(run, "worker-1", 3)
+    seal(run)
+    monkeypatch.setattr(streams, "SCHEMA_VERSION", 2)
+    with pytest.raises(RunUnreadable, match=r"\.parquet: its events are of schema version 1, .* reads version 2"):
+        inspect(run)
+
+
+def test_a_stream_with_other_columns_is_refused(run: RunDirectory) -> None:
+    stream = _record(run, "worker-1", 3)
+    astray = run.streams("receipts") / stream.name
+    astray.parent.mkdir()
+    stream.rename(astray)
+    with pytest.raises(RunUnreadable, match="its columns are not those of this table"):
+        seal(run)
+    assert astray.exists()
+
+
+def test_a_file_that_is_no_parquet_of_ours_is_refused(run: RunDirectory) -> None:
+    _record(run, "worker-1", 3)
+    seal(run)
+    pq.write_table(pa.table({"seq": [1]}), run.events("sends") / "mine.parquet")
+    with pytest.raises(RunUnreadable, match=r"mine\.parquet: its events are of schema version none"):
+        inspect(run)
