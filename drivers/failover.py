@@ -1,0 +1,285 @@
+"""What does a ``failover:`` URI say? The Java client's composite syntax, read into typed values and written back.
+
+    failover:(uri1,uri2?opt=x)?randomize=false&nested.wireFormat.maxFrameSize=…      also failover://(…)?…
+    failover:uri1,uri2?opt=x      without parentheses all belongs to the URIs: no failover option can be given
+
+Values mean what they mean to the Java client (FailoverTransport and URISupport of ActiveMQ Classic): ``randomize=True``
+is true, any other word than *true* is false (told as a warning here), a number that is none is refused. Where Java is
+lenient without any use (an option without ``=``, a list without URIs, a fragment), this is strict.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from typing import Any
+from urllib.parse import quote_plus, unquote_plus, urlsplit
+
+NO_LIMIT = -1
+Pairs = tuple[tuple[str, str], ...]
+
+
+class BadFailoverUriError(ValueError):
+    """A failover URI that cannot be used: shows the URI, what is wrong with it, where, and what to write instead."""
+
+
+@dataclass(frozen=True)
+class ServerUri:
+    """One broker's URI out of the list: ``stomp://127.0.0.1:61613?soTimeout=0``. ``query`` is kept as written."""
+
+    scheme: str
+    host: str
+    port: int | None = None
+    query: str = ""
+
+    @property
+    def address(self) -> str:
+        """``host:port``, or ``host`` where the protocol has no ports (memory)."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port is None else f"{host}:{self.port}"
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.address}" + (f"?{self.query}" if self.query else "")
+
+
+def _option(name: str, default: Any, *, openwire_only: bool = False) -> Any:
+    return field(default=default, metadata={"name": name, "openwire_only": openwire_only})
+
+
+@dataclass(frozen=True)
+class FailoverOptions:
+    """Every option of the transport, with its default. Attempts count passes over the whole list; -1 is no limit."""
+
+    initial_reconnect_delay_ms: int = _option("initialReconnectDelay", 10)
+    max_reconnect_delay_ms: int = _option("maxReconnectDelay", 30_000)
+    reconnect_delay_ms: int = _option("reconnectDelay", 10)
+    use_exponential_back_off: bool = _option("useExponentialBackOff", True)
+    reconnect_delay_exponent: float = _option("reconnectDelayExponent", 2.0)
+    max_reconnect_attempts: int = _option("maxReconnectAttempts", NO_LIMIT)
+    startup_max_reconnect_attempts: int = _option("startupMaxReconnectAttempts", NO_LIMIT)
+    timeout_ms: int = _option("timeout", NO_LIMIT)  # of blocked sends only
+    randomize: bool = _option("randomize", True)
+    warn_after_reconnect_attempts: int = _option("warnAfterReconnectAttempts", 10)
+    priority_backup: bool = _option("priorityBackup", False)
+    priority_uris: tuple[ServerUri, ...] = _option("priorityURIs", ())  # none: the first listed URI has priority
+    backup: bool = _option("backup", False, openwire_only=True)
+    backup_pool_size: int = _option("backupPoolSize", 1, openwire_only=True)
+    track_messages: bool = _option("trackMessages", False, openwire_only=True)
+    max_cache_size_bytes: int = _option("maxCacheSize", 131_072, openwire_only=True)
+    track_transaction_producers: bool = _option("trackTransactionProducers", True, openwire_only=True)
+    update_uris_supported: bool = _option("updateURIsSupported", True, openwire_only=True)
+    update_uris_url: str = _option("updateURIsURL", "", openwire_only=True)
+    rebalance_update_uris: bool = _option("rebalanceUpdateURIs", True, openwire_only=True)
+    reconnect_supported: bool = _option("reconnectSupported", True, openwire_only=True)
+
+
+_FIELDS = {f.metadata["name"]: f for f in fields(FailoverOptions)}
+OPTION_NAMES: tuple[str, ...] = tuple(_FIELDS)
+
+
+@dataclass(frozen=True)
+class FailoverUri:
+    """A parsed URI. ``explicit`` names the options that the user wrote; ``nested`` goes into every server's query."""
+
+    servers: tuple[ServerUri, ...]
+    options: FailoverOptions = FailoverOptions()
+    nested: Pairs = ()
+    explicit: frozenset[str] = frozenset()
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+
+    @classmethod
+    def parse(cls, text: str) -> "FailoverUri":
+        """Read a URI; raises `BadFailoverUriError`."""
+        return _parse(text)
+
+    @classmethod
+    def compose(cls, servers: Iterable[str], options: str = "") -> "FailoverUri":
+        """The URI of these servers, options as in ``randomize=true&timeout=3000``; raises `BadFailoverUriError`."""
+        return _parse(f"failover:({','.join(servers)})" + (f"?{options}" if options else ""))
+
+    def effective(self, server: ServerUri) -> ServerUri:
+        """The server's URI as it is connected to: the ``nested.`` options are part of its query."""
+        extra = "&".join(f"{quote_plus(name)}={quote_plus(value)}" for name, value in self.nested)
+        query = "&".join(part for part in (server.query, extra) if part)
+        return ServerUri(server.scheme, server.host, server.port, query)
+
+    def __str__(self) -> str:
+        pairs = [(name, _written(getattr(self.options, f.name))) for name, f in _FIELDS.items() if self._written(name)]
+        pairs += [(f"nested.{name}", value) for name, value in self.nested]
+        query = "&".join(f"{quote_plus(name)}={quote_plus(value)}" for name, value in pairs)
+        return f"failover:({','.join(map(str, self.servers))})" + (f"?{query}" if query else "")
+
+    def _written(self, name: str) -> bool:
+        own = _FIELDS[name]
+        return name in self.explicit or bool(getattr(self.options, own.name) != own.default)
+
+
+def unsupported(uri: FailoverUri, protocol: str) -> tuple[str, ...]:
+    """The options that ask for something which only OpenWire can do, as sentences; empty when all can be honoured.
+
+    An option left at its default asks for nothing: ``trackMessages=false`` is fine with any protocol.
+    """
+    if protocol == "openwire":
+        return ()
+    asked = [name for name, f in _FIELDS.items() if f.metadata["openwire_only"] and _asks(uri, name)]
+    return tuple(
+        f"failover option {name}={_written(getattr(uri.options, _FIELDS[name].name))} is not supported by "
+        f"{protocol.upper()}: only OpenWire clients can honour it; remove it or use OpenWire"
+        for name in asked
+    )
+
+
+def _asks(uri: FailoverUri, name: str) -> bool:
+    own = _FIELDS[name]
+    value = getattr(uri.options, own.name)
+    wants_less = isinstance(value, bool) and not value  # updateURIsSupported=false: no such client does it anyway
+    return bool(value != own.default) and not wants_less
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+# Parsing. `_bad` is the one place that words an error: the URI, the fault, its position, the next step.
+
+
+def _parse(text: str) -> FailoverUri:
+    scheme, colon, rest = text.strip().partition(":")
+    if not colon or scheme != "failover":
+        raise _bad(
+            text, f"it begins with {scheme!r}, not with 'failover:'", "write failover:(URI,URI…)?option=value", 0
+        )
+    if "#" in rest:
+        raise _bad(text, "a fragment means nothing here", "remove everything from '#' on", text.index("#"))
+    listed, query = _split(text, rest.strip().removeprefix("//").strip())
+    servers = tuple(_server(text, part.strip()) for part in _components(text, listed))
+    return _with_options(text, servers, _pairs(text, query))
+
+
+def _split(text: str, body: str) -> tuple[str, str]:
+    """The list of URIs, and what follows the question mark behind its closing parenthesis."""
+    if body.count("(") != body.count(")"):
+        raise _bad(
+            text, f"{body.count('(')} '(' against {body.count(')')} ')'", "close every parenthesis", text.find("(")
+        )
+    if not body.startswith("("):
+        return body, ""
+    end = _closing(text, body)
+    path, _, query = body[end + 1 :].strip().partition("?")
+    if path:
+        where = text.rindex(body) + end + 1
+        raise _bad(text, f"{path!r} follows the list of URIs", "write options as ?option=value behind the ')'", where)
+    return body[1:end], query
+
+
+def _closing(text: str, body: str) -> int:
+    depth = 0
+    for index, character in enumerate(body):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return index
+    raise _bad(text, "the first '(' is never closed", "close every parenthesis", text.find("("))
+
+
+def _components(text: str, listed: str) -> list[str]:
+    """Split at the commas; parentheses inside belong to nested composites, which no protocol here can follow."""
+    if "(" in listed or ")" in listed:
+        raise _bad(
+            text,
+            "a list inside the list",
+            "give every broker's own URI in one list",
+            text.find("(", text.find("(") + 1),
+        )
+    parts = listed.split(",")
+    if not listed.strip():
+        raise _bad(text, "the list of URIs is empty", "write at least one URI between the parentheses", len(text))
+    return parts
+
+
+def _server(text: str, part: str) -> ServerUri:
+    where = text.find(part) if part else text.find(",")
+    if not part:
+        raise _bad(text, "an empty URI in the list", "remove the comma too many", where)
+    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", part):
+        raise _bad(text, f"{part!r} is no URI", "write scheme://host:port", where)
+    try:
+        parts = urlsplit(part)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise _bad(
+            text, f"{part!r} is no URI ({error})", "write scheme://host:port with a port of 1 to 65535", where
+        ) from None
+    if not host or parts.username is not None or parts.path not in ("", "/") or re.search(r"\s", part):
+        raise _bad(text, f"{part!r} is not scheme://host:port?options", "leave out user, path and spaces", where)
+    if port is None and parts.scheme != "memory":
+        raise _bad(text, f"{part!r} names no port", "write scheme://host:port", where)
+    return ServerUri(parts.scheme, host if parts.scheme != "memory" else parts.netloc, port, parts.query)
+
+
+def _pairs(text: str, query: str) -> list[tuple[str, str]]:
+    pairs = []
+    for part in query.split("&") if query else []:
+        name, equals, value = part.partition("=")
+        if not equals or not name:
+            raise _bad(text, f"the option {part!r} has no value", "write option=value", text.rfind(part))
+        pairs.append((unquote_plus(name), unquote_plus(value)))
+    return pairs
+
+
+def _with_options(text: str, servers: tuple[ServerUri, ...], pairs: list[tuple[str, str]]) -> FailoverUri:
+    values: dict[str, Any] = {}
+    nested: dict[str, str] = {}
+    warnings: list[str] = []
+    for name, value in pairs:
+        if name.startswith("nested."):
+            nested[name.removeprefix("nested.")] = value
+            continue
+        known = _known(text, name)
+        values[known] = _read(text, known, value, warnings)
+    options = FailoverOptions(**{_FIELDS[name].name: value for name, value in values.items()})
+    return FailoverUri(servers, options, tuple(nested.items()), frozenset(values), tuple(warnings))
+
+
+def _known(text: str, name: str) -> str:
+    """The option of that name; Java finds the setter whichever case the first letter has."""
+    known = name[:1].lower() + name[1:]
+    if known in _FIELDS:
+        return known
+    near = get_close_matches(name, OPTION_NAMES, n=1, cutoff=0.5)
+    near = ["reconnectDelayExponent"] if name == "backOffMultiplier" else near  # its name in older documents
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise _bad(
+        text,
+        f"unknown option {name!r}",
+        f"{hint}the options are {', '.join(OPTION_NAMES)} and nested.*",
+        text.rfind(name),
+    )
+
+
+def _read(text: str, name: str, value: str, warnings: list[str]) -> Any:
+    kind: Any = type(_FIELDS[name].default)
+    if kind is bool:
+        if value.lower() not in ("true", "false"):
+            warnings.append(f"{name}={value} is no boolean: the Java client reads it as false, and so does this one")
+        return value.lower() == "true"
+    if kind is tuple:
+        return tuple(_server(text, part.strip()) for part in value.split(",") if part.strip())
+    if kind is str:
+        return value
+    return _number(text, name, value, kind)
+
+
+def _number(text: str, name: str, value: str, kind: Callable[[str], float]) -> float:
+    pattern = r"[+-]?\d+" if kind is int else r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+    if not re.fullmatch(pattern, value, re.ASCII):
+        rule = "a whole number" if kind is int else "a number"
+        raise _bad(
+            text, f"{name}={value!r} is not {rule}", f"write {rule}, such as {_FIELDS[name].default}", text.rfind(name)
+        )
+    return kind(value)
+
+
+def _bad(text: str, wrong: str, next_step: str, where: int) -> BadFailoverUriError:
+    return BadFailoverUriError(f"failover URI {text!r}: {wrong} (at character {max(where, 0) + 1}); {next_step}")

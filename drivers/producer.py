@@ -1,0 +1,253 @@
+"""What became of each send? A producer stamps, writes, and records every attempt exactly once.
+
+A durable send is *open* from before its first byte is written until its outcome is known:
+
+    send ─► open (attempt 1) ── answered ──────────► acked | failed
+                │
+                └─ connection lost ─► in_doubt ─► open again (attempt 2, same producer and seq), first in line on the
+                                                  next connection, in order of seq; or, unless resending, the end
+
+A send that is not durable has no answer: once written it is *unconfirmed*. Only when the write itself broke is it
+in_doubt and tried again, as the Java client does.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from drivers.contract import Destination, DriverError, Outcome, Outgoing
+from drivers.link import Access, Link
+from records.identity import Identity, stamp
+
+
+class Settled(NamedTuple):
+    """The outcome of one attempt. ``settled_ns`` is None unless the broker answered; ``final``: no attempt follows."""
+
+    producer: int
+    seq: int
+    attempt: int
+    outcome: Outcome
+    broker: str
+    due_ns: int
+    sent_ns: int
+    settled_ns: int | None
+    body_bytes: int
+    reason: str
+    final: bool
+
+
+class Answer(NamedTuple):
+    outcome: Outcome
+    settled_ns: int | None
+    reason: str
+
+
+@dataclass(eq=False)
+class SendAttempt:
+    """One attempt to send one message. ``link`` is None while it waits to be sent again."""
+
+    producer: "Producer"
+    seq: int
+    number: int
+    due_ns: int
+    body_bytes: int
+    blocked: bool
+    link: Link | None = None
+    sent_ns: int = 0
+    written: bool = False
+    answer: Answer | None = None  # came before the write returned
+
+
+class Producer:
+    """Sends the messages of one client to one destination. Made by `drivers.client.Client.producer`."""
+
+    def __init__(
+        self,
+        access: Access,
+        destination: Destination,
+        *,
+        durable: bool,
+        run: int,
+        timeout_s: float | None,
+        resend_in_doubt: bool,
+        on_settled: Callable[[Settled], None],
+    ) -> None:
+        self.destination = destination
+        self._access = access
+        self._name = str(destination)
+        self._durable = durable
+        self._run = run
+        self._timeout_s = timeout_s
+        self._resend = resend_in_doubt
+        self._on_settled = on_settled
+        self._lock = threading.Lock()
+        self._all_settled = threading.Condition(self._lock)
+        self._open: dict[int, SendAttempt] = {}
+        self._closed = False
+
+    def send(self, seq: int, body_bytes: int, due_ns: int, *, blocked: bool = False) -> None:
+        """Write one message; returns once it is written, its outcome comes by callback.
+
+        Blocks while the client is disconnected, at most the failover URI's ``timeout``. A message that could not be
+        written at all is recorded as failed, and DriverError raised.
+        """
+        attempt = SendAttempt(self, seq, 1, due_ns, body_bytes, blocked)
+        if self._durable:
+            self._send_durable(attempt)
+        else:
+            self._send_one_way(attempt)
+
+    @property
+    def outstanding(self) -> int:
+        """Durable sends whose final outcome is not known yet."""
+        return len(self._open)
+
+    def wait_settled(self, timeout_s: float | None) -> bool:
+        """Wait until nothing is outstanding; False when that takes longer."""
+        with self._all_settled:
+            return self._all_settled.wait_for(lambda: not self._open, timeout_s)
+
+    def close(self) -> None:
+        """Record what is still unanswered as in doubt, and forget it. Idempotent."""
+        with self._lock:
+            self._closed = True
+        self.give_up()
+
+    # What the client asks of its producers, from its own thread.
+
+    def give_up(self) -> None:
+        """Nothing will be sent again: what is unanswered stays in doubt."""
+        self._sweep(None, resend=False)
+
+    def link_lost(self, link: Link) -> None:
+        """Everything written to ``link`` and unanswered is in doubt, and waits to be sent again."""
+        self._sweep(link, resend=self._resend and not self._closed)
+
+    def send_again(self, link: Link) -> None:
+        """Write all that waits, in order of seq, before any new send. Raises ConnectionError."""
+        with self._lock:
+            waiting = sorted((a for a in self._open.values() if a.link is None), key=lambda a: a.seq)
+        for attempt in waiting:
+            if self._claim(attempt, link):
+                self._write(attempt, link)
+
+    def answered(self, attempt: SendAttempt, answer: Answer) -> None:
+        """The broker's answer; ignored when the attempt was given up as in doubt before it came."""
+        with self._lock:
+            if self._open.get(attempt.seq) is not attempt:
+                return
+            if not attempt.written:
+                attempt.answer = answer
+                return
+            self._forget(attempt)
+        self._record(attempt, answer)
+
+    def _send_durable(self, attempt: SendAttempt) -> None:
+        link = self._usable(attempt)
+        while not self._claim(attempt, link):
+            link = self._usable(attempt)
+        try:
+            self._write(attempt, link)
+        except ConnectionError as error:
+            self._access.broken(link, str(error))  # in doubt from now on; the client sends it again
+
+    def _send_one_way(self, attempt: SendAttempt) -> None:
+        while True:
+            link = self._usable(attempt)
+            attempt.link, attempt.sent_ns = link, self._access.clock()
+            try:
+                attempt.sent_ns = link.connection.send(self._outgoing(attempt))
+                return self._record(attempt, Answer(Outcome.UNCONFIRMED, None, ""))
+            except ConnectionError as error:
+                self._access.broken(link, str(error))
+                self._record(attempt, Answer(Outcome.IN_DOUBT, None, str(error)), final=not self._resend)
+            if not self._resend:
+                return None
+            attempt.number += 1
+
+    def _usable(self, attempt: SendAttempt) -> Link:
+        try:
+            if self._closed:
+                raise DriverError(
+                    f"producer {self._access.number} of {self._name} was closed before message {attempt.seq} went"
+                )
+            return self._access.usable(self._timeout_s)
+        except DriverError as error:
+            now_ns = attempt.sent_ns = self._access.clock()
+            self._record(attempt, Answer(Outcome.FAILED, now_ns, str(error)))
+            raise
+
+    def _claim(self, attempt: SendAttempt, link: Link) -> bool:
+        """Make the attempt open on ``link``, unless that was lost meanwhile or the producer closed."""
+        with self._lock:
+            if self._closed or not link.alive or (attempt.number > 1 and self._open.get(attempt.seq) is not attempt):
+                return False
+            attempt.link, attempt.sent_ns = link, self._access.clock()
+            self._open[attempt.seq] = attempt
+            return True
+
+    def _write(self, attempt: SendAttempt, link: Link) -> None:
+        """Write an open attempt. No lock is held: the write may wait for a reader that delivers an answer here."""
+        try:
+            sent_ns = link.connection.send(self._outgoing(attempt))
+        except DriverError as error:
+            sent_ns, attempt.answer = attempt.sent_ns, Answer(Outcome.FAILED, self._access.clock(), str(error))
+        with self._lock:
+            if self._open.get(attempt.seq) is not attempt:
+                return  # given up as in doubt while it was being written
+            attempt.sent_ns, attempt.written = sent_ns, True
+            answer = attempt.answer
+            if answer is None:
+                return
+            self._forget(attempt)
+        self._record(attempt, answer)
+
+    def _outgoing(self, attempt: SendAttempt) -> Outgoing:
+        identity = Identity(self._run, self._access.number, attempt.seq, attempt.number)
+        return Outgoing(self.destination, stamp(identity, attempt.body_bytes), self._durable, attempt)
+
+    def _sweep(self, link: Link | None, *, resend: bool) -> None:
+        """Take the open attempts on ``link`` (None: all) as in doubt; with ``resend`` their next attempts wait."""
+        with self._lock:
+            swept = [a for a in self._open.values() if link is None or a.link is link]
+            for attempt in swept:
+                if resend:
+                    self._open[attempt.seq] = self._next(attempt)
+                else:
+                    self._forget(attempt)
+        for attempt in swept:
+            if attempt.link is not None:
+                answer = attempt.answer or Answer(Outcome.IN_DOUBT, None, attempt.link.reason)
+                self._record(attempt, answer, final=not resend)
+
+    def _next(self, attempt: SendAttempt) -> SendAttempt:
+        return SendAttempt(self, attempt.seq, attempt.number + 1, attempt.due_ns, attempt.body_bytes, attempt.blocked)
+
+    def _forget(self, attempt: SendAttempt) -> None:
+        del self._open[attempt.seq]
+        if not self._open:
+            self._all_settled.notify_all()
+
+    def _record(self, attempt: SendAttempt, answer: Answer, *, final: bool = True) -> None:
+        number, broker = self._access.number, attempt.link.broker if attempt.link else ""
+        outcome, settled_ns, reason = answer
+        a = attempt
+        self._access.recorder.send(
+            number,
+            a.seq,
+            a.number,
+            self._name,
+            broker,
+            a.due_ns,
+            a.sent_ns,
+            settled_ns,
+            str(outcome),
+            a.body_bytes,
+            a.blocked,
+        )
+        self._on_settled(
+            Settled(
+                number, a.seq, a.number, outcome, broker, a.due_ns, a.sent_ns, settled_ns, a.body_bytes, reason, final
+            )
+        )

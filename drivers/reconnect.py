@@ -1,0 +1,194 @@
+"""Which broker is tried next, and when? The reconnect schedule of a `failover:` URI, as pure transitions of a state.
+
+A state carries the next action; what came of it leads to the next state:
+
+    begin ─► Attempt ─┬─ attempt_failed ─► Attempt (the rest of the pass) | Sleep | GiveUp
+                      └─ connected ──────► Hold | Poll (a broker of priority would be better)
+    Sleep ── slept ──► Attempt (the first of a new pass)
+    Hold, Poll ── lost ──► Sleep | Attempt | GiveUp          Poll ── poll_failed ──► Poll, later
+
+This is what the Java client does (FailoverTransport of ActiveMQ Classic), its peculiarities included:
+
+* a full pass over the list is one attempt; each pass is ordered anew, the broker lost last always at its end
+  (with ``nested.*`` options it stays in its place: Java compares the bare URI with the extended one);
+* ``randomize`` is Java's swap of each place with a random one out of ``int(random * 100) % n``, which is biased, and
+  without it every pass scans from the top: there is no round robin;
+* the back-off is slept after a failed pass, multiplied, cut to a whole number and capped; after the loss of a working
+  connection the initial delay is slept before the first pass, and counts as the first step of the back-off.
+
+One difference: a Java client with ``priorityBackup`` keeps idle connections to the other brokers and falls back on one
+at once. Clients of other protocols have none, so here a loss begins with the initial delay however slow the poll was.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from random import Random
+
+from drivers.failover import NO_LIMIT, FailoverOptions, FailoverUri, ServerUri
+
+JAVA_DEFAULT_DELAY_MS = 10
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Try this server once."""
+
+    server: ServerUri
+
+
+@dataclass(frozen=True)
+class Sleep:
+    ms: int
+
+
+@dataclass(frozen=True)
+class Hold:
+    """Connected: nothing to do until the connection is lost."""
+
+
+@dataclass(frozen=True)
+class Poll:
+    """Connected, but to no broker of priority: after ``ms`` try these in turn, and move to the first that answers."""
+
+    ms: int
+    servers: tuple[ServerUri, ...]
+
+
+@dataclass(frozen=True)
+class GiveUp:
+    reason: str
+
+
+Action = Attempt | Sleep | Hold | Poll | GiveUp
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a client is in its schedule. ``remaining``: servers not yet tried in this pass, ``action`` aside."""
+
+    action: Action
+    remaining: tuple[ServerUri, ...] = ()
+    failed_passes: int = 0
+    delay_ms: int = JAVA_DEFAULT_DELAY_MS  # the next sleep
+    ever_connected: bool = False
+    current: ServerUri | None = None
+    lost: ServerUri | None = None
+
+
+def begin(uri: FailoverUri, rng: Random) -> State:
+    """The first pass of a client that was never connected starts at once."""
+    state = State(Hold(), delay_ms=uri.options.reconnect_delay_ms)
+    return _new_pass(uri, state, rng)
+
+
+def slept(uri: FailoverUri, state: State, rng: Random) -> State:
+    """The sleep is over: a new pass, in a new order."""
+    return _new_pass(uri, state, rng)
+
+
+def attempt_failed(uri: FailoverUri, state: State, reason: str) -> State:
+    """On to the rest of the pass; after a full pass sleep, or give up when that was the last one allowed."""
+    if state.remaining:
+        return replace(state, action=Attempt(state.remaining[0]), remaining=state.remaining[1:])
+    passes = state.failed_passes + 1
+    name, limit = _limit(uri.options, state.ever_connected)
+    if limit != NO_LIMIT and passes >= limit:
+        return replace(state, action=GiveUp(_exhausted(uri, passes, name, limit, reason)), failed_passes=passes)
+    return replace(_sleeping(uri.options, state), failed_passes=passes)
+
+
+def connected(uri: FailoverUri, state: State, server: ServerUri) -> State:
+    """Connected to ``server``: back-off and attempts start over. Polls at once when a better broker is to be had."""
+    fresh = State(Hold(), delay_ms=uri.options.initial_reconnect_delay_ms, ever_connected=True, current=server)
+    fresh = replace(fresh, lost=state.lost)
+    if not uri.options.priority_backup or _is_priority(uri, server):
+        return fresh
+    return replace(fresh, action=Poll(0, priority_servers(uri)))
+
+
+def poll_failed(uri: FailoverUri, state: State) -> State:
+    """No broker of priority answered: poll again after the back-off."""
+    return replace(
+        state, action=Poll(state.delay_ms, priority_servers(uri)), delay_ms=_grown(uri.options, state.delay_ms)
+    )
+
+
+def lost(uri: FailoverUri, state: State, rng: Random, reason: str) -> State:
+    """A working connection went. Sleeps the initial delay first; gives up at once when no attempt is allowed."""
+    after = replace(state, lost=state.current, current=None, remaining=(), failed_passes=0)
+    after = replace(after, delay_ms=uri.options.initial_reconnect_delay_ms)
+    if uri.options.max_reconnect_attempts == 0:
+        broker = state.current.address if state.current else "the broker"
+        return replace(
+            after, action=GiveUp(f"the connection to {broker} was lost ({reason}) and maxReconnectAttempts=0")
+        )
+    if uri.options.initial_reconnect_delay_ms <= 0:
+        return _new_pass(uri, after, rng)
+    return _sleeping(uri.options, after)
+
+
+def pass_order(uri: FailoverUri, last_lost: ServerUri | None, rng: Random) -> tuple[ServerUri, ...]:
+    """The servers in the order in which one pass tries them: each address once, the one lost last at the end."""
+    servers = list(distinct(uri.servers))
+    moved = last_lost in servers and not uri.nested
+    if moved and last_lost is not None:
+        servers.remove(last_lost)
+    if uri.options.randomize:
+        _java_shuffle(servers, rng)
+    return (*servers, last_lost) if moved and last_lost is not None else tuple(servers)
+
+
+def distinct(servers: Iterable[ServerUri]) -> tuple[ServerUri, ...]:
+    """The servers without those whose host and port came before (Java compares resolved addresses; this, the text)."""
+    first: dict[str, ServerUri] = {}
+    for server in servers:
+        first.setdefault(server.address.lower(), server)
+    return tuple(first.values())
+
+
+def priority_servers(uri: FailoverUri) -> tuple[ServerUri, ...]:
+    """Which servers a client with ``priorityBackup`` would rather be on, best first."""
+    return distinct(uri.options.priority_uris) or uri.servers[:1]
+
+
+def _is_priority(uri: FailoverUri, server: ServerUri) -> bool:
+    return any(server.address.lower() == better.address.lower() for better in priority_servers(uri))
+
+
+def _java_shuffle(servers: list[ServerUri], rng: Random) -> None:
+    for here in range(len(servers)):
+        there = int(rng.random() * 100) % len(servers)
+        servers[here], servers[there] = servers[there], servers[here]
+
+
+def _new_pass(uri: FailoverUri, state: State, rng: Random) -> State:
+    options = uri.options
+    first, *rest = pass_order(uri, state.lost, rng)
+    state = replace(state, action=Attempt(first), remaining=tuple(rest))
+    if not options.use_exponential_back_off or state.delay_ms == JAVA_DEFAULT_DELAY_MS:
+        return replace(state, delay_ms=options.initial_reconnect_delay_ms)
+    return state
+
+
+def _sleeping(options: FailoverOptions, state: State) -> State:
+    return replace(state, action=Sleep(max(0, state.delay_ms)), delay_ms=_grown(options, state.delay_ms))
+
+
+def _grown(options: FailoverOptions, delay_ms: int) -> int:
+    if not options.use_exponential_back_off:
+        return delay_ms
+    return int(min(delay_ms * options.reconnect_delay_exponent, options.max_reconnect_delay_ms))
+
+
+def _limit(options: FailoverOptions, ever_connected: bool) -> tuple[str, int]:
+    if not ever_connected and options.startup_max_reconnect_attempts != NO_LIMIT:
+        return "startupMaxReconnectAttempts", options.startup_max_reconnect_attempts
+    return "maxReconnectAttempts", options.max_reconnect_attempts
+
+
+def _exhausted(uri: FailoverUri, passes: int, name: str, limit: int, reason: str) -> str:
+    tried = ", ".join(server.address for server in distinct(uri.servers))
+    times = "one pass" if passes == 1 else f"{passes} passes"
+    return (
+        f"no broker of {tried} could be connected to in {times} over the list ({name}={limit}); the last said: {reason}"
+    )
