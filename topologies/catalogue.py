@@ -42,7 +42,7 @@ def build(text: str) -> Topology:
     try:
         return function(**call.arguments)
     except TopologyInvalid as error:
-        raise TopologyInvalid(*(f"{text.strip()}: {problem}" for problem in error.problems)) from error
+        raise TopologyInvalid(*(f"topology {text!r}: {problem}" for problem in error.problems)) from error
 
 
 def _entry(name: str, function: Callable[..., Topology]) -> Entry:

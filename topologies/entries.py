@@ -3,12 +3,14 @@
 from topologies.groups import CONSUMERS, PRODUCERS
 from topologies.model import Broker, ClientGroup, NetworkConnector, Topology, TopologyInvalid
 
-# A mesh has a direct link between any two brokers, so one hop reaches every consumer. Demand must not be told further
-# (consumer_ttl 1, AMQ-4607): each broker would hear of one consumer over several ways and forward in circles.
-# Messages must not go further either: on a second hop a topic's message would reach a broker that has already got it
-# directly, and its subscribers would see it twice. The price is known: a queue's message that waits on a broker whose
-# consumers have left for a third one stays there until a consumer returns.
+# A mesh has a direct link between any two brokers, so one hop reaches every consumer.
+# consumer_ttl 1 (AMQ-4607): told further, each consumer would be known over several ways, and messages go in circles.
+# message_ttl 1: on a second hop a topic's message comes to brokers that have it already. Their subscribers' audit hides
+# that from 64 producers at most: with 120 producers on 5.18.3 and message_ttl 2, 6 to 9 % of 7,200 messages came twice.
+# The price: a queue's message whose broker lost its consumers to another waits there until one returns. Scenarios that
+# look at this can ask for mesh(message_ttl=2), or give the queue a BridgeFilter that replays.
 MESH_HOPS = 1
+MOST_IN_A_MESH = 50  # brokers; already 1,225 links
 
 
 def single() -> Topology:
@@ -48,6 +50,8 @@ def mesh(brokers: int = 3, message_ttl: int = MESH_HOPS) -> Topology:
     """
     if brokers < 2:
         raise TopologyInvalid(f"brokers={brokers}: a mesh needs at least 2")
+    if brokers > MOST_IN_A_MESH:
+        raise TopologyInvalid(f"brokers={brokers}: a mesh has at most {MOST_IN_A_MESH}")
     all_brokers = tuple(Broker(f"broker-{n}") for n in range(1, brokers + 1))
     return Topology(
         name=f"mesh-of-{brokers}",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from topologies.validity import TopologyInvalid
 
 HOW = "write NAME or NAME(PARAMETER=VALUE, …), e.g. mesh or mesh(brokers=5)"
-LONGEST = 1000  # characters; python's own parser gives up on deep nesting only by an error that is hard to tell apart
+LONGEST = 1000  # characters
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,20 @@ def _arguments(text: str, rest: str) -> dict[str, object]:
         raise _malformed(text) from error
     if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name) or tree.args:
         raise _malformed(text)
-    return {str(keyword.arg): _value(text, keyword) for keyword in tree.keywords}
+    arguments: dict[str, object] = {}
+    for keyword in tree.keywords:
+        if keyword.arg is None or keyword.arg in arguments:
+            raise _malformed(text)
+        arguments[keyword.arg] = _value(text, keyword.arg, keyword.value)
+    return arguments
 
 
-def _value(text: str, keyword: ast.keyword) -> object:
-    if keyword.arg is None:
-        raise _malformed(text)
+def _value(text: str, name: str, value: ast.expr) -> object:
     try:
-        return ast.literal_eval(keyword.value)
+        return ast.literal_eval(value)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
         raise TopologyInvalid(
-            f"topology {text!r}: {keyword.arg} is not a plain value; write a number, True, False or a 'text'"
+            f"topology {text!r}: {name} is not a plain value; write a number, True, False or a 'text'"
         ) from error
 
 

@@ -36,39 +36,61 @@ def shortest_paths(brokers: Iterable[str], links: Iterable[Link]) -> dict[tuple[
     """The shortest path a message can take, for every (producer's broker, consumer's broker) that has one."""
     names, all_links = tuple(brokers), tuple(links)
     found = {(name, name): Path((name,)) for name in names}
-    for hops in range(1, len(names)):
+    for hops in range(1, _most_hops(len(names), all_links) + 1):
+        steps = [_following(link for link in all_links if _lets_pass(link, crossed, hops)) for crossed in range(hops)]
         for start in names:
-            for route in _routes(start, hops, all_links):
+            for route in _routes(start, steps):
                 found.setdefault((start, route[-1]), Path(route))
     return found
 
 
-def _routes(start: str, hops: int, links: tuple[Link, ...]) -> Iterator[tuple[str, ...]]:
-    """One route of exactly ``hops`` links from ``start`` to each broker that the TTLs allow."""
-    frontier: dict[str, tuple[str, ...]] = {start: (start,)}
-    for crossed in range(hops):
-        following: dict[str, tuple[str, ...]] = {}
-        for link in links:
-            if _lets_pass(link, crossed, hops):
-                for source, target in link.directions:
-                    if source in frontier and target not in frontier[source]:
-                        following.setdefault(target, (*frontier[source], target))
-        frontier = following
-    yield from frontier.values()
+def joined(brokers: Iterable[str], links: Iterable[Link]) -> set[tuple[str, str]]:
+    """Every (from, to) that links would join if no TTL stood in the way."""
+    following = _following(links)
+    return {(start, end) for start in brokers for end in _downstream(start, following)}
+
+
+def _most_hops(brokers: int, links: tuple[Link, ...]) -> int:
+    """No path is longer: it would meet a broker twice, or end at a link whose TTL is used up."""
+    ttls = [brokers - 1]
+    for of in ("message_ttl", "consumer_ttl"):
+        given = [getattr(link, of) for link in links]
+        ttls.append(brokers - 1 if UNLIMITED in given else max(given, default=0))
+    return min(ttls)
 
 
 def _lets_pass(link: Link, crossed: int, hops: int) -> bool:
+    """Whether ``link`` can be the one after ``crossed`` others on a path of ``hops``."""
     message = link.message_ttl == UNLIMITED or crossed < link.message_ttl
     demand = link.consumer_ttl == UNLIMITED or hops - 1 - crossed < link.consumer_ttl
     return message and demand
 
 
-def joined(brokers: Iterable[str], links: Iterable[Link]) -> set[tuple[str, str]]:
-    """Every (from, to) that links would join if no TTL stood in the way."""
-    edges = {edge for link in links for edge in link.directions}
-    pairs = {(name, name) for name in brokers}
-    while True:
-        further = {(start, target) for start, middle in pairs for source, target in edges if source == middle}
-        if further <= pairs:
-            return pairs
-        pairs |= further
+def _following(links: Iterable[Link]) -> dict[str, list[str]]:
+    """Broker to the brokers that its messages can go to next."""
+    following: dict[str, list[str]] = {}
+    for link in links:
+        for source, target in link.directions:
+            following.setdefault(source, []).append(target)
+    return following
+
+
+def _routes(start: str, steps: list[dict[str, list[str]]]) -> Iterator[tuple[str, ...]]:
+    """One route from ``start`` to each broker that lies exactly ``steps`` away."""
+    frontier: dict[str, tuple[str, ...]] = {start: (start,)}
+    for following in steps:
+        reached: dict[str, tuple[str, ...]] = {}
+        for here, route in frontier.items():
+            for target in following.get(here, ()):
+                reached.setdefault(target, (*route, target))
+        frontier = reached
+    yield from frontier.values()
+
+
+def _downstream(start: str, following: dict[str, list[str]]) -> set[str]:
+    seen, waiting = {start}, [start]
+    while waiting:
+        fresh = [target for target in following.get(waiting.pop(), ()) if target not in seen]
+        seen.update(fresh)
+        waiting.extend(fresh)
+    return seen

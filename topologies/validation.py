@@ -45,7 +45,7 @@ def _standbys(brokers: Brokers) -> Iterator[str]:
             continue
         active = by_name.get(broker.standby_of)
         if active is None:
-            yield f"broker {broker.name!r} stands by for {broker.standby_of!r}, which is {_unknown(brokers)}"
+            yield f"broker {broker.name!r} stands by for {broker.standby_of!r}, {_unknown(brokers, Broker(broker.standby_of))}"
         elif active is broker or active.standby_of:
             yield f"broker {broker.name!r} stands by for {active.name!r}; it must be another, active broker"
 
@@ -56,7 +56,7 @@ def _links(brokers: Brokers, links: Links) -> Iterator[str]:
     for link in links:
         for end in (link.opened_by, link.to):
             if end not in brokers:
-                yield f"link {link.name!r} ends at {end.name!r}, which is {_unknown(brokers)}"
+                yield f"link {link.name!r} ends at {end.name!r}, {_unknown(brokers, end)}"
         if link.opened_by.name == link.to.name:
             yield f"link {link.name!r} joins {link.to.name!r} to itself; a link joins two brokers"
         if "openwire" not in link.to.protocols and link.kind == "networkConnector":
@@ -79,7 +79,7 @@ def _groups(brokers: Brokers, groups: Groups) -> Iterator[str]:
     for group in groups:
         for broker in group.enter_at:
             if broker not in brokers:
-                yield f"client group {group.name!r} enters at {broker.name!r}, which is {_unknown(brokers)}"
+                yield f"client group {group.name!r} enters at {broker.name!r}, {_unknown(brokers, broker)}"
         for name in _repeated(broker.name for broker in group.enter_at):
             yield f"client group {group.name!r} enters at {name!r} twice; list each broker once"
 
@@ -112,6 +112,8 @@ def _repeated(names: Iterable[str]) -> list[str]:
     return [name for name, times in Counter(names).items() if times > 1]
 
 
-def _unknown(brokers: Brokers) -> str:
-    known = ", ".join(broker.name for broker in brokers) or "none"
-    return f"not a broker of this topology as it is declared there (known: {known})"
+def _unknown(brokers: Brokers, broker: Broker) -> str:
+    names = [known.name for known in brokers]
+    if broker.name in names:
+        return "but the topology's broker of that name has other settings; use one and the same value"
+    return f"which is not among its brokers ({', '.join(names) or 'none'})"

@@ -24,7 +24,7 @@ from topologies.render.site import (
     SECRETS_PROPERTY,
     Site,
 )
-from topologies.render.xml import ACTIVEMQ, SPRING, add, attributes_of, root_of, text, to_text
+from topologies.render.xml import ACTIVEMQ, SCHEMA_LOCATION, SPRING, add, attributes_of, root_of, text, to_text
 
 BROKER_PATH_PROPERTY = "bbBrokerPath"
 """Message property (a STOMP header) with the names of the brokers that a message has left, comma-joined."""
@@ -48,6 +48,7 @@ HOUSEKEEPING = {
 def render(topology: Topology, broker: Broker, site: Site) -> dict[str, str]:
     """File name to text: activemq.xml and log4j2.properties. KeyError if the site lacks a port that is needed."""
     root = root_of(SPRING, "beans")
+    root.set(SCHEMA_LOCATION, f"{SPRING} {SPRING}/spring-beans.xsd {ACTIVEMQ} {ACTIVEMQ}/activemq-core.xsd")
     _add_placeholders(root)
     root.append(_broker(topology, broker, site))
     return {ACTIVEMQ_XML: to_text(root), LOG4J2_PROPERTIES: log4j2_properties()}
@@ -134,7 +135,7 @@ def _add_connector(parent: etree._Element, connector: TransportConnector, uri: s
     element = add(parent, "transportConnector", attributes_of(connector, names.TRANSPORT_CONNECTOR) | {"uri": uri})
     if connector.update_cluster_filter:
         element.set("updateClusterFilter", connector.update_cluster_filter)
-    strategy = {"publishedHostStrategy": connector.published_host}
+    strategy = {"publishedHostStrategy": connector.published_host.upper()}
     add(add(element, "publishedAddressPolicy"), "publishedAddressPolicy", strategy)
 
 

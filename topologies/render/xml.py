@@ -6,11 +6,14 @@ from lxml import etree
 
 SPRING = "http://www.springframework.org/schema/beans"
 ACTIVEMQ = "http://activemq.apache.org/schema/core"
+XSI = "http://www.w3.org/2001/XMLSchema-instance"
+SCHEMA_LOCATION = f"{{{XSI}}}schemaLocation"
+"""Spring checks a file against the schemas named here, which it finds in the broker's own jars: nothing is fetched."""
 
 
 def root_of(namespace: str, tag: str, attributes: Mapping[str, str] | None = None) -> etree._Element:
     """A free-standing element whose namespace is the default one of its document."""
-    prefixes: dict[str | None, str] = {None: namespace}
+    prefixes: dict[str | None, str] = {None: namespace, "xsi": XSI}
     return etree.Element(f"{{{namespace}}}{tag}", dict(attributes or {}), nsmap=prefixes)  # type: ignore[arg-type]
 
 
