@@ -107,15 +107,21 @@ def fetch_by_maven(distribution: Distribution, folder: Path) -> Path:
     return Path(artifact.resolve())
 
 
+def cached(distribution: Distribution, cache: Path | None = None) -> Path | None:
+    """The unpacked folder (or the jar) if it is in the cache already."""
+    place = _place(distribution, cache_folder() if cache is None else cache)
+    return place if place.exists() else None
+
+
 def ensure(distribution: Distribution, cache: Path | None = None, fetch: Fetch = fetch_by_maven) -> Path:
     """The unpacked folder (or the jar) of ``distribution``, fetched first where it is not cached yet.
 
     Safe for several processes at once: one fetches, the others wait. Raises DistributionUnavailable.
     """
     cache = cache_folder() if cache is None else cache
-    final = cache / distribution.sha512[:16] / (distribution.folder or distribution.filename)
-    if final.exists():
+    if final := cached(distribution, cache):
         return final
+    final = _place(distribution, cache)
     try:
         with _locked(cache, distribution), _scratch(cache, distribution) as scratch:
             if not final.exists():
@@ -123,6 +129,11 @@ def ensure(distribution: Distribution, cache: Path | None = None, fetch: Fetch =
     except OSError as error:
         raise DistributionUnavailable(_cache_problem(distribution, cache, error)) from error
     return final
+
+
+def _place(distribution: Distribution, cache: Path) -> Path:
+    """By checksum, so that a pin that changes is never answered with the old files."""
+    return cache / distribution.sha512[:16] / (distribution.folder or distribution.filename)
 
 
 @contextmanager

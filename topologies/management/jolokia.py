@@ -1,0 +1,120 @@
+"""How is a broker asked about itself? Jolokia: MBeans over HTTP, many questions in one request."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import requests
+
+from topologies.endpoints import ManagementEndpoint
+
+TIMEOUT_S = 5.0
+NOT_FOUND = 404
+
+Request = Mapping[str, object]
+
+
+class ManagementFailed(Exception):
+    """A broker did not answer about itself: names the broker, the MBean and why. Never holds a password."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer of a bulk request: ``status`` 200 and a value, or another status and an error text."""
+
+    mbean: str
+    status: int
+    value: Any = None
+    error: str = ""
+
+
+def read(mbean: str, *attributes: str) -> Request:
+    """Attributes of one MBean, or of all that a pattern matches (then the value is a dict by MBean name)."""
+    return {"type": "read", "mbean": mbean, "attribute": list(attributes)}
+
+
+def search(mbean: str) -> Request:
+    """The names of all MBeans that a pattern matches."""
+    return {"type": "search", "mbean": mbean}
+
+
+def execute(mbean: str, operation: str, *arguments: object) -> Request:
+    return {"type": "exec", "mbean": mbean, "operation": operation, "arguments": list(arguments)}
+
+
+def object_name(name: str) -> dict[str, str]:
+    """The key properties of an MBean's name, of which brokers keep commas and equals signs out.
+
+    ``org.apache.activemq:type=Broker,brokerName=b`` gives ``{"type": "Broker", "brokerName": "b"}``.
+    """
+    pairs = (pair.partition("=") for pair in name.partition(":")[2].split(","))
+    return {key: value for key, _, value in pairs}
+
+
+class Jolokia:
+    """The agent of one broker. One at a time may use it: a thread or greenlet that asks makes its own."""
+
+    def __init__(self, endpoint: ManagementEndpoint, timeout_s: float = TIMEOUT_S) -> None:
+        self.broker, self._url, self._timeout_s = endpoint.broker, endpoint.url, timeout_s
+        self._session = requests.Session()
+        self._session.trust_env = False  # no proxy, no .netrc between us and a broker
+        self._session.auth = (endpoint.username, endpoint.password)
+
+    def __repr__(self) -> str:
+        return f"<Jolokia of {self.broker} at {self._url}>"
+
+    def bulk(self, requests_: Sequence[Request]) -> list[Answer]:
+        """Answers in the order asked; an MBean that is not there is an answer with status 404, not an error."""
+        about = ", ".join(dict.fromkeys(str(request["mbean"]) for request in requests_))
+        answers = self._post(list(requests_), about)
+        if not isinstance(answers, list) or len(answers) != len(requests_):
+            raise self._failed(about, "the agent's answer does not fit the request")
+        return [_answer(request, answer) for request, answer in zip(requests_, answers, strict=True)]
+
+    def read(self, mbean: str, *attributes: str) -> Any:
+        """The attributes by name (by MBean and name, for a pattern). Raises ManagementFailed, also if none is there."""
+        return self._one(read(mbean, *attributes))
+
+    def search(self, mbean: str) -> list[str]:
+        """Names of the MBeans that match; empty when there are none."""
+        return list(self._one(search(mbean)))
+
+    def execute(self, mbean: str, operation: str, *arguments: object) -> Any:
+        return self._one(execute(mbean, operation, *arguments))
+
+    def close(self) -> None:
+        self._session.close()
+
+    def _one(self, request: Request) -> Any:
+        (answer,) = self.bulk([request])
+        if answer.status != requests.codes.ok:
+            raise self._failed(answer.mbean, answer.error)
+        return answer.value
+
+    def _post(self, body: list[Request], about: str) -> Any:
+        try:
+            response = self._session.post(self._url, json=body, timeout=self._timeout_s)
+        except requests.Timeout:
+            raise self._failed(about, f"no answer within {self._timeout_s:g} s") from None
+        except requests.RequestException as error:
+            raise self._failed(about, f"{self._url} cannot be reached ({type(error).__name__})") from None
+        if response.status_code in (requests.codes.unauthorized, requests.codes.forbidden):
+            raise self._failed(about, f"{self._url} refuses the user name or password of the run")
+        if response.status_code != requests.codes.ok:
+            raise self._failed(about, f"{self._url} answers with HTTP status {response.status_code}")
+        try:
+            return response.json()
+        except requests.JSONDecodeError:
+            raise self._failed(about, f"{self._url} does not answer as a Jolokia agent does") from None
+
+    def _failed(self, about: str, why: str) -> ManagementFailed:
+        return ManagementFailed(f"broker {self.broker!r}, MBean {about}: {why}")
+
+
+def _answer(request: Request, answer: Mapping[str, Any]) -> Answer:
+    return Answer(
+        mbean=str(request["mbean"]),
+        status=int(answer.get("status", 0)),
+        value=answer.get("value"),
+        error=str(answer.get("error", "")),
+    )

@@ -1,0 +1,121 @@
+"""How is one broker process handled? Started below its guard; stopped, killed, frozen and thawed by signals."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from topologies.runtimes import guard
+
+GUARD_START_LIMIT_S = 10.0
+POLL_S = 0.05
+TAIL_BYTES = 256 * 1024
+
+
+class BrokerProcess:
+    """One broker of a run; each `start` is a new process with the same command, data and log."""
+
+    def __init__(
+        self, command: Sequence[str], environment: dict[str, str], *, log: Path, pid_file: Path, remove: Sequence[Path]
+    ) -> None:
+        """``remove``: folders that the guard removes should the harness be killed."""
+        self._command, self._environment = command, environment
+        self._pid_file, self._remove = pid_file, remove
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._pid: int | None = None
+        self._log_began = 0  # where in the log the latest start begins
+        self.log = log
+
+    def __repr__(self) -> str:
+        return f"<BrokerProcess {self.log.parent.parent.name} pid={self.pid} alive={self.alive}>"
+
+    def start(self) -> None:
+        """Return at once; the log and `alive` tell what becomes of it."""
+        self._pid = None
+        self._pid_file.unlink(missing_ok=True)
+        line = guard.command_line(self._command, pid_file=self._pid_file, remove=self._remove)
+        with self.log.open("ab") as output:
+            self._log_began = output.tell()
+            self._guard = subprocess.Popen(
+                line,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=self._environment,
+                cwd=self.log.parent,
+                start_new_session=True,
+            )
+
+    @property
+    def alive(self) -> bool:
+        return self._guard is not None and self._guard.poll() is None
+
+    @property
+    def exit_status(self) -> int | None:
+        return self._guard.poll() if self._guard else None
+
+    @property
+    def pid(self) -> int | None:
+        """The broker's own, not the guard's; None when it does not run (or has not begun to)."""
+        if not self.alive:
+            return None
+        if self._pid is None:
+            with suppress(OSError, ValueError):
+                self._pid = int(self._pid_file.read_text(encoding="ascii"))
+        return self._pid
+
+    def terminate(self) -> None:
+        """Ask it to shut down; a frozen one is thawed, or it would not hear."""
+        if self._guard is not None and self.alive:
+            self.signal(signal.SIGCONT)
+            with suppress(ProcessLookupError):
+                self._guard.terminate()
+
+    def kill(self) -> None:
+        """SIGKILL for it and all that it started. Does not wait."""
+        if self._guard is None or not self.alive:
+            return
+        if not self.signal(signal.SIGKILL):
+            with suppress(ProcessLookupError):
+                self._guard.kill()  # not yet started below its guard: goes with it
+
+    def signal(self, number: signal.Signals) -> bool:
+        """Signal the broker's process group; False when it could not be."""
+        pid = self.pid
+        if pid is None:
+            return False
+        try:
+            os.killpg(pid, number)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
+
+    def wait_for_pid(self) -> int | None:
+        """The broker's pid, awaited for the moment that its guard needs; None if there is none in that time."""
+        end = time.monotonic() + GUARD_START_LIMIT_S
+        while self.pid is None and self.alive and time.monotonic() < end:
+            time.sleep(POLL_S)
+        return self.pid
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until the process is gone; False when it still is there after ``timeout_s``."""
+        end = time.monotonic() + timeout_s
+        while self.alive:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(POLL_S)
+        return True
+
+    def log_lines(self, *, of_this_start: bool = False) -> list[str]:
+        """The last lines of the log, at most some TAIL_BYTES of them."""
+        try:
+            with self.log.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                begin = max(self._log_began if of_this_start else 0, size - TAIL_BYTES)
+                file.seek(begin)
+                return file.read().decode("utf-8", errors="replace").splitlines()
+        except OSError:
+            return []

@@ -1,0 +1,76 @@
+"""Where do a run's passwords live? In one folder outside the run's, readable by its owner only, and gone with the run.
+
+Passwords are new for every run. Brokers and agents are told the path of a file, never a password. A folder whose
+harness was killed is removed by the guards of its brokers, or at the latest when the next run makes its own.
+"""
+
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+PREFIX = "brokerbench-private-"
+OWNER = "owner"  # file with the pid and the start time of the process that made the folder
+PASSWORD_BYTES = 24
+
+
+def new_password() -> str:
+    """Letters, digits, '-' and '_' only: it means the same in a properties file, in XML and in a STOMP header."""
+    return secrets.token_urlsafe(PASSWORD_BYTES)
+
+
+def properties(values: Mapping[str, str]) -> str:
+    """A Java properties file of values without line breaks and backslashes."""
+    return "".join(f"{key}={value}\n" for key, value in values.items())
+
+
+@dataclass(frozen=True)
+class PrivateFolder:
+    """A folder of mode 700 whose files have mode 600."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, parent: Path | None = None) -> "PrivateFolder":
+        """A new one in the system's folder for temporary files, after removing those of dead processes."""
+        parent = Path(tempfile.gettempdir()) if parent is None else parent
+        remove_stale(parent)
+        folder = cls(Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)))  # mkdtemp makes it for the owner only
+        folder.write(OWNER, f"{os.getpid()} {psutil.Process().create_time()}")
+        return folder
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file that nobody but its owner can ever have opened."""
+        path = self.path / name
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def remove(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def remove_stale(parent: Path) -> None:
+    """Remove this user's private folders whose maker no longer runs."""
+    for folder in parent.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            if folder.stat().st_uid == os.getuid() and _abandoned(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _abandoned(folder: Path) -> bool:
+    """A folder without its owner's file may be just being made: it is left alone."""
+    try:
+        pid, began = (folder / OWNER).read_text(encoding="ascii").split()
+        return psutil.Process(int(pid)).create_time() != float(began)
+    except psutil.NoSuchProcess:
+        return True
+    except (OSError, ValueError):
+        return False
