@@ -154,6 +154,11 @@ class MemoryNetwork:
         with self._changed:
             return self._queues[queue].browse() if queue in self._queues else []
 
+    def depths(self) -> dict[str, int]:
+        """How many messages lie on each queue, delivered and unacknowledged ones included."""
+        with self._changed:
+            return {name: len(queue.browse()) for name, queue in self._queues.items()}
+
     def connections(self, broker: str) -> int:
         """How many connections a broker has."""
         with self._changed:

@@ -1,0 +1,39 @@
+"""When is each message due? A fixed schedule that a slow broker cannot bend.
+
+The load is open-loop: slot ``n`` is due at ``start + phase + n / rate`` whatever became of the slots before it. A
+generator that was held up sends the missed slots as fast as it can (it catches up, nothing is forgiven), and every
+message is timed from the moment it was due.
+"""
+
+import random
+from dataclasses import dataclass
+
+NS_PER_S = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The due times of one producer. ``count`` limits the slots, ``ends_ns`` is the first time that is too late."""
+
+    start_ns: int
+    rate_per_s: float
+    phase_ns: int = 0
+    count: int | None = None
+    ends_ns: int | None = None
+
+    def due_ns(self, slot: int) -> int | None:
+        """When slot 0, 1, 2 … is due, or None when the schedule is over."""
+        if self.count is not None and slot >= self.count:
+            return None
+        due_ns = self.start_ns + self.phase_ns + round(slot * NS_PER_S / self.rate_per_s)
+        return due_ns if self.ends_ns is None or due_ns < self.ends_ns else None
+
+
+def random_phase_ns(rate_per_s: float, seed: int, client: int) -> int:
+    """Where in its period a producer starts, so that producers do not send in step: 0 <= phase < period."""
+    return int(random.Random(f"{seed}:{client}").random() * NS_PER_S / rate_per_s)
+
+
+def share(total: int, parts: int, index: int) -> int:
+    """How many of ``total`` messages the producer ``index`` of ``parts`` sends: they add up to ``total``."""
+    return total // parts + (1 if index < total % parts else 0)

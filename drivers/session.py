@@ -1,0 +1,159 @@
+"""What do the users of one process share during one run?
+
+The lifecycle makes a `Session` once the brokers are proven and takes it away when the run is over. Users ask it where to
+connect, report when they are ready, wait for the start, and count what they did. In a distributed run each worker
+process has a session of its own, made from the master's messages.
+"""
+
+import random
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from drivers.client import Client
+from drivers.contract import Connector
+from drivers.failover import FailoverUri
+from records.schemas import CLIENTS_PER_PROCESS
+from records.writer import Recorder
+from topologies.endpoints import Credentials
+
+
+@dataclass(frozen=True)
+class Network:
+    """How clients reach the brokers: a failover URI a client group, and the name behind each ``host:port``."""
+
+    protocol: str
+    credentials: Credentials
+    failover_uris: Mapping[str, str]
+    broker_names: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Window:
+    """When the run's phases begin and end, in nanoseconds of the monotonic clock; no end when it runs by count."""
+
+    warm_up_began_ns: int
+    load_began_ns: int
+    load_ends_ns: int | None
+
+
+@dataclass(frozen=True)
+class Go:
+    """The start signal. ``producers``: how many in the whole run; ``first_index``: that of this process's first one."""
+
+    window: Window
+    messages: int | None = None
+    producers: Mapping[str, int] = field(default_factory=dict)
+    first_index: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class Tally:
+    """What the users of this process have done so far. ``settled``: sends whose outcome is final."""
+
+    sent: int = 0
+    settled: int = 0
+    received: int = 0
+    finished_producers: int = 0
+    ready: Counter[str] = field(default_factory=Counter)
+
+
+class Session:
+    """One process's part of one run."""
+
+    def __init__(
+        self,
+        *,
+        network: Network,
+        connector: Connector,
+        recorder: Recorder,
+        run_number: int,
+        seed: int,
+        process_index: int,
+        clock: Callable[[], int],
+    ) -> None:
+        self.network = network
+        self.recorder = recorder
+        self.run_number = run_number
+        self.seed = seed
+        self.clock = clock
+        self.tally = Tally()
+        self.producing = True
+        self.problems: list[str] = []
+        self._connector = connector
+        self._first_number = process_index * CLIENTS_PER_PROCESS
+        self._numbers_given = 0
+        self._user_indices: Counter[str] = Counter()
+        self._go: Go | None = None
+        self._started = threading.Event()
+        self._stop_producing = threading.Event()
+
+    def next_number(self) -> int:
+        """A client number that no other client of the run has."""
+        self._numbers_given += 1
+        return self._first_number + self._numbers_given - 1
+
+    def next_index(self, user_class: str) -> int:
+        """0, 1, 2 … for the users of one class in this process."""
+        self._user_indices[user_class] += 1
+        return self._user_indices[user_class] - 1
+
+    def client(self, group: str, *, keeps_id: bool = False) -> Client:
+        """A new, still unconnected client of a client group; ``keeps_id``: as durable subscriptions ask for."""
+        number = self.next_number()
+        return Client(
+            number=number,
+            group=group,
+            uri=FailoverUri.parse(self.network.failover_uris[group]),
+            brokers=self.network.broker_names,
+            connector=self._connector,
+            credentials=self.network.credentials,
+            recorder=self.recorder,
+            rng=random.Random(f"{self.seed}:failover:{number}"),
+            clock=self.clock,
+            client_id=f"{group}-{number}" if keeps_id else "",
+        )
+
+    def ready(self, user_class: str) -> None:
+        self.tally.ready[user_class] += 1
+
+    def report(self, problem: str) -> None:
+        """A user cannot go on; the run will say so."""
+        self.problems.append(problem)
+
+    def go(self, go: Go) -> None:
+        self._go = go
+        self._started.set()
+
+    def wait_go(self) -> Go:
+        self._started.wait()
+        assert self._go is not None
+        return self._go
+
+    def stop_producing(self) -> None:
+        """No producer sends a further message; consumers go on."""
+        self.producing = False
+        self._stop_producing.set()
+
+    def wait_unless_stopped(self, timeout_s: float) -> bool:
+        """Sleep, but wake when producing stops; True when it has stopped."""
+        return self._stop_producing.wait(timeout_s)
+
+
+_sessions: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()
+
+
+def attach(environment: Any, session: Session) -> None:
+    """Give the users of a Locust environment their session."""
+    _sessions[environment] = session
+
+
+def detach(environment: Any) -> None:
+    _sessions.pop(environment, None)
+
+
+def session_of(environment: Any) -> Session | None:
+    return _sessions.get(environment)

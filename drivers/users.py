@@ -1,0 +1,189 @@
+"""What does a Locust user do? Producers keep a fixed schedule; consumers take what comes.
+
+A scenario subclasses `ProducerUser` and `ConsumerUser`, names a client *group* (the topology says where that group
+enters the network, and by which failover URI) and a destination. Locust starts, counts and stops the users; its own
+statistics get one request an outcome, but the event tables are what is analysed.
+"""
+
+from typing import ClassVar
+
+import gevent
+from gevent.event import Event
+from locust import User, task
+from locust.exception import StopUser
+
+from drivers.client import Client
+from drivers.consumer import Received
+from drivers.contract import Destination, DriverError, Outcome, Subscription
+from drivers.pacing import NS_PER_S, Schedule, random_phase_ns, share
+from drivers.producer import Producer, Settled
+from drivers.session import Go, Session, session_of
+
+NS_PER_MS = 1_000_000
+
+
+class BrokerUser(User):  # type: ignore[misc]
+    """A client of one group. ``fixed_count`` (Locust's own) says how many of a class there are."""
+
+    abstract = True
+    role: ClassVar[str] = ""
+    group: ClassVar[str] = ""
+    destination: ClassVar[str] = "queue://brokerbench"
+
+    def enter(self) -> Session:
+        """The run that this user belongs to; ends the user when there is none."""
+        session = session_of(self.environment)
+        if session is None:
+            raise StopUser
+        return session
+
+    def open(self, session: Session, *, keeps_id: bool = False) -> Client:
+        """Connect as the failover URI says; a refusal ends this user and is told once, by the run."""
+        client = session.client(self.group, keeps_id=keeps_id)
+        try:
+            client.open()
+        except DriverError as error:
+            session.report(f"{type(self).__name__}: {error}")
+            raise StopUser from error
+        return client
+
+    def fire(self, kind: str, latency_ns: int | None, body_bytes: int, error: Exception | None) -> None:
+        """Tell Locust's statistics; milliseconds, or none where this process cannot know the latency."""
+        self.environment.events.request.fire(
+            request_type=kind,
+            name=self.destination,
+            response_time=None if latency_ns is None else latency_ns / NS_PER_MS,
+            response_length=body_bytes,
+            exception=error,
+            context={},
+        )
+
+
+class ProducerUser(BrokerUser):
+    """Sends on a fixed schedule until the load ends, then waits for what is still unanswered.
+
+    ``in_flight``: how many sends may await their confirmation; a slot that finds the cap reached waits, is sent late
+    with its own due time, and is counted as blocked.
+    """
+
+    abstract = True
+    role = "producer"
+    body_bytes: ClassVar[int] = 1_024
+    durable: ClassVar[bool] = True
+    sends_per_second: ClassVar[float] = 10.0
+    in_flight: ClassVar[int] = 1_000
+    resend_in_doubt: ClassVar[bool] = True
+
+    @task  # type: ignore[misc]
+    def produce(self) -> None:
+        session = self.enter()
+        name = type(self).__name__
+        client = self.open(session)
+        room = Event()
+        producer = client.producer(
+            Destination.parse(self.destination),
+            durable=self.durable,
+            run=session.run_number,
+            resend_in_doubt=self.resend_in_doubt,
+            on_settled=lambda settled: self._settled(session, settled, room),
+        )
+        try:
+            index = session.next_index(name)
+            session.ready(name)
+            go = session.wait_go()
+            self._keep(self._schedule(session, go, index, client.number), session, producer, room)
+            session.tally.finished_producers += 1
+            Event().wait()  # stays connected until Locust stops the users
+        except DriverError as error:
+            session.report(f"{name}: {error}")
+            raise StopUser from error
+        finally:
+            producer.close()
+            client.close()
+
+    def _schedule(self, session: Session, go: Go, index: int, client: int) -> Schedule:
+        name = type(self).__name__
+        count = None
+        if go.messages is not None:
+            count = share(go.messages, go.producers[name], go.first_index[name] + index)
+        return Schedule(
+            start_ns=go.window.warm_up_began_ns,
+            rate_per_s=self.sends_per_second,
+            phase_ns=random_phase_ns(self.sends_per_second, session.seed, client),
+            count=count,
+            ends_ns=go.window.load_ends_ns,
+        )
+
+    def _keep(self, schedule: Schedule, session: Session, producer: Producer, room: Event) -> None:
+        slot = 0
+        while session.producing and (due_ns := schedule.due_ns(slot)) is not None:
+            early_ns = due_ns - session.clock()
+            if early_ns > 0:
+                if session.wait_unless_stopped(early_ns / NS_PER_S):
+                    return
+            else:
+                gevent.sleep(0)  # behind schedule: let answers and deliveries in between two sends
+            blocked = self._wait_for_room(producer, room)
+            producer.send(slot, self.body_bytes, due_ns, blocked=blocked)
+            session.tally.sent += 1
+            slot += 1
+
+    def _wait_for_room(self, producer: Producer, room: Event) -> bool:
+        blocked = False
+        while producer.outstanding >= self.in_flight:
+            blocked = True
+            room.clear()
+            if producer.outstanding >= self.in_flight:
+                room.wait()
+        return blocked
+
+    def _settled(self, session: Session, settled: Settled, room: Event) -> None:
+        session.tally.settled += settled.final
+        room.set()
+        error = None if settled.outcome in (Outcome.ACKED, Outcome.UNCONFIRMED) else DriverError(settled.outcome)
+        ended_ns = settled.sent_ns if settled.settled_ns is None else settled.settled_ns
+        self.fire("SEND", ended_ns - settled.sent_ns, settled.body_bytes, error)
+
+
+class ConsumerUser(BrokerUser):
+    """Subscribes and acknowledges each message by itself until Locust stops the users."""
+
+    abstract = True
+    role = "consumer"
+    prefetch: ClassVar[int] = 100
+    selector: ClassVar[str] = ""
+    durable_subscription: ClassVar[bool] = False
+
+    @task  # type: ignore[misc]
+    def consume(self) -> None:
+        session = self.enter()
+        name = type(self).__name__
+        client = self.open(session, keeps_id=self.durable_subscription)
+        try:
+            consumer = client.consumer(
+                self._subscription(client.number),
+                run=session.run_number,
+                on_receipt=lambda received: self._received(session, received),
+            )
+        except DriverError as error:
+            client.close()
+            session.report(f"{name}: {error}")
+            raise StopUser from error
+        try:
+            session.ready(name)
+            Event().wait()  # deliveries come by callback; Locust stops the users
+        finally:
+            consumer.close()
+            client.close()
+
+    def _subscription(self, number: int) -> Subscription:
+        return Subscription(
+            Destination.parse(self.destination),
+            prefetch=self.prefetch,
+            selector=self.selector,
+            durable_name=f"{type(self).__name__}-{number}" if self.durable_subscription else "",
+        )
+
+    def _received(self, session: Session, received: Received) -> None:
+        session.tally.received += 1
+        self.fire("RECEIVE", received.latency_ns, received.body_bytes, None)

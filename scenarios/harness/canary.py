@@ -1,0 +1,118 @@
+"""Can a message really go where the clients will send theirs? One canary over every path, before any user starts.
+
+An MBean of a bridge is there before the bridge carries anything (facts of ActiveMQ's own start-up), so the last proof is
+a message: for each broker where consumers enter, a canary queue with one consumer there, and one durable message into it
+from each broker where producers enter. All have to arrive.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+from drivers.contract import Connection, Connector, Delivery, Destination, DriverError, Outcome, Outgoing, Subscription
+from topologies.endpoints import Credentials, Endpoint
+from topologies.model import Path
+
+CANARY_PREFIX = "brokerbench.canary."
+CONNECT_TIMEOUT_S = 10.0
+
+
+class PathsUnproven(Exception):
+    """Some canaries did not arrive: names the paths and the next step."""
+
+
+def prove(
+    paths: Iterable[Path],
+    connector: Connector,
+    endpoint: Callable[[str], Endpoint],
+    credentials: Credentials,
+    *,
+    timeout_s: float,
+) -> None:
+    """Send a canary over every path and wait for all. Raises PathsUnproven, naming the paths that stayed silent."""
+    wanted = sorted({(path.begin, path.end) for path in paths})
+    flock = _Flock(wanted, connector, endpoint, credentials)
+    try:
+        flock.release()
+        missing = flock.wait(timeout_s)
+    except DriverError as error:
+        raise PathsUnproven(f"canary: {error}") from error
+    finally:
+        flock.close()
+    if missing:
+        silent = ", ".join(f"{producer} → {consumer}" for producer, consumer in missing)
+        raise PathsUnproven(
+            f"no message came through within {timeout_s:g} s: {silent}. "
+            "Look for these brokers' network connectors in the brokers' logs"
+        )
+
+
+class _Flock:
+    def __init__(
+        self,
+        paths: list[tuple[str, str]],
+        connector: Connector,
+        endpoint: Callable[[str], Endpoint],
+        credentials: Credentials,
+    ) -> None:
+        self._paths = paths
+        self._connector = connector
+        self._endpoint = endpoint
+        self._credentials = credentials
+        self._connections: dict[str, Connection] = {}
+        self._silent = set(paths)
+        self._refused: list[str] = []
+        self._changed = threading.Event()
+
+    def release(self) -> None:
+        for consumer in sorted({consumer for _, consumer in self._paths}):
+            subscription = Subscription(_queue(consumer))
+            connection = self._connection(consumer)
+            connection.subscribe(subscription, lambda delivery, to=connection: self._arrived(to, delivery))
+        for producer, consumer in self._paths:
+            body = f"{producer}>{consumer}".encode()
+            self._connection(producer).send(Outgoing(_queue(consumer), body, True, f"{producer} → {consumer}"))
+
+    def wait(self, timeout_s: float) -> list[tuple[str, str]]:
+        """The paths whose canary has not arrived in time."""
+        deadline_s = time.monotonic() + timeout_s
+        while self._silent and not self._refused and (left_s := deadline_s - time.monotonic()) > 0:
+            self._changed.wait(left_s)
+            self._changed.clear()
+        if self._refused:
+            raise DriverError("; ".join(self._refused))
+        return sorted(self._silent)
+
+    def close(self) -> None:
+        for connection in self._connections.values():
+            connection.close()
+
+    def _connection(self, broker: str) -> Connection:
+        if broker not in self._connections:
+            self._connections[broker] = self._connector.connect(
+                self._endpoint(broker),
+                self._credentials,
+                client_id=f"canary-{broker}",
+                timeout_s=CONNECT_TIMEOUT_S,
+                on_settled=self._settled,
+                on_lost=lambda reason: self._fail(f"connection to {broker} lost: {reason}"),
+            )
+        return self._connections[broker]
+
+    def _arrived(self, connection: Connection, delivery: Delivery) -> None:
+        producer, _, consumer = delivery.body.decode(errors="replace").partition(">")
+        connection.settle(delivery)
+        self._silent.discard((producer, consumer))
+        self._changed.set()
+
+    def _settled(self, token: object, outcome: Outcome, _settled_ns: int, reason: str) -> None:
+        if outcome is Outcome.FAILED:
+            self._fail(f"{token}: the broker refused the message: {reason}")
+
+    def _fail(self, reason: str) -> None:
+        self._refused.append(reason)
+        self._changed.set()
+
+
+def _queue(consumer: str) -> Destination:
+    return Destination("queue", f"{CANARY_PREFIX}{consumer}")

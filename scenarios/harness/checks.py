@@ -1,0 +1,28 @@
+"""What can a scenario demand of a run? Each demand is a plain value over the figures of summary.json."""
+
+from records.checks import Check
+
+
+def no_acked_send_lost() -> Check:
+    """Every message that a broker confirmed was received, or found where it waits."""
+    return Check("no acked send lost", "messages.lost", at_most=0)
+
+
+def none_stranded() -> Check:
+    """After the drain nothing of ours is left on a queue or a dead-letter queue."""
+    return Check("none stranded", "leftovers", at_most=0)
+
+
+def duplicates_at_most(count: int) -> Check:
+    """Deliveries beyond the first that the broker did not announce as redelivered."""
+    return Check(f"duplicates at most {count}", "messages.duplicated", at_most=count)
+
+
+def none_corrupted() -> Check:
+    """Every body arrived as it was sent."""
+    return Check("none corrupted", "messages.corrupted", at_most=0)
+
+
+def every_send_answered() -> Check:
+    """No durable send was refused by a broker."""
+    return Check("no send refused", "messages.failed", at_most=0)

@@ -1,0 +1,95 @@
+"""Who drives the clients? This process alone, or the workers of a distributed Locust: one contract for both.
+
+The conductor (`scenarios.harness.conductor`) talks to a crew and never to a session. `LocalCrew` is the single process;
+`scenarios.harness.distributed` has the master's and the worker's side.
+"""
+
+import socket
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from drivers.contract import Connector
+from drivers.session import Go, Network, Session, Tally, Window, attach, detach
+from records.run import ProcessInfo
+from records.rundir import RunDirectory
+from records.writer import Recorder
+
+
+@dataclass(frozen=True)
+class Equipment:
+    """What every process of the run needs before its users start. Holds credentials: never written to the run folder."""
+
+    directory: RunDirectory
+    network: Network
+    run_number: int
+    seed: int
+
+
+class Crew(Protocol):
+    """The processes that hold the users."""
+
+    def equip(self, equipment: Equipment) -> None:
+        """Give every process its session; returns when all have it."""
+
+    def tally(self) -> Tally:
+        """What all processes have done so far, added up; may be a moment old in a distributed run."""
+
+    def go(self, window: Window, messages: int | None, producers: Mapping[str, int]) -> None:
+        """Start the schedules. ``producers``: how many there are of each producer class."""
+
+    def stop_producing(self) -> None: ...
+
+    def problems(self) -> list[str]:
+        """What went wrong with users or processes: each makes the run invalid."""
+
+    def dismiss(self) -> tuple[ProcessInfo, ...]:
+        """The users are gone: close what each process recorded, and tell which processes there were."""
+
+
+def process_info(name: str, index: int) -> ProcessInfo:
+    """This process, with both its clocks read together."""
+    return ProcessInfo(name, index, socket.gethostname(), time.perf_counter_ns(), time.time_ns())
+
+
+class LocalCrew:
+    """Users, brokers and recorder in this one process."""
+
+    def __init__(self, environment: Any, recorder: Recorder, connector: Connector) -> None:
+        self._environment = environment
+        self._recorder = recorder
+        self._connector = connector
+        self._session: Session | None = None
+        self._info = process_info("main", 0)
+
+    def equip(self, equipment: Equipment) -> None:
+        self._session = Session(
+            network=equipment.network,
+            connector=self._connector,
+            recorder=self._recorder,
+            run_number=equipment.run_number,
+            seed=equipment.seed,
+            process_index=0,
+            clock=time.perf_counter_ns,
+        )
+        attach(self._environment, self._session)
+
+    def tally(self) -> Tally:
+        return self._session.tally if self._session else Tally()
+
+    def go(self, window: Window, messages: int | None, producers: Mapping[str, int]) -> None:
+        assert self._session is not None
+        self._session.go(Go(window, messages, producers, Counter()))
+
+    def stop_producing(self) -> None:
+        if self._session:
+            self._session.stop_producing()
+
+    def problems(self) -> list[str]:
+        return list(self._session.problems) if self._session else []
+
+    def dismiss(self) -> tuple[ProcessInfo, ...]:
+        detach(self._environment)
+        return (self._info,)

@@ -1,0 +1,208 @@
+"""How does one run span several processes? The master leads and the workers drive clients, over Locust's own channel.
+
+    master                                worker
+    equip        ── equip ──────────────►  a session, a recorder of its own
+                 ◄───────────── equipped ─  (or why not)
+    tally        ◄──────────────── tally ─  twice a second, problems included
+    go           ── go ─────────────────►  schedules begin
+    stop         ── stop_producing ─────►  producers fall silent, consumers go on
+    dismiss      ◄─────────────── closed ─  when Locust has stopped its users: streams are complete
+
+Credentials travel in these messages and are never written to the run folder. All processes write below the run's folder,
+which they must share.
+"""
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import gevent
+from locust import events
+from locust.runners import STATE_MISSING, MasterRunner, WorkerRunner
+
+from drivers.protocols import connector_of
+from drivers.session import Go, Network, Session, Tally, Window, attach, detach
+from records.run import ProcessInfo
+from records.rundir import RunDirectory
+from records.writer import Recorder
+from scenarios.harness.crew import Equipment, process_info
+from topologies.endpoints import Credentials
+
+EQUIP_TIMEOUT_S = 20.0
+CLOSE_TIMEOUT_S = 20.0
+TALLY_EVERY_S = 0.5
+ORPHAN_LOOK_EVERY_S = 1.0
+
+
+class MasterCrew:
+    """The workers, as the conductor sees them. Implements `scenarios.harness.crew.Crew`."""
+
+    def __init__(self, runner: MasterRunner) -> None:
+        self._runner = runner
+        self._workers: tuple[str, ...] = ()
+        self._equipped: dict[str, str] = {}
+        self._tallies: dict[str, dict[str, Any]] = {}
+        self._closed: dict[str, dict[str, Any]] = {}
+        self._info = process_info("master", 0)
+        runner.register_message("bb_equipped", lambda environment, msg: self._equipped.update({msg.node_id: msg.data}))
+        runner.register_message("bb_tally", lambda environment, msg: self._tallies.update({msg.node_id: msg.data}))
+        runner.register_message("bb_closed", lambda environment, msg: self._closed.update({msg.node_id: msg.data}))
+
+    def equip(self, equipment: Equipment) -> None:
+        self._workers = tuple(worker.id for worker in self._runner.clients.ready)
+        for index, worker in enumerate(self._workers, start=1):
+            self._runner.send_message("bb_equip", _packed(equipment, index), worker)
+        self._await(self._equipped, EQUIP_TIMEOUT_S)
+
+    def tally(self) -> Tally:
+        total = Tally()
+        for report in list(self._tallies.values()):
+            tally = report["tally"]
+            total.sent += tally["sent"]
+            total.settled += tally["settled"]
+            total.received += tally["received"]
+            total.finished_producers += tally["finished_producers"]
+            total.ready.update(tally["ready"])
+        return total
+
+    def go(self, window: Window, messages: int | None, producers: Mapping[str, int]) -> None:
+        first: Counter[str] = Counter()
+        for worker in self._workers:
+            signal = {"window": asdict(window), "messages": messages, "producers": dict(producers), "first": dict(first)}
+            self._runner.send_message("bb_go", signal, worker)
+            first.update(self._tallies.get(worker, {}).get("tally", {}).get("ready", {}))
+
+    def stop_producing(self) -> None:
+        for worker in self._workers:
+            self._runner.send_message("bb_stop_producing", None, worker)
+
+    def problems(self) -> list[str]:
+        found = [f"{worker}: {reason}" for worker, reason in self._equipped.items() if reason]
+        for worker in self._workers:
+            found += self._tallies.get(worker, {}).get("problems", ())
+            if worker not in self._closed and self._is_lost(worker):
+                found.append(f"worker {worker} was lost: what it had not yet written is missing")
+        return found
+
+    def dismiss(self) -> tuple[ProcessInfo, ...]:
+        self._await(self._closed, CLOSE_TIMEOUT_S)
+        return (self._info, *(ProcessInfo(**report["process"]) for report in self._closed.values()))
+
+    def _is_lost(self, worker: str) -> bool:
+        node = self._runner.clients.get(worker)
+        return node is None or node.state == STATE_MISSING
+
+    def _await(self, answers: Mapping[str, Any], timeout_s: float) -> None:
+        deadline_s = time.monotonic() + timeout_s
+        while time.monotonic() < deadline_s:
+            if all(worker in answers or self._is_lost(worker) for worker in self._workers):
+                return
+            time.sleep(0.05)
+
+
+class WorkerDuty:
+    """What a worker does when the master speaks."""
+
+    def __init__(self, environment: Any, runner: WorkerRunner) -> None:
+        self._environment = environment
+        self._runner = runner
+        self._session: Session | None = None
+        self._info: ProcessInfo | None = None
+
+    def register(self) -> None:
+        """Listen to the master, and end with it."""
+        listeners: dict[str, Callable[[Any], None]] = {
+            "bb_equip": self._equip,
+            "bb_go": self._go,
+            "bb_stop_producing": self._stop_producing,
+        }
+        for name, listener in listeners.items():
+            self._runner.register_message(name, lambda environment, msg, act=listener: act(msg.data))
+        events.test_stop.add_listener(self._on_test_stop)
+        if self._environment.parsed_options.processes:
+            gevent.spawn(_end_with_the_parent, os.getppid())
+
+    def _equip(self, data: dict[str, Any]) -> None:
+        name = f"worker-{data['index']}"
+        try:
+            directory = RunDirectory.open(Path(data["run"]))
+        except ValueError as error:
+            self._runner.send_message("bb_equipped", f"the run's folder is not shared with this worker: {error}")
+            return
+        self._info = process_info(name, data["index"])
+        recorder = Recorder(directory, name)
+        recorder.start()
+        self._session = Session(
+            network=_network(data["network"]),
+            connector=connector_of(data["network"]["protocol"]),
+            recorder=recorder,
+            run_number=data["run_number"],
+            seed=data["seed"],
+            process_index=data["index"],
+            clock=time.perf_counter_ns,
+        )
+        attach(self._environment, self._session)
+        gevent.spawn(self._keep_telling, self._session)
+        self._runner.send_message("bb_equipped", "")
+
+    def _go(self, data: dict[str, Any]) -> None:
+        if self._session:
+            self._session.go(Go(Window(**data["window"]), data["messages"], data["producers"], Counter(data["first"])))
+
+    def _stop_producing(self, _: Any) -> None:
+        if self._session:
+            self._session.stop_producing()
+
+    def _keep_telling(self, session: Session) -> None:
+        while self._session is session:
+            self._tell(session)
+            time.sleep(TALLY_EVERY_S)
+
+    def _tell(self, session: Session) -> None:
+        problems = [*session.problems, *([session.recorder.problem] if session.recorder.problem else [])]
+        self._runner.send_message("bb_tally", {"tally": asdict(session.tally), "problems": problems})
+
+    def _on_test_stop(self, **_: Any) -> None:
+        session, self._session = self._session, None
+        if session is None or self._info is None:
+            return
+        detach(self._environment)
+        session.recorder.close()
+        self._tell(session)
+        self._runner.send_message("bb_closed", {"process": asdict(self._info)})
+
+
+def _end_with_the_parent(parent: int) -> None:
+    """`--processes` forks the workers; without their parent they would wait for a minute."""
+    while os.getppid() == parent:
+        time.sleep(ORPHAN_LOOK_EVERY_S)
+    os._exit(1)
+
+
+def _packed(equipment: Equipment, index: int) -> dict[str, Any]:
+    network = equipment.network
+    return {
+        "run": str(equipment.directory.path.resolve()),
+        "index": index,
+        "run_number": equipment.run_number,
+        "seed": equipment.seed,
+        "network": {
+            "protocol": network.protocol,
+            "credentials": asdict(network.credentials),
+            "failover_uris": dict(network.failover_uris),
+            "broker_names": dict(network.broker_names),
+        },
+    }
+
+
+def _network(data: dict[str, Any]) -> Network:
+    return Network(
+        protocol=data["protocol"],
+        credentials=Credentials(**data["credentials"]),
+        failover_uris=data["failover_uris"],
+        broker_names=data["broker_names"],
+    )

@@ -1,0 +1,48 @@
+"""When does each fault begin and end, and did it? Every fault runs in a greenlet of its own and leaves one row."""
+
+import threading
+import time
+from collections.abc import Sequence
+
+from records.writer import Recorder
+from scenarios.harness.faults.contract import Fault
+from topologies.runtimes.contract import Runtime, RuntimeFailed
+
+NS_PER_S = 1_000_000_000
+
+
+class Timeline:
+    """The faults of one run. ``over``: set when the load ends; what is broken by then is mended at once."""
+
+    def __init__(self, faults: Sequence[Fault], runtime: Runtime, recorder: Recorder) -> None:
+        self._runtime = runtime
+        self._recorder = recorder
+        self._over = threading.Event()
+        self._threads = [threading.Thread(target=self._apply, args=(fault,), daemon=True) for fault in faults]
+        self._load_began_ns = 0
+
+    def start(self, load_began_ns: int) -> None:
+        self._load_began_ns = load_began_ns
+        for thread in self._threads:
+            thread.start()
+
+    def end(self) -> None:
+        """Mend what is still broken, and wait until all is recorded. Idempotent, also when never started."""
+        self._over.set()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join()
+
+    def _apply(self, fault: Fault) -> None:
+        due_s = (self._load_began_ns - time.perf_counter_ns()) / NS_PER_S + fault.at_s
+        if self._over.wait(max(due_s, 0)):
+            return
+        began_ns, ended_ns, error = time.perf_counter_ns(), None, None
+        try:
+            fault.begin(self._runtime)
+            self._over.wait(fault.for_s)
+            fault.end(self._runtime)
+            ended_ns = time.perf_counter_ns()
+        except RuntimeFailed as failed:
+            error = str(failed)
+        self._recorder.fault(fault.kind, fault.target, began_ns, ended_ns, error)

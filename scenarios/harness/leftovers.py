@@ -1,0 +1,60 @@
+"""What was left behind? Every queue of every broker is browsed, dead-letter queues too, once nothing moves any more."""
+
+from collections.abc import Mapping
+
+from drivers.contract import Connector, DriverError
+from records import identity
+from records.writer import Recorder
+from scenarios.harness.canary import CANARY_PREFIX
+from topologies.endpoints import Credentials, Endpoint
+
+BROWSE_TIMEOUT_S = 60.0
+
+
+def is_dead_letter(queue: str) -> bool:
+    """ActiveMQ's names: the shared queue, and the prefix of individual ones."""
+    return queue in ("ActiveMQ.DLQ", "DLQ", "ExpiryQueue") or queue.startswith(("ActiveMQ.DLQ.", "DLQ."))
+
+
+def is_ours(queue: str) -> bool:
+    """Whether messages on this queue wait for somebody: neither dead letters nor canaries."""
+    return not (is_dead_letter(queue) or queue.startswith(CANARY_PREFIX))
+
+
+def waiting(depths: Mapping[str, int]) -> int:
+    """Messages that a consumer could still get, of one broker's queue depths."""
+    return sum(depth for queue, depth in depths.items() if is_ours(queue))
+
+
+def browse_broker(
+    endpoint: Endpoint,
+    depths: Mapping[str, int],
+    connector: Connector,
+    credentials: Credentials,
+    recorder: Recorder,
+    run_number: int,
+) -> list[str]:
+    """Record what is on one broker's queues; returns what could not be established, as sentences."""
+    unknowns = []
+    for queue, depth in sorted(depths.items()):
+        if depth == 0 or queue.startswith(CANARY_PREFIX):
+            continue
+        try:
+            found = connector.browse(endpoint, credentials, queue, timeout_s=BROWSE_TIMEOUT_S)
+        except DriverError as error:
+            unknowns.append(f"{endpoint.broker}: queue {queue} holds {depth} messages and could not be browsed: {error}")
+            continue
+        for message in found:
+            reading = identity.read(message.body, run_number)
+            recorder.leftover(
+                endpoint.broker,
+                queue,
+                is_dead_letter(queue),
+                reading.producer,
+                reading.seq,
+                reading.attempt,
+                message.age_ns,
+            )
+        if len(found) < depth:
+            unknowns.append(f"{endpoint.broker}: queue {queue} holds {depth} messages, browsing showed {len(found)}")
+    return unknowns

@@ -1,0 +1,202 @@
+"""How does one `locust -f` line do the whole job? By Locust's own events, each handed to the conductor.
+
+    init           options checked: a wrong one ends the process with status 2 before anything starts
+    test_start     a run begins: brokers up and proven, before any user is spawned
+    test_stopping  the load is over (time, count, Ctrl-C, the web UI): producers are silent, consumers drain
+    test_stop      the users are gone: browse, down, analysis, report
+    quitting       whatever is still there goes
+
+Without a LoadTestShape Locust's ``-t`` clock runs while ``test_start`` is still busy, so that clock is taken away from
+it and kept by the conductor. A web UI has many runs in one process: one conductor each.
+"""
+
+import logging
+import signal
+from typing import Any
+
+import gevent
+from gevent.event import Event
+from locust import events
+from locust.runners import STATE_SPAWNING, LocalRunner, MasterRunner, WorkerRunner
+
+from records.summary import EXIT_STATUS
+from records.writer import Recorder
+from scenarios.harness import distributed, options, plan
+from scenarios.harness.conductor import CANNOT_RUN, CannotRun, Conductor
+from scenarios.harness.crew import Crew, LocalCrew
+from scenarios.harness.options import OptionError
+from scenarios.harness.scenario import Scenario
+from scenarios.harness.stage import Reroute, Stage
+
+log = logging.getLogger("brokerbench")
+
+
+def run(scenario: Scenario, *, reroute: Reroute | None = None) -> None:
+    """Hand a scenario over: the last line of a locustfile. Registers with Locust's events and returns.
+
+    ``reroute``: where clients go instead of a broker's own listener, for a proxy in between.
+    """
+    lifecycle = Lifecycle(scenario, reroute)
+    events.init_command_line_parser.add_listener(lifecycle.on_parser)
+    events.init.add_listener(lifecycle.on_init)
+
+
+class Lifecycle:
+    """One Locust process: its options, its signals and its current conductor."""
+
+    def __init__(self, scenario: Scenario, reroute: Reroute | None) -> None:
+        self._scenario = scenario
+        self._reroute = reroute
+        self._environment: Any = None
+        self._load_s: float | None = None
+        self._conductor: Conductor | None = None
+        self._last: Conductor | None = None
+        self._idle = Event()
+        self._idle.set()
+        self._signals = 0
+
+    # -- Locust starts -------------------------------------------------------------------------------------------------
+
+    def on_parser(self, parser: Any, **_: Any) -> None:
+        options.add_arguments(parser, self._scenario)
+
+    def on_init(self, environment: Any, runner: Any, **_: Any) -> None:
+        self._environment = environment
+        if isinstance(runner, WorkerRunner):
+            distributed.WorkerDuty(environment, runner).register()
+            return
+        namespace = environment.parsed_options
+        self._load_s = namespace.run_time
+        if namespace.headless:
+            namespace.run_time = None  # Locust's own clock would run while the brokers come up
+        try:
+            self._count_users(namespace)
+        except OptionError as error:
+            log.error("%s", error)
+            raise SystemExit(CANNOT_RUN) from error
+        events.test_start.add_listener(self.on_test_start)
+        events.test_stopping.add_listener(self.on_test_stopping)
+        events.test_stop.add_listener(self.on_test_stop)
+        events.quitting.add_listener(self.on_quitting)
+        events.quit.add_listener(self.on_quit)
+        gevent.signal_handler(signal.SIGINT, self.on_ctrl_c)
+
+    def _count_users(self, namespace: Any) -> None:
+        """Locust has to know how many users there are: all that the scenario counts, at once."""
+        made = self._plan(namespace)
+        wanted = sum(made.counts.values())
+        if namespace.num_users not in (None, wanted):
+            raise OptionError(
+                f"--users {namespace.num_users}: {self._scenario.name} has {wanted} users "
+                f"({', '.join(f'{count} {name}' for name, count in made.counts.items())}); "
+                "leave --users out, and use --producers and --consumers to change how many there are"
+            )
+        namespace.num_users = wanted
+        namespace.spawn_rate = namespace.spawn_rate or 100
+
+    def _plan(self, namespace: Any) -> plan.Plan:
+        chosen = options.read(namespace, self._scenario, self._run_time(namespace))
+        return plan.make(self._scenario, chosen)
+
+    def _run_time(self, namespace: Any) -> float | None:
+        """In the web UI the form says it anew for each run."""
+        return self._load_s if namespace.headless else namespace.run_time
+
+    # -- one run -------------------------------------------------------------------------------------------------------
+
+    def on_test_start(self, environment: Any, **_: Any) -> None:
+        self._idle.wait()  # in the web UI the run before may still be writing its report
+        self._idle.clear()
+        environment.process_exit_code = CANNOT_RUN
+        environment.runner.update_state(STATE_SPAWNING)  # so that the web UI shows it and can stop it
+        try:
+            self._conductor = self._conduct(environment)
+            self._conductor.begin()
+        except (OptionError, CannotRun) as error:
+            log.error("%s", error)
+            if self._conductor and self._conductor.interrupted:
+                environment.process_exit_code = EXIT_STATUS["interrupted"]
+            self._call_off(environment)
+        except BaseException:
+            self._idle.set()
+            raise
+        gevent.spawn(self._hold, self._conductor)
+
+    def _conduct(self, environment: Any) -> Conductor:
+        chosen = options.read(environment.parsed_options, self._scenario, self._run_time(environment.parsed_options))
+        made = plan.make(self._scenario, chosen)
+        if not environment.parsed_options.headless:
+            environment.web_ui._cancel_run_time_timer()  # as above: the time of the load is the conductor's
+        distributed_run = isinstance(environment.runner, MasterRunner)
+
+        def crew(recorder: Recorder, stage: Stage) -> Crew:
+            if distributed_run:
+                return distributed.MasterCrew(environment.runner)
+            return LocalCrew(environment, recorder, stage.connector)
+
+        return Conductor(made, chosen, crew, "master" if distributed_run else "main", self._reroute)
+
+    def _call_off(self, environment: Any) -> None:
+        """No user is spawned: the greenlet that would do it ends here, and a headless Locust ends."""
+        self._conductor = None
+        self._idle.set()
+        gevent.spawn(self._end_users)
+        raise gevent.GreenletExit
+
+    def _hold(self, conductor: Conductor) -> None:
+        conductor.hold()
+        if not conductor.over:
+            conductor.end_load()
+            self._end_users()
+
+    def _end_users(self) -> None:
+        """Stop all users; a headless Locust then quits."""
+        runner = self._environment.runner
+        runner.stop()
+        if self._environment.parsed_options.headless or self._signals:
+            runner.quit()
+            if self._environment.web_ui:
+                self._environment.web_ui.stop()
+
+    def on_test_stopping(self, **_: Any) -> None:
+        if self._conductor:
+            self._conductor.drain()
+
+    def on_test_stop(self, environment: Any, **_: Any) -> None:
+        conductor = self._conductor
+        if conductor is None:
+            return
+        try:
+            conductor.finish()
+            environment.process_exit_code = conductor.exit_status
+        finally:
+            self._conductor = None
+            self._last = conductor
+            self._idle.set()
+
+    # -- the end -------------------------------------------------------------------------------------------------------
+
+    def on_ctrl_c(self) -> None:
+        """The first one ends the load and still reports; the second one tears everything down at once."""
+        self._signals += 1
+        conductor = self._conductor
+        if conductor is None:
+            raise KeyboardInterrupt  # reaches Locust's main greenlet
+        if self._signals == 1:
+            log.warning("Ctrl-C: the load ends, what was measured is reported; again to tear everything down at once")
+            gevent.spawn(conductor.interrupt)  # taking brokers down blocks, a signal handler must not
+            return
+        log.warning("Ctrl-C again: everything is torn down")
+        conductor.abandon()
+        raise SystemExit(EXIT_STATUS["interrupted"])
+
+    def on_quitting(self, environment: Any, **_: Any) -> None:
+        if self._conductor:
+            self._conductor.abandon()
+            environment.process_exit_code = EXIT_STATUS["interrupted"]
+
+    def on_quit(self, **_: Any) -> None:
+        """The last lines on the terminal, after Locust's own tables."""
+        if self._last:
+            for line in self._last.last_words():
+                print(line)

@@ -1,0 +1,83 @@
+"""What is a runtime without brokers? The in-memory network behind the runtime contract.
+
+The whole pipeline runs on it in seconds. It measures the harness, never a broker, and the report says so.
+"""
+
+from pathlib import Path
+
+from drivers.memory import MemoryNetwork
+from topologies.endpoints import Credentials, Endpoint, ManagementEndpoint
+from topologies.runtimes.contract import Progress, RuntimeFailed
+
+NOBODY = Credentials("memory", "")
+
+
+class MemoryRuntime:
+    """Implements `topologies.runtimes.contract.Runtime` over ``drivers.memory``."""
+
+    name = "memory"
+
+    def __init__(self, brokers: list[str]) -> None:
+        self.network = MemoryNetwork(brokers)
+        self._first = brokers[0]
+        self._down: set[str] = set()
+
+    def up(self, progress: Progress) -> None:
+        progress("brokers in memory: nothing to start")
+
+    def start(self, broker: str) -> None:
+        self.network.restore(broker)
+        self._down.discard(broker)
+
+    def stop(self, broker: str) -> None:
+        self.kill(broker)
+
+    def kill(self, broker: str) -> None:
+        self.network.kill(broker)
+        self._down.add(broker)
+
+    def pause(self, broker: str) -> None:
+        self.network.freeze(broker)
+
+    def resume(self, broker: str) -> None:
+        self.network.thaw(broker)
+
+    def restart(self, broker: str) -> None:
+        self.kill(broker)
+        self.start(broker)
+
+    def alive(self, broker: str) -> bool:
+        return broker not in self._down
+
+    def endpoint(self, broker: str, protocol: str) -> Endpoint:
+        if protocol != "memory":
+            raise KeyError(f"broker {broker} in memory has no {protocol} listener; it has: memory")
+        return self.network.endpoint(broker)
+
+    def management(self, broker: str) -> ManagementEndpoint:
+        raise RuntimeFailed(f"broker {broker} in memory has no management interface")
+
+    def credentials(self) -> Credentials:
+        return NOBODY
+
+    def queue_depths(self, broker: str) -> dict[str, int]:
+        """All brokers share the network's queues: told as the first one's, so that nothing is counted twice."""
+        return self.network.depths() if broker == self._first else {}
+
+    def pid(self, broker: str) -> int | None:
+        return None
+
+    def log_tail(self, broker: str, lines: int = 20) -> list[str]:
+        return []
+
+    def log_path(self, broker: str) -> Path | None:
+        return None
+
+    def versions(self) -> dict[str, str]:
+        return {"broker": "in memory"}
+
+    def rendered(self) -> dict[str, str]:
+        return {}
+
+    def close(self) -> None:
+        self.network.close()

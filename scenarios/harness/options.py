@@ -1,0 +1,154 @@
+"""What can be asked of a run on Locust's command line, and is it sensible?
+
+The arguments are added to Locust's own parser (they show in ``--help`` and in the web UI's form); `read` turns the parsed
+namespace into one frozen value or raises `OptionError` with one sentence.
+"""
+
+import random
+from argparse import Namespace
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from drivers.protocols import PROTOCOLS
+from scenarios.harness.scenario import Scenario
+
+RUNTIMES = ("processes", "memory")
+
+
+class OptionError(ValueError):
+    """An option has a value that no run can be made of: names the option, the value, the rule and the next step."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Everything that a user chose for one run; None where the scenario's own value holds."""
+
+    topology: str
+    runtime: str
+    protocol: str
+    load_s: float | None
+    messages: int | None
+    warm_up_s: float
+    rate: float | None
+    producers: int | None
+    consumers: int | None
+    body_bytes: int | None
+    in_flight: int | None
+    failover: str | None
+    drain_s: float
+    seed: int
+    runs: Path
+    broker_memory_mb: int
+    base_port: int | None
+    keep_data: bool
+    lag_limit_ms: float | None
+    spark_master: str | None
+
+    def as_record(self) -> dict[str, str | int | float | bool | None]:
+        """For run.json."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
+
+
+def add_arguments(parser: Any, scenario: Scenario) -> None:
+    """Add brokerbench's arguments to Locust's parser."""
+    group = parser.add_argument_group("brokerbench", "What is run on which brokers")
+
+    def add(*names: str, in_web_ui: bool = True, **settings: Any) -> None:
+        action = group.add_argument(*names, **settings)
+        action.include_in_web_ui, action.is_secret, action.is_required, action.is_multiple = in_web_ui, False, False, False
+
+    add("--topology", default=scenario.default_topology, help="catalogue entry, such as mesh or 'mesh(brokers=5)'")
+    add("--runtime", default="", choices=("", *RUNTIMES), help="where the brokers run: processes (default) or memory")
+    add("--protocol", default="", help=f"what the clients speak: {', '.join(PROTOCOLS)}")
+    add("--messages", type=int, default=None, help="end the load after so many messages in all, instead of by time")
+    add("--warm-up", type=float, default=None, help=f"seconds before the load counts (default {scenario.warm_up_s:g})")
+    add("--rate", type=float, default=None, help="sends a second of all producers together")
+    add("--producers", type=int, default=None, help="how many producers (default: the scenario's)")
+    add("--consumers", type=int, default=None, help="how many consumers (default: the scenario's)")
+    add("--body-bytes", type=int, default=None, help="size of a message body, at least 32")
+    add("--in-flight", type=int, default=None, help="sends of one producer that may await their confirmation")
+    add("--failover", default=None, help="options of the clients' failover URIs, such as 'randomize=false&timeout=3000'")
+    add("--drain-timeout", type=float, default=60.0, help="seconds that consumers get to empty the queues")
+    add("--seed", type=int, default=None, help="seed of every random choice (default: a new one, told in the report)")
+    add("--runs", default="runs", help="folder that keeps the runs", in_web_ui=False)
+    add("--broker-memory", type=int, default=512, help="heap of each broker in MiB")
+    add("--base-port", type=int, default=None, help="first port of a fixed range (default: free ports)")
+    add("--keep-data", action="store_true", help="keep the brokers' message stores in the run's folder")
+    add("--lag-limit", type=float, default=None, help="p99 of the generator's lag in ms above which a run is invalid")
+    add("--spark-master", default=None, help="where the analysis runs (default local[*])", in_web_ui=False)
+
+
+def read(namespace: Namespace, scenario: Scenario, load_s: float | None) -> Options:
+    """The options of the next run. ``load_s`` is Locust's ``--run-time``. Raises OptionError."""
+    seed = _integer(namespace.seed)
+    messages = _integer(namespace.messages)
+    default_warm_up_s = 0.0 if messages is not None else scenario.warm_up_s
+    warm_up_s = _number(namespace.warm_up)
+    runtime = namespace.runtime or ("memory" if namespace.protocol == "memory" else "processes")
+    options = Options(
+        topology=namespace.topology or scenario.default_topology,
+        runtime=runtime,
+        protocol=namespace.protocol or ("memory" if runtime == "memory" else "stomp"),
+        load_s=load_s,
+        messages=messages,
+        warm_up_s=default_warm_up_s if warm_up_s is None else warm_up_s,
+        rate=_number(namespace.rate),
+        producers=_integer(namespace.producers),
+        consumers=_integer(namespace.consumers),
+        body_bytes=_integer(namespace.body_bytes),
+        in_flight=_integer(namespace.in_flight),
+        failover=namespace.failover or None,
+        drain_s=float(namespace.drain_timeout),
+        seed=random.SystemRandom().randrange(1 << 31) if seed is None else seed,
+        runs=Path(namespace.runs),
+        broker_memory_mb=int(namespace.broker_memory),
+        base_port=_integer(namespace.base_port),
+        keep_data=bool(namespace.keep_data),
+        lag_limit_ms=_number(namespace.lag_limit),
+        spark_master=namespace.spark_master or None,
+    )
+    _check(options)
+    return options
+
+
+def _number(value: Any) -> float | None:
+    """The web UI's form hands empty fields over as text."""
+    return None if value in (None, "", "None") else float(value)
+
+
+def _integer(value: Any) -> int | None:
+    return None if value in (None, "", "None") else int(value)
+
+
+_AT_LEAST: tuple[tuple[str, str, float, bool], ...] = (
+    # option, field, bound, whether the bound itself is allowed
+    ("--run-time", "load_s", 0, False),
+    ("--messages", "messages", 1, True),
+    ("--warm-up", "warm_up_s", 0, True),
+    ("--rate", "rate", 0, False),
+    ("--producers", "producers", 1, True),
+    ("--consumers", "consumers", 1, True),
+    ("--body-bytes", "body_bytes", 32, True),
+    ("--in-flight", "in_flight", 1, True),
+    ("--drain-timeout", "drain_s", 0, False),
+    ("--broker-memory", "broker_memory_mb", 64, True),
+    ("--lag-limit", "lag_limit_ms", 0, False),
+)
+
+
+def _check(options: Options) -> None:
+    if options.protocol not in PROTOCOLS:
+        raise OptionError(f"--protocol {options.protocol}: not known; write one of {', '.join(PROTOCOLS)}")
+    if (options.protocol == "memory") != (options.runtime == "memory"):
+        raise OptionError(
+            f"--protocol {options.protocol} --runtime {options.runtime}: memory goes with memory only; leave one of them out"
+        )
+    for option, name, bound, inclusive in _AT_LEAST:
+        value = getattr(options, name)
+        if value is not None and (value < bound or (value == bound and not inclusive)):
+            rule = f"must be {'at least' if inclusive else 'more than'} {bound:g}"
+            raise OptionError(f"{option} {value:g}: {rule}")
+    if options.base_port is not None and not 1024 <= options.base_port <= 65000:
+        raise OptionError(f"--base-port {options.base_port}: must lie between 1024 and 65000")

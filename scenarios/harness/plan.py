@@ -1,0 +1,175 @@
+"""What exactly will be run? Scenario, options and topology, put together and checked before anything starts."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from drivers.contract import Destination
+from drivers.failover import FailoverUri, unsupported
+from drivers.users import BrokerUser, ConsumerUser, ProducerUser
+from records.run import BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
+from scenarios.harness import machine
+from scenarios.harness.faults.contract import Fault
+from scenarios.harness.options import OptionError, Options
+from scenarios.harness.scenario import Scenario
+from topologies import catalogue
+from topologies.model import ClientGroup, Topology, TopologyInvalid
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``counts``: users by class name; ``producers``: the producing ones of them; ``load_s``: None when by count alone.
+
+    ``roles``: the (producers', consumers') client groups between which messages must be able to pass.
+    """
+
+    topology: Topology
+    counts: Mapping[str, int]
+    producers: Mapping[str, int]
+    roles: tuple[tuple[str, str], ...]
+    load_s: float | None
+    faults: tuple[Fault, ...]
+    info: RunInfo
+
+
+def make(scenario: Scenario, options: Options) -> Plan:
+    """Put a run together; changes the scenario's user classes to what the options ask for. Raises OptionError."""
+    topology = _topology(options)
+    configure_users(scenario, options)
+    groups = tuple(_group(topology, options, user) for user in scenario.users)
+    producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
+    consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
+    by_count_alone = options.messages is not None and options.load_s is None
+    return Plan(
+        topology=topology,
+        counts={user.__name__: user.fixed_count for user in scenario.users},
+        producers={user.__name__: user.fixed_count for user in producing},
+        roles=tuple(
+            sorted({(p.group, c.group) for p in producing for c in consuming if p.destination == c.destination})
+        ),
+        load_s=None if by_count_alone else options.load_s or scenario.load.for_s,
+        faults=_faults(scenario, topology),
+        info=_info(scenario, options, topology, groups),
+    )
+
+
+def configure_users(scenario: Scenario, options: Options) -> None:
+    """Give the scenario's user classes the counts, sizes and rates that were asked for."""
+    producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
+    consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
+    _count(producing, options.producers)
+    _count(consuming, options.consumers)
+    producers = sum(user.fixed_count for user in producing)
+    for user in producing:
+        if options.body_bytes is not None:
+            user.body_bytes = options.body_bytes
+        if options.in_flight is not None:
+            user.in_flight = options.in_flight
+        if options.rate is not None:
+            user.sends_per_second = options.rate / producers
+
+
+def _count(users: list[type[BrokerUser]] | list[type[ProducerUser]] | list[type[ConsumerUser]], count: int | None) -> None:
+    """Spread a count over several classes, the first ones getting what does not divide."""
+    if count is None:
+        return
+    if count < len(users):
+        names = ", ".join(user.__name__ for user in users)
+        raise OptionError(f"{count} users for {len(users)} classes ({names}): each needs at least one")
+    for index, user in enumerate(users):
+        user.fixed_count = count // len(users) + (1 if index < count % len(users) else 0)
+
+
+def _topology(options: Options) -> Topology:
+    try:
+        return catalogue.build(options.topology)
+    except TopologyInvalid as error:
+        raise OptionError(f"--topology {options.topology}: {error}") from error
+
+
+def _faults(scenario: Scenario, topology: Topology) -> tuple[Fault, ...]:
+    """The scenario's faults, each aimed at a broker that is there."""
+    for fault in scenario.faults:
+        try:
+            topology.broker(fault.target)
+        except KeyError as error:
+            raise OptionError(f"fault {fault.kind} at {fault.at_s:g} s: {error.args[0]}") from error
+    return scenario.faults
+
+
+def _group(topology: Topology, options: Options, user: type[BrokerUser]) -> ClientGroup:
+    """The client group of a user class, with a failover URI that the protocol can follow."""
+    try:
+        Destination.parse(user.destination)
+        group = topology.group(user.group)
+        if options.failover is not None:
+            group = ClientGroup(group.name, group.enter_at, options.failover)
+        refused = unsupported(FailoverUri.parse(_with_ports(group, options.protocol)), options.protocol)
+    except KeyError as error:
+        raise OptionError(f"{user.__name__}: {error.args[0]}") from error
+    except ValueError as error:
+        raise OptionError(f"{user.__name__}: {error}") from error
+    if refused:
+        raise OptionError(f"{user.__name__}: {'; '.join(refused)}")
+    return group
+
+
+def _with_ports(group: ClientGroup, protocol: str) -> str:
+    """The group's failover URI before the ports are known: to check its options before any broker starts."""
+    return group.failover_uri({broker.name: f"{protocol}://{broker.name}:1" for broker in group.enter_at})
+
+
+def _info(scenario: Scenario, options: Options, topology: Topology, groups: tuple[ClientGroup, ...]) -> RunInfo:
+    named = {group.name: group for group in groups}
+    return RunInfo(
+        run_id="",
+        scenario=scenario.name,
+        topology=options.topology,
+        runtime=options.runtime,
+        protocol=options.protocol,
+        question=(scenario.question or "").strip(),
+        command=command_line(options.seed),
+        seed=options.seed,
+        runtime_reason=_reason(options.runtime),
+        brokers=tuple(BrokerInfo(b.name, b.region, b.standby_of) for b in topology.brokers),
+        links=tuple(
+            LinkInfo(link.name, link.opened_by.name, link.to.name, link.duplex, link.kind) for link in topology.links
+        ),
+        groups=tuple(
+            GroupInfo(g.name, tuple(b.name for b in g.enter_at), g.failover_uri_by_name(options.protocol))
+            for g in named.values()
+        ),
+        users=tuple(_user_info(user) for user in scenario.users),
+        checks=scenario.checks,
+        lag_limit_ms=options.lag_limit_ms,
+        warnings=topology.warnings,
+        options=options.as_record(),
+        versions=machine.versions(),
+        machine=machine.describe(),
+    )
+
+
+def _reason(runtime: str) -> str:
+    return {"processes": "local JVMs, no Docker needed", "memory": "no broker at all: for testing the harness"}[runtime]
+
+
+def _user_info(user: type[BrokerUser]) -> UserInfo:
+    settings: dict[str, str | int | float | bool] = {}
+    if issubclass(user, ProducerUser):
+        settings = {
+            "body_bytes": user.body_bytes,
+            "durable": user.durable,
+            "sends_per_second": user.sends_per_second,
+            "in_flight": user.in_flight,
+        }
+    if issubclass(user, ConsumerUser):
+        settings = {"prefetch": user.prefetch, "selector": user.selector, "durable": user.durable_subscription}
+    return UserInfo(user.__name__, user.role, user.group, user.destination, user.fixed_count, settings)
+
+
+def command_line(seed: int) -> tuple[str, ...]:
+    """The command that makes this run again, the seed included."""
+    arguments = [*sys.argv[1:]]
+    if "--seed" not in arguments:
+        arguments += ["--seed", str(seed)]
+    return ("locust", *arguments)

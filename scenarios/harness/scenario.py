@@ -1,0 +1,43 @@
+"""What is a scenario? One frozen value: who sends and receives, for how long, and what must hold.
+
+A scenario names client groups, never brokers, so that one scenario runs on every topology.
+"""
+
+from dataclasses import dataclass
+
+from drivers.users import BrokerUser
+from records.checks import Check
+from scenarios.harness.faults.contract import Fault
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A steady load for a time; ``-t`` on the command line overrides it."""
+
+    for_s: float
+
+    def __post_init__(self) -> None:
+        if self.for_s <= 0:
+            raise ValueError(f"load Hold(for_s={self.for_s}): must last longer than 0 s")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """``question``: the locustfile's docstring, shown at the top of the report."""
+
+    users: tuple[type[BrokerUser], ...]
+    default_topology: str
+    load: Hold
+    checks: tuple[Check, ...]
+    faults: tuple[Fault, ...] = ()
+    question: str = ""
+    warm_up_s: float = 5.0
+
+    def __post_init__(self) -> None:
+        if not {"producer", "consumer"} <= {user.role for user in self.users}:
+            raise ValueError("scenario: needs at least one ProducerUser and one ConsumerUser in users=(…)")
+
+    @property
+    def name(self) -> str:
+        """The locustfile's name: ``steady`` for ``scenarios/steady.py``."""
+        return self.users[0].__module__.rpartition(".")[2]

@@ -1,0 +1,117 @@
+"""How do brokers come up, get proven, watched, browsed and taken down? The brokers' side of one run."""
+
+from collections.abc import Callable
+
+from drivers.contract import Connector
+from drivers.memory import MemoryConnector
+from drivers.protocols import connector_of
+from drivers.session import Network
+from records.rundir import RunDirectory
+from records.writer import Recorder
+from scenarios.harness import canary, leftovers
+from scenarios.harness.memory_runtime import MemoryRuntime
+from scenarios.harness.options import Options
+from scenarios.harness.watch import ManagedWatch, MemoryWatch, Watch
+from topologies.endpoints import Endpoint
+from topologies.management.jolokia import ManagementFailed
+from topologies.model import ClientGroup, Topology
+from topologies.runtimes.contract import Progress, Runtime
+from topologies.runtimes.processes import ProcessRuntime
+
+PROOF_TIMEOUT_S = 30.0
+
+Reroute = Callable[[Endpoint], Endpoint]
+"""Where clients go instead of a broker's own listener: a proxy in between. The proof and the browsing go straight."""
+
+
+class Stage:
+    """The brokers of one run. `close` may be called at any moment, also while `up` is busy, and more than once."""
+
+    def __init__(
+        self, options: Options, topology: Topology, directory: RunDirectory, recorder: Recorder, reroute: Reroute | None
+    ) -> None:
+        self.topology = topology
+        self.runtime: Runtime
+        self.connector: Connector
+        self._options = options
+        self._recorder = recorder
+        self._reroute = reroute
+        self._watch: Watch
+        if options.runtime == "memory":
+            memory = MemoryRuntime([broker.name for broker in topology.brokers])
+            self.runtime, self.connector, self._watch = memory, MemoryConnector(memory.network), MemoryWatch(memory)
+        else:
+            self.runtime = ProcessRuntime(
+                topology,
+                directory,
+                broker_memory_mb=options.broker_memory_mb,
+                base_port=options.base_port,
+                keep_data=options.keep_data,
+            )
+            self.connector = connector_of(options.protocol)
+            self._watch = ManagedWatch(topology, self.runtime, recorder)
+
+    def up(self, progress: Progress) -> None:
+        """Start all brokers and begin to sample them."""
+        self.runtime.up(progress)
+        self._watch.begin()
+
+    def prove(self, progress: Progress, roles: tuple[tuple[str, str], ...]) -> None:
+        """Every link, then a canary over every path. ``roles``: the (producers', consumers') group names in use."""
+        self._watch.prove_links(progress)
+        paths = [path for producers, consumers in roles for path in self.topology.paths_between(producers, consumers)]
+        canary.prove(paths, self.connector, self._endpoint, self.runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
+        progress(f"paths proven by a canary each: {len(paths)}")
+
+    def network(self) -> Network:
+        """How the clients reach the brokers, with the user's own failover options where given."""
+        endpoints = [self._endpoint(broker.name) for broker in self.topology.brokers]
+        if self._reroute:
+            endpoints = [self._reroute(endpoint) for endpoint in endpoints]
+        uris = {endpoint.broker: endpoint.uri for endpoint in endpoints}
+        return Network(
+            protocol=self._options.protocol,
+            credentials=self.runtime.credentials(),
+            failover_uris={group.name: self._group(group).failover_uri(uris) for group in self.topology.groups},
+            broker_names={uri.partition("://")[2].partition("?")[0]: name for name, uri in uris.items()},
+        )
+
+    def _group(self, group: ClientGroup) -> ClientGroup:
+        if self._options.failover is None:
+            return group
+        return ClientGroup(group.name, group.enter_at, self._options.failover)
+
+    def _endpoint(self, broker: str) -> Endpoint:
+        return self.runtime.endpoint(broker, self._options.protocol)
+
+    def dead(self) -> list[str]:
+        """Brokers that are not alive, though nobody stopped them."""
+        return [broker.name for broker in self.topology.brokers if not self.runtime.alive(broker.name)]
+
+    def waiting(self) -> int | None:
+        """Messages that consumers could still get, on all brokers together; None when a broker does not say."""
+        try:
+            return sum(leftovers.waiting(self._watch.depths(broker.name)) for broker in self.topology.brokers)
+        except ManagementFailed:
+            return None
+
+    def browse(self, run_number: int) -> list[str]:
+        """Record every message left on a queue; returns what could not be established."""
+        unknowns: list[str] = []
+        credentials = self.runtime.credentials()
+        for broker in self.topology.brokers:
+            try:
+                depths = self._watch.depths(broker.name)
+            except ManagementFailed as error:
+                unknowns.append(f"what is left on {broker.name} is not known: {error}")
+                continue
+            endpoint = self._endpoint(broker.name)
+            unknowns += leftovers.browse_broker(
+                endpoint, depths, self.connector, credentials, self._recorder, run_number
+            )
+        return unknowns
+
+    def close(self) -> None:
+        """Stop sampling and take every broker down."""
+        self._watch.end()
+        self.runtime.close()

@@ -1,0 +1,46 @@
+"""Durable messages at a steady rate, from every broker to every broker.
+
+Asks: does this topology deliver each message once, how fast, and what does the way through the network cost?
+"""
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import (
+    Hold,
+    Scenario,
+    duplicates_at_most,
+    every_send_answered,
+    no_acked_send_lost,
+    none_corrupted,
+    none_stranded,
+    run,
+)
+
+
+class SteadyProducer(ProducerUser):
+    group = "producers"
+    destination, body_bytes, durable = "queue://steady", 1_024, True
+    sends_per_second = 20
+    fixed_count = 6
+
+
+class SteadyConsumer(ConsumerUser):
+    group = "consumers"
+    destination = "queue://steady"
+    fixed_count = 6
+
+
+run(
+    Scenario(
+        users=(SteadyProducer, SteadyConsumer),
+        default_topology="mesh",
+        load=Hold(for_s=30),
+        checks=(
+            no_acked_send_lost(),
+            none_stranded(),
+            duplicates_at_most(0),
+            none_corrupted(),
+            every_send_answered(),
+        ),
+        question=__doc__,
+    )
+)

@@ -1,0 +1,54 @@
+"""Is the send schedule fixed, complete and independent of what the broker does?"""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drivers.pacing import NS_PER_S, Schedule, random_phase_ns, share
+
+RATES = st.floats(0.01, 100_000, allow_nan=False)
+
+
+def due_times(schedule: Schedule) -> list[int]:
+    times: list[int] = []
+    while (due_ns := schedule.due_ns(len(times))) is not None:
+        times.append(due_ns)
+    return times
+
+
+def test_slots_are_due_one_period_apart_from_the_start_and_phase() -> None:
+    schedule = Schedule(start_ns=1_000, rate_per_s=4, phase_ns=7, count=3)
+    assert due_times(schedule) == [1_007, 250_001_007, 500_001_007]
+
+
+def test_a_schedule_ends_at_its_end_even_if_slots_are_left() -> None:
+    schedule = Schedule(start_ns=0, rate_per_s=10, ends_ns=NS_PER_S)
+    assert len(due_times(schedule)) == 10
+
+
+def test_a_slot_that_is_due_exactly_at_the_end_is_too_late() -> None:
+    assert Schedule(start_ns=0, rate_per_s=1, ends_ns=NS_PER_S).due_ns(1) is None
+
+
+@given(RATES, st.integers(0, 10_000_000))
+def test_the_schedule_does_not_drift_however_many_slots_have_passed(rate: float, slot: int) -> None:
+    due_ns = Schedule(start_ns=0, rate_per_s=rate).due_ns(slot)
+    assert due_ns is not None
+    assert abs(due_ns - slot * NS_PER_S / rate) <= 1 + slot * NS_PER_S / rate * 1e-15
+
+
+@given(RATES, st.integers(0, 2**31), st.integers(0, 2**31))
+def test_a_phase_lies_within_one_period_and_comes_again_with_the_seed(rate: float, seed: int, client: int) -> None:
+    phase_ns = random_phase_ns(rate, seed, client)
+    assert 0 <= phase_ns <= NS_PER_S / rate
+    assert phase_ns == random_phase_ns(rate, seed, client)
+
+
+def test_two_producers_do_not_send_in_step() -> None:
+    assert len({random_phase_ns(10, 1, client) for client in range(50)}) == 50
+
+
+@given(st.integers(0, 10**9), st.integers(1, 1_000))
+def test_shares_add_up_to_the_whole_and_differ_by_one_at_most(total: int, parts: int) -> None:
+    shares = [share(total, parts, index) for index in range(parts)]
+    assert sum(shares) == total
+    assert max(shares) - min(shares) <= 1

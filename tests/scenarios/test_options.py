@@ -1,0 +1,100 @@
+"""Does a senseless option end in one sentence that says what to write instead, before anything starts?"""
+
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+import pytest
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, no_acked_send_lost
+from scenarios.harness.options import OptionError, add_arguments, read
+from scenarios.harness.plan import make
+
+
+class Producer(ProducerUser):
+    group, destination, fixed_count = "producers", "queue://q", 2
+
+
+class Consumer(ConsumerUser):
+    group, destination, fixed_count = "consumers", "queue://q", 3
+
+
+def scenario() -> Scenario:
+    return Scenario((Producer, Consumer), "mesh", Hold(for_s=30), (no_acked_send_lost(),), question="Does it work?")
+
+
+def namespace(*arguments: str) -> Namespace:
+    parser = ArgumentParser()
+    add_arguments(parser, scenario())
+    return parser.parse_args(arguments)
+
+
+def message_of(*arguments: str, load_s: float | None = None) -> str:
+    with pytest.raises(OptionError) as raised:
+        make(scenario(), read(namespace(*arguments), scenario(), load_s))
+    return str(raised.value)
+
+
+@pytest.fixture(autouse=True)
+def restore_user_classes() -> Any:
+    yield
+    Producer.fixed_count, Consumer.fixed_count = 2, 3
+    Producer.body_bytes, Producer.sends_per_second, Producer.in_flight = 1_024, 10.0, 1_000
+
+
+def test_a_duration_of_zero_is_refused() -> None:
+    assert message_of(load_s=0) == "--run-time 0: must be more than 0"
+
+
+def test_a_body_too_small_for_the_identity_is_refused() -> None:
+    assert message_of("--body-bytes", "31") == "--body-bytes 31: must be at least 32"
+
+
+@pytest.mark.parametrize("option", ["--messages", "--producers", "--consumers", "--in-flight"])
+def test_a_count_of_zero_is_refused(option: str) -> None:
+    assert message_of(option, "0") == f"{option} 0: must be at least 1"
+
+
+def test_an_unknown_protocol_is_refused_with_the_known_ones() -> None:
+    assert message_of("--protocol", "mqtt") == "--protocol mqtt: not known; write one of stomp, memory"
+
+
+def test_brokers_in_memory_speak_only_memory() -> None:
+    assert "memory goes with memory only" in message_of("--protocol", "stomp", "--runtime", "memory")
+
+
+def test_an_unknown_topology_is_refused_with_the_nearest_one() -> None:
+    assert "'mesh'" in message_of("--topology", "mehs")
+
+
+def test_an_unknown_parameter_of_a_topology_is_refused() -> None:
+    assert "brokers" in message_of("--topology", "mesh(nodes=3)")
+
+
+def test_an_unknown_failover_option_is_refused_by_name() -> None:
+    assert "backOffMultiplier" in message_of("--failover", "backOffMultiplier=2")
+
+
+def test_a_failover_option_that_stomp_cannot_honour_is_refused_by_name() -> None:
+    assert "trackMessages" in message_of("--failover", "trackMessages=true")
+
+
+def test_counts_are_spread_over_the_classes_of_a_role() -> None:
+    plan = make(scenario(), read(namespace("--producers", "7"), scenario(), None))
+    assert (plan.counts, plan.producers) == ({"Producer": 7, "Consumer": 3}, {"Producer": 7})
+
+
+def test_a_rate_is_that_of_all_producers_together() -> None:
+    make(scenario(), read(namespace("--producers", "4", "--rate", "100"), scenario(), None))
+    assert Producer.sends_per_second == 25
+
+
+def test_a_run_by_count_has_no_warm_up_and_no_end_by_time() -> None:
+    options = read(namespace("--messages", "1000"), scenario(), None)
+    assert (options.warm_up_s, make(scenario(), options).load_s) == (0, None)
+
+
+def test_the_command_to_run_it_again_names_the_seed() -> None:
+    options = read(namespace("--seed", "7"), scenario(), None)
+    assert options.seed == 7
+    assert make(scenario(), options).info.command[-2:] == ("--seed", "7")
