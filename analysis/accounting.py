@@ -1,0 +1,60 @@
+"""How many messages of each subscription came to which end? Three counts of three frames, put side by side."""
+
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from analysis.deliveries import unexpected
+from records.results import ACCOUNTING
+
+SUBSCRIPTION = ["destination", "subscription"]
+
+BEYOND_THE_TABLE = ("redelivered", "foreign", "missing_unconfirmed")
+"""Counted with the rest and needed for the summary, but no columns of the result table."""
+
+COUNTS = (*ACCOUNTING.names[len(SUBSCRIPTION) :], *BEYOND_THE_TABLE)
+
+
+def accounting(fates: DataFrame, deliveries: DataFrame, out_of_order: DataFrame, strangers: DataFrame) -> DataFrame:
+    """One row a subscription of a destination: the columns of ACCOUNTING, then BEYOND_THE_TABLE. Never null.
+
+    A body whose identity cannot be read counts as corrupted: it is not as any producer sent it.
+    """
+    parts = (of_fates(fates), of_deliveries(deliveries), of_order(out_of_order), of_strangers(strangers))
+    together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
+    totals = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in COUNTS]
+    return together.groupBy(*SUBSCRIPTION).agg(*totals)
+
+
+def of_fates(fates: DataFrame) -> DataFrame:
+    outcomes = [_count(name, F.col("outcome") == name) for name in ("acked", "failed", "in_doubt", "unconfirmed")]
+    ends = ("lost", "stranded", "dead_lettered", "recovered", "missing_unconfirmed")
+    return fates.groupBy(*SUBSCRIPTION).agg(
+        F.count("*").alias("sent"), *outcomes, *[_count(name, F.col("fate") == name) for name in ends]
+    )
+
+
+def of_deliveries(deliveries: DataFrame) -> DataFrame:
+    return deliveries.groupBy(*SUBSCRIPTION).agg(
+        _count("received", F.col("copy") == 1),
+        _count("duplicated", F.col("duplicate")),
+        _count("duplicated_by_resend", F.col("by_resend")),
+        _count("redelivered", F.col("redelivered")),
+        _count("corrupted", F.col("integrity") == "corrupted"),
+        _count("unexpected", unexpected()),
+    )
+
+
+def of_order(out_of_order: DataFrame) -> DataFrame:
+    return out_of_order.groupBy(*SUBSCRIPTION).agg(F.count("*").alias("reordered"))
+
+
+def of_strangers(strangers: DataFrame) -> DataFrame:
+    return strangers.groupBy(*SUBSCRIPTION).agg(
+        _count("corrupted", F.col("integrity") == "unreadable"), _count("foreign", F.col("integrity") == "foreign")
+    )
+
+
+def _count(name: str, condition: Column) -> Column:
+    return F.count_if(condition).alias(name)

@@ -1,0 +1,109 @@
+"""Which figures of the summary follow from the latency table? Arrow in, plain values out; no Spark.
+
+The table is small (a row a bucket that occurs, a second and a path), whatever the number of messages was.
+"""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.percentiles import quantiles_ns
+from records.run import RunInfo
+from records.summary import Lag, Latency
+
+NS_PER_MS = 1_000_000
+MEASURES = ("due_to_received", "sent_to_received", "sent_to_settled")
+LAG = "due_to_sent"
+LAG_LIMIT_MS = 10.0
+LAG_LIMIT_SHARE = 0.1  # of the median latency: a generator that is later than this shapes what it measures
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Durations of one measure: how many, how many below zero, exact extremes, quantiles. Milliseconds or None."""
+
+    count: int
+    negative: int
+    min_ms: float | None
+    max_ms: float | None
+    quantiles_ms: dict[str, float | None]
+
+    @classmethod
+    def of(cls, rows: pa.Table) -> "Spread":
+        by_bucket = rows.group_by("bucket").aggregate([("count", "sum")])
+        counts = dict(zip(by_bucket["bucket"].to_pylist(), by_bucket["count_sum"].to_pylist(), strict=True))
+        min_ns, max_ns = pc.min(rows["min_ns"]).as_py(), pc.max(rows["max_ns"]).as_py()
+        middles_ns = dict(zip(QUANTILES, quantiles_ns(counts, list(QUANTILES.values())), strict=True))
+        return cls(
+            count=sum(counts.values()),
+            negative=sum(count for bucket, count in counts.items() if bucket < 0),
+            min_ms=_ms(min_ns),
+            max_ms=_ms(max_ns),
+            quantiles_ms={name: _ms(_between(min_ns, middle, max_ns)) for name, middle in middles_ns.items()},
+        )
+
+
+def _between(min_ns: int, middle_ns: int | None, max_ns: int) -> int | None:
+    """The middle of a bucket may lie beyond all of its values; no quantile does."""
+    return None if middle_ns is None else min(max(min_ns, middle_ns), max_ns)
+
+
+def _ms(value_ns: int | None) -> float | None:
+    return None if value_ns is None else value_ns / NS_PER_MS
+
+
+def in_load(latency: pa.Table, measure: str, *, outside_faults: bool = False) -> pa.Table:
+    """The rows of one measure whose messages were due in the load."""
+    wanted = pc.and_(pc.equal(latency["measure"], measure), pc.equal(latency["phase"], "load"))
+    return latency.filter(pc.and_not(wanted, latency["in_fault"]) if outside_faults else wanted)
+
+
+def latency_ms(latency: pa.Table) -> dict[str, Latency]:
+    """The summary's ``latency_ms``, fault windows included."""
+    return {measure: _latency(Spread.of(in_load(latency, measure))) for measure in MEASURES}
+
+
+def _latency(spread: Spread) -> Latency:
+    q = spread.quantiles_ms
+    return Latency(
+        count=spread.count,
+        negative=spread.negative,
+        min=spread.min_ms,
+        p50=q["p50"],
+        p90=q["p90"],
+        p99=q["p99"],
+        p99_9=q["p99_9"],
+        p99_99=q["p99_99"],
+        max=spread.max_ms,
+    )
+
+
+def lag_ms(latency: pa.Table, info: RunInfo, blocked_slots: int) -> Lag:
+    """The summary's ``lag_ms``: outside fault windows, as clients that cannot connect are late by design."""
+    lag = Spread.of(in_load(latency, LAG, outside_faults=True))
+    median_ms = Spread.of(in_load(latency, "due_to_received")).quantiles_ms["p50"]
+    q = lag.quantiles_ms
+    limit_ms = lag_limit_ms(info.lag_limit_ms, median_ms)
+    return Lag(
+        p50=q["p50"], p99=q["p99"], p99_9=q["p99_9"], max=lag.max_ms, limit_p99=limit_ms, blocked_slots=blocked_slots
+    )
+
+
+def lag_limit_ms(stated_ms: float | None, median_latency_ms: float | None) -> float:
+    """What was asked for, else the larger of 10 ms and a tenth of the median latency."""
+    if stated_ms is not None:
+        return stated_ms
+    return max(LAG_LIMIT_MS, LAG_LIMIT_SHARE * (median_latency_ms or 0.0))
+
+
+def impossible(latency: pa.Table) -> dict[str, int]:
+    """How many durations of each measure no clock error explains, over all phases; only measures that have some.
+
+    A due time is a plan, not a reading of a clock: the measures that start from it tell nothing about clocks.
+    """
+    of_clocks = latency.filter(pc.starts_with(latency["measure"], "sent_to_"))
+    by_measure = of_clocks.group_by("measure").aggregate([("impossible", "sum")])
+    counted = zip(by_measure["measure"].to_pylist(), by_measure["impossible_sum"].to_pylist(), strict=True)
+    return {measure: count for measure, count in sorted(counted) if count}

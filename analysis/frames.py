@@ -1,0 +1,79 @@
+"""Which frames do the results of a run come from? Event tables on the master's clock, and what is derived of them once.
+
+Nothing is computed here: `messages` and `deliveries` feed several results and are kept when the first asks for them.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+
+from analysis import deliveries, fates
+from analysis.clocks import on_the_masters_clock
+from analysis.messages import messages
+from analysis.tables import read_events
+from records.run import RunInfo
+from records.rundir import RunDirectory
+
+
+@dataclass(frozen=True)
+class Frames:
+    spark: SparkSession
+    directory: RunDirectory
+    info: RunInfo
+
+    @cached_property
+    def sends(self) -> DataFrame:
+        return self._events("sends", "producer", "due_ns", "sent_ns", "settled_ns")
+
+    @cached_property
+    def receipts(self) -> DataFrame:
+        return self._events("receipts", "consumer", "received_ns")
+
+    @cached_property
+    def subscriptions(self) -> DataFrame:
+        return self._events("subscriptions", "consumer", "began_ns")
+
+    @cached_property
+    def connections(self) -> DataFrame:
+        return self._events("connections", "client", "at_ns")
+
+    @cached_property
+    def samples(self) -> DataFrame:
+        return self._read("samples")
+
+    @cached_property
+    def leftovers(self) -> DataFrame:
+        return self._read("leftovers")
+
+    @cached_property
+    def messages(self) -> DataFrame:
+        return messages(self.sends).persist(StorageLevel.MEMORY_AND_DISK)
+
+    @cached_property
+    def deliveries(self) -> DataFrame:
+        return deliveries.deliveries(self.receipts, self.messages).persist(StorageLevel.MEMORY_AND_DISK)
+
+    @cached_property
+    def strangers(self) -> DataFrame:
+        return deliveries.strangers(self.receipts)
+
+    @cached_property
+    def out_of_order(self) -> DataFrame:
+        return deliveries.out_of_order(self.deliveries)
+
+    @cached_property
+    def fates(self) -> DataFrame:
+        expected = fates.expected(self.messages, self.subscriptions)
+        return fates.fates(expected, deliveries.first(self.deliveries), fates.found(self.leftovers))
+
+    def release(self) -> None:
+        for kept in (self.messages, self.deliveries):
+            kept.unpersist()
+
+    def _read(self, table: str) -> DataFrame:
+        return read_events(self.spark, table, self.directory.events(table))
+
+    def _events(self, table: str, client: str, *times: str) -> DataFrame:
+        return on_the_masters_clock(self._read(table), client, times, self.info.processes)

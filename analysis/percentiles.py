@@ -1,0 +1,35 @@
+"""What is the value below which so many of the durations lie, by counts in buckets?
+
+Percentiles are never averaged: the counts are added up first, then read off once. Exact to 0.4 % of the value.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from records.buckets import value_ns
+
+
+def quantiles_ns(counts: Mapping[int, int], shares: Sequence[float]) -> list[int | None]:
+    """For each share in (0, 1], the middle of the bucket of the smallest value that so many values do not exceed.
+
+    ``counts``: number of values by bucket. None for each share when there are no values. ValueError for other shares.
+    """
+    wrong = [share for share in shares if not 0 < share <= 1]
+    if wrong:
+        raise ValueError(f"share {wrong[0]}: a quantile is of a share above 0 and up to 1 (p99 is 0.99)")
+    total = sum(counts.values())
+    return [_value_at(counts, rank_of(share, total)) if total else None for share in shares]
+
+
+def rank_of(share: float, total: int) -> int:
+    """Which value in order, from 1 (nearest rank). 0.99 of 100 is the 99th, whatever binary fractions make of it."""
+    return max(1, math.ceil(round(share * total, 6)))
+
+
+def _value_at(counts: Mapping[int, int], rank: int) -> int:
+    passed = 0
+    for bucket in sorted(counts):
+        passed += counts[bucket]
+        if passed >= rank:
+            return value_ns(bucket)
+    raise ValueError(f"rank {rank} of {passed} values")

@@ -1,0 +1,109 @@
+"""Where does Spark run, and how does it leave nothing behind? A session for one analysis.
+
+Locally it keeps to the loopback interface, needs no network, says nothing, and has its scratch files in a temporary
+folder of its own. Java is found by JAVA_HOME, then PATH.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+LOCAL = "local[*]"
+LOOPBACK = "127.0.0.1"
+BRIEF_JOB_ROWS = 3_000_000
+"""Up to so many events the full optimising compiler costs more time than it saves."""
+
+_QUIET = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = spark: %p %c{1}: %m%n%ex{short.message}
+"""
+
+
+class SparkUnavailable(RuntimeError):
+    """Spark did not start."""
+
+
+@contextmanager
+def session(master: str | None = None, *, rows: int = 0) -> Iterator[SparkSession]:
+    """A Spark session for ``rows`` events; one that is active already is used and left running.
+
+    ``master`` None: what spark-submit was given, or else all cores of this machine. SparkUnavailable if it fails.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    with TemporaryDirectory(prefix="brokerbench-spark-", ignore_cleanup_errors=True) as scratch:
+        spark = _start(master, Path(scratch), rows)
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+def _start(master: str | None, scratch: Path, rows: int) -> SparkSession:
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # the JVM runs already, with the master that it was given
+    settings = session_settings() if submitted else settings_for(master or LOCAL, scratch, rows)
+    builder = SparkSession.builder.appName("brokerbench").config(map=settings)  # type: ignore[arg-type]
+    try:
+        spark = builder.getOrCreate()
+    except (PySparkException, OSError) as error:
+        where = f"JAVA_HOME={os.environ['JAVA_HOME']}" if "JAVA_HOME" in os.environ else "java from PATH"
+        raise SparkUnavailable(
+            f"Spark could not start ({where}, master {master or LOCAL}): {error}: "
+            "set JAVA_HOME to a JDK of version 17 or newer, and --master to one that answers"
+        ) from None
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def session_settings() -> dict[str, str]:
+    """What holds on every master."""
+    return {
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.requireAllClusterKeysForCoPartition": "false",  # frames laid out by message need no second shuffle
+    }
+
+
+def settings_for(master: str, scratch: Path, rows: int) -> dict[str, str]:
+    """All settings of a session on a master; on a local one, also what keeps it quiet and to itself."""
+    settings = {**session_settings(), "spark.master": master, "spark.ui.showConsoleProgress": "false"}
+    if master.startswith("local"):
+        settings.update(_local_settings(scratch, rows))
+    return settings
+
+
+def _local_settings(scratch: Path, rows: int) -> dict[str, str]:
+    log_settings = scratch / "log4j2.properties"
+    log_settings.write_text(_QUIET, encoding="utf-8")
+    os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)  # read by the launcher only; else it warns of its choice
+    java = [f"-Dlog4j2.configurationFile={log_settings.as_uri()}", f"-Dderby.system.home={scratch}"]
+    if rows <= BRIEF_JOB_ROWS:
+        java.append("-XX:TieredStopAtLevel=1")
+    return {
+        "spark.ui.enabled": "false",
+        "spark.driver.bindAddress": LOOPBACK,
+        "spark.driver.host": LOOPBACK,
+        "spark.driver.memory": "2g",
+        "spark.driver.extraJavaOptions": " ".join(java),
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.shuffle.partitions": str(_shuffle_partitions(rows)),
+        "spark.default.parallelism": str(os.cpu_count() or 1),
+    }
+
+
+def _shuffle_partitions(rows: int) -> int:
+    """Two a core, more where one would not fit in its share of the memory (about a million rows)."""
+    return max(2 * (os.cpu_count() or 1), rows // 1_000_000)

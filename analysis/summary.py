@@ -1,0 +1,153 @@
+"""How do the results of a run become summary.json? Plain values and Arrow in, a `Summary` out; no Spark."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis import figures
+from analysis.checks import evaluate
+from analysis.figures import NS_PER_MS
+from analysis.verdict import Evidence, FailedFault, judge
+from records.run import Phases, ProcessInfo, RunInfo
+from records.summary import SUMMARY_VERSION, Messages, Summary, Throughput
+
+NS_PER_S = 1_000_000_000
+OUTCOMES = ("acked", "failed", "in_doubt", "unconfirmed")
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What Spark computed. Tables are Arrow.
+
+    outcomes: messages by best outcome. accounting: with the columns beyond the result table. latency: with min_ns,
+    max_ns and impossible. load: messages due, sent, acked, received within the load, and blocked_slots.
+    cpu_ns: brokers_ns and generator_ns within the load, None where unknown.
+    """
+
+    outcomes: Mapping[str, int]
+    accounting: pa.Table
+    latency: pa.Table
+    load: Mapping[str, int]
+    cpu_ns: Mapping[str, int | None]
+    leftovers: int
+    load_s: float | None
+    clock_error_ns: int
+    problems: tuple[str, ...] = ()
+    failed_faults: tuple[FailedFault, ...] = ()
+
+
+def summarise(info: RunInfo, found: Findings) -> Summary:
+    """The whole summary, verdict included."""
+    summary = Summary(
+        summary_version=SUMMARY_VERSION,
+        run_id=info.run_id,
+        scenario=info.scenario,
+        topology=info.topology,
+        runtime=info.runtime,
+        protocol=info.protocol,
+        verdict="",
+        reasons=[],
+        messages=messages(found),
+        throughput=throughput(found),
+        latency_ms=figures.latency_ms(found.latency),
+        lag_ms=figures.lag_ms(found.latency, info, found.load["blocked_slots"]),
+        clocks={"error_bound_ms": found.clock_error_ns / NS_PER_MS},
+        checks=[],
+        phases={**phases_s(info.phases), **info.durations_s},
+        leftovers=found.leftovers,
+        wall=load_began_wall(info.phases, info.processes),
+    )
+    summary["checks"] = evaluate(info.checks, summary)
+    verdict = judge(evidence(info, found, summary))
+    summary["verdict"], summary["reasons"] = verdict.verdict, list(verdict.reasons)
+    return summary
+
+
+def evidence(info: RunInfo, found: Findings, summary: Summary) -> Evidence:
+    return Evidence(
+        state=info.state,
+        problems=tuple(dict.fromkeys((*info.problems, *found.problems))),
+        unknowns=info.unknowns,
+        messages=summary["messages"],
+        lag=summary["lag_ms"],
+        checks=summary["checks"],
+        impossible=figures.impossible(found.latency),
+        clock_error_ms=summary["clocks"]["error_bound_ms"],
+        failed_faults=found.failed_faults,
+    )
+
+
+def messages(found: Findings) -> Messages:
+    """Messages by outcome, and what the subscriptions together made of them."""
+    of_outcome = {name: found.outcomes.get(name, 0) for name in OUTCOMES}
+
+    def total(column: str) -> int:
+        return int(pc.sum(found.accounting[column]).as_py() or 0)
+
+    return Messages(
+        sent=sum(of_outcome.values()),
+        acked=of_outcome["acked"],
+        failed=of_outcome["failed"],
+        in_doubt=of_outcome["in_doubt"],
+        unconfirmed=of_outcome["unconfirmed"],
+        received=total("received"),
+        lost=total("lost"),
+        stranded=total("stranded"),
+        dead_lettered=total("dead_lettered"),
+        duplicated=total("duplicated"),
+        duplicated_by_resend=total("duplicated_by_resend"),
+        redelivered=total("redelivered"),
+        recovered=total("recovered"),
+        reordered=total("reordered"),
+        corrupted=total("corrupted"),
+        unexpected=total("unexpected"),
+        foreign=total("foreign"),
+        missing_unconfirmed=total("missing_unconfirmed"),
+    )
+
+
+def throughput(found: Findings) -> Throughput:
+    """Null where the load's length is unknown, or CPU was not sampled, or nothing was received."""
+
+    def per_s(event: str) -> float | None:
+        return found.load[event] / found.load_s if found.load_s else None
+
+    def cpu_ms(of: str) -> float | None:
+        used_ns, received = found.cpu_ns[of], found.load["received"]
+        return used_ns / NS_PER_MS / received if used_ns is not None and received else None
+
+    return Throughput(
+        due_per_s=per_s("due"),
+        sent_per_s=per_s("sent"),
+        acked_per_s=per_s("acked"),
+        received_per_s=per_s("received"),
+        cpu_ms_per_message_brokers=cpu_ms("brokers_ns"),
+        cpu_ms_per_message_generator=cpu_ms("generator_ns"),
+    )
+
+
+def phases_s(phases: Phases) -> dict[str, float]:
+    """Lengths in seconds of the phases whose both ends were reached."""
+    ends_ns = {
+        "warm_up": (phases.warm_up_began_ns, phases.load_began_ns),
+        "load": (phases.load_began_ns, phases.load_ended_ns),
+        "drain": (phases.load_ended_ns, phases.drain_ended_ns),
+        "browse": (phases.drain_ended_ns, phases.browse_ended_ns),
+    }
+    return {
+        name: (ended - began) / NS_PER_S
+        for name, (began, ended) in ends_ns.items()
+        if began is not None and ended is not None
+    }
+
+
+def load_began_wall(phases: Phases, processes: tuple[ProcessInfo, ...]) -> str:
+    """ISO 8601 UTC, by the master's one reading of both clocks; '' when the load never began."""
+    if phases.load_began_ns is None or not processes:
+        return ""
+    master = min(processes, key=lambda process: process.index)
+    wall_ns = master.wall_ns + phases.load_began_ns - master.monotonic_ns
+    return datetime.fromtimestamp(wall_ns / NS_PER_S, UTC).isoformat(timespec="milliseconds")

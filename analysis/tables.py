@@ -1,0 +1,34 @@
+"""How does an event table become a DataFrame, with a schema that is stated and not guessed?"""
+
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from records.schemas import EVENT_TABLES
+
+_TYPES: dict[pa.DataType, T.DataType] = {
+    pa.string(): T.StringType(),
+    pa.int32(): T.IntegerType(),
+    pa.int64(): T.LongType(),
+    pa.bool_(): T.BooleanType(),
+}
+
+
+def spark_schema(schema: pa.Schema) -> T.StructType:
+    """The same columns as Spark names them. KeyError for a type that no event table has."""
+    return T.StructType([T.StructField(field.name, _TYPES[field.type], field.nullable) for field in schema])
+
+
+def read_events(spark: SparkSession, table: str, path: Path) -> DataFrame:
+    """One event table; without rows when nothing of its kind was recorded."""
+    schema = spark_schema(EVENT_TABLES[table])
+    if not path.exists():
+        return spark.createDataFrame([], schema)
+    return spark.read.schema(schema).parquet(str(path))
+
+
+def as_result(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Columns in the order and types of a result schema. ArrowInvalid when a value does not fit."""
+    return table.select(schema.names).cast(schema)

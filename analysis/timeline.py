@@ -1,0 +1,73 @@
+"""Where on the run's timeline does a moment lie: which second, which phase, inside a fault or not?
+
+Seconds count from the start of the load, so that the warm-up is negative and runs compare with each other.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from records.run import Phases
+
+NS_PER_S = 1_000_000_000
+FOREVER_NS = 2**63 - 1
+FAULT_GRACE_NS = 5 * NS_PER_S
+"""How long after a fault is mended its effects still count as the fault's: clients reconnect, queues drain."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Monotonic nanoseconds, both ends included. ``ended_ns`` None: it lasted until the run's end."""
+
+    began_ns: int
+    ended_ns: int | None = None
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """``load_ended_ns`` None: the run was killed under load, so that nothing is known to be later than the load."""
+
+    load_began_ns: int
+    load_ended_ns: int | None = None
+    faults: tuple[Window, ...] = ()
+
+    @classmethod
+    def of(cls, phases: Phases, first_event_ns: int, faults: Iterable[Window] = ()) -> "Timeline":
+        """A run that was killed before its load is all load, from its first phase or else its first event on."""
+        began = next((at for at in (phases.load_began_ns, phases.warm_up_began_ns) if at is not None), first_event_ns)
+        return cls(began, phases.load_ended_ns, tuple(faults))
+
+    @property
+    def load_s(self) -> float | None:
+        """Length of the load, where both its ends are known and it has any."""
+        if self.load_ended_ns is None or self.load_ended_ns <= self.load_began_ns:
+            return None
+        return (self.load_ended_ns - self.load_began_ns) / NS_PER_S
+
+    def second(self, at_ns: Column) -> Column:
+        """Whole seconds (int) since the load began, rounded down: -1 is the last second of the warm-up."""
+        since_ns = at_ns - F.lit(self.load_began_ns)
+        return F.call_function("div", since_ns - F.pmod(since_ns, F.lit(NS_PER_S)), F.lit(NS_PER_S)).cast("int")
+
+    def in_load(self, at_ns: Column) -> Column:
+        begun = at_ns >= F.lit(self.load_began_ns)
+        return begun if self.load_ended_ns is None else begun & (at_ns < F.lit(self.load_ended_ns))
+
+    def phase(self, at_ns: Column) -> Column:
+        """``warm-up``, ``load`` or ``drain``; the load has its first moment and not its last."""
+        after_warm_up = F.when(self.in_load(at_ns), F.lit("load")).otherwise(F.lit("drain"))
+        return F.when(at_ns < F.lit(self.load_began_ns), F.lit("warm-up")).otherwise(after_warm_up)
+
+    def in_fault(self, from_ns: Column, until_ns: Column) -> Column:
+        """Whether any part of an interval lies within a fault or its grace."""
+        touches = [
+            (from_ns <= F.lit(_with_grace_ns(fault))) & (until_ns >= F.lit(fault.began_ns)) for fault in self.faults
+        ]
+        return reduce(lambda one, other: one | other, touches, F.lit(False))
+
+
+def _with_grace_ns(fault: Window) -> int:
+    return FOREVER_NS if fault.ended_ns is None else fault.ended_ns + FAULT_GRACE_NS

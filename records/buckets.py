@@ -1,0 +1,46 @@
+"""Which bucket does a duration fall into, and what duration does a bucket stand for?
+
+HDR-style log-linear buckets over signed nanoseconds: every octave (a doubling of the value) has 128 buckets of equal
+width, so that a bucket is at most 1/128 of its values wide (0.8 %), and its middle is within 0.4 % of each of them.
+Below 256 every integer has a bucket of its own. Negative values mirror the positive ones, so that a shifted clock
+shows up as it is. Buckets are ordered as their values are, and counts by bucket merge exactly.
+
+Values are |ns| < 2**63. `analysis.buckets` holds the same arithmetic as a Spark column.
+"""
+
+BUCKETS_PER_OCTAVE = 128
+LINEAR_BITS = BUCKETS_PER_OCTAVE.bit_length()  # values of at most so many bits are their own bucket
+
+
+def bucket_of(value_ns: int) -> int:
+    """The bucket of a value; its sign is the value's."""
+    magnitude = abs(value_ns)
+    dropped_bits = max(0, magnitude.bit_length() - LINEAR_BITS)
+    bucket = dropped_bits * BUCKETS_PER_OCTAVE + (magnitude >> dropped_bits)
+    return bucket if value_ns >= 0 else -bucket
+
+
+def lower_ns(bucket: int) -> int:
+    """The smallest value of a bucket."""
+    near, far = _edges_ns(abs(bucket))
+    return near if bucket >= 0 else -far
+
+
+def upper_ns(bucket: int) -> int:
+    """The largest value of a bucket."""
+    near, far = _edges_ns(abs(bucket))
+    return far if bucket >= 0 else -near
+
+
+def value_ns(bucket: int) -> int:
+    """The middle of a bucket: what is reported for its values."""
+    near, far = _edges_ns(abs(bucket))
+    middle = (near + far) // 2
+    return middle if bucket >= 0 else -middle
+
+
+def _edges_ns(bucket: int) -> tuple[int, int]:
+    """The values of a bucket >= 0 that are nearest to and farthest from zero."""
+    dropped_bits = max(0, bucket // BUCKETS_PER_OCTAVE - 1)
+    near = (bucket - dropped_bits * BUCKETS_PER_OCTAVE) << dropped_bits
+    return near, near + (1 << dropped_bits) - 1

@@ -1,0 +1,113 @@
+"""Rows of the event tables for tests: each function fills in what a test does not care about.
+
+Times are whole milliseconds, so that a test can be read; the tables hold nanoseconds.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from analysis.tables import spark_schema
+from analysis.timeline import Timeline
+from records.schemas import EVENT_TABLES, UNKNOWN
+
+Row = dict[str, Any]
+MS = 1_000_000
+QUEUE, TOPIC = "queue://orders", "topic://prices"
+LOAD_FROM_MS, LOAD_UNTIL_MS = 1_000, 11_000
+TIMELINE = Timeline(LOAD_FROM_MS * MS, LOAD_UNTIL_MS * MS)
+
+
+def send(
+    seq: int,
+    *,
+    attempt: int = 1,
+    due: float = 2_000,
+    sent: float | None = None,
+    settled: float | None = None,
+    outcome: str = "acked",
+    producer: int = 1,
+    destination: str = QUEUE,
+    broker: str = "a",
+    blocked: bool = False,
+) -> Row:
+    sent = due if sent is None else sent
+    if settled is None and outcome in ("acked", "failed"):
+        settled = sent + 1
+    return {
+        "producer": producer,
+        "seq": seq,
+        "attempt": attempt,
+        "destination": destination,
+        "broker": broker,
+        "due_ns": int(due * MS),
+        "sent_ns": int(sent * MS),
+        "settled_ns": None if settled is None else int(settled * MS),
+        "outcome": outcome,
+        "body_bytes": 64,
+        "blocked": blocked,
+    }
+
+
+def receipt(
+    seq: int,
+    *,
+    at: float = 2_005,
+    attempt: int = 1,
+    consumer: int = 7,
+    subscription: str = "orders",
+    producer: int = 1,
+    destination: str = QUEUE,
+    broker: str = "b",
+    redelivered: bool = False,
+    integrity: str = "intact",
+    hops: int | None = None,
+) -> Row:
+    nameless = integrity in ("unreadable", "foreign")
+    return {
+        "consumer": consumer,
+        "subscription": subscription,
+        "producer": UNKNOWN if nameless else producer,
+        "seq": UNKNOWN if nameless else seq,
+        "attempt": UNKNOWN if nameless else attempt,
+        "destination": destination,
+        "broker": broker,
+        "received_ns": int(at * MS),
+        "redelivered": redelivered,
+        "integrity": integrity,
+        "hops": hops,
+    }
+
+
+def subscription(name: str, *, began: float = 0, consumer: int = 7, kind: str = "topic") -> Row:
+    destination = QUEUE if kind == "queue" else TOPIC
+    return {
+        "consumer": consumer,
+        "subscription": name,
+        "destination": destination,
+        "kind": kind,
+        "broker": "b",
+        "began_ns": int(began * MS),
+    }
+
+
+def leftover(seq: int, *, queue: str = "orders", broker: str = "a", dead_letter: bool = False, producer: int = 1) -> Row:
+    found = {"broker": broker, "queue": queue, "dead_letter": dead_letter, "producer": producer, "seq": seq}
+    return {**found, "attempt": 1, "age_ns": None}
+
+
+def connection(
+    event: str, *, at: float, client: int = 1, broker: str | None = "a", group: str = "producers", reason: str = ""
+) -> Row:
+    who = {"client": client, "group": group, "protocol": "stomp", "broker": broker}
+    return {**who, "event": event, "at_ns": int(at * MS), "reason": reason}
+
+
+def sample(metric: str, value: int, *, at: float, kind: str = "process", broker: str = "a", object: str = "") -> Row:
+    return {"broker": broker, "at_ns": int(at * MS), "kind": kind, "object": object, "metric": metric, "value": value}
+
+
+def frame(spark: SparkSession, table: str, rows: Iterable[Row]) -> DataFrame:
+    schema = spark_schema(EVENT_TABLES[table])
+    return spark.createDataFrame([tuple(row[name] for name in schema.names) for row in rows], schema)
