@@ -1,0 +1,18 @@
+"""What do tests of several rooms share? A broker that is already running."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.brokers import running
+from topologies.runtimes.contract import Runtime
+
+
+@pytest.fixture(scope="session")
+def single_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    """The catalogue's ``single``, for all tests that leave it running; its broker is named ``broker-1``.
+
+    Use queues of your own. A test that kills it has a broker of its own (`tests.support.brokers.running`).
+    """
+    with running("single", tmp_path_factory.mktemp("single")) as runtime:
+        yield runtime

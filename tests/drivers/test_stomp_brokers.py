@@ -1,0 +1,219 @@
+"""The STOMP driver on a real broker. Run plainly, and once more under gevent by test_stomp_gevent.py."""
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from drivers.contract import ConnectFailed, Destination, DriverError, Outcome, Refused, Subscription
+from drivers.stomp import StompConnector
+from tests.support.brokers import running
+from tests.support.stomp_clients import Client, Connect, body, queue
+from tests.support.waiting import until
+from topologies.endpoints import Credentials, Endpoint
+from topologies.runtimes.contract import Runtime
+
+pytestmark = pytest.mark.brokers
+BROKER = "broker-1"
+
+
+@pytest.fixture
+def connect(single_broker: Runtime) -> Iterator[Connect]:
+    """Opens clients of the shared broker, and closes them."""
+    clients: list[Client] = []
+
+    def opened(**options: object) -> Client:
+        endpoint = single_broker.endpoint(BROKER, "stomp")
+        clients.append(Client(endpoint, single_broker.credentials(), **options))  # type: ignore[arg-type]
+        return clients[-1]
+
+    yield opened
+    for client in clients:
+        client.close()
+
+
+def test_durable_sends_are_acked_and_one_way_sends_arrive_unconfirmed(connect: Connect) -> None:
+    orders, client = queue("outcomes"), connect()
+    client.send(orders, body(0), body(1))
+    assert client.outcomes(2) == [Outcome.ACKED] * 2
+    client.send(orders, body(2), durable=False)
+    subscribed_ns = client.listen(orders)
+    assert [reading.seq for reading in client.received(3)] == [0, 1, 2]
+    assert len(client.settled) == 2
+    assert client.settled[-1][2] < subscribed_ns < time.perf_counter_ns()
+    assert [delivery.redelivered for delivery in client.got] == [False] * 3
+    assert [delivery.hops for delivery in client.got] == [0] * 3
+
+
+@pytest.mark.parametrize("body_bytes", [32, 33, 1_024, 65_536, 1_048_576])
+def test_a_body_of_any_bytes_comes_back_exactly(connect: Connect, body_bytes: int) -> None:
+    anything = random.Random(body_bytes).randbytes(body_bytes - 4) + b"\0\n\n\0"
+    places, client = queue("bodies"), connect()
+    client.listen(places)
+    client.send(places, anything, bytes(body_bytes))
+    client.received(2)
+    assert [delivery.body for delivery in client.got] == [anything, bytes(body_bytes)]
+
+
+def test_a_name_with_every_special_character_is_one_queue(connect: Connect) -> None:
+    odd, client = queue("a:b\\c\nreceipt:x\r é"), connect()
+    client.listen(odd)
+    client.send(odd, body(5))
+    assert client.received(1)[0].seq == 5
+
+
+def test_what_was_not_acknowledged_comes_again_and_says_so(connect: Connect) -> None:
+    orders, producer, first = queue("redelivery"), connect(), connect()
+    producer.send(orders, *(body(seq) for seq in range(4)))
+    first.listen(orders, settle=False)
+    first.received(4)
+    first.connection.settle(first.got[1])
+    first.close()
+
+    second = connect()
+    second.listen(orders)
+    assert [reading.seq for reading in second.received(3)] == [0, 2, 3]
+    assert [delivery.redelivered for delivery in second.got] == [True] * 3
+    assert [delivery.hops for delivery in second.got] == [0] * 3
+    assert first.lost == []
+
+
+def test_no_more_than_the_prefetch_is_sent_ahead(connect: Connect) -> None:
+    orders, client = queue("prefetch"), connect()
+    client.send(orders, *(body(seq) for seq in range(20)))
+    client.outcomes(20)
+    client.listen(orders, settle=False, prefetch=3)
+    client.received(3)
+    time.sleep(0.5)
+    assert len(client.got) == 3
+    client.connection.settle(client.got[0])
+    client.received(4)
+
+
+def test_a_durable_subscription_keeps_what_came_while_it_was_away(connect: Connect) -> None:
+    prices = Subscription(Destination("topic", queue("prices").name), durable_name="all")
+    once = connect(client_id="durable-1")
+    once.connection.subscribe(prices, once.got.append)
+    once.close()
+    connect().send(prices.destination, body(1), body(2))
+    again = connect(client_id="durable-1")
+    again.connection.subscribe(prices, again.got.append)
+    assert [reading.seq for reading in again.received(2)] == [1, 2]
+
+
+def test_a_selector_that_is_none_is_refused_in_the_brokers_words(connect: Connect) -> None:
+    client = connect()
+    with pytest.raises(Refused, match=r"refused to subscribe /queue/selected.*: a b c"):
+        client.connection.subscribe(Subscription(queue("selected"), selector="a b c"), client.got.append)
+
+
+def test_a_client_id_in_use_may_be_free_later(connect: Connect) -> None:
+    connect(client_id="only-one")
+    with pytest.raises(ConnectFailed, match=r"for now: .*only-one already connected"):
+        connect(client_id="only-one")
+
+
+def test_a_wrong_password_is_refused_by_name_and_not_repeated(single_broker: Runtime) -> None:
+    username = single_broker.credentials().username
+    with pytest.raises(Refused) as caught:
+        Client(single_broker.endpoint(BROKER, "stomp"), Credentials(username, "letmein"))
+    words = str(caught.value)
+    assert f"broker {BROKER} at 127.0.0.1:" in words
+    assert f"refused user {username!r}: User name [{username}] or password is invalid." in words
+    assert "Check the user name and the password" in words
+    assert "letmein" not in words
+
+
+def test_a_port_where_nobody_listens_could_not_be_reached() -> None:
+    with pytest.raises(ConnectFailed, match=r"broker b at 127\.0\.0\.1:1 could not be reached: .*Connection refused"):
+        Client(Endpoint("b", "stomp", "stomp://127.0.0.1:1"), Credentials("u", "p"))
+
+
+def test_browsing_finds_every_message_whole_and_takes_none(single_broker: Runtime, connect: Connect) -> None:
+    orders, client = queue("browse"), connect()
+    bodies = [body(seq, 32 + seq % 90) for seq in range(3_000)]
+    client.send(orders, *bodies)
+    client.outcomes(3_000)
+    endpoint, credentials = single_broker.endpoint(BROKER, "stomp"), single_broker.credentials()
+    for _ in range(2):
+        found = StompConnector().browse(endpoint, credentials, orders.name, timeout_s=30)
+        assert [each.body for each in found] == bodies
+        assert all(each.age_ns is not None and -1e9 < each.age_ns < 300e9 for each in found)
+    client.listen(orders)
+    client.received(3_000)
+    until(lambda: StompConnector().browse(endpoint, credentials, orders.name, timeout_s=30) == [])
+
+
+def test_a_connection_leaves_no_thread_behind(connect: Connect) -> None:
+    before = set(threading.enumerate())
+    clients = [connect(heartbeat_ms=1_000) for _ in range(5)]
+    clients[0].send(queue("threads"), *(body(seq) for seq in range(50)))
+    assert len(set(threading.enumerate()) - before) == 10
+    for client in clients:
+        client.close()
+        client.close()
+    assert set(threading.enumerate()) - before == set()
+    assert clients[0].outcomes(50) == [Outcome.ACKED] * 50
+    assert [client.lost for client in clients] == [[]] * 5
+
+
+def test_an_idle_connection_stays_up_by_its_heartbeats(connect: Connect) -> None:
+    client = connect(heartbeat_ms=300)
+    time.sleep(3)
+    client.send(queue("idle"), body(1))
+    assert client.outcomes(1) == [Outcome.ACKED]
+    assert client.lost == []
+
+
+def test_a_frozen_broker_trips_the_heartbeat_once(single_broker: Runtime, connect: Connect) -> None:
+    client = connect(heartbeat_ms=400)
+    single_broker.pause(BROKER)
+    try:
+        until(lambda: bool(client.lost), 5)
+        endpoint, credentials = single_broker.endpoint(BROKER, "stomp"), single_broker.credentials()
+        with pytest.raises(DriverError, match="did not answer within 1 s"):
+            StompConnector().browse(endpoint, credentials, "any", timeout_s=1)
+        began_s = time.monotonic()
+        client.close()
+        assert time.monotonic() - began_s < 1
+    finally:
+        single_broker.resume(BROKER)
+    assert len(client.lost) == 1
+    assert client.lost[0].startswith("no heart-beat from the broker for ")
+    with pytest.raises(ConnectionError):
+        client.send(queue("frozen"), body(1))
+
+
+def test_closing_towards_a_frozen_broker_is_bounded(single_broker: Runtime, connect: Connect) -> None:
+    client = connect(heartbeat_ms=0)
+    single_broker.pause(BROKER)
+    try:
+        began_s = time.monotonic()
+        client.close()
+        assert 4 < time.monotonic() - began_s < 8
+    finally:
+        single_broker.resume(BROKER)
+    assert client.lost == []
+
+
+def test_a_killed_broker_is_lost_once_by_each_connection(tmp_path: Path) -> None:
+    with running("single", tmp_path) as runtime:
+        endpoint, credentials = runtime.endpoint(BROKER, "stomp"), runtime.credentials()
+        clients = [Client(endpoint, credentials) for _ in range(3)]
+        orders = queue("killed")
+        clients[0].listen(orders)
+        clients[1].send(orders, body(1))
+        clients[0].received(1)
+        runtime.kill(BROKER)
+        until(lambda: all(client.lost for client in clients))
+        clients[1].connection.settle(clients[0].got[0])
+        with pytest.raises(ConnectionError):
+            clients[1].send(orders, body(2))
+        for client in clients:
+            client.close()
+        assert [len(client.lost) for client in clients] == [1, 1, 1]
+        with pytest.raises(ConnectFailed, match="could not be reached"):
+            Client(endpoint, credentials)

@@ -1,0 +1,226 @@
+"""One connection and a broker played by hand: what each of its answers, or its silence, comes to."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from drivers.contract import ConnectFailed, Delivery, Destination, DriverError, Outcome, Outgoing, Refused, Subscription
+from drivers.stomp import StompConnection, StompConnector
+from tests.support.fake_stomp import FakeBroker, Session
+from tests.support.waiting import until
+from topologies.endpoints import Credentials, Endpoint
+
+ORDERS = Destination.parse("queue://orders")
+ALICE = Credentials("alice", "open sesame")
+Script = Callable[[Session], None]
+
+
+class Client:
+    """A connection, and what it was told."""
+
+    def __init__(self, endpoint: Endpoint, timeout_s: float = 2.0):
+        self.settled: list[tuple[object, Outcome, int, str]] = []
+        self.lost: list[str] = []
+        self.connection: StompConnection = StompConnector(heartbeat_ms=0).connect(
+            endpoint,
+            ALICE,
+            client_id="run:1",
+            timeout_s=timeout_s,
+            on_settled=lambda *what: self.settled.append(what),
+            on_lost=self.lost.append,
+        )
+
+
+def send(client: Client, token: object, durable: bool = True) -> int:
+    return client.connection.send(Outgoing(ORDERS, b"x" * 40, durable, token))
+
+
+def test_a_receipt_settles_its_send_and_no_other() -> None:
+    def script(session: Session) -> None:
+        session.welcome()
+        _first, second = session.read(), session.read()
+        session.receipt(second)
+        session.until_gone()
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint())
+        send(client, "first")
+        sent_ns = send(client, "second")
+        until(lambda: len(client.settled) == 1)
+        token, outcome, settled_ns, reason = client.settled[0]
+        assert (token, outcome, reason) == ("second", Outcome.ACKED, "")
+        assert sent_ns < settled_ns < time.perf_counter_ns()
+        client.connection.close()
+    assert client.lost == []
+
+
+def test_an_error_for_a_send_fails_it_in_the_brokers_words_and_the_connection_stays() -> None:
+    def script(session: Session) -> None:
+        session.welcome()
+        refused = session.read().headers["receipt"]
+        session.write(f"ERROR\nreceipt-id:{refused}\nmessage:not yours\n\njava.lang.X\n\0\n".encode())
+        session.until_gone()
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint())
+        send(client, 1)
+        send(client, 2)
+        until(lambda: len(client.settled) == 2)
+        assert [(token, outcome, reason) for token, outcome, _at, reason in client.settled] == [
+            (1, Outcome.FAILED, "not yours"),
+            (2, Outcome.ACKED, ""),
+        ]
+        client.connection.close()
+
+
+def test_a_send_that_is_not_durable_asks_for_nothing() -> None:
+    seen = []
+
+    def script(session: Session) -> None:
+        session.welcome()
+        seen.append(session.read())
+        session.until_gone()
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint())
+        send(client, 1, durable=False)
+        client.connection.close()
+    assert "receipt" not in seen[0].headers
+    assert seen[0].headers["content-length"] == "40"
+    assert client.settled == []
+
+
+def test_the_brokers_last_error_is_the_reason_when_it_hangs_up() -> None:
+    def script(session: Session) -> None:
+        session.welcome()
+        session.read()
+        session.write(b"ERROR\nmessage:frame too large\n\n\0\n")
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint())
+        send(client, 1)
+        until(lambda: bool(client.lost))
+        assert client.lost == ["the broker closed the connection: frame too large"]
+        with pytest.raises(ConnectionError, match="closed the connection"):
+            send(client, 2)
+        client.connection.close()
+    assert client.lost == ["the broker closed the connection: frame too large"]
+    assert client.settled == []
+
+
+def test_a_message_behind_two_heartbeats_is_not_lost() -> None:
+    body = b"a\0b"
+
+    def script(session: Session) -> None:
+        session.welcome()
+        number = session.read()
+        session.receipt(number)
+        header = f"subscription:{number.headers['id']}\nack:1\ncontent-length:3\nredelivered:true\n"
+        session.write(b"\n\nMESSAGE\n" + header.encode() + b"\n" + body + b"\0\n")
+        session.until_gone()
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint())
+        got: list[Delivery] = []
+        client.connection.subscribe(Subscription(ORDERS), got.append)
+        until(lambda: bool(got))
+        assert (got[0].body, got[0].redelivered, got[0].hops) == (body, True, None)
+        client.connection.close()
+
+
+@pytest.mark.parametrize(
+    ("script", "error", "says"),
+    [
+        (lambda session: session.read() and None, ConnectFailed, "went away before it answered"),
+        (lambda session: session.until_gone(), ConnectFailed, r"did not answer within 0\.3 s"),
+        (lambda session: session.welcome(b"ERROR\nmessage:bad password.\n\n\0"), Refused, "'alice': bad password."),
+        (lambda session: session.welcome(b"ERROR\nmessage:already connected\n\n\0"), ConnectFailed, "for now: already"),
+    ],
+    ids=["hangs up", "is silent", "refuses", "is not ready"],
+)
+def test_a_broker_that_does_not_let_us_in_is_told_apart(
+    script: Script, error: type[DriverError], says: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with FakeBroker(script) as broker, pytest.raises(error, match=says) as caught:
+        Client(broker.endpoint(), timeout_s=0.3)
+    assert "broker fake at 127.0.0.1:" in str(caught.value)
+    assert ALICE.password not in caplog.text + str(caught.value)
+
+
+def test_a_failing_callback_ends_the_connection_and_says_so() -> None:
+    def script(session: Session) -> None:
+        session.welcome()
+        session.read()
+        session.write(b"MESSAGE\nsubscription:nobody's\n\n\0")
+        session.until_gone()
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint())
+        send(client, 1, durable=False)
+        until(lambda: bool(client.lost))
+        client.connection.close()
+    assert "handling a MESSAGE frame failed" in client.lost[0]
+
+
+def test_an_unanswered_subscription_gives_the_broker_up() -> None:
+    def script(session: Session) -> None:
+        session.welcome()
+        session.read()
+        session.read()
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint(), timeout_s=0.3)
+        with pytest.raises(ConnectionError, match=r"no answer to the subscription of /queue/orders in 0\.3 s"):
+            client.connection.subscribe(Subscription(ORDERS), lambda delivery: None)
+        until(lambda: len(client.lost) == 1)
+        client.connection.close()
+
+
+def test_silence_trips_the_heartbeat_even_while_a_send_is_blocked() -> None:
+    silent = threading.Event()
+
+    def script(session: Session) -> None:
+        session.welcome(b"CONNECTED\nversion:1.2\nheart-beat:200,200\n\n\0\n")
+        silent.wait(10)
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint("?heartbeat_ms=200"))
+        big = Outgoing(ORDERS, b"x" * 1_000_000, False, None)
+
+        def send_until_blocked() -> None:
+            for _ in range(100):
+                client.connection.send(big)
+
+        began_s = time.monotonic()
+        with pytest.raises(ConnectionError):
+            send_until_blocked()
+        assert 0.4 < time.monotonic() - began_s < 3
+        until(lambda: len(client.lost) == 1)
+        assert "no heart-beat from the broker for 0." in client.lost[0]
+        client.connection.close()
+        silent.set()
+
+
+def test_close_from_a_callback_does_not_wait_for_itself() -> None:
+    def script(session: Session) -> None:
+        session.welcome()
+        session.receipt(session.read())
+        session.until_gone()
+
+    with FakeBroker(script) as broker:
+        closed = threading.Event()
+
+        def close(*_what: object) -> None:
+            connection.close()
+            closed.set()
+
+        connection = StompConnector().connect(
+            broker.endpoint(), ALICE, client_id="", timeout_s=2, on_settled=close, on_lost=lambda reason: None
+        )
+        connection.send(Outgoing(ORDERS, b"x" * 40, True, 1))
+        assert closed.wait(2)
+        until(lambda: "gone" in repr(connection))

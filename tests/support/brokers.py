@@ -1,0 +1,27 @@
+"""How does a test get real brokers? As a run does, through the process runtime."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from records.rundir import RunDirectory
+from topologies.catalogue import build
+from topologies.runtimes.contract import Runtime
+from topologies.runtimes.processes import ProcessRuntime
+
+
+@contextmanager
+def running(topology: str, parent: Path, memory_mb: int = 256) -> Iterator[Runtime]:
+    """The brokers of a catalogue entry, up; taken down at the end, whatever happened."""
+    runtime = ProcessRuntime(build(topology), RunDirectory.create(parent, "brokers"), broker_memory_mb=memory_mb)
+    try:
+        runtime.up(lambda line: None)
+        yield runtime
+    finally:
+        runtime.close()
+
+
+def stomp_upstream(runtime: Runtime, broker: str) -> tuple[str, int]:
+    """Host and port of a broker's STOMP connector, as `StompProxy` takes them."""
+    host, _, port = runtime.endpoint(broker, "stomp").uri.partition("://")[2].partition("?")[0].rpartition(":")
+    return host, int(port)

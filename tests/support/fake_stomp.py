@@ -1,0 +1,84 @@
+"""What does a client make of a broker that misbehaves on cue? A listener whose other end a test plays by hand."""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable
+from types import TracebackType
+
+from drivers.stomp_frames import END, FrameCutter
+from tests.support.stomp_faults import StompFrame
+from topologies.endpoints import Endpoint
+
+CONNECTED = b"CONNECTED\nversion:1.2\nheart-beat:0,0\n\n\0\n"
+
+
+class Session:
+    """The broker's end of one connection."""
+
+    def __init__(self, sock: socket.socket):
+        self._sock, self._cutter = sock, FrameCutter()
+        self._pieces: list[bytes] = []
+
+    def read(self) -> StompFrame:
+        """The client's next frame, heart-beats passed over. Raises EOFError when it has gone."""
+        while True:
+            while self._pieces:
+                piece = self._pieces.pop(0)
+                if piece.endswith(END):
+                    return StompFrame.parse(piece)
+            chunk = self._sock.recv(65_536)
+            if not chunk:
+                raise EOFError
+            self._pieces += self._cutter.feed(chunk)
+
+    def write(self, data: bytes) -> None:
+        self._sock.sendall(data)
+
+    def welcome(self, connected: bytes = CONNECTED) -> StompFrame:
+        """Take the client's first frame and let it in."""
+        hello = self.read()
+        self.write(connected)
+        return hello
+
+    def receipt(self, frame: StompFrame) -> None:
+        self.write(f"RECEIPT\nreceipt-id:{frame.headers['receipt']}\n\n\0\n".encode())
+
+    def until_gone(self) -> None:
+        """Answer what asks for a receipt, until the client leaves."""
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                frame = self.read()
+                if "receipt" in frame.headers:
+                    self.receipt(frame)
+
+
+class FakeBroker:
+    """Plays ``script`` to each connection, then closes it."""
+
+    def __init__(self, script: Callable[[Session], None]):
+        self._script = script
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    def __enter__(self) -> "FakeBroker":
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(5)
+
+    def endpoint(self, query: str = "") -> Endpoint:
+        return Endpoint("fake", "stomp", f"stomp://127.0.0.1:{self._listener.getsockname()[1]}{query}")
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                sock, _ = self._listener.accept()
+            except OSError:
+                return
+            with sock, contextlib.suppress(EOFError, OSError):
+                self._script(Session(sock))

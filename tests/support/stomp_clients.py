@@ -1,0 +1,67 @@
+"""What did a connection's owner hear of it? A STOMP connection with its callbacks written down."""
+
+import random
+from collections.abc import Callable
+
+from drivers.contract import Delivery, Destination, Outcome, Outgoing, Subscription
+from drivers.stomp import StompConnection, StompConnector
+from records.identity import Identity, Reading, read, stamp
+from tests.support.waiting import until
+from topologies.endpoints import Credentials, Endpoint
+
+RUN = 77
+
+
+def queue(prefix: str) -> Destination:
+    """A queue that no other test uses."""
+    return Destination("queue", f"{prefix}.{random.getrandbits(48):x}")
+
+
+def body(seq: int, body_bytes: int = 64, attempt: int = 0) -> bytes:
+    return stamp(Identity(RUN, 1, seq, attempt), body_bytes)
+
+
+class Client:
+    """An open connection, and what it was told."""
+
+    def __init__(self, endpoint: Endpoint, credentials: Credentials, client_id: str = "", heartbeat_ms: int = 10_000):
+        self.settled: list[tuple[object, Outcome, int, str]] = []
+        self.lost: list[str] = []
+        self.got: list[Delivery] = []
+        self.connection: StompConnection = StompConnector(heartbeat_ms).connect(
+            endpoint,
+            credentials,
+            client_id=client_id,
+            timeout_s=10,
+            on_settled=lambda *what: self.settled.append(what),
+            on_lost=self.lost.append,
+        )
+
+    def send(self, to: Destination, *bodies: bytes, durable: bool = True) -> None:
+        """Each with its number in this call as its token."""
+        for number, each in enumerate(bodies):
+            self.connection.send(Outgoing(to, each, durable, number))
+
+    def outcomes(self, count: int) -> list[Outcome]:
+        """Those of the first so many sends, once they are known."""
+        until(lambda: len(self.settled) >= count)
+        return [outcome for _token, outcome, _at, _reason in self.settled]
+
+    def listen(self, to: Destination, *, settle: bool = True, prefetch: int = 100) -> int:
+        def on_delivery(delivery: Delivery) -> None:
+            self.got.append(delivery)
+            if settle:
+                self.connection.settle(delivery)
+
+        return self.connection.subscribe(Subscription(to, prefetch), on_delivery)
+
+    def received(self, count: int) -> list[Reading]:
+        """What so many deliveries held, once they have come."""
+        until(lambda: len(self.got) >= count)
+        return [read(delivery.body, RUN) for delivery in self.got]
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+Connect = Callable[..., Client]
