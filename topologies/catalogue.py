@@ -68,7 +68,7 @@ def _parameter(text: str, call: Call, name: str) -> inspect.Parameter:
 def _nearest(name: str, known: Any) -> str:
     """``; did you mean 'mesh'? (known: single, mesh)``."""
     close = difflib.get_close_matches(name, list(known), n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ";"
+    hint = f"; did you mean {close[0]!r}?" if close else ""
     return f"{hint} (known: {', '.join(known) or 'none'})"
 
 

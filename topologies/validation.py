@@ -45,7 +45,8 @@ def _standbys(brokers: Brokers) -> Iterator[str]:
             continue
         active = by_name.get(broker.standby_of)
         if active is None:
-            yield f"broker {broker.name!r} stands by for {broker.standby_of!r}, {_unknown(brokers, Broker(broker.standby_of))}"
+            unknown = _unknown(brokers, Broker(broker.standby_of))
+            yield f"broker {broker.name!r} stands by for {broker.standby_of!r}, {unknown}"
         elif active is broker or active.standby_of:
             yield f"broker {broker.name!r} stands by for {active.name!r}; it must be another, active broker"
 

@@ -1,0 +1,191 @@
+"""Is the rendered configuration what it should be, by golden files and by the broker's own schema?"""
+
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+from lxml import etree
+
+from tests.topologies.golden_files import FOLDER, assert_golden
+from tests.topologies.samples import every_feature, site_of, topologies
+from topologies.brokers import KahaDb
+from topologies.catalogue import ENTRIES, build
+from topologies.connectors import TransportConnector
+from topologies.model import (
+    BridgeFilter,
+    Broker,
+    ClientGroup,
+    DeadLetters,
+    DestinationPolicy,
+    NetworkConnector,
+    StaticDiscovery,
+    Topology,
+)
+from topologies.render import classic_names as names
+from topologies.render.classic import ACTIVEMQ_XML, BROKER_PATH_PROPERTY, LOG4J2_PROPERTIES, render
+from topologies.render.site import SECRET_KEYS, Site
+
+CORE = "{http://activemq.apache.org/schema/core}"
+
+
+def broker_element(topology: Topology, name: str, site: Site | None = None) -> etree._Element:
+    """The ``broker`` element of one broker's activemq.xml."""
+    files = render(topology, topology.broker(name), site or site_of(topology))
+    found = etree.fromstring(files[ACTIVEMQ_XML].encode()).find(f"{CORE}broker")
+    assert found is not None
+    return found
+
+
+def uris(topology: Topology, name: str, tag: str, site: Site | None = None) -> list[str]:
+    return [str(element.get("uri")) for element in broker_element(topology, name, site).iter(f"{CORE}{tag}")]
+
+
+@pytest.mark.parametrize("entry", [*ENTRIES, "source-and-sink(duplex=True)"])
+def test_a_catalogue_entry_renders_to_its_golden_files(entry: str) -> None:
+    topology = build(entry)
+    for broker in topology.brokers:
+        for filename, text in render(topology, broker, site_of(topology)).items():
+            folder = "" if filename == LOG4J2_PROPERTIES else f"{topology.name}/{broker.name}/"
+            assert_golden(f"{folder}{filename}", text)
+
+
+def test_no_golden_file_is_left_over() -> None:
+    built = [build(entry) for entry in [*ENTRIES, "source-and-sink(duplex=True)"]]
+    expected = {f"{topology.name}/{broker.name}" for topology in built for broker in topology.brokers}
+    assert {str(path.parent.relative_to(FOLDER)) for path in FOLDER.rglob(ACTIVEMQ_XML)} == expected
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_a_catalogue_entry_is_valid_by_the_brokers_own_schema(entry: str, classic_schema: etree.XMLSchema) -> None:
+    topology = build(entry)
+    for broker in topology.brokers:
+        classic_schema.assertValid(broker_element(topology, broker.name))
+
+
+def test_what_the_catalogue_does_not_use_is_valid_by_the_brokers_own_schema(classic_schema: etree.XMLSchema) -> None:
+    for broker in every_feature().brokers:
+        classic_schema.assertValid(broker_element(every_feature(), broker.name))
+
+
+@settings(max_examples=60, deadline=None)
+@given(topology=topologies())
+def test_any_topology_is_valid_by_the_brokers_own_schema(topology: Topology, classic_schema: etree.XMLSchema) -> None:
+    for broker in topology.brokers:
+        classic_schema.assertValid(broker_element(topology, broker.name))
+
+
+def test_the_schema_refuses_an_attribute_that_does_not_exist(classic_schema: etree.XMLSchema) -> None:
+    element = broker_element(build("single"), "broker-1")
+    element.set("brokerNam", "misspelt")
+    assert not classic_schema.validate(element)
+
+
+@pytest.mark.parametrize(
+    ("of", "tables", "rendered_otherwise"),
+    [
+        (
+            Broker,
+            (names.BROKER, names.SYSTEM_USAGE),
+            "region standby_of connectors policies persistence memory_percent_of_heap memory_limit_bytes"
+            " store_limit_bytes temp_limit_bytes trace_broker_path",
+        ),
+        (KahaDb, (names.KAHADB,), ""),
+        (
+            TransportConnector,
+            (names.TRANSPORT_CONNECTOR,),
+            "protocol nio maximum_connections max_frame_size_bytes max_inactivity_ms heartbeat_grace_multiplier"
+            " update_cluster_filter published_host transport_options",
+        ),
+        (DestinationPolicy, (names.POLICY,), "pattern kind dead_letters bridge_filter"),
+        (DeadLetters, (names.DEAD_LETTERS,), "kind queue"),
+        (BridgeFilter, (names.BRIDGE_FILTER,), ""),
+        (StaticDiscovery, (names.STATIC_DISCOVERY,), ""),
+        (
+            NetworkConnector,
+            (names.NETWORK_CONNECTOR, names.NETWORK_CONNECTOR_LISTS),
+            "opened_by to discovery destination_filter max_inactivity_ms",
+        ),
+    ],
+)
+def test_no_field_of_the_model_is_forgotten(
+    of: type, tables: tuple[dict[str, str], ...], rendered_otherwise: str
+) -> None:
+    named = [field for table in tables for field in table] + rendered_otherwise.split()
+    assert sorted(named) == sorted(field.name for field in dataclasses.fields(of))
+
+
+def test_secrets_are_placeholders_only() -> None:
+    text = render(build("mesh"), Broker("broker-1"), site_of(build("mesh")))[ACTIVEMQ_XML]
+    element = broker_element(build("mesh"), "broker-1")
+    found = {
+        value
+        for part in element.iter()
+        for name, value in part.attrib.items()
+        if "password" in name.lower() or "username" in name.lower()
+    }
+    assert found == {f"${{{key}}}" for key in SECRET_KEYS}
+    assert "file:${brokerbench.secrets}" in text
+
+
+def test_every_port_binds_to_the_host_of_the_site() -> None:
+    site = Site(ports={("broker-1", "openwire"): 1, ("broker-1", "stomp"): 2}, bind_host="127.0.0.9")
+    heads = [uri.partition("?")[0] for uri in uris(build("single"), "broker-1", "transportConnector", site)]
+    assert heads == ["tcp://127.0.0.9:1", "stomp://127.0.0.9:2"]
+
+
+def test_a_link_calls_the_other_brokers_openwire_port_by_the_host_brokers_know_it_by() -> None:
+    topology = build("source-and-sink")
+    ports = {(name, protocol): 5 for name in ("source", "sink") for protocol in ("openwire", "stomp")}
+    site = Site(ports=ports | {("sink", "openwire"): 61616}, bind_host="0.0.0.0", hosts={"sink": "sink.internal"})
+    assert uris(topology, "source", "networkConnector", site)[0].startswith("static:(tcp://sink.internal:61616?")
+    assert uris(topology, "sink", "networkConnector", site) == []
+
+
+def test_a_proxied_link_calls_its_proxy() -> None:
+    topology = build("source-and-sink")
+    site = dataclasses.replace(site_of(topology), link_addresses={"source-to-sink": "127.0.0.1:7777"})
+    assert uris(topology, "source", "networkConnector", site)[0].startswith("static:(tcp://127.0.0.1:7777?")
+
+
+def test_a_link_to_a_broker_with_a_standby_tries_both() -> None:
+    client, active, standby = Broker("client"), Broker("active"), Broker("standby", standby_of="active")
+    topology = Topology(
+        "pair",
+        (client, active, standby),
+        (NetworkConnector(opened_by=client, to=active),),
+        (ClientGroup("producers", (client,)), ClientGroup("consumers", (active,))),
+    )
+    (uri,) = uris(topology, "client", "networkConnector")
+    inner = "?wireFormat.maxInactivityDuration=30000"
+    assert uri.startswith(f"masterslave:(tcp://127.0.0.1:40002{inner},tcp://127.0.0.1:40004{inner})?")
+
+
+def test_a_broker_without_a_store_keeps_messages_in_memory() -> None:
+    element = broker_element(every_feature(), "right")
+    assert element.get("persistent") == "false"
+    assert element.find(f"{CORE}persistenceAdapter") is None
+
+
+def test_the_path_is_stamped_unless_that_is_switched_off() -> None:
+    left, right = (broker_element(every_feature(), name) for name in ("left", "right"))
+    (plugin,) = left.iter(f"{CORE}traceBrokerPathPlugin")
+    assert plugin.get("stampProperty") == BROKER_PATH_PROPERTY
+    assert not list(right.iter(f"{CORE}traceBrokerPathPlugin"))
+
+
+def test_the_published_host_is_spelt_as_the_brokers_enumeration() -> None:
+    """Its property editor knows IPADDRESS only in capitals: Spring refuses the file otherwise, the schema does not."""
+    found = {policy.get("publishedHostStrategy") for policy in broker_element(build("single"), "broker-1").iter()}
+    assert found == {None, "IPADDRESS"}
+
+
+def test_names_from_outside_are_escaped_by_the_xml_library() -> None:
+    broker = Broker("only", policies=(DestinationPolicy('a"b<c>&d'),))
+    topology = Topology("odd", (broker,), (), (ClientGroup("anybody", (broker,)),))
+    entry = next(broker_element(topology, "only").iter(f"{CORE}policyEntry"))
+    assert entry.get("queue") == 'a"b<c>&d'
+
+
+def test_a_site_without_a_needed_port_says_which() -> None:
+    with pytest.raises(KeyError, match="no port for stomp on broker 'broker-1'"):
+        render(build("single"), Broker("broker-1"), Site(ports={("broker-1", "openwire"): 1}))

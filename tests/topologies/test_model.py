@@ -1,0 +1,165 @@
+"""Is what is not a topology refused, with a sentence that names the object, the value and the rule?"""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.topologies.golden_files import assert_golden
+from topologies.brokers import KahaDb
+from topologies.connectors import TransportConnector
+from topologies.model import (
+    BridgeFilter,
+    Broker,
+    ClientGroup,
+    DeadLetters,
+    DestinationPolicy,
+    NetworkConnector,
+    StaticDiscovery,
+    Topology,
+    TopologyInvalid,
+)
+
+A, B, C = (Broker(name) for name in "abc")
+AMQP_ONLY = Broker("amqp-only", connectors=(TransportConnector("amqp"),))
+
+
+def topology(
+    brokers: tuple[Broker, ...] = (A, B),
+    links: tuple[NetworkConnector, ...] = (),
+    groups: tuple[ClientGroup, ...] = (),
+    name: str = "t",
+) -> Topology:
+    return Topology(name, brokers, links, groups)
+
+
+def from_to(producers: Broker, consumers: Broker) -> tuple[ClientGroup, ...]:
+    return ClientGroup("producers", (producers,)), ClientGroup("consumers", (consumers,))
+
+
+def link(opened_by: Broker, to: Broker, **settings: bool | int | str) -> NetworkConnector:
+    return NetworkConnector(opened_by=opened_by, to=to, **settings)  # type: ignore[arg-type]
+
+
+BREACHES: dict[str, Callable[[], object]] = {
+    "no broker": lambda: topology(brokers=()),
+    "two brokers of one name": lambda: topology(brokers=(A, Broker("a", region="x"))),
+    "a name with a space": lambda: Broker("my broker"),
+    "a name that leaves its folder": lambda: Broker("../etc"),
+    "a name that is an option": lambda: Broker("-rf"),
+    "an empty name": lambda: Broker(""),
+    "a topology's name": lambda: topology(name="a/b"),
+    "an unknown flavour": lambda: Topology("t", (A,), (), (), flavour="rabbit"),
+    "a link to an unknown broker": lambda: topology(links=(link(A, C),)),
+    "a link to a broker of other settings": lambda: topology(links=(link(A, Broker("b", region="x")),)),
+    "a link to itself": lambda: topology(links=(link(A, A),)),
+    "one duplex link from both ends": lambda: topology(links=(link(A, B, duplex=True), link(B, A, duplex=True))),
+    "two links of one name": lambda: topology((A, B, C), (link(A, B, name="x"), link(B, C, name="x"))),
+    "a link to a broker without openwire": lambda: topology((A, AMQP_ONLY), (link(A, AMQP_ONLY),)),
+    "a group that enters nowhere": lambda: ClientGroup("producers", ()),
+    "a group at an unknown broker": lambda: topology(groups=(ClientGroup("producers", (C,)),)),
+    "a group twice at one broker": lambda: topology(groups=(ClientGroup("producers", (A, A)),)),
+    "two groups of one name": lambda: topology(groups=(ClientGroup("g", (A,)), ClientGroup("g", (B,)))),
+    "no link from producers to consumers": lambda: topology(groups=from_to(A, B)),
+    "a link the wrong way": lambda: topology(links=(link(B, A),), groups=from_to(A, B)),
+    "a TTL too small for any path": lambda: topology((A, B, C), (link(A, B), link(B, C)), from_to(A, C)),
+    "a standby of nobody": lambda: topology(brokers=(A, Broker("s", standby_of="x"))),
+    "a standby of itself": lambda: topology(brokers=(A, Broker("s", standby_of="s"))),
+    "several at once": lambda: topology(links=(link(A, C), link(B, B))),
+    "a TTL of 0": lambda: link(A, B, message_ttl=0),
+    "a TTL of -2": lambda: link(A, B, consumer_ttl=-2),
+    "a prefetch of 0": lambda: link(A, B, prefetch_size=0),
+    "a priority out of range": lambda: link(A, B, consumer_priority_base=-129),
+    "a destination without a kind": lambda: NetworkConnector(A, B, excluded_destinations=("orders",)),
+    "a placeholder in a text": lambda: link(A, B, destination_filter="${secret}"),
+    "a line break in a text": lambda: DestinationPolicy("a\nb"),
+    "a link name with a slash": lambda: link(A, B, name="a/b"),
+    "delays the wrong way round": lambda: StaticDiscovery(initial_reconnect_delay_ms=10, max_reconnect_delay_ms=5),
+    "a back-off of 0": lambda: StaticDiscovery(back_off_multiplier=0),
+    "no connector": lambda: Broker("a", connectors=()),
+    "two connectors of one protocol": lambda: Broker(
+        "a", connectors=(TransportConnector(name="x"), TransportConnector(name="y"))
+    ),
+    "an unknown protocol": lambda: TransportConnector("xmpp"),
+    "rebalance without update": lambda: TransportConnector(rebalance_cluster_clients=True),
+    "no connection allowed": lambda: TransportConnector(maximum_connections=0),
+    "an unknown strategy": lambda: KahaDb(journal_disk_sync_strategy="sometimes"),
+    "a journal smaller than a batch": lambda: KahaDb(journal_max_file_length_bytes=1024),
+    "more than all memory": lambda: Broker("a", memory_percent_of_heap=101),
+    "a store of nothing": lambda: Broker("a", store_limit_bytes=0),
+    "a policy of neither kind": lambda: DestinationPolicy(kind="stream"),
+    "a policy of nothing": lambda: DestinationPolicy(""),
+    "a page of nothing": lambda: DestinationPolicy(max_browse_page_size=0),
+    "a dead letter strategy unknown": lambda: DeadLetters(kind="lost"),
+    "a rate below 0": lambda: BridgeFilter(rate_limit=-1),
+}
+
+
+def test_each_breach_draws_its_own_sentence() -> None:
+    said = []
+    for title, make in BREACHES.items():
+        with pytest.raises(TopologyInvalid) as caught:
+            make()
+        said.append(f"{title}\n" + "".join(f"    {line}\n" for line in caught.value.problems))
+    assert_golden("model-errors.txt", "".join(said))
+
+
+def test_a_pair_that_cannot_reach_each_other_is_only_warned_of() -> None:
+    """Some pairs work, so the topology may be meant: a reader decides."""
+    groups = (ClientGroup("producers", (A,)), ClientGroup("consumers", (B, C)))
+    ttl_too_small = topology((A, B, C), (link(A, B), link(B, C)), groups)
+    assert ttl_too_small.warnings == (
+        "a message sent at 'a' cannot reach a consumer at 'c': raise message_ttl or consumer_ttl on the way",
+    )
+    no_link = topology((A, B, C), (link(A, B),), groups)
+    assert no_link.warnings == ("a message sent at 'a' cannot reach a consumer at 'c': no link leads there",)
+
+
+def test_two_duplex_links_the_same_way_are_allowed() -> None:
+    """The manual suggests them for throughput, with names of their own."""
+    pair = (link(A, B, name="orders", duplex=True), link(A, B, name="prices", duplex=True))
+    assert len(topology(links=pair).links) == 2
+
+
+def test_a_topology_without_the_agreed_groups_promises_no_path() -> None:
+    assert topology(groups=(ClientGroup("anybody", (A, B)),)).warnings == ()
+
+
+def test_a_link_is_named_after_its_ends_unless_told() -> None:
+    assert link(A, B).name == "a-to-b"
+    assert link(A, B, name="x").name == "x"
+
+
+def test_a_group_makes_its_failover_uri_of_endpoints_and_of_names() -> None:
+    group = ClientGroup("consumers", (B, A), failover="randomize=true&maxReconnectAttempts=3")
+    uris = {"a": "stomp://127.0.0.1:1", "b": "stomp://127.0.0.1:2"}
+    assert group.failover_uri(uris) == (
+        "failover:(stomp://127.0.0.1:2,stomp://127.0.0.1:1)?randomize=true&maxReconnectAttempts=3"
+    )
+    assert ClientGroup("g", (A,), failover="").failover_uri_by_name("amqp") == "failover:(amqp://a)"
+
+
+def test_what_is_not_there_is_named_with_what_is() -> None:
+    with pytest.raises(KeyError, match=r"no broker 'x'; it has a, b"):
+        topology().broker("x")
+    with pytest.raises(KeyError, match=r"no client group 'x'; it has none"):
+        topology().group("x")
+
+
+@pytest.mark.parametrize(
+    ("connector", "scheme"),
+    [
+        (TransportConnector("openwire"), "tcp"),
+        (TransportConnector("openwire", nio=True), "nio"),
+        (TransportConnector("stomp"), "stomp"),
+        (TransportConnector("amqp", nio=True), "amqp+nio"),
+    ],
+)
+def test_a_connector_has_the_scheme_of_its_protocol(connector: TransportConnector, scheme: str) -> None:
+    assert connector.scheme == scheme
+
+
+def test_defaults_are_those_of_the_version_and_not_of_older_manuals() -> None:
+    connector = link(A, B)
+    assert connector.decrease_network_consumer_priority  # AMQ-5137
+    assert connector.always_sync_send  # AMQ-3331
+    assert (connector.message_ttl, connector.consumer_ttl, connector.prefetch_size) == (1, 1, 1000)
