@@ -63,10 +63,10 @@ def render(name: str, to: str, out: Path, base_port: int) -> None:
 @RUNS
 def analyse(run: str, master: str | None, runs: Path) -> None:
     """Compute the results and the verdict of a RUN again: a folder, its name, or `latest`. Exit status by verdict."""
+    from brokerbench import jobs
     from brokerbench.runs import find_run
-    from scenarios.harness import jobs
 
-    sys.exit(jobs.analyse(find_run(run, runs).path, master, click.echo))
+    sys.exit(jobs.analyse(find_run(run, runs), master))
 
 
 @main.command()

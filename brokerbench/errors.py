@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+ROOMS = ("analysis", "brokerbench", "drivers", "records", "reports", "scenarios", "topologies")
 UNUSABLE = 2  # as of a run that could not be made at all: see records/summary.py
 
 
@@ -18,14 +19,17 @@ class CommandFailed(click.ClickException):
 
 
 def sentence(error: Exception) -> str:
-    """What to tell of ``error``: our own exceptions are sentences already, a bare KeyError is not."""
+    """What to tell of ``error``. Our own are sentences already; what nobody foresaw is told with its type."""
     if isinstance(error, ModuleNotFoundError):
         return f"{error}: install everything with make setup"
     if isinstance(error, KeyError) and error.args:
         return str(error.args[0])  # str() would show the quotes
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or type(error).__name__}: {error.strerror}"
-    return str(error) or f"{type(error).__name__} (run again with --debug to see where)"
+    foreseen = isinstance(error, ValueError) or type(error).__module__.partition(".")[0] in ROOMS
+    if foreseen and str(error):
+        return str(error)
+    return f"{type(error).__name__}: {error} (nobody foresaw this: --debug before the command shows where)"
 
 
 class OneLineErrors(click.Group):

@@ -1,0 +1,132 @@
+"""Does each command say what it should, and fail in one line?"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from brokerbench.cli import main
+from brokerbench.errors import OneLineErrors, sentence
+from brokerbench.rendering import broker_files
+from topologies.catalogue import ENTRIES, build
+from topologies.runtimes.java import NoJava
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments)
+
+
+def test_exactly_the_commands_that_work_are_offered() -> None:
+    assert set(main.commands) == {"topologies", "render", "analyse", "report", "doctor"}
+
+
+def test_the_catalogue_has_a_line_for_each_topology() -> None:
+    lines = call("topologies").output.splitlines()
+    assert [line.partition("(")[0].split()[0] for line in lines] == list(ENTRIES)
+
+
+def test_a_topology_is_shown_with_its_picture_links_groups_and_paths() -> None:
+    shown = call("topologies", "source-and-sink").output
+    assert "source --------> sink" in shown
+    assert "source --> sink  networkConnector" in shown
+    assert "producers  failover:(stomp://source)?randomize=true" in shown
+    assert "1 hop   source -> sink" in shown
+
+
+def test_a_topology_is_shown_as_its_parameters_say() -> None:
+    shown = call("topologies", "mesh(brokers=4)").output
+    assert "mesh-of-4" in shown
+    assert shown.count(" <-> ") == 6
+
+
+def test_a_topology_without_links_says_so() -> None:
+    assert "links:\n  none\n" in call("topologies", "single").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("topologies", "mseh"), "did you mean 'mesh'"),
+        (("topologies", "mesh(borkers=3)"), "borkers"),
+        (("render", "nowhere", "--out", "out"), "no topology is called 'nowhere'"),
+        (("report", "none"), "none: there is no such folder"),
+        (("analyse", "latest", "--runs", "none"), "holds no run yet"),
+    ],
+)
+def test_bad_input_is_one_line_on_stderr_and_status_2(
+    arguments: tuple[str, ...], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = call(*arguments)
+    assert list(tmp_path.iterdir()) == []
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert result.stderr.startswith("brokerbench: ")
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
+def test_debug_lets_the_stack_trace_through() -> None:
+    result = call("--debug", "topologies", "mseh")
+    assert type(result.exception).__name__ == "TopologyInvalid"
+
+
+def test_rendered_files_have_a_folder_a_broker_and_ports_of_their_own(tmp_path: Path) -> None:
+    result = call("render", "mesh", "--out", str(tmp_path), "--base-port", "7000")
+    assert result.exit_code == 0, result.output
+    configurations = [tmp_path / f"broker-{n}" / "activemq.xml" for n in (1, 2, 3)]
+    assert [path for path in configurations if str(path) not in result.output.splitlines()] == []
+    ports = [
+        re.findall(r'uri="(?:tcp|stomp)://127.0.0.1:(70\d\d)\?', path.read_text("utf-8")) for path in configurations
+    ]
+    assert ports == [["7000", "7001"], ["7002", "7003"], ["7004", "7005"]]
+
+
+def test_ports_past_the_last_one_are_refused() -> None:
+    with pytest.raises(ValueError, match="base port 65534: 6 ports are needed, which passes 65535"):
+        broker_files(build("mesh"), 65_534)
+
+
+def test_showing_topologies_imports_neither_spark_nor_locust() -> None:
+    code = (
+        "import sys; from click.testing import CliRunner; from brokerbench.cli import main\n"
+        "assert CliRunner().invoke(main, ['topologies', 'mesh']).exit_code == 0\n"
+        "print(sorted({'pyspark', 'locust', 'gevent', 'matplotlib'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ValueError("x must be 3"), "x must be 3"),
+        (KeyError("no broker 'b'"), "no broker 'b'"),
+        (FileNotFoundError(2, "No such file or directory", "a.txt"), "a.txt: No such file or directory"),
+        (NoJava("no Java 17 or newer was found"), "no Java 17 or newer was found"),
+        (
+            TypeError("int + str"),
+            "TypeError: int + str (nobody foresaw this: --debug before the command shows where)",
+        ),
+        (ModuleNotFoundError("No module named 'lxml'"), "No module named 'lxml': install everything with make setup"),
+    ],
+)
+def test_an_error_is_told_in_its_own_words(error: Exception, told: str) -> None:
+    assert sentence(error) == told
+
+
+def test_clicks_own_errors_and_exits_stay_as_they_are() -> None:
+    @click.group(cls=OneLineErrors)
+    @click.option("--debug", is_flag=True)
+    def group(debug: bool) -> None:
+        """A group like ours."""
+
+    @group.command()
+    def leave() -> None:
+        sys.exit(4)
+
+    assert CliRunner().invoke(group, ["leave"]).exit_code == 4
+    assert "No such command" in CliRunner().invoke(group, ["nothing"]).stderr

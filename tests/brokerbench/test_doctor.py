@@ -1,0 +1,107 @@
+"""Does the doctor judge the facts as it should? Facts are values here: no machine is looked at."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from brokerbench.doctor import (
+    MISSING,
+    OK,
+    OPTIONAL_LIBRARIES,
+    REQUIRED_LIBRARIES,
+    WARNING,
+    Facts,
+    Finding,
+    examine,
+    necessary_is_missing,
+    table,
+)
+
+GIB = 1 << 30
+GOOD = Facts(
+    python=(3, 11, 7),
+    java="17.0.15 at /opt/java, from PATH",
+    distributions={"activemq-classic 5.18.3": "/cache/activemq"},
+    docker="27.1.0",
+    libraries=dict.fromkeys((*REQUIRED_LIBRARIES, *OPTIONAL_LIBRARIES), "1.0"),
+    free_ports=24,
+    disk_free_bytes={"runs": 50 * GIB, "cache": 50 * GIB},
+    open_files_hard=20_000,
+    memory_available_bytes=8 * GIB,
+    cores=2,
+)
+
+
+def unwell(facts: Facts) -> list[Finding]:
+    return [finding for finding in examine(facts) if finding.state != OK]
+
+
+def test_a_good_machine_has_nothing_to_mend() -> None:
+    assert unwell(GOOD) == []
+    assert len(examine(GOOD)) >= 15
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        ({"python": (3, 10, 12)}, "Python"),
+        ({"java": None, "java_problem": "no Java 17"}, "Java"),
+        ({"libraries": GOOD.libraries | {"pyspark": None}}, "pyspark"),
+        ({"free_ports": 0}, "free ports"),
+        ({"disk_free_bytes": {"runs": GIB - 1}}, "disk, runs"),
+    ],
+)
+def test_what_is_necessary_is_missing_and_says_the_next_step(change: dict[str, object], check: str) -> None:
+    facts = replace(GOOD, **change)  # type: ignore[arg-type]
+    (finding,) = unwell(facts)
+    assert (finding.check, finding.state) == (check, MISSING)
+    assert finding.next_step
+    assert necessary_is_missing(examine(facts))
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        ({"distributions": {"activemq-classic 5.18.3": None}}, "activemq-classic 5.18.3"),
+        ({"docker": None, "docker_problem": "no such file"}, "Docker engine"),
+        ({"free_ports": 23}, "free ports"),
+        ({"disk_free_bytes": {"cache": 5 * GIB - 1}}, "disk, cache"),
+        ({"open_files_hard": 9_999}, "open files"),
+        ({"memory_available_bytes": 3 * GIB - 1}, "memory"),
+        ({"cores": 1}, "cores"),
+        ({"leftovers": ("pid 7 (java), since 12:00",)}, "earlier runs"),
+    ],
+)
+def test_what_can_be_lived_with_is_a_warning(change: dict[str, object], check: str) -> None:
+    facts = replace(GOOD, **change)  # type: ignore[arg-type]
+    (finding,) = unwell(facts)
+    assert (finding.check, finding.state) == (check, WARNING)
+    assert finding.next_step
+    assert not necessary_is_missing(examine(facts))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"libraries": GOOD.libraries | {"python-qpid-proton": None}},
+        {"open_files_hard": None},
+        {"open_files_hard": 10_000},
+    ],
+)
+def test_what_is_optional_or_just_enough_is_well(change: dict[str, object]) -> None:
+    assert unwell(replace(GOOD, **change)) == []  # type: ignore[arg-type]
+
+
+def test_the_table_is_aligned_and_puts_each_next_step_below_its_finding() -> None:
+    findings = [Finding("Java", OK, "17"), Finding("Docker engine", WARNING, "none", "start one")]
+    assert table(findings).splitlines() == [
+        "ok       Java           17",
+        "warning  Docker engine  none",
+        "                        → start one",
+    ]
+
+
+def test_every_finding_is_of_a_known_state() -> None:
+    judges: Callable[[Facts], list[Finding]] = examine
+    assert {finding.state for finding in judges(Facts(python=(3, 9, 0)))} <= {OK, WARNING, MISSING}

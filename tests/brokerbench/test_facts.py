@@ -1,0 +1,121 @@
+"""Are the facts what the machine says?"""
+
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from brokerbench import facts
+from brokerbench.doctor import WANTED_PORTS
+from topologies.runtimes import guard
+from topologies.runtimes.distribution import CACHE_VARIABLE, PINNED
+
+ENGINE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 21\r\n\r\n"
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A socket's path may have about a hundred characters, which pytest's own folders can pass."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def answer_once(listener: socket.socket, answer: bytes) -> None:
+    def serve() -> None:
+        peer, _ = listener.accept()
+        with peer:
+            peer.recv(4096)
+            peer.sendall(answer)
+
+    threading.Thread(target=serve, daemon=True).start()
+
+
+@pytest.mark.parametrize(
+    ("answer", "version"),
+    [
+        (ENGINE + b'{"Version": "27.1.0"}', "27.1.0"),
+        (ENGINE + b'["no such an object"]', None),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", None),
+        (b"", None),
+    ],
+)
+def test_a_docker_engine_is_whoever_tells_its_version(short_folder: Path, answer: bytes, version: str | None) -> None:
+    path = short_folder / "docker.sock"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(path))
+        listener.listen(1)
+        answer_once(listener, answer)
+        found, problem = facts.docker_engine(f"unix://{path}")
+    assert found == version
+    assert bool(problem) == (version is None)
+
+
+def test_an_engine_over_tcp_is_asked_too() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        answer_once(listener, ENGINE + b'{"Version": "27.1.0"}')
+        assert facts.docker_engine(f"tcp://127.0.0.1:{listener.getsockname()[1]}") == ("27.1.0", "")
+
+
+def test_no_engine_is_told_with_its_address(tmp_path: Path) -> None:
+    assert facts.docker_engine(f"unix://{tmp_path}/none.sock") == (
+        None,
+        f"unix://{tmp_path}/none.sock does not answer: No such file or directory",
+    )
+    assert facts.docker_engine("ssh://somewhere")[1] == "ssh://somewhere: only unix:// and tcp:// are asked here"
+
+
+def test_an_empty_cache_is_neither_filled_nor_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    assert [facts.cached(distribution) for distribution in PINNED] == [None] * len(PINNED)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cached_distribution_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    kept = tmp_path / PINNED[0].sha512[:16] / (PINNED[0].folder or PINNED[0].filename)
+    kept.mkdir(parents=True)
+    assert facts.cached(PINNED[0]) == str(kept)
+    assert facts.cached(PINNED[1]) is None
+
+
+def test_ports_and_disk_are_counted_even_where_the_folder_is_still_to_be_made(tmp_path: Path) -> None:
+    assert facts.free_ports(WANTED_PORTS) == WANTED_PORTS
+    assert facts.free_bytes(tmp_path / "not" / "yet") > 0
+
+
+def test_a_process_under_the_watchdog_is_listed_until_it_ends() -> None:
+    sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
+    guarded = subprocess.Popen(guard.command_line(sleeper), start_new_session=True)
+    try:
+        mine = _wait_for_child(guarded.pid)
+        assert any(line.startswith(f"pid {mine} (") for line in facts.guarded())
+    finally:
+        guarded.terminate()
+        guarded.wait(timeout=10)
+    assert not any(line.startswith(f"pid {mine} (") for line in facts.guarded())
+
+
+def _wait_for_child(parent: int) -> int:
+    import psutil
+
+    for _ in range(100):
+        if children := psutil.Process(parent).children():
+            return children[0].pid
+        time.sleep(0.05)
+    raise AssertionError(f"process {parent} has started no child within 5 s")
+
+
+def test_everything_is_gathered_on_this_machine(tmp_path: Path) -> None:
+    found = facts.gather(tmp_path / "runs")
+    assert found.python == sys.version_info[:3]
+    assert found.java is not None
+    assert found.libraries["pyspark"]
+    assert found.cores >= 1
+    assert set(found.disk_free_bytes) == {"runs", "cache"}
+    assert not (tmp_path / "runs").exists()

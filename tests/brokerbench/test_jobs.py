@@ -1,0 +1,54 @@
+"""Does the command line tell a verdict from an analysis that broke?"""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from brokerbench import jobs
+from records.rundir import RunDirectory
+
+WRITES_A_VERDICT = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text('{}'); sys.exit(int(sys.argv[2]))"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDirectory:
+    (tmp_path / "run.json").write_text("{}", encoding="utf-8")
+    return RunDirectory(tmp_path)
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    monkeypatch.setattr(jobs, "command", lambda _run, _master: [sys.executable, "-c", *arguments])
+
+
+def test_the_master_is_passed_on_only_when_there_is_one() -> None:
+    assert jobs.command(Path("runs/one"), None)[1:] == ["-m", "analysis.jobs", "runs/one"]
+    assert jobs.command(Path("runs/one"), "local[2]")[-2:] == ["--master", "local[2]"]
+
+
+@pytest.mark.parametrize("status", [0, 1, 3, 4, 130])
+def test_the_status_of_a_verdict_is_passed_on(run: RunDirectory, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    stand_in(monkeypatch, WRITES_A_VERDICT, str(run.summary_path), str(status))
+    assert jobs.analyse(run, None) == status
+
+
+def test_a_refusal_is_passed_on_although_there_is_no_verdict(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(monkeypatch, "import sys; sys.exit(2)")
+    assert jobs.analyse(run, None) == 2
+
+
+@pytest.mark.parametrize("status", ["0", "1", "77"])
+def test_a_crash_is_no_verdict_even_if_an_older_one_lies_there(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch, status: str
+) -> None:
+    run.summary_path.write_text('{"verdict": "fail"}', encoding="utf-8")
+    stand_in(monkeypatch, "import sys; sys.exit(int(sys.argv[1]))", status)
+    with pytest.raises(jobs.AnalysisFailed, match=f"ended with status {status} and no verdict"):
+        jobs.analyse(run, None)
+
+
+@pytest.mark.spark
+def test_a_folder_that_is_no_run_any_more_is_refused_by_the_real_analysis(run: RunDirectory) -> None:
+    assert jobs.analyse(run, "local[1]") == 2

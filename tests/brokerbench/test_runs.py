@@ -1,0 +1,39 @@
+"""Which run is meant by what was typed?"""
+
+from pathlib import Path
+
+import pytest
+
+from brokerbench.runs import find_run, latest
+from records.errors import RunUnreadable
+
+
+def make_run(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text("{}", encoding="utf-8")
+    return folder
+
+
+def test_the_latest_run_is_the_one_whose_id_is_last(tmp_path: Path) -> None:
+    newest = make_run(tmp_path / "20261121-120001-steady-mesh-aaaaaa")
+    make_run(tmp_path / "20261121-120000-steady-mesh-ffffff")  # written later, but begun earlier
+    (tmp_path / "99999999-no-run").mkdir()
+    assert find_run("latest", tmp_path).path == newest
+
+
+def test_a_run_is_named_by_its_folder_or_by_its_name_below_the_runs(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "runs" / "one")
+    assert find_run(str(run), Path("elsewhere")).path == run
+    assert find_run("one", tmp_path / "runs").path == run
+
+
+def test_no_run_at_all_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(RunUnreadable, match="holds no run yet: make one with `make bench`"):
+        latest(tmp_path / "runs")
+
+
+@pytest.mark.parametrize("name", ["none", "empty"])
+def test_a_folder_that_is_no_run_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(RunUnreadable, match=name):
+        find_run(name, tmp_path)

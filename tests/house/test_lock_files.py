@@ -1,0 +1,56 @@
+"""Do the lock files hold what pyproject.toml asks for, each with its hashes?"""
+
+import re
+import tomllib
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tests.house.tree import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+WANTED = {
+    "requirements.lock": PROJECT["project"]["dependencies"],
+    "requirements-dev.lock": PROJECT["project"]["dependencies"] + PROJECT["dependency-groups"]["dev"],
+    "requirements-build.lock": PROJECT["dependency-groups"]["build"],
+}
+
+
+def locked(name: str) -> dict[str, str]:
+    """Versions by package; the last one where a package has several, by marker."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return {canonicalize_name(p): v for p, v in re.findall(r"^([\w.-]+)==([^\s;\\]+)", text, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_each_requirement_is_locked_at_a_version_that_fits(name: str) -> None:
+    versions = locked(name)
+    requirements = [Requirement(text) for text in WANTED[name]]
+    assert requirements
+    for requirement in requirements:
+        version = versions.get(canonicalize_name(requirement.name))
+        assert version is not None, f"{name} lacks {requirement.name}: run make lock"
+        assert requirement.specifier.contains(Version(version)), (
+            f"{name}: {requirement} is not {version}: run make lock"
+        )
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_each_locked_package_has_a_hash(name: str) -> None:
+    entries = re.split(r"^(?=[\w.-]+==)", (ROOT / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    packages = [entry for entry in entries if "==" in entry]
+    assert packages
+    assert [entry.splitlines()[0] for entry in packages if "--hash=sha256:" not in entry] == []
+
+
+def test_a_benchmark_and_the_tests_run_the_same_versions() -> None:
+    run, development = locked("requirements.lock"), locked("requirements-dev.lock")
+    assert {
+        name: (version, development.get(name)) for name, version in run.items() if development.get(name) != version
+    } == {}
+
+
+def test_the_build_requirement_is_the_one_that_is_locked() -> None:
+    assert PROJECT["build-system"]["requires"] == PROJECT["dependency-groups"]["build"]

@@ -1,0 +1,104 @@
+"""Do make and the CI script fail as they should: at once, and by saying what to do?"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import ROOT
+
+TARGETS = ("setup", "bench", "test", "nightly-tests", "lint", "types", "lock", "clean", "help")
+
+
+def executable(path: Path, body: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    shutil.copy(ROOT / "Makefile", folder)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(
+        ["make", *arguments], cwd=folder, capture_output=True, text=True, timeout=60, check=False, env=environment
+    )
+
+
+def test_help_tells_every_target(tmp_path: Path) -> None:
+    told = make(tmp_path).stdout
+    assert [target for target in TARGETS if f"make {target} " not in told] == []
+
+
+def test_a_python_that_is_too_old_is_named(tmp_path: Path) -> None:
+    old = executable(tmp_path / "old-python", "exit 1")
+    made = make(tmp_path, ".venv/bin/python", f"PYTHON={old}")
+    assert made.returncode != 0
+    assert f"PYTHON={old} is not a Python 3.11 or newer" in made.stderr
+
+
+def test_no_python_at_all_is_one_sentence(tmp_path: Path) -> None:
+    made = make(tmp_path, ".venv/bin/python", "PYTHON_CANDIDATES=no-such-python")
+    assert made.returncode != 0
+    assert "no Python 3.11 or newer among no-such-python" in made.stderr
+
+
+def test_a_python_without_venv_says_what_to_install(tmp_path: Path) -> None:
+    bare = executable(tmp_path / "bare-python", 'case "$2" in *venv*) exit 1 ;; esac')
+    made = make(tmp_path, ".venv/bin/python", f"PYTHON={bare}")
+    assert made.returncode != 0
+    assert "apt-get install python3-venv" in made.stderr
+
+
+@pytest.mark.parametrize("changed", ["requirements.lock", "requirements-build.lock", "pyproject.toml"])
+def test_a_changed_lock_file_is_installed_again(tmp_path: Path, changed: str) -> None:
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    python = executable(tmp_path / ".venv" / "bin" / "python", "exit 0")
+    stamp = tmp_path / ".venv" / ".installed"
+    for age, path in enumerate(
+        [python, *(tmp_path / n for n in ("requirements.lock", "requirements-build.lock", "pyproject.toml")), stamp]
+    ):
+        path.touch()
+        os.utime(path, (1_000_000 + age, 1_000_000 + age))
+    assert "pip install" not in make(tmp_path, "--dry-run", "bench").stdout
+    (tmp_path / changed).touch()
+    assert "pip install" in make(tmp_path, "--dry-run", "bench").stdout
+
+
+def ci(folder: Path, make_body: str) -> subprocess.CompletedProcess[str]:
+    """The CI script with stand-ins for everything that it starts."""
+    (folder / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
+    executable(folder / ".ci" / "install-browser.sh", "exit 0")
+    (folder / "bin").mkdir()
+    (folder / ".venv" / "bin").mkdir(parents=True)
+    executable(folder / "bin" / "make", make_body)
+    for name in ("locust", "python", "brokerbench"):
+        executable(folder / ".venv" / "bin" / name, "exit 0")
+    environment = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+    return subprocess.run(
+        ["bash", ".ci/run"], cwd=folder, capture_output=True, text=True, timeout=60, check=False, env=environment
+    )
+
+
+def test_ci_is_green_only_when_every_step_is_and_says_how_long_each_took(tmp_path: Path) -> None:
+    ran = ci(tmp_path, "exit 0")
+    assert ran.returncode == 0, ran.stderr
+    closing = ran.stdout.partition("== how long")[2]
+    assert [step for step in ("setup", "lint", "types", "short run", "tests") if f" s  {step}\n" not in closing] == []
+
+
+@pytest.mark.parametrize("failing", ["setup", "lint", "types", "test"])
+def test_ci_ends_at_the_first_step_that_fails(tmp_path: Path, failing: str) -> None:
+    ran = ci(tmp_path, f'[ "$1" != {failing} ]')
+    assert ran.returncode != 0
+    assert ran.stdout.rstrip().endswith(f"make {failing}")
+
+
+def test_a_test_run_without_tests_is_a_failure(tmp_path: Path) -> None:
+    assert ci(tmp_path, '[ "$1" != test ] || exit 5').returncode == 5
+
+
+def test_the_scripts_can_be_executed() -> None:
+    assert [name for name in ("run", "install-browser.sh") if not os.access(ROOT / ".ci" / name, os.X_OK)] == []

@@ -1,0 +1,34 @@
+"""Does docs/whats-here.md name what is here, and nothing that is not?"""
+
+import re
+from pathlib import Path
+
+from tests.house.tree import ROOT, files
+
+PAGE = ROOT / "docs" / "whats-here.md"
+PATH = re.compile(r"`([\w.][\w./-]*(?:/|\.(?:py|md|toml|lock|json|yml|sh|xml)))`")
+
+
+def named_paths() -> set[str]:
+    return set(PATH.findall(PAGE.read_text(encoding="utf-8")))
+
+
+def package_folders() -> set[Path]:
+    return {path.parent for path in files() if path.name == "__init__.py" and path.parts[0] != "tests"}
+
+
+def test_every_path_it_names_exists() -> None:
+    paths = named_paths()
+    assert len(paths) > 20
+    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+
+
+def test_every_package_folder_is_named() -> None:
+    named = {Path(path) for path in named_paths()}
+    assert package_folders()
+    assert sorted(map(str, package_folders() - named)) == []
+
+
+def test_every_folder_at_the_top_is_named() -> None:
+    named = {Path(path).parts[0] for path in named_paths()}
+    assert {path.parts[0] for path in files() if len(path.parts) > 1} - named == set()
