@@ -1,0 +1,75 @@
+"""Does a real broker take what was rendered? A schema does not know which spellings its enumerations accept."""
+
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from records.rundir import RunDirectory
+from tests.topologies.samples import every_feature
+from topologies.endpoints import Credentials
+from topologies.runtimes.contract import Runtime
+from topologies.runtimes.processes import ProcessRuntime
+
+pytestmark = pytest.mark.brokers
+
+ESTABLISHED = "has been established"
+LINK_TIMEOUT_S = 30.0
+
+
+@pytest.fixture(scope="module")
+def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    directory = RunDirectory.create(tmp_path_factory.mktemp("runs"), "every-feature")
+    running = ProcessRuntime(every_feature(), directory, broker_memory_mb=256)
+    try:
+        running.up(lambda line: None)
+        yield running
+    finally:
+        running.close()
+
+
+def log_of(runtime: Runtime, broker: str) -> str:
+    path: Path | None = runtime.log_path(broker)
+    assert path is not None
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+def answer_to_connect(runtime: Runtime, broker: str, login: Credentials) -> str:
+    """The first line that the broker's STOMP connector sends back."""
+    address = urlsplit(runtime.endpoint(broker, "stomp").uri)
+    frame = f"CONNECT\naccept-version:1.2\nhost:/\nlogin:{login.username}\npasscode:{login.password}\n\n\0"
+    with socket.create_connection((str(address.hostname), int(address.port or 0)), timeout=10) as connection:
+        connection.sendall(frame.encode())
+        return connection.recv(4096).decode().partition("\n")[0]
+
+
+def test_brokers_start_from_what_the_catalogue_does_not_use(runtime: Runtime) -> None:
+    assert runtime.alive("left")
+    assert runtime.alive("right")
+
+
+def test_the_link_logs_in_and_comes_up_at_both_ends(runtime: Runtime) -> None:
+    until = time.monotonic() + LINK_TIMEOUT_S
+    while time.monotonic() < until and not all(ESTABLISHED in log_of(runtime, name) for name in ("left", "right")):
+        time.sleep(0.2)
+    assert ESTABLISHED in log_of(runtime, "left")
+    assert ESTABLISHED in log_of(runtime, "right")
+
+
+def test_the_right_password_is_let_in(runtime: Runtime) -> None:
+    assert answer_to_connect(runtime, "left", runtime.credentials()) == "CONNECTED"
+
+
+@pytest.mark.parametrize("password", ["wrong", ""])
+def test_a_wrong_password_is_refused(runtime: Runtime, password: str) -> None:
+    login = Credentials(runtime.credentials().username, password)
+    assert answer_to_connect(runtime, "left", login) == "ERROR"
+
+
+def test_no_password_stands_in_a_rendered_file_or_a_log(runtime: Runtime) -> None:
+    secret = runtime.credentials().password
+    assert secret not in "".join(runtime.rendered().values())
+    assert secret not in log_of(runtime, "left") + log_of(runtime, "right")
