@@ -96,10 +96,8 @@ def _write_parquet(path: Path, schema: pa.Schema, stream: Stream | None, alive: 
                 writer.write_table(group)
             problem = _problem(stream, alive) if stream else ""
             writer.add_key_value_metadata({PROBLEM_KEY.decode(): problem})
-        _sync(unfinished)
-        written = pq.read_metadata(unfinished).num_rows
-        if stream and written != stream.rows:
-            raise OSError(f"{unfinished} holds {written} rows, its stream {stream.rows}")
+        if stream:
+            _verify(unfinished, stream)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -116,11 +114,13 @@ def _encodings(schema: pa.Schema) -> dict[str, object]:
 def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Batches of half a second joined to groups worth reading."""
     waiting: list[pa.RecordBatch] = []
+    rows = 0
     for batch in batches:
         waiting.append(batch)
-        if sum(one.num_rows for one in waiting) >= ROWS_PER_GROUP:
+        rows += batch.num_rows
+        if rows >= ROWS_PER_GROUP:
             yield pa.Table.from_batches(waiting)
-            waiting = []
+            waiting, rows = [], 0
     if waiting:
         yield pa.Table.from_batches(waiting)
 
@@ -164,8 +164,11 @@ def _metadata(path: Path, schema: pa.Schema) -> pq.FileMetaData:
     return metadata
 
 
-def _sync(path: Path) -> None:
-    """Put it on the disk itself: the stream it was made from is deleted next."""
+def _verify(path: Path, stream: Stream) -> None:
+    """All rows, on the disk itself: the stream that the file was made from is deleted next."""
+    written = pq.read_metadata(path).num_rows
+    if written != stream.rows:
+        raise OSError(f"{path} holds {written} rows, its stream {stream.rows}")
     with path.open("rb") as file:
         os.fsync(file.fileno())
 

@@ -1,16 +1,21 @@
 """Is every row that was recorded in the sealed run, and no other?"""
 
+import sys
 import tempfile
 import threading
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from records.errors import RunUnwritable
+from records.packing import PackedRows, Strings
 from records.reader import read_events, seal
 from records.schemas import EVENT_TABLES
 from records.streams import Stream
@@ -20,7 +25,7 @@ from tests.records.rows import Row, any_event, new_run, record, send
 FLUSH = ("flush", ())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(st.lists(any_event | st.just(FLUSH), max_size=30))
 def test_any_rows_come_back_as_they_were_recorded(events: list[tuple[str, Row]]) -> None:
     expected: dict[str, list[Row]] = defaultdict(list)
@@ -44,6 +49,15 @@ def test_any_rows_come_back_as_they_were_recorded(events: list[tuple[str, Row]])
             assert [tuple(row.values()) for row in found.to_pylist()] == expected[table]
 
 
+@pytest.fixture
+def threads_that_switch_often() -> Iterator[None]:
+    usual_s = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual_s)
+
+
+@pytest.mark.usefixtures("threads_that_switch_often")
 def test_threads_that_record_together_lose_no_row(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     recorder = Recorder(run, "worker-1", flush_every_s=0.001)
@@ -65,6 +79,21 @@ def test_threads_that_record_together_lose_no_row(tmp_path: Path) -> None:
     assert sorted((row["producer"], row["seq"]) for row in sends) == [(p, s) for p in range(4) for s in range(5_000)]
     assert all(row["destination"] == f"queue://{row['seq'] % 50}" for row in sends)
     assert read_events(run, "samples").num_rows == 20_000
+
+
+def test_a_row_that_comes_while_rows_are_taken_stays_for_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = PackedRows(pa.schema([pa.field("seq", pa.int64(), nullable=False)]), Strings())
+    rows.add(rows.pack(1))
+    convert = np.frombuffer
+
+    def convert_late(*arguments: Any) -> Any:
+        rows.add(rows.pack(2))
+        return convert(*arguments)
+
+    monkeypatch.setattr(np, "frombuffer", convert_late)
+    assert rows.take()[0].to_pydict() == {"seq": [1]}
+    monkeypatch.undo()
+    assert rows.take()[0].to_pydict() == {"seq": [2]}
 
 
 def test_the_background_flush_writes_without_being_asked(tmp_path: Path) -> None:
