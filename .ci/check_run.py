@@ -1,6 +1,6 @@
 """Did the short real run do what it claims? Usage: check_run.py FOLDER, which holds that one run.
 
-The verdict, the counts, the report, and that nothing of the run is still there: no process, no listening port.
+The verdict, the counts, the report, and that no process of this clone's runs is left.
 """
 
 import json
@@ -10,6 +10,7 @@ from pathlib import Path
 from brokerbench.facts import guarded
 from brokerbench.runs import latest
 
+CLONE = Path(__file__).resolve().parents[1]
 MAXIMUM_REPORT_BYTES = 1_000_000
 
 
@@ -26,11 +27,13 @@ def faults_of(run: Path) -> list[str]:
         f"report.html has {MAXIMUM_REPORT_BYTES:,} bytes or more": report.is_file()
         and report.stat().st_size < MAXIMUM_REPORT_BYTES,
     }
-    return [fault for fault, kept in promised.items() if not kept] + [f"still running: {line}" for line in guarded()]
+    return [fault for fault, kept in promised.items() if not kept] + [
+        f"still running: {line}" for line in guarded(CLONE)
+    ]
 
 
 def main() -> int:
-    run = latest(Path(sys.argv[1]))
+    run = latest(Path(sys.argv[1])).path
     faults = faults_of(run)
     for fault in faults:
         print(f"{run.name}: {fault}", file=sys.stderr)

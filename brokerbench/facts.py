@@ -132,11 +132,18 @@ def docker_engine(host: str) -> tuple[str | None, str]:
         connection.close()
 
 
-def guarded() -> Iterator[str]:
-    """One line for each process under a run's watchdog, whatever run it belongs to: ``pid 12 (java), since 14:02``."""
+def guarded(clone: Path | None = None) -> Iterator[str]:
+    """One line for each process under the watchdog of a run: ``pid 12 (java), since 14:02``.
+
+    Of every run on this machine, or of those that ``clone`` (the root of a working copy) has started.
+    """
     for guard in psutil.process_iter():
         with suppress(psutil.Error):
-            if any(Path(argument).parts[-3:] == GUARD for argument in guard.cmdline()):
+            if any(_is_guard(Path(argument), clone) for argument in guard.cmdline()):
                 for child in guard.children():
                     since = time.strftime("%H:%M", time.localtime(child.create_time()))
                     yield f"pid {child.pid} ({child.name()}), since {since}"
+
+
+def _is_guard(argument: Path, clone: Path | None) -> bool:
+    return argument.parts[-3:] == GUARD and (clone is None or argument.is_relative_to(clone))

@@ -89,12 +89,14 @@ def test_ports_and_disk_are_counted_even_where_the_folder_is_still_to_be_made(tm
     assert facts.free_bytes(tmp_path / "not" / "yet") > 0
 
 
-def test_a_process_under_the_watchdog_is_listed_until_it_ends() -> None:
+def test_a_process_under_the_watchdog_is_listed_until_it_ends(tmp_path: Path) -> None:
     sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
     guarded = subprocess.Popen(guard.command_line(sleeper), start_new_session=True)
     try:
         mine = _wait_for_child(guarded.pid)
         assert any(line.startswith(f"pid {mine} (") for line in facts.guarded())
+        assert any(line.startswith(f"pid {mine} (") for line in facts.guarded(Path(guard.__file__).parents[2]))
+        assert list(facts.guarded(tmp_path)) == []
     finally:
         guarded.terminate()
         guarded.wait(timeout=10)
