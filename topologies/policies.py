@@ -64,9 +64,7 @@ class DestinationPolicy:
     blocked_producer_warning_interval_ms: int = 30_000
     # paging and dispatch
     queue_prefetch: int = 1000  # messages; a client that names its own prefetch overrides it
-    topic_prefetch: int = (
-        32_766  # as clients ask for (ActiveMQPrefetchPolicy); the policy's own 32767 is a type's limit
-    )
+    topic_prefetch: int = 32_767
     durable_topic_prefetch: int = 100
     queue_browser_prefetch: int = 500
     max_page_size: int = 200

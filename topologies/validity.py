@@ -10,7 +10,7 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 UNLIMITED = -1
 
 
-class TopologyInvalid(ValueError):  # noqa: N818 - reads as what it says
+class TopologyInvalid(ValueError):
     """A topology breaks a rule. ``problems`` holds one sentence a broken rule."""
 
     def __init__(self, *problems: str) -> None:
