@@ -9,7 +9,6 @@ import requests
 from topologies.endpoints import ManagementEndpoint
 
 TIMEOUT_S = 5.0
-NOT_FOUND = 404
 
 Request = Mapping[str, object]
 
@@ -65,7 +64,7 @@ class Jolokia:
 
     def bulk(self, requests_: Sequence[Request]) -> list[Answer]:
         """Answers in the order asked; an MBean that is not there is an answer with status 404, not an error."""
-        about = ", ".join(dict.fromkeys(str(request["mbean"]) for request in requests_))
+        about = str(requests_[0]["mbean"]) + (f" and {len(requests_) - 1} more" if len(requests_) > 1 else "")
         answers = self._post(list(requests_), about)
         if not isinstance(answers, list) or len(answers) != len(requests_):
             raise self._failed(about, "the agent's answer does not fit the request")

@@ -1,0 +1,109 @@
+"""Do a Classic broker's answers become the right values? The answers are as 5.18.3 gives them."""
+
+import pytest
+
+from topologies.management.classic import (
+    Bridge,
+    LinkEnd,
+    NetworkSubscription,
+    bridge_client_id,
+    ends_asked,
+    figures,
+    figures_asked,
+    link_end,
+)
+from topologies.management.jolokia import Answer, ManagementFailed
+
+B = "org.apache.activemq:type=Broker,brokerName=n2"
+CONNECTION = f"{B},connector=clientConnectors,connectorName={{}},connectionViewType=clientId,connectionName={{}}"
+QUEUE = {
+    "Name": "orders",
+    "QueueSize": 1,
+    "InFlightCount": 2,
+    "EnqueueCount": 3,
+    "DequeueCount": 4,
+    "ForwardCount": 5,
+    "DispatchCount": 6,
+    "ExpiredCount": 7,
+    "ConsumerCount": 8,
+    "ProducerCount": 9,
+}
+BRIDGE = {"EnqueueCounter": 3, "DequeueCounter": 2, "ReceivedCounter": 1}
+OPENED = {f"{B},connector=networkConnectors,networkConnectorName=n2-to-n3,networkBridge=tcp_//127.0.0.1_1": {
+    **BRIDGE, "RemoteBrokerName": "n3", "CreatedByDuplex": False}}  # fmt: skip
+DUPLEX = {f"{B},connector=duplexNetworkConnectors,networkConnectorName=#0,networkBridge=tcp_//127.0.0.1_2": {
+    **BRIDGE, "RemoteBrokerName": "n1", "CreatedByDuplex": True}}  # fmt: skip
+COUNTERS = {"enqueue_count": 3, "dequeue_count": 2, "received_count": 1}
+BRIDGES = (Bridge("n2-to-n3", "n3", False, COUNTERS), Bridge("#0", "n1", True, COUNTERS))
+CONNECTIONS = [
+    CONNECTION.format("openwire", "n1-to-n2_n1_outbound"),
+    CONNECTION.format("stomp", "ID_vm-1_1"),
+    CONNECTION.format("stomp", "ID_vm-1_2"),
+    CONNECTION.format("openwire", "ID_vm-2_1"),
+]
+WHOLE = {"CurrentConnectionsCount": 9, "MemoryPercentUsage": 4, "StorePercentUsage": 5, "TotalMessageCount": 6}
+HEAP = {"HeapMemoryUsage": {"init": 1, "committed": 2, "used": 3, "max": 4}}
+
+
+def answered(*values: object) -> list[Answer]:
+    return [Answer("a:b=c", 200, value) for value in values]
+
+
+NONE = Answer("a:b=*", 404, error="No MBean with pattern")
+
+
+def test_one_request_asks_for_what_is_sampled_and_its_answer_is_understood() -> None:
+    found = figures("n2", answered(WHOLE, HEAP, {"q": QUEUE}, OPENED, DUPLEX, CONNECTIONS), {"n1-to-n2_n1_outbound"})
+    assert found.broker == {
+        "connections": 9,
+        "memory_percent": 4,
+        "store_percent": 5,
+        "total_messages": 6,
+        "heap_used_bytes": 3,
+        "heap_max_bytes": 4,
+    }
+    assert found.queues == {"orders": {
+        "depth": 1, "in_flight": 2, "enqueue_count": 3, "dequeue_count": 4, "forward_count": 5, "dispatch_count": 6,
+        "expired_count": 7, "consumers": 8, "producers": 9}}  # fmt: skip
+    assert found.bridges == BRIDGES
+    assert len(figures_asked("n2")) == 6
+
+
+def test_bridges_are_no_clients() -> None:
+    found = figures("n2", answered(WHOLE, HEAP, {}, {}, {}, CONNECTIONS), {"n1-to-n2_n1_outbound"})
+    assert found.clients == {"openwire": 1, "stomp": 2}
+
+
+def test_a_broker_without_queues_bridges_and_clients_has_none() -> None:
+    found = figures("n2", [*answered(WHOLE, HEAP), NONE, NONE, NONE, *answered([])], ())
+    assert (found.queues, found.bridges, found.clients) == ({}, (), {})
+
+
+def test_a_broker_whose_own_mbean_is_missing_is_an_error_that_names_it() -> None:
+    missing = Answer(B, 404, error="No MBean")
+    with pytest.raises(ManagementFailed, match=f"broker 'n2', MBean {B}: No MBean"):
+        figures("n2", [missing, *answered(HEAP, {}, {}, {}, [])], ())
+
+
+def test_what_links_show_at_one_end_is_understood() -> None:
+    topic = f"{B},destinationType=Topic,destinationName=ActiveMQ.Advisory.Consumer.>"
+    subscription = f"{topic},endpoint=Consumer,clientId=c,consumerId=i"
+    assert link_end("n2", answered(OPENED, DUPLEX, CONNECTIONS[:1], [subscription])) == LinkEnd(
+        "n2",
+        BRIDGES,
+        frozenset({"n1-to-n2_n1_outbound"}),
+        (NetworkSubscription("c", "ActiveMQ.Advisory.Consumer.>"),),
+    )
+    assert len(ends_asked("n2")) == 4
+
+
+def test_a_bridge_that_does_not_know_its_far_end_yet_is_shown_without_name() -> None:
+    (mbean,) = OPENED
+    opened = {mbean: {**OPENED[mbean], "RemoteBrokerName": None}}
+    (bridge,) = link_end("n2", answered(opened, {}, [], [])).bridges
+    assert bridge.remote_broker == ""
+
+
+def test_a_bridge_logs_in_by_the_name_of_its_link_and_opener() -> None:
+    assert bridge_client_id("n1-to-n2", "n1") == "n1-to-n2_n1_outbound"
+    assert bridge_client_id("l", "n1", "#") == "l#n1#outbound"

@@ -1,0 +1,126 @@
+"""Does a broker's silence, refusal or nonsense become one clear error, without a password in it?"""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from topologies.endpoints import ManagementEndpoint
+from topologies.management.jolokia import Jolokia, ManagementFailed, execute, object_name, read, search
+
+PASSWORD = "s3cret-never-shown"
+
+
+@contextmanager
+def agent(status: int, body: bytes, delay_s: float = 0.0) -> Iterator[tuple[ManagementEndpoint, list[Any]]]:
+    """An HTTP server that answers every request the same way, and a list of the bodies that it was sent."""
+    asked: list[Any] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            time.sleep(delay_s)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield ManagementEndpoint("hub", f"http://127.0.0.1:{server.server_port}/jolokia/", "agent", PASSWORD), asked
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def answer(*answers: dict[str, Any]) -> bytes:
+    return json.dumps(answers).encode()
+
+
+def failure(status: int, body: bytes, delay_s: float = 0.0) -> str:
+    with agent(status, body, delay_s) as (endpoint, _), pytest.raises(ManagementFailed) as failed:
+        Jolokia(endpoint, 0.3).read("java.lang:type=Memory", "HeapMemoryUsage")
+    return str(failed.value)
+
+
+def test_many_questions_are_one_request() -> None:
+    with agent(200, answer({"status": 200, "value": 1}, {"status": 200, "value": ["x"]})) as (endpoint, asked):
+        answers = Jolokia(endpoint).bulk([read("a:type=A", "B"), search("a:*")])
+    assert [it.value for it in answers] == [1, ["x"]]
+    assert asked == [[{"type": "read", "mbean": "a:type=A", "attribute": ["B"]}, {"type": "search", "mbean": "a:*"}]]
+
+
+def test_a_missing_mbean_is_an_answer_among_the_others() -> None:
+    with agent(200, answer({"status": 404, "error": "none"}, {"status": 200, "value": 2})) as (endpoint, _):
+        first, second = Jolokia(endpoint).bulk([read("a:x=*"), read("a:y=1")])
+    assert (first.status, first.error, second.value) == (404, "none", 2)
+
+
+def test_asked_for_alone_a_missing_mbean_is_an_error() -> None:
+    assert failure(200, answer({"status": 404, "error": "No MBean"})) == (
+        "broker 'hub', MBean java.lang:type=Memory: No MBean"
+    )
+
+
+def test_an_operation_is_executed_with_its_arguments() -> None:
+    with agent(200, answer({"status": 200, "value": None})) as (endpoint, asked):
+        assert Jolokia(endpoint).execute("a:b=c", "purge", 3) is None
+    assert asked == [[execute("a:b=c", "purge", 3)]]
+
+
+def test_a_broker_that_does_not_answer_is_told_with_the_time_it_was_given() -> None:
+    assert failure(200, answer(), delay_s=0.6) == "broker 'hub', MBean java.lang:type=Memory: no answer within 0.3 s"
+
+
+def test_a_broker_that_is_not_there_is_told() -> None:
+    endpoint = ManagementEndpoint("hub", "http://127.0.0.1:1/jolokia/", "agent", PASSWORD)
+    with pytest.raises(ManagementFailed, match=r"http://127\.0\.0\.1:1/jolokia/ cannot be reached \(ConnectionError\)"):
+        Jolokia(endpoint).search("a:*")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (401, b"", "refuses the user name or password of the run"),
+        (403, b"", "refuses the user name or password of the run"),
+        (500, b"", "answers with HTTP status 500"),
+        (200, b"<html>", "does not answer as a Jolokia agent does"),
+        (200, b"{}", "the agent's answer does not fit the request"),
+        (200, b"[]", "the agent's answer does not fit the request"),
+    ],
+)
+def test_other_answers_are_told_without_the_password(status: int, body: bytes, told: str) -> None:
+    message = failure(status, body)
+    assert message.startswith("broker 'hub', MBean java.lang:type=Memory: ")
+    assert told in message
+    assert PASSWORD not in message
+
+
+def test_no_repr_shows_the_password() -> None:
+    endpoint = ManagementEndpoint("hub", "http://127.0.0.1:1/", "agent", PASSWORD)
+    assert PASSWORD not in repr(endpoint) + repr(Jolokia(endpoint))
+
+
+def test_a_proxy_of_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with agent(200, answer({"status": 200, "value": []})) as (endpoint, _):
+        assert Jolokia(endpoint).search("a:*") == []
+
+
+def test_an_mbeans_name_is_taken_apart() -> None:
+    assert object_name("org.x:type=Broker,brokerName=b,queue=a.b_c") == {
+        "type": "Broker",
+        "brokerName": "b",
+        "queue": "a.b_c",
+    }

@@ -1,0 +1,143 @@
+"""When is a link proven, and what is said of one that is not?"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from topologies.endpoints import ManagementEndpoint
+from topologies.management import links
+from topologies.management.classic import Bridge, LinkEnd, NetworkSubscription
+from topologies.management.links import LinksNotProven, doubtful, prove_links, relevant
+from topologies.model import Broker, NetworkConnector, Topology
+
+A, B = Broker("a"), Broker("b")
+ONE_WAY = NetworkConnector(opened_by=A, to=B, name="ab")
+DUPLEX = replace(ONE_WAY, duplex=True)
+DEMAND = "ActiveMQ.Advisory.Consumer.>_ActiveMQ.Advisory.TempQueue"
+OPENED = Bridge("ab", "b", False, {})
+RESPONDER = Bridge("#0", "a", True, {})
+
+
+def subscribed(client_id: str) -> tuple[NetworkSubscription, ...]:
+    return (NetworkSubscription(client_id, DEMAND),)
+
+
+# What the two ends of a link show when all is well, as 5.18.3 does.
+ONE_WAY_ENDS = {
+    "a": LinkEnd("a", (OPENED,)),
+    "b": LinkEnd("b", (), frozenset({"ab_a_outbound"}), subscribed("ab_a_outbound")),
+}
+DUPLEX_ENDS = {
+    "a": LinkEnd("a", (OPENED,), frozenset(), subscribed("ab_b_inbound_a")),
+    "b": LinkEnd("b", (RESPONDER,), frozenset({"ab_a_outbound"}), subscribed("ab_a_inbound_b")),
+}
+
+
+def missing(link: NetworkConnector, ends: dict[str, LinkEnd]) -> tuple[str, ...]:
+    (doubt,) = doubtful([link], ends)
+    return doubt.missing
+
+
+@pytest.mark.parametrize(("link", "ends"), [(ONE_WAY, ONE_WAY_ENDS), (DUPLEX, DUPLEX_ENDS)])
+def test_a_link_with_bridges_and_demand_at_its_ends_is_proven(link: NetworkConnector, ends: dict[str, LinkEnd]) -> None:
+    assert doubtful([link], ends) == []
+
+
+@pytest.mark.parametrize(("link", "ends"), [(ONE_WAY, ONE_WAY_ENDS), (DUPLEX, DUPLEX_ENDS)])
+def test_bridges_alone_prove_nothing(link: NetworkConnector, ends: dict[str, LinkEnd]) -> None:
+    bare = {name: replace(end, subscriptions=()) for name, end in ends.items()}
+    assert "b has no subscription by which a would hear of its consumers" in missing(link, bare)
+
+
+def test_a_duplex_link_is_proven_both_ways() -> None:
+    ends = DUPLEX_ENDS | {"a": replace(DUPLEX_ENDS["a"], subscriptions=())}
+    assert missing(DUPLEX, ends) == ("a has no subscription by which b would hear of its consumers",)
+
+
+def test_a_bridge_to_nobody_is_none() -> None:
+    ends = ONE_WAY_ENDS | {"a": LinkEnd("a", (replace(OPENED, remote_broker="c"),))}
+    assert missing(ONE_WAY, ends) == ("a shows no bridge to b (it shows one to c)",)
+
+
+def test_the_bridge_of_another_link_does_not_count() -> None:
+    ends = ONE_WAY_ENDS | {"a": LinkEnd("a", (replace(OPENED, connector="other"),))}
+    assert missing(ONE_WAY, ends) == ("a shows no bridge to b",)
+
+
+def test_the_demand_of_another_link_does_not_count() -> None:
+    other = replace(ONE_WAY_ENDS["b"], subscriptions=subscribed("other_a_outbound"))
+    assert missing(ONE_WAY, ONE_WAY_ENDS | {"b": other}) == (
+        "b has no subscription by which a would hear of its consumers",
+    )
+
+
+def test_a_subscription_to_messages_is_no_demand() -> None:
+    queue = replace(ONE_WAY_ENDS["b"], subscriptions=(NetworkSubscription("ab_a_outbound", "orders"),))
+    assert len(missing(ONE_WAY, ONE_WAY_ENDS | {"b": queue})) == 1
+
+
+def test_without_the_far_end_a_link_is_not_proven() -> None:
+    without_login = replace(ONE_WAY_ENDS["b"], client_ids=frozenset())
+    assert missing(ONE_WAY, ONE_WAY_ENDS | {"b": without_login}) == ("b shows no login of a",)
+    without_bridge = replace(DUPLEX_ENDS["b"], bridges=())
+    assert missing(DUPLEX, DUPLEX_ENDS | {"b": without_bridge}) == ("b shows no duplex bridge from a",)
+
+
+def test_a_static_bridge_needs_no_demand() -> None:
+    ends = ONE_WAY_ENDS | {"b": replace(ONE_WAY_ENDS["b"], subscriptions=())}
+    assert doubtful([replace(ONE_WAY, static_bridge=True)], ends) == []
+
+
+def test_another_token_between_the_parts_of_client_ids_is_followed() -> None:
+    link = replace(ONE_WAY, client_id_token="-x-")
+    ends = ONE_WAY_ENDS | {"b": LinkEnd("b", (), frozenset({"ab-x-a-x-outbound"}), subscribed("ab-x-a-x-outbound"))}
+    assert doubtful([link], ends) == []
+
+
+def test_a_silent_broker_is_what_is_told_of_its_links() -> None:
+    assert missing(DUPLEX, DUPLEX_ENDS | {"b": LinkEnd("b", failure="broker 'b': no answer")}) == (
+        "broker 'b': no answer",
+    )
+
+
+class Silent:
+    """A runtime whose brokers cannot be reached and have written one log line each."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def management(self, broker: str) -> ManagementEndpoint:
+        return ManagementEndpoint(broker, "http://127.0.0.1:1/jolokia/", "agent", "s3cret")
+
+    def log_path(self, broker: str) -> Path:
+        path = self._folder / broker
+        path.write_text(f"12:00 WARN clientId=ab_{broker} due to User name [u] or password is invalid.\n")
+        return path
+
+
+def test_the_error_names_each_link_what_its_ends_show_and_what_they_log(tmp_path: Path) -> None:
+    with pytest.raises(LinksNotProven) as failed:
+        prove_links(Silent(tmp_path), Topology("t", (A, B), (ONE_WAY,), ()), timeout_s=0)
+    reached = "http://127.0.0.1:1/jolokia/ cannot be reached (ConnectionError)"
+    told = str(failed.value).splitlines()
+    assert told[0] == "1 of the links did not come up within 0 s; see the brokers' logs, or allow more time"
+    assert told[1].startswith("link 'ab' from a to b: broker 'a', MBean org.apache.activemq:type=Broker,brokerName=a,")
+    assert told[1].count(reached) == 2
+    assert told[2:] == [
+        "    a logs: 12:00 WARN clientId=ab_a due to User name [u] or password is invalid.",
+        "    b logs: 12:00 WARN clientId=ab_b due to User name [u] or password is invalid.",
+    ]
+
+
+def test_log_lines_that_name_the_link_come_before_others() -> None:
+    named = "10:00 WARN Failed to add Connection clientId=ab_a_outbound due to User name [u] or password is invalid."
+    log = [named, named, "10:01 WARN Could not start network bridge to c", "10:02 INFO a bridge to c started"]
+    assert relevant(log, ONE_WAY) == [named]
+    assert relevant(log[2:], ONE_WAY) == ["10:01 WARN Could not start network bridge to c"]
+
+
+def test_a_topology_without_links_is_proven_at_once(tmp_path: Path) -> None:
+    told: list[str] = []
+    assert prove_links(Silent(tmp_path), Topology("t", (A,), (), ()), timeout_s=0, progress=told.append) < links.POLL_S
+    assert told == ["0 links are proven after 0.0 s"]

@@ -1,0 +1,122 @@
+"""Do real brokers show what we read from them?"""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import stomp
+
+from records.rundir import RunDirectory
+from topologies.catalogue import build
+from topologies.management.jolokia import Jolokia
+from topologies.management.links import LinksNotProven, prove_links
+from topologies.management.sampling import LinkNames, Row, Sampler, sample
+from topologies.model import Broker, Topology
+from topologies.render.classic import render
+from topologies.render.site import BRIDGE_PASSWORD, Site
+from topologies.runtimes.processes import ProcessRuntime
+
+pytestmark = pytest.mark.brokers
+MESSAGES = 20
+
+
+class Rows:
+    def __init__(self) -> None:
+        self.taken: list[Row] = []
+
+    def sample(self, broker: str, at_ns: int, kind: str, object: str, metric: str, value: int) -> None:
+        self.taken.append(Row(broker, at_ns, kind, object, metric, value))
+
+
+@pytest.fixture(scope="module", params=["source-and-sink", "source-and-sink(duplex=true)"])
+def topology(request: pytest.FixtureRequest) -> Topology:
+    return build(request.param)
+
+
+@pytest.fixture(scope="module")
+def pair(topology: Topology, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessRuntime]:
+    runtime = ProcessRuntime(
+        topology, RunDirectory.create(tmp_path_factory.mktemp("pair"), "run"), broker_memory_mb=128
+    )
+    try:
+        runtime.up(lambda _line: None)
+        yield runtime
+    finally:
+        runtime.close()
+
+
+def connected(runtime: ProcessRuntime, broker: str) -> stomp.Connection12:
+    host, _, port = runtime.endpoint(broker, "stomp").uri.removeprefix("stomp://").partition(":")
+    connection = stomp.Connection12([(host, int(port))])
+    login = runtime.credentials()
+    connection.connect(login.username, login.password, wait=True)
+    return connection
+
+
+def values(taken: list[Row], kind: str, object: str) -> dict[str, int]:
+    return {row.metric: row.value for row in taken if (row.kind, row.object) == (kind, object)}
+
+
+def test_one_way_and_duplex_links_are_proven(pair: ProcessRuntime, topology: Topology) -> None:
+    assert prove_links(pair, topology, timeout_s=60) < 60
+
+
+def test_clients_are_counted_without_bridges_and_messages_where_they_are(
+    pair: ProcessRuntime, topology: Topology
+) -> None:
+    prove_links(pair, topology, timeout_s=60)
+    names = LinkNames.of(topology)
+    source, sink = (Jolokia(pair.management(broker)) for broker in ("source", "sink"))
+    producer, consumer = connected(pair, "source"), connected(pair, "sink")
+    try:
+        assert values(sample(sink, names), "connector", "stomp") == {"connections": 1}
+        assert values(sample(sink, names), "connector", "openwire") == {}, "the bridge is no client"
+        for _ in range(MESSAGES):
+            producer.send("/queue/orders", "x", headers={"persistent": "true"}, receipt="r")
+        consumer.subscribe("/queue/orders", id="1", ack="client-individual")
+        end = time.monotonic() + 20
+        while values(sample(sink, names), "queue", "orders").get("in_flight") != MESSAGES and time.monotonic() < end:
+            time.sleep(0.2)
+        there = values(sample(sink, names), "queue", "orders")
+        assert (there["depth"], there["in_flight"], there["consumers"]) == (MESSAGES, MESSAGES, 1)
+        gone = values(sample(source, names), "queue", "orders")
+        assert (gone["depth"], gone["enqueue_count"], gone["forward_count"]) == (0, MESSAGES, MESSAGES)
+        assert values(sample(source, names), "bridge", "source-to-sink|sink")["dequeue_count"] == MESSAGES
+    finally:
+        producer.disconnect()
+        consumer.disconnect()
+
+
+def test_a_sampler_watches_every_broker_and_process(pair: ProcessRuntime, topology: Topology) -> None:
+    sink = Rows()
+    sampler = Sampler(pair, topology, sink, process="main", period_s=0.2)
+    sampler.start()
+    time.sleep(1.0)
+    sampler.stop()
+    assert {(row.broker, row.kind) for row in sink.taken} >= {
+        (broker, kind) for broker in ("source", "sink") for kind in ("broker", "process")
+    } | {("", "machine"), ("", "process")}
+
+
+def test_a_link_with_a_wrong_password_is_told_with_the_brokers_own_words(tmp_path: Path) -> None:
+    def with_wrong_password(topology: Topology, broker: Broker, site: Site) -> dict[str, str]:
+        files = dict(render(topology, broker, site))
+        if broker.name == "source":  # only the connector's login, the second place that names the password
+            head, separator, tail = files["activemq.xml"].partition("<networkConnector ")
+            files["activemq.xml"] = head + separator + tail.replace(f'"${{{BRIDGE_PASSWORD}}}"', '"wrong"', 1)
+        return files
+
+    topology = build("source-and-sink")
+    runtime = ProcessRuntime(
+        topology, RunDirectory.create(tmp_path, "run"), broker_memory_mb=128, renderer=with_wrong_password
+    )
+    try:
+        runtime.up(lambda _line: None)
+        with pytest.raises(LinksNotProven) as failed:
+            prove_links(runtime, topology, timeout_s=4)
+    finally:
+        runtime.close()
+    message = str(failed.value)
+    assert "link 'source-to-sink' from source to sink: source shows no bridge to sink" in message
+    assert "User name [brokerbench-bridge] or password is invalid" in message

@@ -1,0 +1,187 @@
+"""Are samples taken once a second, as the samples table has them, and does a frozen broker delay only itself?"""
+
+import os
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from records.schemas import SAMPLES
+from tests.management.test_classic import BRIDGES, CONNECTIONS, DUPLEX, HEAP, OPENED, QUEUE, WHOLE
+from tests.management.test_jolokia import agent, answer
+from topologies.endpoints import ManagementEndpoint
+from topologies.management import sampling
+from topologies.management.classic import Figures
+from topologies.management.jolokia import Jolokia
+from topologies.management.sampling import LinkNames, Row, Sampler, machine_rows, process_rows, rows, sample
+from topologies.model import Broker, NetworkConnector, Topology
+
+N1, N2 = Broker("n1"), Broker("n2")
+LINK = NetworkConnector(opened_by=N1, to=N2, duplex=True)
+HUB = Topology("t", (Broker("hub"), Broker("frozen")), (), ())
+ANSWER = answer(
+    *({"status": 200, "value": value} for value in (WHOLE, HEAP, {"q": QUEUE}, OPENED, DUPLEX, CONNECTIONS))
+)
+METRICS = {
+    "broker": {"connections", "heap_used_bytes", "heap_max_bytes", "memory_percent", "store_percent", "total_messages"},
+    "queue": {
+        "depth", "in_flight", "enqueue_count", "dequeue_count", "forward_count", "dispatch_count", "expired_count",
+        "consumers", "producers",
+    },
+    "connector": {"connections"},
+    "bridge": {"enqueue_count", "dequeue_count", "received_count"},
+    "process": {"cpu_ns", "rss_bytes", "threads"},
+    "machine": {"cpu_busy_ns", "steal_ns", "load_milli"},
+}  # fmt: skip
+
+
+class Rows:
+    """A sink that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.taken: list[Row] = []
+
+    def sample(self, broker: str, at_ns: int, kind: str, object: str, metric: str, value: int) -> None:
+        self.taken.append(Row(broker, at_ns, kind, object, metric, value))
+
+    def count(self, broker: str, metric: str) -> int:
+        return sum((row.broker, row.metric) == (broker, metric) for row in self.taken)
+
+
+class Runtime:
+    def __init__(self, endpoints: dict[str, ManagementEndpoint]) -> None:
+        self._endpoints = endpoints
+
+    def management(self, broker: str) -> ManagementEndpoint:
+        return self._endpoints[broker]
+
+    def pid(self, broker: str) -> int | None:
+        return os.getpid() if broker == "frozen" else None
+
+
+@contextmanager
+def frozen_agent() -> Iterator[tuple[ManagementEndpoint, Counter[str]]]:
+    """Takes connections and never answers, as a stopped process does; counts those that are open."""
+    open_now: Counter[str] = Counter()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                open_now["now"] += 1
+                open_now["most"] = max(open_now["most"], open_now["now"])
+                while connection.recv(4096):
+                    pass
+                open_now["now"] -= 1
+
+        threading.Thread(target=serve, daemon=True).start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/jolokia/"
+        yield ManagementEndpoint("frozen", url, "agent", "s3cret"), open_now
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def figures() -> Figures:
+    return Figures({"connections": 3}, {"orders": {"depth": 7}}, BRIDGES, {"stomp": 2})
+
+
+def test_figures_become_rows_with_a_bridge_named_by_its_link_at_both_ends() -> None:
+    duplex = LinkNames.of(Topology("t", (N1, N2), (LINK,), ())).duplex
+    taken = [row[2:] for row in rows("n2", 5, figures(), duplex)]
+    assert taken == [
+        ("broker", "", "connections", 3),
+        ("queue", "orders", "depth", 7),
+        ("connector", "stomp", "connections", 2),
+        ("bridge", "n2-to-n3|n3", "enqueue_count", 3),
+        ("bridge", "n2-to-n3|n3", "dequeue_count", 2),
+        ("bridge", "n2-to-n3|n3", "received_count", 1),
+        ("bridge", "n1-to-n2|n1", "enqueue_count", 3),
+        ("bridge", "n1-to-n2|n1", "dequeue_count", 2),
+        ("bridge", "n1-to-n2|n1", "received_count", 1),
+    ]
+
+
+def test_of_two_duplex_links_with_the_same_ends_neither_is_taken_for_the_other() -> None:
+    second = NetworkConnector(opened_by=N1, to=N2, duplex=True, name="second")
+    names = LinkNames.of(Topology("t", (N1, N2), (LINK, second), ()))
+    assert names.duplex == {}
+    assert names.client_ids == {"n1-to-n2_n1_outbound", "second_n1_outbound"}
+
+
+def test_a_sample_has_exactly_the_documented_metrics_and_fits_the_table() -> None:
+    with agent(200, ANSWER) as (endpoint, _):
+        taken = sample(Jolokia(endpoint), LinkNames(frozenset(), {}))
+    taken += process_rows("hub", os.getpid()) + machine_rows()
+    found: dict[str, set[str]] = {}
+    for row in taken:
+        found.setdefault(row.kind, set()).add(row.metric)
+    assert found == METRICS
+    assert list(Row._fields) == SAMPLES.names
+    assert all(type(row.value) is int for row in taken)
+
+
+def test_a_sample_is_timed_half_way_between_question_and_answer() -> None:
+    times = iter((100, 300))
+    with agent(200, ANSWER) as (endpoint, _):
+        taken = sample(Jolokia(endpoint), LinkNames(frozenset(), {}), clock=lambda: next(times))
+    assert {row.at_ns for row in taken} == {200}
+
+
+def test_a_process_that_is_gone_has_no_rows() -> None:
+    assert process_rows("hub", 999_999_999) == []
+
+
+def test_cpu_time_counts_up() -> None:
+    def cpu_ns() -> int:
+        return next(row.value for row in process_rows("", os.getpid()) if row.metric == "cpu_ns")
+
+    before, end = cpu_ns(), time.process_time() + 0.05
+    while time.process_time() < end:
+        pass
+    assert cpu_ns() - before >= 30_000_000
+
+
+def test_a_frozen_broker_delays_nobody_and_has_one_request_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "ANSWER_TIMEOUT_S", 0.5)
+    sink = Rows()
+    with agent(200, ANSWER) as (hub, _), frozen_agent() as (frozen, open_now):
+        sampler = Sampler(Runtime({"hub": hub, "frozen": frozen}), HUB, sink, process="main", period_s=0.1)
+        sampler.start()
+        time.sleep(1.4)
+        sampler.stop()
+    assert sink.count("hub", "heap_used_bytes") >= 7
+    assert sink.count("frozen", "heap_used_bytes") == 0
+    assert sink.count("frozen", "cpu_ns") >= 7, "its process is still watched"
+    assert 1 <= sampler.missed["frozen"] <= 3
+    assert sampler.missed["hub"] == 0
+    assert open_now["most"] == 1
+
+
+def test_the_generators_own_process_and_the_machine_are_sampled_under_no_brokers_name() -> None:
+    sink = Rows()
+    sampler = Sampler(Runtime({}), Topology("t", (N1,), (), ()), sink, process="worker-1", period_s=0.05)
+    sampler._sample_here()
+    assert {(row.kind, row.object) for row in sink.taken if row.broker == ""} == {
+        ("machine", ""),
+        ("process", "worker-1"),
+    }
+
+
+def test_nothing_is_recorded_after_stop() -> None:
+    sink = Rows()
+    with agent(200, ANSWER) as (hub, _):
+        sampler = Sampler(
+            Runtime({"hub": hub}), Topology("t", (Broker("hub"),), (), ()), sink, process="main", period_s=0.05
+        )
+        sampler.start()
+        time.sleep(0.2)
+        sampler.stop()
+        before = len(sink.taken)
+        time.sleep(0.2)
+    assert before == len(sink.taken) > 0

@@ -1,0 +1,56 @@
+"""What does a broker's command line say, and what does it not?"""
+
+from pathlib import Path
+
+from topologies.endpoints import ManagementEndpoint
+from topologies.runtimes.jvm import BrokerFolders, Launch, agent_properties, command, environment
+
+LAUNCH = Launch(Path("/jdk/bin/java"), Path("/activemq"), Path("/agent.jar"), Path("/private/brokers.properties"), 256)
+FOLDERS = BrokerFolders(Path("/run/brokers/hub"))
+
+
+def line() -> list[str]:
+    return command(LAUNCH, FOLDERS, Path("/private/agent-hub.properties"))
+
+
+def test_the_heap_neither_grows_nor_shrinks_during_a_run() -> None:
+    assert line()[:3] == ["/jdk/bin/java", "-Xms256m", "-Xmx256m"]
+
+
+def test_the_distributions_own_jar_is_started() -> None:
+    assert line()[-3:] == ["-jar", "/activemq/bin/activemq.jar", "start"]
+
+
+def test_agent_and_broker_are_told_files_not_passwords() -> None:
+    assert "-javaagent:/agent.jar=config=/private/agent-hub.properties" in line()
+    assert "-Dbrokerbench.secrets=/private/brokers.properties" in line()
+    assert not [argument for argument in line() if "password" in argument.lower()]
+
+
+def test_no_management_port_is_opened() -> None:
+    assert not [argument for argument in line() if "jmxremote" in argument]
+
+
+def test_configuration_data_and_log_are_the_brokers_own() -> None:
+    assert {
+        "-Dactivemq.conf=/run/brokers/hub/conf",
+        "-Dactivemq.data=/run/brokers/hub/data",
+        "-Dlog4j2.configurationFile=/run/brokers/hub/conf/log4j2.properties",
+        "-Djava.io.tmpdir=/run/brokers/hub/data/tmp",
+    } <= set(line())
+
+
+def test_what_would_change_the_jvm_is_not_inherited() -> None:
+    inherited = {"PATH": "/bin", "JAVA_TOOL_OPTIONS": "-Xint", "ACTIVEMQ_OPTS": "-Xmx1m", "LANG": "C"}
+    assert environment(inherited) == {"PATH": "/bin", "LANG": "C"}
+
+
+def test_the_agent_listens_where_its_endpoint_says_and_does_not_answer_multicasts() -> None:
+    endpoint = ManagementEndpoint("hub", "http://127.0.0.1:21003/jolokia/", "agent", "s3cret")
+    assert agent_properties(endpoint).splitlines() == [
+        "host=127.0.0.1",
+        "port=21003",
+        "user=agent",
+        "password=s3cret",
+        "discoveryEnabled=false",
+    ]

@@ -1,0 +1,64 @@
+"""Can anybody else read a run's passwords, and do they outlive it?"""
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from topologies.runtimes.private import OWNER, PREFIX, PrivateFolder, new_password, properties
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def stale(parent: Path, owner: str | None) -> Path:
+    folder = parent / f"{PREFIX}old"
+    folder.mkdir()
+    if owner is not None:
+        (folder / OWNER).write_text(owner)
+    return folder
+
+
+def test_folder_and_files_are_for_their_owner_only(tmp_path: Path) -> None:
+    folder = PrivateFolder.create(tmp_path)
+    file = folder.write("a.properties", "password=x")
+    assert (mode(folder.path), mode(file)) == (0o700, 0o600)
+    assert file.read_text() == "password=x"
+
+
+def test_a_removed_folder_is_gone_and_may_be_removed_again(tmp_path: Path) -> None:
+    folder = PrivateFolder.create(tmp_path)
+    folder.remove()
+    folder.remove()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_of_dead_processes_go_when_the_next_is_made(tmp_path: Path) -> None:
+    old = stale(tmp_path, "999999999 1.0")
+    PrivateFolder.create(tmp_path)
+    assert not old.exists()
+
+
+def test_a_number_used_again_by_another_process_does_not_keep_a_folder(tmp_path: Path) -> None:
+    old = stale(tmp_path, f"{os.getpid()} 1.0")
+    PrivateFolder.create(tmp_path)
+    assert not old.exists()
+
+
+def test_folders_of_running_processes_and_unfinished_ones_stay(tmp_path: Path) -> None:
+    running = PrivateFolder.create(tmp_path)
+    unfinished = stale(tmp_path, None)
+    PrivateFolder.create(tmp_path)
+    assert running.path.exists()
+    assert unfinished.exists()
+
+
+def test_passwords_differ_and_need_no_escaping_anywhere() -> None:
+    passwords = {new_password() for _ in range(50)}
+    assert len(passwords) == 50
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{32}", password) for password in passwords)
+
+
+def test_properties_are_one_a_line() -> None:
+    assert properties({"user": "a", "password": "b-_"}) == "user=a\npassword=b-_\n"

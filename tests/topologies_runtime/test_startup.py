@@ -1,0 +1,63 @@
+"""Does a broker's log become the sentence that its user needs?"""
+
+import pytest
+
+from topologies.runtimes.startup import LINE_LIMIT, agent_failure, explain, refused_ports, telling
+
+PORTS = {"openwire": 21001, "stomp": 21002, "management": 21003}
+BIND_FAILED = (
+    "Caused by: java.io.IOException: Failed to bind to server socket: tcp://127.0.0.1:21001?maximumConnections=9 "
+    "due to: java.net.BindException: Address already in use"
+)
+AGENT_FAILED = "Could not start Jolokia agent: java.net.BindException: Address already in use"
+
+
+def test_stack_frames_and_lists_of_arguments_are_left_out() -> None:
+    lines = [
+        "    JVM args: -Xms1m",
+        "ACTIVEMQ_HOME: /x",
+        "ERROR: no",
+        "\tat org.apache.X.y(X.java:1)",
+        "\t... 27 more",
+        "",
+        "Caused by: disk",
+    ]
+    assert telling(lines) == ["ERROR: no", "Caused by: disk"]
+
+
+def test_only_the_last_lines_are_told_and_long_ones_are_cut() -> None:
+    assert telling([str(n) for n in range(50)], most=3) == ["47", "48", "49"]
+    assert telling(["x" * 1000]) == ["x" * LINE_LIMIT]
+
+
+def test_the_port_that_could_not_be_bound_is_read_off_the_log_once() -> None:
+    assert refused_ports([BIND_FAILED, BIND_FAILED], PORTS) == [21001]
+
+
+def test_the_agents_port_is_known_though_its_message_does_not_name_it() -> None:
+    assert refused_ports([AGENT_FAILED], PORTS) == [21003]
+
+
+def test_a_bind_failure_of_a_connector_is_none_of_the_agent() -> None:
+    assert refused_ports(["java.net.BindException: Address already in use"], PORTS) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "failure"),
+    [(AGENT_FAILED, "java.net.BindException: Address already in use"), ("Jolokia: Agent 2.5.0 started", "")],
+)
+def test_an_agent_that_did_not_start_says_why(line: str, failure: str) -> None:
+    assert agent_failure(["first", line]) == failure
+
+
+def test_the_message_names_broker_port_holder_next_step_and_log() -> None:
+    text = explain("hub", "died while starting (exit status 1)", [BIND_FAILED], PORTS, lambda port: f"{port} is X's")
+    assert text == (
+        "broker 'hub' died while starting (exit status 1); 21001 is X's. End that process or choose other ports. "
+        f"Its log ends:\n    {BIND_FAILED}"
+    )
+
+
+def test_a_broker_that_logged_nothing_is_said_to() -> None:
+    text = explain("hub", "died", [], PORTS, str)
+    assert text == "broker 'hub' died. Its log ends:\n    (it logged nothing)"

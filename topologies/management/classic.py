@@ -1,0 +1,193 @@
+"""What does a Classic broker tell of itself? Its MBeans as values.
+
+One bulk request asks for everything that is sampled (`figures_asked`), another for all that proves a link
+(`ends_asked`); the answers become values here. Pure but for `figures_of` and `end_of`, which do the asking.
+
+Bridges are told apart from clients by their client id, ``<link>_<opener>_outbound``: the attribute NetworkConnection is
+false for the connection of a duplex bridge (seen on 5.18.3), and one read a connection would cost the broker more.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from topologies.management.jolokia import Answer, Jolokia, ManagementFailed, Request, object_name, read, search
+
+NOT_FOUND, OK = 404, 200
+QUEUE_FIGURES = {
+    "depth": "QueueSize",
+    "in_flight": "InFlightCount",
+    "enqueue_count": "EnqueueCount",
+    "dequeue_count": "DequeueCount",
+    "forward_count": "ForwardCount",
+    "dispatch_count": "DispatchCount",
+    "expired_count": "ExpiredCount",
+    "consumers": "ConsumerCount",
+    "producers": "ProducerCount",
+}
+BRIDGE_FIGURES = {
+    "enqueue_count": "EnqueueCounter",
+    "dequeue_count": "DequeueCounter",
+    "received_count": "ReceivedCounter",
+}
+BROKER_FIGURES = {
+    "connections": "CurrentConnectionsCount",  # bridges included
+    "memory_percent": "MemoryPercentUsage",
+    "store_percent": "StorePercentUsage",
+    "total_messages": "TotalMessageCount",
+}
+HEAP = "java.lang:type=Memory"
+
+
+def broker_mbean(broker: str) -> str:
+    return f"org.apache.activemq:type=Broker,brokerName={broker}"
+
+
+def bridge_client_id(link: str, opened_by: str, token: str = "_") -> str:
+    """The client id with which a link's opening broker logs in at the other end."""
+    return token.join((link, opened_by, "outbound"))
+
+
+def started_connectors(agent: Jolokia) -> int:
+    """How many transport connectors the broker has started; raises ManagementFailed while it has none."""
+    connectors = agent.read(f"{broker_mbean(agent.broker)},connector=clientConnectors,connectorName=*", "Started")
+    return sum(bool(connector["Started"]) for connector in connectors.values())
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """One end of a link, as its broker has it. The far end of a duplex link does not know the link's own name."""
+
+    connector: str  # the link's name; '#0', '#1', … at the far end of a duplex link
+    remote_broker: str
+    created_by_duplex: bool
+    counters: Mapping[str, int]  # totals since the bridge came up, by metric name
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is sampled of one broker. Counters are totals since it started; everything is an integer."""
+
+    broker: Mapping[str, int]  # by metric name
+    queues: Mapping[str, Mapping[str, int]]  # by queue and metric
+    bridges: tuple[Bridge, ...]
+    clients: Mapping[str, int]  # connections by transport connector, bridges left out
+
+
+@dataclass(frozen=True)
+class NetworkSubscription:
+    """A subscription that a broker holds, by the client id that made it."""
+
+    client_id: str
+    destination: str
+
+
+@dataclass(frozen=True)
+class LinkEnd:
+    """What one broker shows of all the links that begin or end there."""
+
+    broker: str
+    bridges: tuple[Bridge, ...] = ()
+    client_ids: frozenset[str] = frozenset()
+    subscriptions: tuple[NetworkSubscription, ...] = ()
+    failure: str = ""  # why it shows nothing
+
+
+def figures_of(agent: Jolokia, bridge_client_ids: Collection[str]) -> Figures:
+    """One request. Raises ManagementFailed."""
+    return figures(agent.broker, agent.bulk(figures_asked(agent.broker)), bridge_client_ids)
+
+
+def end_of(agent: Jolokia) -> LinkEnd:
+    """One request; a broker that does not answer is an end with a failure."""
+    try:
+        return link_end(agent.broker, agent.bulk(ends_asked(agent.broker)))
+    except ManagementFailed as error:
+        return LinkEnd(agent.broker, failure=str(error))
+
+
+def figures_asked(broker: str) -> tuple[Request, ...]:
+    mbean = broker_mbean(broker)
+    return (
+        read(mbean, *BROKER_FIGURES.values()),
+        read(HEAP, "HeapMemoryUsage"),
+        read(f"{mbean},destinationType=Queue,destinationName=*", "Name", *QUEUE_FIGURES.values()),
+        *_bridges_asked(mbean),
+        _connections_asked(mbean),
+    )
+
+
+def figures(broker: str, answers: Sequence[Answer], bridge_client_ids: Collection[str]) -> Figures:
+    """The answers to `figures_asked` as values. Raises ManagementFailed when one is an error."""
+    whole, heap, queues, *bridges, connections = (_value(broker, answer) for answer in answers)
+    usage = heap["HeapMemoryUsage"]
+    return Figures(
+        broker=_named(BROKER_FIGURES, whole) | {"heap_used_bytes": usage["used"], "heap_max_bytes": usage["max"]},
+        queues={queue["Name"]: _named(QUEUE_FIGURES, queue) for queue in queues.values()},
+        bridges=_bridges(bridges),
+        clients=_clients(connections, bridge_client_ids),
+    )
+
+
+def ends_asked(broker: str) -> tuple[Request, ...]:
+    mbean = broker_mbean(broker)
+    subscriptions = f"{mbean},destinationType=*,destinationName=*,endpoint=Consumer,clientId=*,consumerId=*"
+    return (*_bridges_asked(mbean), _connections_asked(mbean), search(subscriptions))
+
+
+def link_end(broker: str, answers: Sequence[Answer]) -> LinkEnd:
+    """The answers to `ends_asked` as values. Raises ManagementFailed when one is an error."""
+    *bridges, connections, subscriptions = (_value(broker, answer) for answer in answers)
+    names = (object_name(name) for name in subscriptions)
+    return LinkEnd(
+        broker,
+        _bridges(bridges),
+        frozenset(object_name(name)["connectionName"] for name in connections),
+        tuple(NetworkSubscription(name["clientId"], name["destinationName"]) for name in names),
+    )
+
+
+def _bridges_asked(mbean: str) -> tuple[Request, ...]:
+    """Of both kinds: those that this broker opened, and the far ends of duplex links."""
+    attributes = ("RemoteBrokerName", "CreatedByDuplex", *BRIDGE_FIGURES.values())
+    return tuple(
+        read(f"{mbean},connector={kind},networkConnectorName=*,networkBridge=*", *attributes)
+        for kind in ("networkConnectors", "duplexNetworkConnectors")
+    )
+
+
+def _connections_asked(mbean: str) -> Request:
+    """Names only: the one view of a connection that exists once it has logged in."""
+    return search(f"{mbean},connector=clientConnectors,connectorName=*,connectionViewType=clientId,connectionName=*")
+
+
+def _bridges(kinds: Sequence[Mapping[str, Mapping[str, Any]]]) -> tuple[Bridge, ...]:
+    return tuple(
+        Bridge(
+            object_name(name)["networkConnectorName"],
+            bridge["RemoteBrokerName"] or "",
+            bool(bridge["CreatedByDuplex"]),
+            _named(BRIDGE_FIGURES, bridge),
+        )
+        for bridges in kinds
+        for name, bridge in sorted(bridges.items())
+    )
+
+
+def _clients(connections: Sequence[str], bridge_client_ids: Collection[str]) -> dict[str, int]:
+    names = [object_name(name) for name in connections]
+    return dict(Counter(name["connectorName"] for name in names if name["connectionName"] not in bridge_client_ids))
+
+
+def _named(figures: Mapping[str, str], attributes: Mapping[str, Any]) -> dict[str, int]:
+    return {metric: int(attributes[attribute]) for metric, attribute in figures.items()}
+
+
+def _value(broker: str, answer: Answer) -> Any:
+    """The value; nothing where a pattern matches nothing."""
+    if answer.status == NOT_FOUND and "*" in answer.mbean:
+        return {}
+    if answer.status != OK:
+        raise ManagementFailed(f"broker {broker!r}, MBean {answer.mbean}: {answer.error or 'no value'}")
+    return answer.value

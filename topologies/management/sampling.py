@@ -1,0 +1,186 @@
+"""How do brokers fare while a run goes on? Once a second, each broker's figures as rows of the samples table.
+
+Each broker has its own thread (a greenlet under gevent), which asks, waits for the answer, and only then thinks of the
+next second: a frozen broker delays nobody, and never has more than one request waiting. A sample that could not be
+taken is missing, not made up.
+"""
+
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import psutil
+
+from topologies.endpoints import ManagementEndpoint
+from topologies.management.classic import Bridge, Figures, bridge_client_id, figures_of
+from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.model import NetworkConnector, Topology
+
+PERIOD_S = 1.0
+ANSWER_TIMEOUT_S = 3.0
+STOP_TIMEOUT_S = ANSWER_TIMEOUT_S + 1.0
+NS_PER_S = 1_000_000_000
+IDLE = ("idle", "iowait", "steal", "guest", "guest_nice")  # guest time is in user time already
+
+
+class Row(NamedTuple):
+    """One row of the samples table (records.schemas): ``recorder.sample(*row)`` records it."""
+
+    broker: str
+    at_ns: int
+    kind: str
+    object: str
+    metric: str
+    value: int
+
+
+class Sink(Protocol):
+    """Where samples go: records.writer.Recorder."""
+
+    def sample(self, broker: str, at_ns: int, kind: str, object: str, metric: str, value: int) -> None: ...
+
+
+class Watched(Protocol):
+    """What is needed of a runtime (topologies.runtimes.contract.Runtime)."""
+
+    def management(self, broker: str) -> ManagementEndpoint: ...
+    def pid(self, broker: str) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class LinkNames:
+    """What a topology knows of its links and MBeans do not tell."""
+
+    client_ids: frozenset[str]  # with which bridges log in
+    duplex: Mapping[tuple[str, str], str]  # (opener, far end) -> link, where that is the only duplex one
+
+    @classmethod
+    def of(cls, topology: Topology) -> "LinkNames":
+        links = [link for link in topology.links if isinstance(link, NetworkConnector)]
+        ends = Counter((link.opened_by.name, link.to.name) for link in links if link.duplex)
+        return cls(
+            frozenset(bridge_client_id(link.name, link.opened_by.name, link.client_id_token) for link in links),
+            {
+                (link.opened_by.name, link.to.name): link.name
+                for link in links
+                if link.duplex and ends[link.opened_by.name, link.to.name] == 1
+            },
+        )
+
+
+def sample(agent: Jolokia, names: LinkNames, clock: Callable[[], int] = time.perf_counter_ns) -> list[Row]:
+    """One broker's rows, timed half-way between question and answer. Raises ManagementFailed."""
+    asked_ns = clock()
+    figures = figures_of(agent, names.client_ids)
+    return list(rows(agent.broker, (asked_ns + clock()) // 2, figures, names.duplex))
+
+
+def rows(broker: str, at_ns: int, figures: Figures, duplex: Mapping[tuple[str, str], str]) -> Iterator[Row]:
+    """A broker's figures as rows. A bridge is called ``link|remote broker`` at both of its ends."""
+    for metric, value in figures.broker.items():
+        yield Row(broker, at_ns, "broker", "", metric, value)
+    for queue, metrics in figures.queues.items():
+        for metric, value in metrics.items():
+            yield Row(broker, at_ns, "queue", queue, metric, value)
+    for connector, count in figures.clients.items():
+        yield Row(broker, at_ns, "connector", connector, "connections", count)
+    for bridge in figures.bridges:
+        for metric, value in bridge.counters.items():
+            yield Row(broker, at_ns, "bridge", _bridge_object(broker, bridge, duplex), metric, value)
+
+
+def process_rows(broker: str, pid: int, object: str = "") -> list[Row]:
+    """CPU time since it started, memory and threads of a process; none once it is gone."""
+    try:
+        process = psutil.Process(pid)
+        with process.oneshot():
+            times, memory, threads = process.cpu_times(), process.memory_info(), process.num_threads()
+    except psutil.Error:
+        return []
+    at_ns = time.perf_counter_ns()
+    metrics = {"cpu_ns": round((times.user + times.system) * NS_PER_S), "rss_bytes": memory.rss, "threads": threads}
+    return [Row(broker, at_ns, "process", object, metric, value) for metric, value in metrics.items()]
+
+
+def machine_rows() -> list[Row]:
+    """CPU time of all cores since boot: busy, and stolen by the host of a virtual machine; load in thousandths."""
+    at_ns, times = time.perf_counter_ns(), psutil.cpu_times()._asdict()
+    busy_s = sum(seconds for state, seconds in times.items() if state not in IDLE)
+    metrics = {
+        "cpu_busy_ns": round(busy_s * NS_PER_S),
+        "steal_ns": round(times.get("steal", 0.0) * NS_PER_S),
+        "load_milli": round(os.getloadavg()[0] * 1000),
+    }
+    return [Row("", at_ns, "machine", "", metric, value) for metric, value in metrics.items()]
+
+
+class Sampler:
+    """Samples every broker, the load generator's own process and the machine once a ``period_s`` until stopped."""
+
+    def __init__(
+        self, runtime: Watched, topology: Topology, sink: Sink, *, process: str, period_s: float = PERIOD_S
+    ) -> None:
+        """``process``: the load generator's name in the rows."""
+        self._runtime, self._sink, self._process, self._period_s = runtime, sink, process, period_s
+        self._brokers = [broker.name for broker in topology.brokers]
+        self._names = LinkNames.of(topology)
+        self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self.missed: Counter[str] = Counter()  # samples that a broker did not give, by broker
+
+    def start(self) -> None:
+        loops: dict[str, Callable[[], None]] = {"own": lambda: self._every_period(self._sample_here)}
+        for broker in self._brokers:
+            loops[broker] = lambda broker=broker: self._watch(broker)  # type: ignore[misc]
+        self._threads = [
+            threading.Thread(target=loop, name=f"sampler-{name}", daemon=True) for name, loop in loops.items()
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Returns once nothing is recorded any more; a frozen broker's answer is awaited for its time-out at most."""
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join(STOP_TIMEOUT_S)
+
+    def _watch(self, broker: str) -> None:
+        agent = Jolokia(self._runtime.management(broker), ANSWER_TIMEOUT_S)
+        self._every_period(lambda: self._sample_broker(agent))
+        agent.close()
+
+    def _sample_broker(self, agent: Jolokia) -> None:
+        try:
+            self._record(sample(agent, self._names))
+        except ManagementFailed:
+            self.missed[agent.broker] += 1
+
+    def _sample_here(self) -> None:
+        """What this machine knows, so of frozen brokers too. A pid is asked for each time: brokers are restarted."""
+        self._record(machine_rows())
+        self._record(process_rows("", os.getpid(), self._process))
+        for broker in self._brokers:
+            if (pid := self._runtime.pid(broker)) is not None:
+                self._record(process_rows(broker, pid))
+
+    def _record(self, taken: Collection[Row]) -> None:
+        if not self._stopping.is_set():
+            for row in taken:
+                self._sink.sample(*row)
+
+    def _every_period(self, action: Callable[[], None]) -> None:
+        """On whole periods from the start; those that pass while ``action`` is busy are left out, not made up for."""
+        began = time.monotonic()
+        while not self._stopping.is_set():
+            action()
+            passed = time.monotonic() - began
+            self._stopping.wait(self._period_s - passed % self._period_s)
+
+
+def _bridge_object(broker: str, bridge: Bridge, duplex: Mapping[tuple[str, str], str]) -> str:
+    link = duplex.get((bridge.remote_broker, broker)) if bridge.created_by_duplex else None
+    return f"{link or bridge.connector}|{bridge.remote_broker}"
