@@ -229,7 +229,7 @@ class StompConnection:
         for receipt in list(self._asked):
             self._asked.pop(receipt).give(0)
         if was_open:
-            self._on_lost(f"{reason}: {self._last_error}" if self._last_error else reason)
+            self._on_lost(f"{reason} (its last error: {self._last_error})" if self._last_error else reason)
 
 
 class StompConnector:

@@ -217,3 +217,36 @@ def test_a_killed_broker_is_lost_once_by_each_connection(tmp_path: Path) -> None
         assert [len(client.lost) for client in clients] == [1, 1, 1]
         with pytest.raises(ConnectFailed, match="could not be reached"):
             Client(endpoint, credentials)
+
+
+def test_many_threads_share_one_connection_without_mixing_their_frames(connect: Connect) -> None:
+    orders, client = queue("shared"), connect()
+    client.listen(orders)
+    senders = [
+        threading.Thread(target=client.send, args=(orders, *(body(100 * n + k, 3_000) for k in range(100))))
+        for n in range(8)
+    ]
+    for sender in senders:
+        sender.start()
+    readings = client.received(800)
+    assert {reading.integrity for reading in readings} == {"intact"}
+    assert sorted(reading.seq for reading in readings) == list(range(800))
+    assert client.outcomes(800) == [Outcome.ACKED] * 800
+
+
+def test_a_message_across_one_link_says_one_hop(tmp_path: Path) -> None:
+    with running("source-and-sink", tmp_path) as runtime:
+        source, sink = (Client(runtime.endpoint(name, "stomp"), runtime.credentials()) for name in ("source", "sink"))
+        orders = queue("hops")
+        sink.listen(orders, settle=False)
+        source.send(orders, body(1))
+        sink.received(1)
+        assert sink.got[0].hops == 1
+        sink.close()
+
+        again = Client(runtime.endpoint("sink", "stomp"), runtime.credentials())
+        again.listen(orders)
+        again.received(1)
+        assert (again.got[0].redelivered, again.got[0].hops) == (True, 1)
+        again.close()
+        source.close()

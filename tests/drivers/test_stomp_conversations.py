@@ -1,6 +1,7 @@
 """One connection and a broker played by hand: what each of its answers, or its silence, comes to."""
 
 import logging
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -103,11 +104,11 @@ def test_the_brokers_last_error_is_the_reason_when_it_hangs_up() -> None:
         client = Client(broker.endpoint())
         send(client, 1)
         until(lambda: bool(client.lost))
-        assert client.lost == ["the broker closed the connection: frame too large"]
+        assert client.lost == ["the broker closed the connection (its last error: frame too large)"]
         with pytest.raises(ConnectionError, match="closed the connection"):
             send(client, 2)
         client.connection.close()
-    assert client.lost == ["the broker closed the connection: frame too large"]
+    assert client.lost == ["the broker closed the connection (its last error: frame too large)"]
     assert client.settled == []
 
 
@@ -203,6 +204,39 @@ def test_silence_trips_the_heartbeat_even_while_a_send_is_blocked() -> None:
         assert "no heart-beat from the broker for 0." in client.lost[0]
         client.connection.close()
         silent.set()
+
+
+def test_nothing_follows_a_write_that_was_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when Locust kills a user's greenlet in the middle of a send."""
+
+    def script(session: Session) -> None:
+        session.welcome()
+        session.until_gone()
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint())
+        with monkeypatch.context() as patch:
+            patch.setattr(client.connection._wire, "socket", _BreaksOff(client.connection._wire.socket))
+            with pytest.raises(KeyboardInterrupt):
+                send(client, 1)
+        until(lambda: client.lost == ["a write was interrupted"])
+        with pytest.raises(ConnectionError, match="a write was interrupted"):
+            send(client, 2)
+        client.connection.close()
+
+
+class _BreaksOff:
+    """A socket that is interrupted when half of the data has gone."""
+
+    def __init__(self, sock: socket.socket):
+        self._sock = sock
+
+    def sendall(self, data: bytes) -> None:
+        self._sock.sendall(data[: len(data) // 2])
+        raise KeyboardInterrupt
+
+    def shutdown(self, how: int) -> None:
+        self._sock.shutdown(how)
 
 
 def test_close_from_a_callback_does_not_wait_for_itself() -> None:
