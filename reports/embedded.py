@@ -1,0 +1,43 @@
+"""Which data does the page carry for programs? One JSON document, safe to stand inside a <script> element."""
+
+import dataclasses
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reports.inputs import Results
+
+WHOLE = ("accounting", "oddities", "paths", "links")
+UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def embedded(results: Results) -> str:
+    """Summary, run (without the rendered files), the small result tables, and the latency histogram of the load."""
+    run = dataclasses.asdict(results.run)
+    del run["rendered"]
+    document = {
+        "summary": results.summary,
+        "run": run,
+        "tables": {name: columns(results.tables[name]) for name in WHOLE},
+        "latency_of_the_load": columns(merged(results.tables["latency"])),
+    }
+    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+    for character, escape in UNSAFE.items():
+        text = text.replace(character, escape)
+    return text
+
+
+def merged(latency: pa.Table) -> pa.Table:
+    """Counts by measure and bucket, over all seconds and paths."""
+    load = latency.filter(pc.equal(latency["phase"], "load"))
+    found = load.group_by(["measure", "bucket"]).aggregate([("count", "sum")])
+    named = found.rename_columns(["measure", "bucket", "count"])
+    return named.sort_by([("measure", "ascending"), ("bucket", "ascending")])
+
+
+def columns(table: pa.Table) -> dict[str, Any]:
+    """Column name -> values."""
+    found: dict[str, Any] = table.to_pydict()
+    return found

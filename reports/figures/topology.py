@@ -1,0 +1,159 @@
+"""How is the network drawn? Boxes for brokers with their clients, an arrow for each direction that a link carries."""
+
+from dataclasses import dataclass
+from html import escape
+from math import hypot, sqrt
+
+from reports.figures.style import opening
+from reports.numbers import significant
+from reports.values import Cell
+from reports.views.layout import BOX_WIDTH, Layout, layout
+from reports.views.network import Edge, Flow, Network, Node
+
+NAME_HEIGHT, LINE_HEIGHT = 30, 19
+ARROW, APART, TOUCH = 11, 7, 3
+MOST_LABELS = 24
+SHORT = 200
+FEW_LINKS = 10
+LONGEST_NAME = 19
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Canvas:
+    """What every arrow needs to know: places, the busiest direction, and how thin a crowd of links makes them."""
+
+    placed: Layout
+    box_height: float
+    busiest: float
+    labelled: bool
+    weight: float
+
+
+def canvas(net: Network) -> Canvas:
+    box_height = max(_box_height(node) for node in net.nodes)
+    pairs = [(edge.link.opened_by, edge.link.to) for edge in net.edges]
+    placed = layout([node.name for node in net.nodes], pairs, box_height)
+    flows = [flow.per_s or 0 for edge in net.edges for flow in edge.flows]
+    weight = min(1.0, max(0.25, (FEW_LINKS / max(1, len(net.edges))) ** 0.7))
+    return Canvas(placed, box_height, max(flows, default=0) or 1, len(flows) <= MOST_LABELS, weight)
+
+
+def draw(net: Network, anchor: str, title: str, description: str) -> str:
+    """The whole drawing as an accessible inline <svg>."""
+    on = canvas(net)
+    drawn = [edge for edge in net.edges if {edge.link.opened_by, edge.link.to} <= on.placed.centres.keys()]
+    edges = "".join(_edge(edge, on) for edge in drawn)
+    nodes = "".join(_node(node, on.placed.centres[node.name], on.box_height) for node in net.nodes)
+    dots = "".join(_dot(edge, on) for edge in drawn)
+    view_box = f"0 0 {on.placed.width:.0f} {on.placed.height:.0f}"
+    return opening(anchor, title, description, view_box) + edges + nodes + dots + "</svg>"
+
+
+def _lines(node: Node) -> list[str]:
+    """What stands below the broker's name."""
+    where = [text for text in (node.region, f"standby of {node.standby_of}" if node.standby_of else "") if text]
+    return [*where, *(f"{clients.text} {clients.group}" for clients in node.clients)] or ["no clients"]
+
+
+def _box_height(node: Node) -> float:
+    return NAME_HEIGHT + LINE_HEIGHT * len(_lines(node)) + 8
+
+
+def _node(node: Node, centre: Point, box_height: float) -> str:
+    x, y = centre[0] - BOX_WIDTH / 2, centre[1] - box_height / 2
+    below = y + NAME_HEIGHT + 13
+    lines = "".join(
+        f'<text class="detail" x="{centre[0]:.1f}" y="{below + LINE_HEIGHT * at:.1f}">{_short(text)}</text>'
+        for at, text in enumerate(_lines(node))
+    )
+    return (
+        f'<g class="broker"><title>{escape(node.name)}</title>'
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{BOX_WIDTH}" height="{box_height:.1f}" rx="9"/>'
+        f'<text class="name" x="{centre[0]:.1f}" y="{y + 23:.1f}">{_short(node.name)}</text>{lines}</g>'
+    )
+
+
+def _short(text: str) -> str:
+    return escape(text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…")
+
+
+def _edge(edge: Edge, on: Canvas) -> str:
+    """The arrows of one link, side by side when there are two."""
+    aside = APART * on.weight if len(edge.flows) > 1 else 0.0
+    return '<g class="link">' + "".join(_flow(flow, on, aside) for flow in edge.flows) + "</g>"
+
+
+def _dot(edge: Edge, on: Canvas) -> str:
+    """On the border of the broker that opened the link."""
+    opener, other = on.placed.centres[edge.link.opened_by], on.placed.centres[edge.link.to]
+    ux, uy = _unit(opener, other)
+    x, y = _border(opener, ux, uy, on.box_height)
+    return f'<circle class="opener" cx="{x - ux * TOUCH:.1f}" cy="{y - uy * TOUCH:.1f}" r="{2 + 3.5 * on.weight:.1f}"/>'
+
+
+def _flow(flow: Flow, on: Canvas, aside: float) -> str:
+    """One direction: its arrow as wide as its share of the busiest, dashed when nothing flowed or nothing is known."""
+    centres = on.placed.centres
+    start, end = _ends(centres[flow.sender], centres[flow.receiver], on.box_height, aside)
+    width = (1.5 + 4.5 * sqrt((flow.per_s or 0) / on.busiest)) * on.weight
+    idle = "" if flow.per_s else ' class="idle"'
+    ux, uy = _unit(start, end)
+    size = ARROW * max(0.5, on.weight) + width * 0.6
+    neck = (end[0] - ux * size * 0.8, end[1] - uy * size * 0.8)
+    line = (
+        f'<line{idle} x1="{start[0]:.1f}" y1="{start[1]:.1f}" x2="{neck[0]:.1f}" y2="{neck[1]:.1f}" '
+        f'stroke-width="{width:.1f}"/>'
+    )
+    label = _flow_label(flow, start, end, width) if on.labelled else ""
+    return f"<g><title>{_said(flow)}</title>{line}{_head(end, ux, uy, size)}{label}</g>"
+
+
+def _head(tip: Point, ux: float, uy: float, size: float) -> str:
+    back = (tip[0] - ux * size, tip[1] - uy * size)
+    half = size * 0.5
+    corners = (tip, (back[0] - uy * half, back[1] + ux * half), (back[0] + uy * half, back[1] - ux * half))
+    return '<polygon points="' + " ".join(f"{x:.1f},{y:.1f}" for x, y in corners) + '"/>'
+
+
+def _flow_label(flow: Flow, start: Point, end: Point, width: float) -> str:
+    """Near the sender and to the right of the arrow, so that the labels of both directions keep apart."""
+    ux, uy = _unit(start, end)
+    length = hypot(end[0] - start[0], end[1] - start[1])
+    along = length * (0.5 if length < SHORT else 0.32)
+    aside = 13 + width / 2 + 22 * abs(uy)
+    x, y = start[0] + ux * along - uy * aside, start[1] + uy * along + ux * aside
+    return f'<text class="flow" x="{x:.1f}" y="{y + 4:.1f}">{rate_text(flow.per_s)}</text>'
+
+
+def _said(flow: Flow) -> str:
+    messages: Cell = (
+        "not measured" if flow.forwarded is None else f"{flow.forwarded:,} messages, {rate_text(flow.per_s)}"
+    )
+    return escape(f"{flow.sender} → {flow.receiver}: {messages}")
+
+
+def rate_text(per_s: float | None) -> str:
+    return "?" if per_s is None else f"{significant(per_s)}/s"
+
+
+def _ends(sender: Point, receiver: Point, box_height: float, aside: float) -> tuple[Point, Point]:
+    """Where an arrow leaves the one box and touches the other, moved to its right by ``aside``."""
+    ux, uy = _unit(sender, receiver)
+    start, end = _border(sender, ux, uy, box_height), _border(receiver, -ux, -uy, box_height)
+    shift_x, shift_y = -uy * aside, ux * aside
+    return (start[0] + shift_x, start[1] + shift_y), (end[0] + shift_x, end[1] + shift_y)
+
+
+def _border(centre: Point, ux: float, uy: float, box_height: float) -> Point:
+    """Where a ray from the centre leaves the box, and a little further."""
+    across = (BOX_WIDTH / 2) / abs(ux) if ux else float("inf")
+    along = (box_height / 2) / abs(uy) if uy else float("inf")
+    distance = min(across, along) + TOUCH
+    return centre[0] + ux * distance, centre[1] + uy * distance
+
+
+def _unit(start: Point, end: Point) -> Point:
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    length = hypot(dx, dy) or 1.0
+    return dx / length, dy / length

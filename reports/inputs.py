@@ -1,0 +1,99 @@
+"""What does the report read of a run folder, and is it all there?
+
+Every error is a RunUnreadable that names the file, the rule and the next step.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from records.errors import RunUnreadable
+from records.results import RESULT_TABLES
+from records.run import RunInfo
+from records.rundir import RunDirectory
+from records.schemas import EVENT_TABLES
+from records.summary import SUMMARY_VERSION, VERDICTS, Summary
+
+
+@dataclass(frozen=True)
+class Results:
+    """A finished and analysed run. ``faults`` is the event table; None when the run has none."""
+
+    run: RunInfo
+    summary: Summary
+    tables: dict[str, pa.Table]
+    faults: pa.Table | None
+    folder_name: str
+
+
+def read_results(path: Path) -> Results:
+    """RunUnreadable when the run was not analysed, or by another version."""
+    directory = RunDirectory.open(path)
+    run, summary = directory.read_run(), read_summary(directory)
+    tables = {name: _table(directory, name, schema) for name, schema in RESULT_TABLES.items()}
+    return Results(run, summary, tables, _faults(directory), path.resolve().name)
+
+
+def read_summary(directory: RunDirectory) -> Summary:
+    path = directory.summary_path
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RunUnreadable(f"{path}: missing, so the run was not analysed: {_again(directory)}") from None
+    except (OSError, ValueError) as error:
+        raise RunUnreadable(f"{path}: cannot be read as JSON ({error}): {_again(directory)}") from None
+    _check_summary(found, path, directory)
+    return cast(Summary, found)
+
+
+def _check_summary(found: Any, path: Path, directory: RunDirectory) -> None:
+    version = found.get("summary_version") if isinstance(found, dict) else None
+    if version != SUMMARY_VERSION:
+        raise RunUnreadable(
+            f"{path}: summary_version is {version!r}, this report reads {SUMMARY_VERSION}: {_again(directory)}"
+        )
+    missing = sorted(Summary.__required_keys__ - found.keys())
+    if missing:
+        raise RunUnreadable(f"{path}: the key {missing[0]!r} is missing: {_again(directory)}")
+    if found["verdict"] not in VERDICTS:
+        known = ", ".join(VERDICTS)
+        raise RunUnreadable(f"{path}: verdict {found['verdict']!r} is none of {known}: {_again(directory)}")
+
+
+def _table(directory: RunDirectory, name: str, schema: pa.Schema) -> pa.Table:
+    folder = directory.results(name)
+    files = sorted(folder.glob("*.parquet")) if folder.is_dir() else []
+    if not files:
+        raise RunUnreadable(f"{folder}: the result table {name!r} is missing: {_again(directory)}")
+    return pa.concat_tables([_checked(path, name, schema, directory) for path in files])
+
+
+def _checked(path: Path, name: str, schema: pa.Schema, directory: RunDirectory) -> pa.Table:
+    """One file of a table, in the order and the types of its schema."""
+    try:
+        found = pq.ParquetFile(path).read().replace_schema_metadata(None)
+    except (OSError, pa.ArrowException) as error:
+        raise RunUnreadable(f"{path}: cannot be read as Parquet ({error}): {_again(directory)}") from None
+    for field in schema:
+        if field.name not in found.schema.names:
+            raise RunUnreadable(f"{path}: the column {field.name!r} of {name!r} is missing: {_again(directory)}")
+        kind = found.schema.field(field.name).type
+        if kind != field.type:
+            problem = f"the column {field.name!r} of {name!r} is of type {kind}, not {field.type}"
+            raise RunUnreadable(f"{path}: {problem}: {_again(directory)}")
+    return pa.table({field.name: found[field.name] for field in schema})
+
+
+def _faults(directory: RunDirectory) -> pa.Table | None:
+    files = sorted(directory.events("faults").glob("*.parquet"))
+    if not files:
+        return None
+    return pa.concat_tables([_checked(path, "faults", EVENT_TABLES["faults"], directory) for path in files])
+
+
+def _again(directory: RunDirectory) -> str:
+    return f"run `brokerbench analyse {directory.path}` first"

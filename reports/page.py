@@ -1,0 +1,109 @@
+"""What stands on the page? Everything the template prints, computed before anything is printed."""
+
+from dataclasses import dataclass
+
+from reports.charts import broker_charts, latency_charts, load_charts, network_chart
+from reports.embedded import embedded
+from reports.inputs import Results
+from reports.values import Band, Chart, Column, Figure, Table
+from reports.views import counts, keyfigures, provenance
+from reports.views.backdrop import backdrop
+from reports.views.doubts import doubts
+from reports.views.headline import Headline, headline
+from reports.views.network import clients_table, network
+
+
+@dataclass(frozen=True)
+class Section:
+    anchor: str
+    title: str
+    charts: tuple[Chart, ...] = ()
+    tables: tuple[Table, ...] = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    title: str
+    began: str
+    results: Results
+    headline: Headline
+    figures: tuple[Figure, ...]
+    checks: Table
+    doubts: tuple[str, ...]
+    faults: Table
+    network: Section
+    latency: Section
+    load: Section
+    brokers: Section
+    accounting: Section
+    provenance: Section
+    command: str
+    rendered: tuple[tuple[str, str], ...]
+    left_out: int
+    data: str
+
+
+def page(results: Results) -> Page:
+    """The view of one run."""
+    run, summary, tables = results.run, results.summary, results.tables
+    load_s = summary["phases"].get("load", 0.0)
+    over_s = load_s + summary["phases"].get("warm_up", 0.0)
+    behind = backdrop(tables, run.phases, load_s, results.faults)
+    net = network(run, tables["links"], tables["connections"], over_s, load_s)
+    rendered, left_out = provenance.rendered(run)
+    latency_tables = (counts.percentiles(summary), counts.paths(tables["paths"], tables["latency"]))
+    return Page(
+        title=f"{run.scenario} on {run.topology}",
+        began=provenance.moment(summary["wall"]),
+        results=results,
+        headline=headline(summary),
+        figures=keyfigures.key_figures(summary),
+        checks=counts.checks(summary),
+        doubts=doubts(run, summary, tables),
+        faults=faults_table(behind.faults),
+        network=Section("topology", "Topology", (network_chart(net),), (clients_table(run, net),)),
+        latency=Section("latency", "Latency", latency_charts(results, behind), latency_tables),
+        load=Section("load", "Load", load_charts(results, behind)),
+        brokers=Section("brokers", "Brokers and clients", broker_charts(results, behind)),
+        accounting=accounting_section(results),
+        provenance=provenance_section(results),
+        command=provenance.command(run),
+        rendered=rendered,
+        left_out=left_out,
+        data=embedded(results),
+    )
+
+
+def accounting_section(results: Results) -> Section:
+    tables = results.tables
+    found = (
+        counts.accounting(results.summary, tables["accounting"]),
+        counts.oddities(tables["oddities"]),
+    )
+    return Section("accounting", "Accounting", (), found)
+
+
+def provenance_section(results: Results) -> Section:
+    run, summary = results.run, results.summary
+    tables = (
+        provenance.facts(run, summary),
+        provenance.named("Settings", run.options),
+        provenance.named("Machine", run.machine),
+        provenance.named("Versions", run.versions),
+        provenance.phases(summary),
+        provenance.users(run),
+        provenance.groups(run),
+    )
+    return Section("run", "What was run", (), tables)
+
+
+def faults_table(bands: tuple[Band, ...]) -> Table:
+    columns = (
+        Column("Fault"),
+        Column("What"),
+        Column("Began (s of load)", 1),
+        Column("Ended (s of load)", 1),
+        Column("Applied"),
+    )
+    rows = tuple((b.label, b.what, b.began_s, b.ended_s, b.error or "yes") for b in bands)
+    return Table("Faults", columns, rows, "No fault was injected.")

@@ -1,0 +1,142 @@
+"""What is a report made of? The plain values between the result tables and the page.
+
+Views compute these, figures draw them, the template prints them; none of the three knows where the others' work ends.
+"""
+
+from dataclasses import dataclass
+
+Cell = str | int | float | None
+ANY = -1
+
+
+@dataclass(frozen=True)
+class Column:
+    """``decimals``: digits after the point; ANY: as many as it needs; None: text (left-aligned)."""
+
+    title: str
+    decimals: int | None = None
+
+    @property
+    def numeric(self) -> bool:
+        return self.decimals is not None
+
+
+@dataclass(frozen=True)
+class Table:
+    """``empty`` says in words why there are no rows; ``sortable``: where the reader may look for an extreme."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    empty: str = "Nothing was recorded."
+    sortable: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """One series. ``style`` picks colour, dash and marker together, so that one broker looks the same everywhere."""
+
+    name: str
+    values: tuple[float | None, ...]
+    style: int = 0
+    muted: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes; the panels of a timeline share its seconds."""
+
+    name: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Band:
+    """A fault on the time axis, in seconds from the start of the load; ``ended_s`` None: never mended."""
+
+    label: str
+    what: str
+    began_s: float
+    ended_s: float | None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Backdrop:
+    """What lies behind every plot over time. All in seconds from the start of the load."""
+
+    first_s: int
+    last_s: int
+    load_s: float
+    faults: tuple[Band, ...] = ()
+    step_s: int = 1
+
+    @property
+    def starts(self) -> range:
+        """The first second of every step; steps are aligned to the start of the load."""
+        return range(self.first_s // self.step_s * self.step_s, self.last_s + 1, self.step_s)
+
+    def width_s(self, start: int) -> int:
+        """How many seconds of a step lie inside the run: the first and the last step may be cut short."""
+        return min(start + self.step_s, self.last_s + 1) - max(start, self.first_s)
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Series over time, one value a step (null where there is none)."""
+
+    starts: tuple[int, ...]
+    panels: tuple[Panel, ...]
+    unit: str
+    backdrop: Backdrop
+    log_y: bool = False
+    limit: tuple[float, str] | None = None
+    layered: bool = False  # series that lie on each other are drawn from broad to narrow
+    decimals: int = 0
+
+    @property
+    def empty(self) -> bool:
+        return not any(value is not None for panel in self.panels for line in panel.lines for value in line.values)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A percentile curve: (fraction, ms) in ascending order. ``count``: samples behind it."""
+
+    name: str
+    count: int
+    points: tuple[tuple[float, float], ...]
+    style: int = 0
+
+
+@dataclass(frozen=True)
+class Heatmap:
+    """``counts[row][column]``: messages of a latency bin (rows, ascending, ``edges_ms`` one longer) in a time step."""
+
+    starts: tuple[int, ...]
+    edges_ms: tuple[float, ...]
+    counts: tuple[tuple[int, ...], ...]
+    backdrop: Backdrop
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure as it stands on the page. Without ``svg``, ``missing`` says why there is none."""
+
+    anchor: str
+    title: str
+    lead: str
+    table: Table
+    svg: str = ""
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One key figure: ``value`` is text already, ``note`` one short explanation. ``tone``: '' | good | bad."""
+
+    label: str
+    value: str
+    unit: str
+    note: str
+    tone: str = ""

@@ -1,0 +1,141 @@
+"""Why should a reader doubt this report? It doubts itself first: sentences, the weightier ones first."""
+
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from records.run import RunInfo
+from records.summary import Summary
+from reports.numbers import counted, seconds_text, share, significant
+from reports.views.brokers import of_kind
+from reports.views.histogram import Histogram, select
+
+SHORT_LOAD_S = 60
+SHORT_WARM_UP_S = 10
+MUCH_STEAL = 0.01
+BUSY = 0.8
+DRIFT = 1.5
+CORES = ("cores", "cpu_count", "logical_cores", "cpus")
+ONE_HOST = ("processes", "containers")
+
+
+def doubts(run: RunInfo, summary: Summary, tables: Mapping[str, pa.Table]) -> tuple[str, ...]:
+    """What the harness itself found (problems, unknowns, warnings), then what the figures show."""
+    found = [*run.problems, *run.unknowns, *run.warnings]
+    resources, latency, load_s = tables["resources"], tables["latency"], _load_s(run, summary)
+    found += [
+        *of_the_generator(summary),
+        *of_the_machine(run, resources, load_s),
+        *of_the_samples(summary),
+        *of_time(summary, load_s),
+        *of_drift(latency, load_s),
+        *of_what_was_claimed(summary, tables["paths"]),
+    ]
+    found.append(
+        "This is one run. It says nothing about how much the next one would differ: repeat before you compare."
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def of_the_generator(summary: Summary) -> Iterator[str]:
+    lag = summary["lag_ms"]
+    if lag["p99"] is not None and lag["p99"] > lag["limit_p99"] / 2:
+        yield (
+            f"The load generator was late by {significant(lag['p99'])} ms (p99), "
+            f"{share(lag['p99'], lag['limit_p99'])} of its limit: part of the latency is its own."
+        )
+    if lag["blocked_slots"]:
+        waiting = counted(lag["blocked_slots"], "send")
+        yield f"The in-flight cap made {waiting} wait: the brokers confirmed too slowly for the rate."
+    error_ms = summary["clocks"].get("error_bound_ms", 0)
+    if error_ms:
+        yield f"Clocks of several hosts were compared: latencies across hosts may be off by {significant(error_ms)} ms."
+
+
+def of_the_machine(run: RunInfo, resources: pa.Table, load_s: float) -> Iterator[str]:
+    cores = cores_of(run)
+    if run.runtime in ONE_HOST:
+        host = f"the {cores} cores of one machine" if cores else "one machine"
+        yield (
+            f"Host-limited: {counted(len(run.brokers), 'broker')} and the load generator share {host}. "
+            "Rates and latencies measure that machine too; more brokers do not add capacity here."
+        )
+    if not cores:
+        return
+    whole_ns = cores * max(load_s, 1) * 1e9
+    stolen, busy = (in_load(resources, metric, load_s) for metric in ("steal_ns", "cpu_busy_ns"))
+    if stolen / whole_ns > MUCH_STEAL:
+        yield f"The host of this virtual machine took {share(stolen, whole_ns)} of its CPU time away (steal)."
+    if busy / whole_ns > BUSY:
+        yield f"The machine was {share(busy, whole_ns)} busy during the load: what queues may be waiting for a core."
+
+
+def in_load(resources: pa.Table, metric: str, load_s: float) -> int:
+    rows = of_kind(resources, "machine", metric)
+    seconds = rows["second"]
+    inside = rows.filter(pc.and_(pc.greater_equal(seconds, 0), pc.less(seconds, int(load_s))))
+    return pc.sum(inside["value"]).as_py() or 0
+
+
+def cores_of(run: RunInfo) -> int | None:
+    return next((int(run.machine[key]) for key in CORES if key in run.machine), None)
+
+
+def of_the_samples(summary: Summary) -> Iterator[str]:
+    latency = summary["latency_ms"].get("due_to_received")
+    if latency is None:
+        return
+    if latency["negative"]:
+        negative = counted(latency["negative"], "latency", "latencies")
+        yield f"{negative} came out negative: the clocks disagree. None was dropped."
+    count = latency["count"]
+    shaky = [name for name, of in (("p99", 100), ("p99.9", 1_000), ("p99.99", 10_000)) if 0 < count < 10 * of]
+    if shaky:
+        samples = counted(count, "sample")
+        yield f"{samples}: fewer than ten lie beyond {shaky[0]}, so from there on the tail is an accident of this run."
+
+
+def of_time(summary: Summary, load_s: float) -> Iterator[str]:
+    if 0 < load_s < SHORT_LOAD_S:
+        lasted = seconds_text(load_s)
+        yield f"The load lasted {lasted}: too short for garbage collections and journal checkpoints to show."
+    warm_up_s = summary["phases"].get("warm_up", 0)
+    if load_s and warm_up_s < SHORT_WARM_UP_S:
+        yield f"The warm-up lasted {seconds_text(warm_up_s)}: the brokers' JVMs may still have been compiling."
+
+
+def of_drift(latency: pa.Table, load_s: float) -> Iterator[str]:
+    """Compare the first third of the load with the last, outside faults."""
+    rows = select(latency, phase="load", measure="due_to_received", in_fault=False)
+    first, last = (
+        Histogram.of(rows.filter(inside))
+        for inside in (pc.less(rows["second"], int(load_s / 3)), pc.greater_equal(rows["second"], int(2 * load_s / 3)))
+    )
+    before, after = first.percentile(0.5), last.percentile(0.5)
+    if before and after and min(before, after) > 0 and not 1 / DRIFT < after / before < DRIFT:
+        yield (
+            f"No steady state: the median latency went from {significant(before)} ms in the first third of the load "
+            f"to {significant(after)} ms in the last."
+        )
+
+
+def of_what_was_claimed(summary: Summary, paths: pa.Table) -> Iterator[str]:
+    messages = summary["messages"]
+    if messages["unconfirmed"]:
+        unconfirmed = counted(messages["unconfirmed"], "message was", "messages were")
+        yield (
+            f"{unconfirmed} sent without asking for a confirmation: nobody promised them, "
+            "so none of them can count as lost."
+        )
+    if messages["in_doubt"]:
+        yield (
+            f"{counted(messages['in_doubt'], 'message', 'messages')} stayed in doubt: the connection went before the "
+            f"broker's answer. {messages['recovered']:,} of them were received all the same."
+        )
+    if paths.num_rows and paths["hops"].null_count == paths.num_rows:
+        yield "The protocol did not tell how many brokers a message crossed, so latency is not told apart by hops."
+
+
+def _load_s(run: RunInfo, summary: Summary) -> float:
+    return summary["phases"].get("load", run.durations_s.get("load", 0.0))

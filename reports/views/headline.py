@@ -1,0 +1,65 @@
+"""What is the verdict, in words, and what is the answer to the scenario's question?"""
+
+from dataclasses import dataclass
+
+from records.summary import Latency, Summary
+from reports.numbers import counted, joined, significant
+
+MEANING = {
+    "pass": ("Passed", "Every check held and the measurement is valid."),
+    "fail": ("Failed", "The measurement is sound and at least one check did not hold."),
+    "unknown": ("Unknown", "At least one check could not be decided: this is not a pass."),
+    "invalid": ("Invalid", "The measurement cannot be trusted. The figures below serve diagnosis only."),
+    "interrupted": ("Interrupted", "The run was stopped before its planned end. The figures cover what was run."),
+}
+FATES = (
+    ("lost", "lost"),
+    ("stranded", "left on a queue"),
+    ("dead_lettered", "sent to a dead-letter queue"),
+    ("duplicated", "duplicated"),
+    ("reordered", "out of order"),
+    ("corrupted", "corrupted"),
+    ("unexpected", "received without a known send"),
+)
+
+
+@dataclass(frozen=True)
+class Headline:
+    verdict: str
+    word: str
+    meaning: str
+    reasons: tuple[str, ...]
+    answer: str
+
+
+def headline(summary: Summary) -> Headline:
+    verdict = summary["verdict"]
+    word, meaning = MEANING[verdict]
+    return Headline(verdict, word, meaning, tuple(summary["reasons"]), answer(summary))
+
+
+def answer(summary: Summary) -> str:
+    """One or two sentences with the figures that answer most questions."""
+    if not summary["messages"]["sent"]:
+        return "No message was sent, so this run answers nothing."
+    return f"{fate_sentence(summary)} {latency_sentence(summary)}".strip()
+
+
+def fate_sentence(summary: Summary) -> str:
+    messages = summary["messages"]
+    bad = [f"{counts[key]:,} {word}" for counts in (dict(messages),) for key, word in FATES if counts[key]]
+    sent = counted(messages["sent"], "message")
+    received = f"{messages['received']:,}"
+    if bad:
+        return f"Of {sent} sent, {received} were received; {joined(bad)}."
+    if messages["received"] == messages["sent"]:
+        return f"All {sent} sent were received, each exactly once."
+    return f"Of {sent} sent, {received} receptions; none lost, none duplicated."
+
+
+def latency_sentence(summary: Summary) -> str:
+    latency: Latency | None = summary["latency_ms"].get("due_to_received")
+    if latency is None or latency["p50"] is None:
+        return "No latency was measured."
+    tail = f", 99 % within {significant(latency['p99'])} ms" if latency["p99"] is not None else ""
+    return f"Half arrived within {significant(latency['p50'])} ms of the time they were due{tail}."

@@ -1,0 +1,73 @@
+"""Which ten figures does a reader need first?"""
+
+from records.summary import Latency, Summary
+from reports.numbers import significant, whole
+from reports.values import Figure
+
+NO_LATENCY: Latency = {
+    "count": 0,
+    "negative": 0,
+    "min": None,
+    "p50": None,
+    "p90": None,
+    "p99": None,
+    "p99_9": None,
+    "p99_99": None,
+    "max": None,
+}
+
+
+def key_figures(summary: Summary) -> tuple[Figure, ...]:
+    return (*_messages(summary), *_latency(summary), *_cost(summary))
+
+
+def _messages(summary: Summary) -> tuple[Figure, ...]:
+    messages, throughput = summary["messages"], summary["throughput"]
+    per_s = significant(throughput["received_per_s"])
+    return (
+        Figure("Sent", whole(messages["sent"]), "messages", "Distinct messages attempted, warm-up included."),
+        Figure("Received", whole(messages["received"]), "messages", "Counted once for each subscription."),
+        _odd(summary, "Lost", "lost", messages["lost"], "Confirmed by a broker, never received, found nowhere."),
+        _odd(
+            summary,
+            "Duplicated",
+            "duplicated",
+            messages["duplicated"],
+            "Deliveries beyond the first, unmarked by the broker.",
+        ),
+        Figure("Throughput", per_s, "msg/s", "First deliveries, mean over the load phase."),
+    )
+
+
+def _odd(summary: Summary, label: str, name: str, count: int, note: str) -> Figure:
+    """Good or bad is for the checks to say; without a check, none is good and any is bad."""
+    outcomes = {check["outcome"] for check in summary["checks"] if check["metric"] == f"messages.{name}"}
+    bad = "fail" in outcomes or (count > 0 and "pass" not in outcomes)
+    return Figure(label, whole(count), "messages", note, "bad" if bad else "" if count else "good")
+
+
+def _latency(summary: Summary) -> tuple[Figure, ...]:
+    latency = summary["latency_ms"].get("due_to_received", NO_LATENCY)
+    note = "From the time it was due to its first receipt."
+    return (
+        Figure("Latency, median", significant(latency["p50"]), "ms", note),
+        Figure("Latency, p99", significant(latency["p99"]), "ms", _one_in(latency, 100)),
+        Figure("Latency, p99.9", significant(latency["p99_9"]), "ms", _one_in(latency, 1_000)),
+    )
+
+
+def _one_in(latency: Latency, of: int) -> str:
+    few = latency["count"] < 10 * of
+    return f"One message in {of:,} took longer." + (" Fewer than ten did: an accident of this run." if few else "")
+
+
+def _cost(summary: Summary) -> tuple[Figure, ...]:
+    lag, throughput = summary["lag_ms"], summary["throughput"]
+    over = lag["p99"] is not None and lag["p99"] > lag["limit_p99"]
+    limit = f"How late the generator itself was; limit {significant(lag['limit_p99'])} ms."
+    brokers, generator = throughput["cpu_ms_per_message_brokers"], throughput["cpu_ms_per_message_generator"]
+    cpu = f"All brokers together; the load generator took {significant(generator)} ms."
+    return (
+        Figure("Generator lag, p99", significant(lag["p99"]), "ms", limit, "bad" if over else ""),
+        Figure("CPU per message", significant(brokers), "ms", cpu),
+    )

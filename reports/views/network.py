@@ -1,0 +1,129 @@
+"""What did the network look like, and what flowed over it? Brokers, links with their flow each way, clients."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from records.run import LinkInfo, RunInfo
+from reports.values import Cell, Column, Table
+
+
+@dataclass(frozen=True)
+class Clients:
+    """Open connections of one group at one broker, at the start and the end of the load."""
+
+    group: str
+    at_start: int
+    at_end: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.at_start}" if self.at_start == self.at_end else f"{self.at_start} → {self.at_end}"
+
+
+@dataclass(frozen=True)
+class Node:
+    name: str
+    region: str
+    standby_of: str
+    clients: tuple[Clients, ...]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Messages that went one way over a link; ``forwarded`` None: not measured."""
+
+    sender: str
+    receiver: str
+    forwarded: int | None
+    per_s: float | None
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One link: one flow, or two when it is duplex."""
+
+    link: LinkInfo
+    flows: tuple[Flow, ...]
+
+
+@dataclass(frozen=True)
+class Network:
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    over_s: float
+
+
+def network(run: RunInfo, links: pa.Table, connections: pa.Table, over_s: float, load_s: float) -> Network:
+    """``over_s``: the seconds in which messages were sent; a link's rate is its mean over them."""
+    forwarded = forwarded_by_direction(links)
+    nodes = tuple(Node(b.name, b.region, b.standby_of, clients_at(b.name, connections, load_s)) for b in run.brokers)
+    return Network(nodes, tuple(_edge(link, forwarded, over_s) for link in run.links), over_s)
+
+
+def forwarded_by_direction(links: pa.Table) -> dict[tuple[str, str], int]:
+    """(from, to) -> messages, all connectors together."""
+    found = links.group_by(["from_broker", "to_broker"]).aggregate([("forwarded", "sum")])
+    columns = (found[c].to_pylist() for c in ("from_broker", "to_broker", "forwarded_sum"))
+    return {(sender, receiver): count for sender, receiver, count in zip(*columns, strict=True)}
+
+
+def _edge(link: LinkInfo, forwarded: Mapping[tuple[str, str], int], over_s: float) -> Edge:
+    ways = [(link.opened_by, link.to), (link.to, link.opened_by)][: 2 if link.duplex else 1]
+    return Edge(link, tuple(_flow(sender, receiver, forwarded, over_s) for sender, receiver in ways))
+
+
+def _flow(sender: str, receiver: str, forwarded: Mapping[tuple[str, str], int], over_s: float) -> Flow:
+    count = forwarded.get((sender, receiver))
+    return Flow(sender, receiver, count, count / over_s if count is not None and over_s > 0 else None)
+
+
+def clients_at(broker: str, connections: pa.Table, load_s: float) -> tuple[Clients, ...]:
+    rows = connections.filter(pc.equal(connections["broker"], broker))
+    by_group: dict[str, dict[int, int]] = {}
+    for group, second, count in zip(*(rows[c].to_pylist() for c in ("group", "second", "count")), strict=True):
+        by_group.setdefault(group, {})[second] = count
+    last_s = max(0, int(load_s) - 1)
+    found = [Clients(group, _at(by_group[group], 0), _at(by_group[group], last_s)) for group in sorted(by_group)]
+    return tuple(clients for clients in found if clients.at_start or clients.at_end)
+
+
+def _at(by_second: Mapping[int, int], second: int) -> int:
+    """The value of the latest second up to this one; 0 before the first."""
+    earlier = [s for s in by_second if s <= second]
+    return by_second[max(earlier)] if earlier else 0
+
+
+def table(net: Network) -> Table:
+    """A row a direction of a link."""
+    columns = (
+        Column("From"),
+        Column("To"),
+        Column("Link"),
+        Column("Opened by"),
+        Column("Duplex"),
+        Column("Forwarded", 0),
+        Column("Mean msg/s", 1),
+    )
+    rows = tuple(_row(edge, flow) for edge in net.edges for flow in edge.flows)
+    return Table("Links, a row a direction", columns, rows, "This topology has no links.", sortable=True)
+
+
+def _row(edge: Edge, flow: Flow) -> tuple[Cell, ...]:
+    link = edge.link
+    duplex = "yes" if link.duplex else "no"
+    return (flow.sender, flow.receiver, link.name, link.opened_by, duplex, flow.forwarded, flow.per_s)
+
+
+def clients_table(run: RunInfo, net: Network) -> Table:
+    """A row a broker, a column a client group: connections at the start → at the end of the load."""
+    groups = sorted({clients.group for node in net.nodes for clients in node.clients} | {g.name for g in run.groups})
+    rows = tuple((node.name, *(_text(node, group) for group in groups)) for node in net.nodes)
+    columns = (Column("Broker"), *(Column(group) for group in groups))
+    return Table("Client connections at the start → at the end of the load", columns, rows if groups else ())
+
+
+def _text(node: Node, group: str) -> Cell:
+    return next((clients.text for clients in node.clients if clients.group == group), "0")

@@ -1,0 +1,409 @@
+"""An analysed run as the analysis writes it, made up from a seed: a mesh, a tail, a frozen broker, odd messages."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from records.buckets import bucket_of
+from records.checks import Check
+from records.results import RESULT_TABLES
+from records.run import BrokerInfo, GroupInfo, LinkInfo, Phases, ProcessInfo, RunInfo, UserInfo
+from records.rundir import RunDirectory
+from records.schemas import EVENT_TABLES
+
+SECOND_NS = 1_000_000_000
+LOAD_BEGAN_NS = 50 * SECOND_NS
+WARM_UP_S, DRAIN_S = 10, 3
+FORWARDED_MS = 0.7
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to make up. ``fault_s``: (began, ended) of a freeze of the last broker."""
+
+    brokers: int = 3
+    load_s: int = 60
+    per_s: int = 300
+    fault_s: tuple[float, float] | None = (30.0, 33.0)
+    lost: int = 0
+    duplicated: int = 0
+    hops_known: bool = True
+    queue: str = "orders"
+    verdict: str = "pass"
+    links: tuple[tuple[int, int], ...] | None = None  # None: a mesh
+    sampled: bool = True
+    seed: int = 7
+    run: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        return [f"broker-{n}" for n in range(1, self.brokers + 1)]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        every = [(i, j) for i in range(self.brokers) for j in range(i + 1, self.brokers)]
+        return [(self.names[i], self.names[j]) for i, j in (every if self.links is None else self.links)]
+
+
+@dataclass(frozen=True)
+class Messages:
+    """One element a message, times in nanoseconds from the start of the load."""
+
+    sender: np.ndarray
+    receiver: np.ndarray
+    due: np.ndarray
+    sent: np.ndarray
+    settled: np.ndarray
+    received: np.ndarray
+
+
+def write_run_folder(parent: Path, plan: Plan = Plan()) -> Path:
+    """A run folder below ``parent``, analysed; returns its path."""
+    directory = RunDirectory.create(parent, "20261121-143231-steady-mesh-brokers-3-9f2c41")
+    messages = made_up(plan)
+    directory.write_run(run_info(plan))
+    for name, rows in result_tables(plan, messages).items():
+        write_table(directory.results(name), pa.table(rows, schema=RESULT_TABLES[name]))
+    write_table(directory.events("faults"), faults(plan))
+    directory.summary_path.write_text(json.dumps(summary(plan, messages)))
+    return directory.path
+
+
+def write_table(folder: Path, table: pa.Table) -> None:
+    folder.mkdir(parents=True)
+    pq.write_table(table, folder / "part-0.parquet")
+
+
+def made_up(plan: Plan) -> Messages:
+    random = np.random.default_rng(plan.seed)
+    count = (WARM_UP_S + plan.load_s) * plan.per_s
+    due = (np.arange(count) * SECOND_NS // max(1, plan.per_s)) - WARM_UP_S * SECOND_NS
+    sender, receiver = random.integers(0, plan.brokers, count), random.integers(0, plan.brokers, count)
+    sent = due + (random.lognormal(-2.2, 0.8, count) * 1e6).astype(np.int64)
+    took_ms = random.lognormal(0.1, 0.3, count) + np.where(
+        random.random(count) < 0.006, random.exponential(25, count), 0
+    )
+    took_ms = took_ms + FORWARDED_MS * (sender != receiver)
+    warm_up_ms = np.where(due < 0, 6 * np.exp(-(due / SECOND_NS + WARM_UP_S) / 2.5), 0)
+    received = sent + ((took_ms + warm_up_ms) * 1e6).astype(np.int64)
+    settled = sent + (random.lognormal(0, 0.25, count) * 1e6).astype(np.int64)
+    if plan.fault_s:
+        began, ended = (int(at * SECOND_NS) for at in plan.fault_s)
+        frozen = (due >= began) & (due < ended) & ((sender == plan.brokers - 1) | (receiver == plan.brokers - 1))
+        received = np.where(frozen, ended + (random.random(count) * 6e7).astype(np.int64), received)
+        settled = np.where(frozen & (sender == plan.brokers - 1), received, settled)
+    return Messages(sender, receiver, due, sent, settled, received)
+
+
+def result_tables(plan: Plan, messages: Messages) -> dict[str, dict[str, list[Any]]]:
+    return {
+        "rates": rates(plan, messages),
+        "latency": latency(plan, messages),
+        "accounting": accounting(plan, messages),
+        "oddities": oddities(plan),
+        "connections": connections(plan),
+        "paths": paths(plan, messages),
+        "links": links(plan, messages),
+        "resources": resources(plan),
+    }
+
+
+def counted(columns: dict[str, Any]) -> dict[str, list[Any]]:
+    """Rows grouped by all columns, with their count."""
+    table = pa.table(columns)
+    found = table.group_by(table.schema.names).aggregate([([], "count_all")])
+    return {name.replace("count_all", "count"): found[name].to_pylist() for name in found.schema.names}
+
+
+def phase_of(plan: Plan, at_ns: np.ndarray) -> np.ndarray:
+    names = np.where(at_ns < 0, "warm-up", "load")
+    return np.where(at_ns >= plan.load_s * SECOND_NS, "drain", names)
+
+
+def named(plan: Plan, brokers: np.ndarray) -> np.ndarray:
+    return np.asarray(plan.names)[brokers]
+
+
+def rates(plan: Plan, messages: Messages) -> dict[str, list[Any]]:
+    parts = []
+    for event, at_ns, broker in (
+        ("due", messages.due, messages.sender),
+        ("sent", messages.sent, messages.sender),
+        ("acked", messages.settled, messages.sender),
+        ("received", messages.received, messages.receiver),
+    ):
+        second = (at_ns // SECOND_NS).astype(np.int32)
+        columns = {"second": second, "phase": phase_of(plan, at_ns), "broker": named(plan, broker)}
+        part = counted(columns)
+        parts.append(part | {"event": [event] * len(part["count"])})
+    return {name: [value for part in parts for value in part[name]] for name in RESULT_TABLES["rates"].names}
+
+
+def latency(plan: Plan, messages: Messages) -> dict[str, list[Any]]:
+    began, ended = plan.fault_s or (0.0, 0.0)
+    forwarded = (messages.sender != messages.receiver).astype(np.int32)
+    parts = []
+    for measure, took in (
+        ("due_to_received", messages.received - messages.due),
+        ("sent_to_received", messages.received - messages.sent),
+        ("sent_to_settled", messages.settled - messages.sent),
+        ("due_to_sent", messages.sent - messages.due),
+    ):
+        path = measure.endswith("received")
+        part = counted(
+            {
+                "from_broker": named(plan, messages.sender),
+                "to_broker": named(plan, messages.receiver) if path else np.full(len(took), ""),
+                "hops": pa.array(forwarded if path and plan.hops_known else [None] * len(took), pa.int32()),
+                "phase": phase_of(plan, messages.due),
+                "second": (messages.due // SECOND_NS).astype(np.int32),
+                "in_fault": (messages.due >= began * SECOND_NS) & (messages.due < ended * SECOND_NS),
+                "bucket": np.asarray([bucket_of(int(ns)) for ns in took], dtype=np.int32),
+            }
+        )
+        parts.append(part | {"measure": [measure] * len(part["count"])})
+    return {name: [value for part in parts for value in part[name]] for name in RESULT_TABLES["latency"].names}
+
+
+def counts(plan: Plan, messages: Messages) -> dict[str, int]:
+    sent = len(messages.due)
+    return {
+        "sent": sent,
+        "acked": sent,
+        "failed": 0,
+        "in_doubt": 0,
+        "unconfirmed": 0,
+        "received": sent - plan.lost,
+        "lost": plan.lost,
+        "stranded": 0,
+        "dead_lettered": 0,
+        "duplicated": plan.duplicated,
+        "duplicated_by_resend": plan.duplicated // 2,
+        "recovered": 0,
+        "reordered": 0,
+        "corrupted": 0,
+        "unexpected": 0,
+    }
+
+
+def accounting(plan: Plan, messages: Messages) -> dict[str, list[Any]]:
+    ends = {"destination": [f"queue://{plan.queue}"], "subscription": [plan.queue]}
+    return ends | {name: [count] for name, count in counts(plan, messages).items()}
+
+
+def oddities(plan: Plan) -> dict[str, list[Any]]:
+    fates = ["lost"] * min(plan.lost, 100) + ["duplicated"] * min(plan.duplicated, 100)
+    details = {"lost": "acked by broker-1, never received", "duplicated": "received twice, 2.9 s apart"}
+    return {
+        "fate": fates,
+        "destination": [f"queue://{plan.queue}"] * len(fates),
+        "subscription": [plan.queue] * len(fates),
+        "producer": [at % 4 for at in range(len(fates))],
+        "seq": [2_400 + at for at in range(len(fates))],
+        "from_broker": [plan.names[at % plan.brokers] for at in range(len(fates))],
+        "second": [30 + at % 3 for at in range(len(fates))],
+        "detail": [details[fate] for fate in fates],
+    }
+
+
+def connections(plan: Plan) -> dict[str, list[Any]]:
+    rows = []
+    for second in range(-WARM_UP_S, plan.load_s + DRAIN_S):
+        moved = plan.fault_s is not None and plan.brokers > 1 and plan.fault_s[0] + 1 <= second
+        for at, broker in enumerate(plan.names):
+            for group, count in (("producers", 4), ("consumers", 2)):
+                gone = moved and at == plan.brokers - 1 and group == "producers"
+                gained = 4 if moved and at == 0 and group == "producers" else 0
+                rows.append((second, broker, group, 0 if gone else count + gained))
+    return as_columns("connections", rows)
+
+
+def as_columns(table: str, rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    names = RESULT_TABLES[table].names
+    return {name: [row[at] for row in rows] for at, name in enumerate(names)}
+
+
+def paths(plan: Plan, messages: Messages) -> dict[str, list[Any]]:
+    forwarded = (messages.sender != messages.receiver).astype(np.int32)
+    hops = pa.array(forwarded if plan.hops_known else [None] * len(forwarded), pa.int32())
+    sides = {"from_broker": named(plan, messages.sender), "to_broker": named(plan, messages.receiver)}
+    found = counted(sides | {"hops": hops})
+    return {"messages" if name == "count" else name: values for name, values in found.items()}
+
+
+def links(plan: Plan, messages: Messages) -> dict[str, list[Any]]:
+    carried = {}
+    for i, sender in enumerate(plan.names):
+        for j, receiver in enumerate(plan.names):
+            carried[sender, receiver] = int(((messages.sender == i) & (messages.receiver == j)).sum())
+    ways = [way for a, b in plan.pairs for way in ((a, b), (b, a))]
+    return as_columns("links", [(a, b, f"{min(a, b)}-to-{max(a, b)}", carried[a, b]) for a, b in ways])
+
+
+def resources(plan: Plan) -> dict[str, list[Any]]:
+    if not plan.sampled:
+        return as_columns("resources", [])
+    random = np.random.default_rng(plan.seed + 1)
+    rows: list[tuple[Any, ...]] = []
+    for second in range(-WARM_UP_S, plan.load_s + DRAIN_S):
+        rows += [
+            (second, "", "process", "locust", "cpu_ns", int(random.normal(2.4e8, 1e7))),
+            (second, "", "machine", "", "steal_ns", int(random.exponential(3e6))),
+            (second, "", "machine", "", "cpu_busy_ns", int(random.normal(1.1e9, 5e7))),
+        ]
+        for at, broker in enumerate(plan.names):
+            frozen = plan.fault_s and at == plan.brokers - 1 and plan.fault_s[0] <= second < plan.fault_s[1]
+            depth = 100 * (second - plan.fault_s[0]) if frozen and plan.fault_s else random.integers(0, 4)
+            heap = (90 + 12 * at + (second * 9 + at * 31) % 120) * 2**20
+            rows += [
+                (second, broker, "process", broker, "cpu_ns", 0 if frozen else int(random.normal(1.6e8, 2e7))),
+                (second, broker, "queue", plan.queue, "depth", int(depth)),
+                (second, broker, "broker", "", "heap_used_bytes", heap),
+            ]
+    return as_columns("resources", rows)
+
+
+def faults(plan: Plan) -> pa.Table:
+    rows: list[dict[str, Any]] = []
+    if plan.fault_s:
+        began, ended = (LOAD_BEGAN_NS + int(at * SECOND_NS) for at in plan.fault_s)
+        target = plan.names[-1]
+        rows = [{"kind": "pause", "target": target, "began_ns": began, "ended_ns": ended, "error": None}]
+    return pa.Table.from_pylist(rows, schema=EVENT_TABLES["faults"])
+
+
+def percentiles(took: np.ndarray) -> dict[str, Any]:
+    levels = {"p50": 50, "p90": 90, "p99": 99, "p99_9": 99.9, "p99_99": 99.99}
+    if not len(took):
+        return {"count": 0, "negative": 0, "min": None, **dict.fromkeys(levels), "max": None}
+    found = {name: float(np.percentile(took, level, method="inverted_cdf")) / 1e6 for name, level in levels.items()}
+    ends = {"min": float(took.min()) / 1e6, "max": float(took.max()) / 1e6}
+    return {"count": len(took), "negative": int((took < 0).sum()), **found, **ends}
+
+
+def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
+    load = (messages.due >= 0) & (messages.due < plan.load_s * SECOND_NS)
+    lag = percentiles((messages.sent - messages.due)[load])
+    per_s = float(load.sum() / plan.load_s) if plan.load_s else None
+    info = run_info(plan)
+    more = {"redelivered": plan.duplicated, "foreign": 0, "missing_unconfirmed": 0}
+    failed = bool(plan.lost)
+    return {
+        "summary_version": 1,
+        "run_id": info.run_id,
+        "scenario": info.scenario,
+        "topology": info.topology,
+        "runtime": info.runtime,
+        "protocol": info.protocol,
+        "verdict": plan.verdict,
+        "reasons": [f"messages.lost is {plan.lost}, and no more than 0 are allowed."] if failed else [],
+        "messages": counts(plan, messages) | more,
+        "throughput": {
+            "due_per_s": per_s,
+            "sent_per_s": per_s,
+            "acked_per_s": per_s,
+            "received_per_s": per_s,
+            "cpu_ms_per_message_brokers": 1.604 if plan.sampled else None,
+            "cpu_ms_per_message_generator": 0.802 if plan.sampled else None,
+        },
+        "latency_ms": {
+            "due_to_received": percentiles((messages.received - messages.due)[load]),
+            "sent_to_received": percentiles((messages.received - messages.sent)[load]),
+            "sent_to_settled": percentiles((messages.settled - messages.sent)[load]),
+        },
+        "lag_ms": {name: lag[name] for name in ("p50", "p99", "p99_9", "max")}
+        | {"limit_p99": 10.0, "blocked_slots": 0},
+        "clocks": {"error_bound_ms": 0.0},
+        "checks": [
+            {
+                "name": "no acked send lost",
+                "metric": "messages.lost",
+                "value": float(plan.lost),
+                "rule": "<= 0",
+                "outcome": "fail" if failed else "pass",
+            },
+            {
+                "name": "duplicates at most 20",
+                "metric": "messages.duplicated",
+                "value": float(plan.duplicated),
+                "rule": "<= 20",
+                "outcome": "pass",
+            },
+        ],
+        "phases": {
+            "up": 4.2,
+            "warm_up": float(WARM_UP_S),
+            "load": float(plan.load_s),
+            "drain": 2.4,
+            "browse": 0.31,
+            "down": 1.8,
+        },
+        "leftovers": 0,
+        "wall": "2026-11-21T14:32:41+00:00",
+    }
+
+
+def run_info(plan: Plan) -> RunInfo:
+    started, ended = LOAD_BEGAN_NS - WARM_UP_S * SECOND_NS, LOAD_BEGAN_NS + plan.load_s * SECOND_NS
+    names = tuple(plan.names)
+    uri = "failover:(" + ",".join(names) + ")?randomize=true"
+    values: dict[str, Any] = {
+        "run_id": "20261121-143231-steady-mesh-brokers-3-9f2c41",
+        "scenario": "steady",
+        "topology": f"mesh(brokers={plan.brokers})",
+        "runtime": "processes",
+        "protocol": "stomp",
+        "state": "ended",
+        "question": "Does a mesh carry a steady load of durable messages between any two brokers, and how fast?",
+        "command": (
+            "locust",
+            "-f",
+            "scenarios/steady.py",
+            "--headless",
+            "--topology",
+            f"mesh(brokers={plan.brokers})",
+            "-t",
+            f"{plan.load_s}s",
+        ),
+        "seed": 7,
+        "runtime_reason": "no Docker engine answered",
+        "brokers": tuple(BrokerInfo(name) for name in names),
+        "links": tuple(LinkInfo(f"{a}-to-{b}", opened_by=a, to=b, duplex=True) for a, b in plan.pairs),
+        "groups": (GroupInfo("producers", names, uri), GroupInfo("consumers", names, uri)),
+        "users": (
+            UserInfo(
+                "OrderProducer",
+                "producer",
+                "producers",
+                f"queue://{plan.queue}",
+                12,
+                {"body_bytes": 1_024, "durable": True},
+            ),
+            UserInfo("OrderConsumer", "consumer", "consumers", f"queue://{plan.queue}", 6, {"prefetch": 100}),
+        ),
+        "checks": (Check("no acked send lost", "messages.lost", at_most=0),),
+        "phases": Phases(started, LOAD_BEGAN_NS, ended, ended + 2 * SECOND_NS, ended + 3 * SECOND_NS),
+        "durations_s": {"load": float(plan.load_s), "warm_up": float(WARM_UP_S)},
+        "processes": (ProcessInfo("locust", 0, "bench-host", 1, 2),),
+        "options": {"users": 18, "in_flight_cap": 1_000, "drain_timeout_s": 30.0, "image": None},
+        "versions": {
+            "ActiveMQ Classic": "5.18.3",
+            "Java": "17.0.12 (Debian)",
+            "Jolokia agent": "2.1.1",
+            "Python": "3.11.7",
+        },
+        "machine": {"cores": 2, "memory_bytes": 8_338_427_904, "cpu": "AMD EPYC 7763", "system": "Linux 6.1"},
+        "rendered": {f"{name}/activemq.xml": xml(name) for name in names},
+    }
+    return RunInfo(**(values | plan.run))
+
+
+def xml(broker: str) -> str:
+    lines = [f'    <property name="option-{n}" value="{n * 17}"/>' for n in range(60)]
+    head = f'<beans xmlns="http://www.springframework.org/schema/beans">\n  <broker brokerName="{broker}">'
+    return "\n".join((head, *lines, "  </broker>", "</beans>", ""))
