@@ -145,7 +145,7 @@ class StompConnection:
 
     def send(self, message: Outgoing) -> int:
         receipt = f"send-{next(self._numbers)}"
-        frame = encode("SEND", send_headers(message, receipt), message.body)
+        frame = self._encoded("SEND", send_headers(message, receipt), message.body)
         if not message.durable:
             return self._wire.write(frame)
         self._unsettled[receipt] = message.token
@@ -170,8 +170,9 @@ class StompConnection:
         a broker that does not answer is given up, and ``on_lost`` says so.
         """
         receipt, answer = self._expect()
+        frame = self._encoded("SUBSCRIBE", headers | {"receipt": receipt})
         self._consumers[headers["id"]] = on_message  # messages may come before the receipt
-        self._wire.write(encode("SUBSCRIBE", headers | {"receipt": receipt}))
+        self._wire.write(frame)
         if not answer.came.wait(self._timeout_s):
             self._wire.lose(f"no answer to the subscription of {headers['destination']} in {self._timeout_s:g} s")
         if answer.refusal:
@@ -184,6 +185,12 @@ class StompConnection:
     def settle(self, delivery: Delivery) -> None:
         with contextlib.suppress(ConnectionError):
             self._wire.write(encode("ACK", {"id": str(delivery.ack_token)}))
+
+    def _encoded(self, command: str, headers: dict[str, str], body: bytes = b"") -> bytes:
+        try:
+            return encode(command, headers, body)
+        except ValueError as error:
+            raise Refused(f"broker {self.broker}: {error}") from error
 
     def _expect(self) -> tuple[str, _Answer]:
         receipt, answer = f"ask-{next(self._numbers)}", _Answer()

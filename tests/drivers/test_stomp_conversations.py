@@ -258,3 +258,20 @@ def test_close_from_a_callback_does_not_wait_for_itself() -> None:
         connection.send(Outgoing(ORDERS, b"x" * 40, True, 1))
         assert closed.wait(2)
         until(lambda: "gone" in repr(connection))
+
+
+def test_a_name_that_stomp_cannot_carry_is_refused_before_anything_is_written() -> None:
+    odd = Destination("queue", "a\0b")
+
+    def script(session: Session) -> None:
+        session.welcome()
+        session.until_gone()
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint())
+        with pytest.raises(Refused, match=r"broker fake: STOMP SEND header destination: .* NUL"):
+            client.connection.send(Outgoing(odd, b"x" * 40, True, 1))
+        with pytest.raises(Refused, match=r"broker fake: STOMP SUBSCRIBE header destination: .* NUL"):
+            client.connection.subscribe(Subscription(odd), lambda delivery: None)
+        client.connection.close()
+    assert client.lost == []
