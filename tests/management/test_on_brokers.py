@@ -29,7 +29,7 @@ class Rows:
         self.taken.append(Row(broker, at_ns, kind, object, metric, value))
 
 
-@pytest.fixture(scope="module", params=["source-and-sink", "source-and-sink(duplex=true)"])
+@pytest.fixture(scope="module", params=["source-and-sink", "source-and-sink(duplex=True)"])
 def topology(request: pytest.FixtureRequest) -> Topology:
     return build(request.param)
 

@@ -28,7 +28,7 @@ TIMEOUT_S = 60.0
 POLL_S = 0.25
 ANSWER_TIMEOUT_S = 3.0
 LOG_LINES = 5
-LINE_LIMIT = 300
+LINE_LIMIT = 600  # the reason stands at the end, after long names of threads
 DEMAND = "ActiveMQ.Advisory.Consumer."
 TELLING = (" WARN ", " ERROR ", "Exception", "stopped", "shutdown", "denied", "invalid")
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-LINE_LIMIT = 300
+LINE_LIMIT = 600
 NOISE = re.compile(
     r"^\s*(at |\.\.\. \d+ (more|common frames)|$)|JVM args: |Extensions classpath:|^\s+\[/|^ACTIVEMQ_\w+: "
 )
