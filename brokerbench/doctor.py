@@ -12,6 +12,7 @@ MINIMUM_PYTHON = (3, 11)
 WANTED_OPEN_FILES = 10_000  # each client is a socket; Locust raises the soft limit to this where the hard one allows
 WANTED_PORTS = 24  # a mesh of three brokers listens on about four ports each; twice that leaves room
 WANTED_CORES = 2
+BUSY_SHARE = 0.5  # of the cores taken by others: brokers and load then wait for each other, and runs become invalid
 GIB = 1 << 30
 WANTED_MEMORY_BYTES = 3 * GIB  # three brokers of 512 MB heap, then Spark
 NEEDED_DISK_BYTES = 1 * GIB  # Spark, the distribution and a run's events
@@ -47,6 +48,7 @@ class Facts:
     open_files_hard: int | None = None  # None: unlimited
     memory_available_bytes: int = 0
     cores: int = 1
+    load_1_min: float = 0.0  # processes running or waiting for a core or a disk, averaged over a minute
     leftovers: tuple[str, ...] = ()  # "pid 123 (java), since 12:01"
 
 
@@ -62,6 +64,7 @@ def examine(facts: Facts) -> list[Finding]:
         *disk(facts),
         memory(facts),
         cores(facts),
+        load(facts),
         open_files(facts),
         leftovers(facts),
     ]
@@ -154,6 +157,13 @@ def cores(facts: Facts) -> Finding:
     if facts.cores >= WANTED_CORES:
         return Finding("cores", OK, str(facts.cores))
     return Finding("cores", WARNING, str(facts.cores), "brokers and load will compete: read the verdict's lag")
+
+
+def load(facts: Facts) -> Finding:
+    found = f"{facts.load_1_min:.1f} over the last minute"
+    if facts.load_1_min <= BUSY_SHARE * facts.cores:
+        return Finding("load", OK, found)
+    return Finding("load", WARNING, found, "something else is busy here: wait for it, or runs may come out invalid")
 
 
 def open_files(facts: Facts) -> Finding:

@@ -44,6 +44,7 @@ def gather(runs: Path) -> Facts:
         open_files_hard=_open_files_hard(),
         memory_available_bytes=psutil.virtual_memory().available,
         cores=len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else os.cpu_count() or 1,
+        load_1_min=os.getloadavg()[0],
         leftovers=tuple(guarded()),
     )
 

@@ -70,6 +70,7 @@ def test_what_is_necessary_is_missing_and_says_the_next_step(change: dict[str, o
         ({"open_files_hard": 9_999}, "open files"),
         ({"memory_available_bytes": 3 * GIB - 1}, "memory"),
         ({"cores": 1}, "cores"),
+        ({"load_1_min": 1.1}, "load"),
         ({"leftovers": ("pid 7 (java), since 12:00",)}, "earlier runs"),
     ],
 )
