@@ -115,7 +115,7 @@ def broker_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
         over_time(
             "queues",
             "Queue depths",
-            "Messages on each queue.",
+            "The highest depth of each queue; queues that stayed empty are left out.",
             brokers.queue_depths(resources, names, backdrop),
             unsampled,
         ),

@@ -17,6 +17,8 @@ def embedded(results: Results) -> str:
     """Summary, run (without the rendered files), the small result tables, and the latency histogram of the load."""
     run = dataclasses.asdict(results.run)
     del run["rendered"]
+    for process in run["processes"]:
+        del process["host"]  # a report may be published
     document = {
         "summary": results.summary,
         "run": run,

@@ -60,6 +60,13 @@ def share(part: float, of: float) -> str:
     return ABSENT if not of else f"{significant(100 * part / of, 2)} %"
 
 
+def sentence(text: str) -> str:
+    """With a capital letter and a full stop; a name such as ``messages.lost`` keeps its small letter."""
+    first = text.split(" ", 1)[0]
+    started = text if "." in first or "_" in first else text[:1].upper() + text[1:]
+    return started if started.endswith((".", "!", "?")) else started + "."
+
+
 def joined(words: list[str]) -> str:
     """a, b and c."""
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""

@@ -6,7 +6,7 @@ from reports.charts import broker_charts, latency_charts, load_charts, network_c
 from reports.embedded import embedded
 from reports.inputs import Results
 from reports.values import Band, Chart, Column, Figure, Table
-from reports.views import counts, keyfigures, provenance
+from reports.views import counts, keyfigures, provenance, spans
 from reports.views.backdrop import backdrop
 from reports.views.doubts import doubts
 from reports.views.headline import Headline, headline
@@ -18,13 +18,14 @@ class Section:
     anchor: str
     title: str
     charts: tuple[Chart, ...] = ()
+    narrow: tuple[Table, ...] = ()
     tables: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True)
 class Page:
     title: str
-    began: str
+    meta: str
     results: Results
     headline: Headline
     figures: tuple[Figure, ...]
@@ -46,23 +47,23 @@ class Page:
 def page(results: Results) -> Page:
     """The view of one run."""
     run, summary, tables = results.run, results.summary, results.tables
-    load_s = summary["phases"].get("load", 0.0)
-    over_s = load_s + summary["phases"].get("warm_up", 0.0)
+    load_s = spans.load_s(run, summary)
+    over_s = load_s + spans.warm_up_s(run, summary)
     behind = backdrop(tables, run.phases, load_s, results.faults)
     net = network(run, tables["links"], tables["connections"], over_s, load_s)
     rendered, left_out = provenance.rendered(run)
     latency_tables = (counts.percentiles(summary), counts.paths(tables["paths"], tables["latency"]))
     return Page(
         title=f"{run.scenario} on {run.topology}",
-        began=provenance.moment(summary["wall"]),
+        meta=provenance.in_a_line(run, summary),
         results=results,
-        headline=headline(summary),
+        headline=headline(run, summary),
         figures=keyfigures.key_figures(summary),
         checks=counts.checks(summary),
         doubts=doubts(run, summary, tables),
         faults=faults_table(behind.faults),
-        network=Section("topology", "Topology", (network_chart(net),), (clients_table(run, net),)),
-        latency=Section("latency", "Latency", latency_charts(results, behind), latency_tables),
+        network=Section("topology", "Topology", (network_chart(net),), tables=(clients_table(run, net),)),
+        latency=Section("latency", "Latency", latency_charts(results, behind), tables=latency_tables),
         load=Section("load", "Load", load_charts(results, behind)),
         brokers=Section("brokers", "Brokers and clients", broker_charts(results, behind)),
         accounting=accounting_section(results),
@@ -80,21 +81,19 @@ def accounting_section(results: Results) -> Section:
         counts.accounting(results.summary, tables["accounting"]),
         counts.oddities(tables["oddities"]),
     )
-    return Section("accounting", "Accounting", (), found)
+    return Section("accounting", "Accounting", tables=found)
 
 
 def provenance_section(results: Results) -> Section:
     run, summary = results.run, results.summary
-    tables = (
+    narrow = (
         provenance.facts(run, summary),
         provenance.named("Settings", run.options),
         provenance.named("Machine", run.machine),
         provenance.named("Versions", run.versions),
-        provenance.phases(summary),
-        provenance.users(run),
-        provenance.groups(run),
+        provenance.phases(run, summary),
     )
-    return Section("run", "What was run", (), tables)
+    return Section("run", "What was run", narrow=narrow, tables=(provenance.users(run), provenance.groups(run)))
 
 
 def faults_table(bands: tuple[Band, ...]) -> Table:

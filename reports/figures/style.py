@@ -88,12 +88,13 @@ def legend_height(handles: list[Line2D]) -> float:
 
 def legend(figure: Figure, handles: list[Line2D]) -> None:
     """Above the plot, so that it hides nothing, in as many columns as fit."""
+    columns = legend_columns(handles)
     for handle in handles:  # Matplotlib leaves out labels that begin with an underscore
         handle.set_label(INVISIBLE + str(handle.get_label()))
     figure.legend(
         handles=handles,
         loc="outside upper left",
-        ncols=legend_columns(handles),
+        ncols=columns,
         frameon=False,
         fontsize=TEXT,
         labelcolor=INK,

@@ -87,7 +87,7 @@ def log_axis(axes: Axes) -> None:
     axes.yaxis.set_major_locator(LogLocator(base=10, numticks=7))
     axes.yaxis.set_minor_formatter(NullFormatter())
     low, high = axes.get_ylim()
-    if high / low < 100:
+    if high / low < 300:
         axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5), numticks=8))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: significant(value, 1)))
 

@@ -123,7 +123,7 @@ def _flow_label(flow: Flow, start: Point, end: Point, width: float) -> str:
     along = length * (0.5 if length < SHORT else 0.32)
     aside = 13 + width / 2 + 22 * abs(uy)
     x, y = start[0] + ux * along - uy * aside, start[1] + uy * along + ux * aside
-    return f'<text class="flow" x="{x:.1f}" y="{y + 4:.1f}">{rate_text(flow.per_s)}</text>'
+    return f'<text class="flow" x="{x:.1f}" y="{y + 4:.1f}">{escape(rate_text(flow.per_s))}</text>'
 
 
 def _said(flow: Flow) -> str:
@@ -134,7 +134,9 @@ def _said(flow: Flow) -> str:
 
 
 def rate_text(per_s: float | None) -> str:
-    return "?" if per_s is None else f"{significant(per_s)}/s"
+    if per_s is None:
+        return "?"
+    return "<0.1/s" if 0 < per_s < 0.1 else f"{significant(per_s)}/s"
 
 
 def _ends(sender: Point, receiver: Point, box_height: float, aside: float) -> tuple[Point, Point]:

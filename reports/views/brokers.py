@@ -32,9 +32,10 @@ def connections(table: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> 
 
 
 def queue_depths(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> Timeline:
-    """The highest depth in each step, a line for each queue on each broker."""
+    """The highest depth in each step, a line for each queue on each broker; queues that stayed empty are left out."""
     rows = of_kind(resources, "queue", "depth")
-    queues = sorted(set(rows["object"].to_pylist()))
+    filled = set(rows.filter(pc.greater(rows["value"], 0))["object"].to_pylist())
+    queues = sorted(filled or rows["object"].to_pylist()[:1])
     lines: list[Line] = []
     for queue in queues:
         series = by_second(rows.filter(pc.equal(rows["object"], queue)), "broker", "value")
@@ -42,9 +43,8 @@ def queue_depths(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop
             if broker in series:
                 style = style_of(broker, brokers) if len(queues) == 1 else len(lines)
                 lines.append(Line(f"{queue} at {broker}", highest_of_steps(series[broker], backdrop), style))
-    return Timeline(
-        tuple(backdrop.starts), mute_all_but_the_liveliest((Panel("", tuple(lines)),)), "messages", backdrop
-    )
+    panels = mute_all_but_the_liveliest((Panel("", tuple(lines)),))
+    return Timeline(tuple(backdrop.starts), panels, "messages", backdrop)
 
 
 def cpu(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> Timeline:

@@ -7,7 +7,8 @@ import pyarrow.compute as pc
 
 from records.run import RunInfo
 from records.summary import Summary
-from reports.numbers import counted, seconds_text, share, significant
+from reports.numbers import counted, seconds_text, sentence, share, significant
+from reports.views import spans
 from reports.views.brokers import of_kind
 from reports.views.histogram import Histogram, select
 
@@ -22,13 +23,14 @@ ONE_HOST = ("processes", "containers")
 
 def doubts(run: RunInfo, summary: Summary, tables: Mapping[str, pa.Table]) -> tuple[str, ...]:
     """What the harness itself found (problems, unknowns, warnings), then what the figures show."""
-    found = [*run.problems, *run.unknowns, *run.warnings]
-    resources, latency, load_s = tables["resources"], tables["latency"], _load_s(run, summary)
+    told = [text for text in (*run.problems, *run.unknowns, *run.warnings) if text not in summary["reasons"]]
+    found = [sentence(text) for text in told]
+    resources, latency, load_s = tables["resources"], tables["latency"], spans.load_s(run, summary)
     found += [
         *of_the_generator(summary),
         *of_the_machine(run, resources, load_s),
         *of_the_samples(summary),
-        *of_time(summary, load_s),
+        *of_time(load_s, spans.warm_up_s(run, summary)),
         *of_drift(latency, load_s),
         *of_what_was_claimed(summary, tables["paths"]),
     ]
@@ -42,8 +44,8 @@ def of_the_generator(summary: Summary) -> Iterator[str]:
     lag = summary["lag_ms"]
     if lag["p99"] is not None and lag["p99"] > lag["limit_p99"] / 2:
         yield (
-            f"The load generator was late by {significant(lag['p99'])} ms (p99), "
-            f"{share(lag['p99'], lag['limit_p99'])} of its limit: part of the latency is its own."
+            f"The load generator was late by {significant(lag['p99'])} ms (p99; its limit is "
+            f"{significant(lag['limit_p99'])} ms): part of the latency from due to received is its own."
         )
     if lag["blocked_slots"]:
         waiting = counted(lag["blocked_slots"], "send")
@@ -96,11 +98,10 @@ def of_the_samples(summary: Summary) -> Iterator[str]:
         yield f"{samples}: fewer than ten lie beyond {shaky[0]}, so from there on the tail is an accident of this run."
 
 
-def of_time(summary: Summary, load_s: float) -> Iterator[str]:
+def of_time(load_s: float, warm_up_s: float) -> Iterator[str]:
     if 0 < load_s < SHORT_LOAD_S:
         lasted = seconds_text(load_s)
         yield f"The load lasted {lasted}: too short for garbage collections and journal checkpoints to show."
-    warm_up_s = summary["phases"].get("warm_up", 0)
     if load_s and warm_up_s < SHORT_WARM_UP_S:
         yield f"The warm-up lasted {seconds_text(warm_up_s)}: the brokers' JVMs may still have been compiling."
 
@@ -135,7 +136,3 @@ def of_what_was_claimed(summary: Summary, paths: pa.Table) -> Iterator[str]:
         )
     if paths.num_rows and paths["hops"].null_count == paths.num_rows:
         yield "The protocol did not tell how many brokers a message crossed, so latency is not told apart by hops."
-
-
-def _load_s(run: RunInfo, summary: Summary) -> float:
-    return summary["phases"].get("load", run.durations_s.get("load", 0.0))

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from records.run import RunInfo
 from records.summary import Latency, Summary
-from reports.numbers import counted, joined, significant
+from reports.numbers import counted, joined, sentence, significant
 
 MEANING = {
     "pass": ("Passed", "Every check held and the measurement is valid."),
@@ -30,12 +31,19 @@ class Headline:
     meaning: str
     reasons: tuple[str, ...]
     answer: str
+    question: tuple[str, ...]
 
 
-def headline(summary: Summary) -> Headline:
+def headline(run: RunInfo, summary: Summary) -> Headline:
     verdict = summary["verdict"]
     word, meaning = MEANING[verdict]
-    return Headline(verdict, word, meaning, tuple(summary["reasons"]), answer(summary))
+    return Headline(verdict, word, meaning, tuple(map(sentence, summary["reasons"])), answer(summary), question(run))
+
+
+def question(run: RunInfo) -> tuple[str, ...]:
+    """The scenario's docstring by paragraphs, its line breaks undone."""
+    paragraphs = (" ".join(paragraph.split()) for paragraph in run.question.split("\n\n"))
+    return tuple(paragraph for paragraph in paragraphs if paragraph)
 
 
 def answer(summary: Summary) -> str:

@@ -6,9 +6,11 @@ from datetime import datetime, timedelta
 
 from records.run import RunInfo
 from records.summary import Summary
-from reports.numbers import ABSENT, bytes_text, seconds_text
+from reports.numbers import ABSENT, bytes_text, counted, seconds_text
 from reports.values import Cell, Column, Table
+from reports.views import spans
 
+UNITS = {"s": "s", "ms": "ms", "mb": "MB", "bytes": "bytes"}
 NAME_VALUE = (Column("Name"), Column("Value"))
 MOST_RENDERED_CHARACTERS = 240_000
 
@@ -28,9 +30,16 @@ def facts(run: RunInfo, summary: Summary) -> Table:
         ("Runtime", run.runtime + (f": {run.runtime_reason}" if run.runtime_reason else "")),
         ("Seed", str(run.seed)),
         ("State", run.state),
-        ("Recording processes", ", ".join(f"{p.name} on {p.host}" for p in run.processes) or ABSENT),
+        ("Recorded by", recorders(run)),
     )
     return Table("The run", NAME_VALUE, rows)
+
+
+def recorders(run: RunInfo) -> str:
+    """How many, not where: a report may be published, so it names no host."""
+    hosts = len({process.host for process in run.processes})
+    processes = counted(len(run.processes), "process", "processes")
+    return f"{processes} on {counted(hosts, 'host')}" if hosts else ABSENT
 
 
 def moment(iso: str) -> str:
@@ -42,18 +51,33 @@ def moment(iso: str) -> str:
     return at.strftime("%Y-%m-%d %H:%M:%S") + (" UTC" if at.utcoffset() == timedelta(0) else f" {at:%z}".rstrip())
 
 
-def phases(summary: Summary) -> Table:
-    rows = tuple((name.replace("_", "-"), seconds_text(value)) for name, value in summary["phases"].items())
+def in_a_line(run: RunInfo, summary: Summary) -> str:
+    """Below the title: what kind of run this was, and when."""
+    lasted_s = spans.load_s(run, summary)
+    parts = (
+        f"{run.protocol} clients",
+        f"{counted(len(run.brokers), 'broker')} as {run.runtime}",
+        f"{seconds_text(lasted_s)} of load" if lasted_s else "",
+        moment(summary["wall"]),
+    )
+    return " · ".join(part for part in parts if part)
+
+
+def phases(run: RunInfo, summary: Summary) -> Table:
+    marked = {"warm_up": spans.warm_up_s(run, summary), "load": spans.load_s(run, summary)}
+    lengths = {name: marked.get(name, value) for name, value in summary["phases"].items()}
+    rows = tuple((name.replace("_", "-"), seconds_text(value)) for name, value in lengths.items())
     return Table("How long each phase took", (Column("Phase"), Column("Duration")), rows)
 
 
 def users(run: RunInfo) -> Table:
     columns = tuple(Column(title) for title in ("User", "Role", "Group", "Destination", "Count", "Settings"))
-    rows = tuple(
-        (u.name, u.role, u.group, u.destination, str(u.count), ", ".join(f"{k}={v}" for k, v in u.settings.items()))
-        for u in run.users
-    )
+    rows = tuple((u.name, u.role, u.group, u.destination, str(u.count), _settings(u.settings)) for u in run.users)
     return Table("Users", columns, rows, "run.json names no users.")
+
+
+def _settings(settings: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {_shown(name, value)}" for name, value in settings.items() if value != "")
 
 
 def groups(run: RunInfo) -> Table:
@@ -63,15 +87,25 @@ def groups(run: RunInfo) -> Table:
 
 
 def named(caption: str, values: Mapping[str, object]) -> Table:
-    """Settings, versions or the machine: whatever run.json holds."""
-    rows = tuple((name.replace("_bytes", "").replace("_", " "), _shown(name, values[name])) for name in values)
+    """Settings, versions or the machine: whatever run.json holds and is set."""
+    given = {name: value for name, value in values.items() if value is not None and value != ""}
+    rows = tuple((readable(name), _shown(name, value)) for name, value in given.items())
     return Table(caption, NAME_VALUE, rows, "run.json says nothing of it.")
 
 
+def readable(name: str) -> str:
+    """``drain_timeout_s`` as drain timeout (s)."""
+    words = name.split("_")
+    unit = UNITS.get(words[-1]) if len(words) > 1 else None
+    return " ".join(words) if unit is None else f"{' '.join(words[:-1])} ({unit})"
+
+
 def _shown(name: str, value: object) -> str:
-    if name.endswith("_bytes") and isinstance(value, int | float) and not isinstance(value, bool):
-        return bytes_text(value)
-    return ABSENT if value is None or value == "" else str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name == "memory_bytes" and isinstance(value, int | float):
+        return f"{value:,} ({bytes_text(value)})"
+    return str(value)
 
 
 def rendered(run: RunInfo) -> tuple[tuple[tuple[str, str], ...], int]:

@@ -1,0 +1,158 @@
+"""Is the page whole, self-contained, accessible and honest about what is missing?"""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from reports.build import render, write_report, write_report_measured
+from reports.inputs import read_results
+from tests.reports.markup import Parsed, parse
+from tests.reports.run_folder import Plan, write_run_folder
+
+CHARTS = 11
+
+
+@pytest.fixture(scope="session")
+def html(mesh_run: Path) -> str:
+    return render(read_results(mesh_run))
+
+
+@pytest.fixture(scope="session")
+def page(html: str) -> Parsed:
+    return parse(html)
+
+
+def rendered(parent: Path, plan: Plan) -> str:
+    return render(read_results(write_run_folder(parent, plan)))
+
+
+def test_the_same_results_give_the_same_bytes(mesh_run: Path, html: str) -> None:
+    assert render(read_results(mesh_run)) == html
+
+
+def test_the_report_is_written_into_the_run_folder(mesh_run: Path, html: str) -> None:
+    path = write_report(mesh_run)
+    assert path == mesh_run / "report.html"
+    assert path.read_text(encoding="utf-8") == html
+    assert [left.name for left in mesh_run.iterdir() if left.name.startswith(".")] == []
+
+
+def test_size_and_time_are_told_on_demand(mesh_run: Path) -> None:
+    written = write_report_measured(mesh_run)
+    assert written.size_bytes == written.path.stat().st_size
+    assert re.search(r"report\.html: \d+ kB in \d+\.\d s$", str(written))
+
+
+def test_a_ten_minute_run_of_ten_brokers_stays_under_a_megabyte(tmp_path: Path) -> None:
+    assert len(rendered(tmp_path, Plan(brokers=10, load_s=600)).encode()) < 1_000_000
+
+
+def test_every_id_is_unique(page: Parsed) -> None:
+    ids = page.values("id")
+    assert len(ids) > 100
+    assert sorted(ids) == sorted(set(ids))
+
+
+def test_every_reference_within_the_page_has_its_target(html: str, page: Parsed) -> None:
+    targets = set(re.findall(r"url\(#([^)]+)\)", html)) | {ref[1:] for ref in page.values("href") if ref[0] == "#"}
+    labels = {label for labels in page.values("aria-labelledby") for label in labels.split()}
+    assert targets
+    assert labels
+    assert (targets | labels) - set(page.values("id")) == set()
+
+
+def test_nothing_is_fetched(html: str, page: Parsed) -> None:
+    for attribute in ("href", "src", "xlink:href", "srcset", "action"):
+        assert [value for value in page.values(attribute) if not value.startswith(("#", "data:"))] == []
+    assert re.findall(r"url\((?!#)|@import", html) == []
+    assert page.named("meta")[1]["content"].startswith("default-src 'none'")
+
+
+def test_no_sentinel_colour_is_left(html: str) -> None:
+    assert re.findall(r"#000[12][0-9a-f]{2}\b", html) == []
+    assert "var(--s0)" in html
+
+
+def test_every_chart_is_a_named_image_with_an_equivalent_table(html: str) -> None:
+    figures = re.findall(r"<figure .*?</figure>", html, flags=re.DOTALL)
+    assert len(figures) == CHARTS
+    for figure in figures:
+        image = re.search(r'<svg class="chart" role="img"[^>]*><title[^>]*>([^<]+)</title><desc[^>]*>([^<]+)', figure)
+        assert image is not None
+        assert re.search(r"<details>.*<table>.*<td", figure, flags=re.DOTALL)
+
+
+def test_the_verdict_is_told_by_word_and_symbol_and_reason(html: str, page: Parsed) -> None:
+    verdict = html[html.index('id="verdict"') : html.index("<nav")]
+    assert "<span>Failed</span>" in verdict
+    assert '<path d="M16 16l16 16M32 16L16 32"/>' in verdict
+    assert "messages.lost is 12, and no more than 0 are allowed." in page.text()
+    assert "Of 9,000 messages sent, 8,988 were received; 12 lost and 7 duplicated." in page.text()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "word"),
+    [("pass", "Passed"), ("unknown", "Unknown"), ("invalid", "Invalid"), ("interrupted", "Interrupted")],
+)
+def test_every_verdict_has_its_word(tmp_path: Path, verdict: str, word: str) -> None:
+    html = rendered(tmp_path, Plan(load_s=3, fault_s=None, verdict=verdict))
+    assert f"<title>{word}: steady on mesh(brokers=3)</title>" in html
+    assert f'class="verdict {verdict}"' in html
+
+
+def test_the_data_is_embedded_as_json(html: str, mesh_run: Path) -> None:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, flags=re.DOTALL)
+    assert found is not None
+    data = json.loads(found[1])
+    assert data["summary"] == json.loads((mesh_run / "summary.json").read_text())
+    assert sum(data["tables"]["paths"]["messages"]) == 9_000
+    assert sum(data["latency_of_the_load"]["count"]) == 4 * 6_000
+
+
+def test_no_host_is_named(html: str) -> None:
+    assert "bench-host" not in html
+
+
+def test_the_command_and_the_rendered_files_are_there(page: Parsed) -> None:
+    assert "locust -f scenarios/steady.py --headless --topology 'mesh(brokers=3)' -t 20s" in page.text()
+    assert 'brokerName="broker-2"' in page.text()
+
+
+def test_names_from_users_are_escaped_everywhere(tmp_path: Path) -> None:
+    """In tables, charts, SVG titles, embedded JSON and the rendered files."""
+    nasty = "</script><script>alert('1')</script>&$x$"
+    plan = Plan(load_s=4, fault_s=(1.0, 2.0), queue=nasty, lost=2, run={"question": nasty, "command": (nasty,)})
+    page = parse(rendered(tmp_path, plan))
+    assert len(page.named("script")) == 2
+    assert nasty in page.text()
+
+
+def test_a_name_that_begins_with_an_underscore_stands_in_the_legend(tmp_path: Path) -> None:
+    assert "_hidden at broker-1</text>" in rendered(tmp_path, Plan(load_s=4, queue="_hidden"))
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        (Plan(brokers=1, load_s=5, fault_s=None), "This topology has no links."),
+        (Plan(load_s=5, fault_s=None), "No fault was injected."),
+        (Plan(load_s=5, hops_known=False), "The protocol did not tell how many brokers a message crossed"),
+        (Plan(load_s=5, sampled=False), "The brokers were not sampled, or none of them told this figure."),
+        (Plan(load_s=5, per_s=0, sampled=False), "No message was sent, so this run answers nothing."),
+        (Plan(load_s=5, per_s=0), "No message was received, so there is no latency to show."),
+        (Plan(load_s=5, run={"command": ()}), "run.json does not hold the command."),
+        (Plan(load_s=5, run={"brokers": (), "links": ()}), "run.json names no brokers."),
+        (Plan(load_s=5, run={"rendered": {"big.xml": "x" * 300_000}}), "1 more files are in run.json"),
+    ],
+)
+def test_what_is_missing_is_said_in_words(tmp_path: Path, plan: Plan, said: str) -> None:
+    assert said in parse(rendered(tmp_path, plan)).text()
+
+
+@pytest.mark.parametrize("brokers", [2, 4, 20])
+def test_any_number_of_brokers_is_drawn(tmp_path: Path, brokers: int) -> None:
+    html = rendered(tmp_path, Plan(brokers=brokers, load_s=2, per_s=50, fault_s=None))
+    assert html.count('<g class="broker">') == brokers
+    assert html.count('<g class="link">') == brokers * (brokers - 1) // 2
