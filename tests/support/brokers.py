@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from records.rundir import RunDirectory
+from tests.support.waiting import until
 from topologies.catalogue import build
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.processes import ProcessRuntime
@@ -19,6 +20,26 @@ def running(topology: str, parent: Path, memory_mb: int = 256) -> Iterator[Runti
         yield runtime
     finally:
         runtime.close()
+
+
+@contextmanager
+def frozen(runtime: Runtime, broker: str) -> Iterator[None]:
+    """The broker stands still for as long as the block lasts: a signal takes a moment to reach its every thread."""
+    pid = runtime.pid(broker)
+    runtime.pause(broker)
+    try:
+        until(lambda: all(_stopped(task / "stat") for task in Path(f"/proc/{pid}/task").iterdir()))
+        yield
+    finally:
+        runtime.resume(broker)
+
+
+def _stopped(stat: Path) -> bool:
+    """Whether a thread is in state T; the state follows the name, which is in brackets and may hold anything."""
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0] == "T"
+    except OSError:  # ended meanwhile: look again
+        return False
 
 
 def stomp_upstream(runtime: Runtime, broker: str) -> tuple[str, int]:
