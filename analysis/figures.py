@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.percentiles import quantiles_ns
+from records.results import PATHS
 from records.run import RunInfo
 from records.summary import Lag, Latency
 
@@ -78,6 +79,13 @@ def _latency(spread: Spread) -> Latency:
         p99_99=q["p99_99"],
         max=spread.max_ms,
     )
+
+
+def paths(latency: pa.Table) -> pa.Table:
+    """Rows of PATHS: first deliveries of all phases by where they entered, where they left, and the hops between."""
+    delivered = latency.filter(pc.equal(latency["measure"], "due_to_received"))
+    by_path = delivered.group_by(["from_broker", "to_broker", "hops"]).aggregate([("count", "sum")])
+    return by_path.rename_columns({"count_sum": "messages"}).select(PATHS.names)
 
 
 def lag_ms(latency: pa.Table, info: RunInfo, blocked_slots: int) -> Lag:

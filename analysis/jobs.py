@@ -22,8 +22,9 @@ from pyspark.sql import functions as F
 from analysis.accounting import accounting
 from analysis.clocks import error_bound_ns
 from analysis.connections import connections
+from analysis.figures import paths
 from analysis.frames import Frames
-from analysis.latency import durations, latency, paths
+from analysis.latency import durations, latency
 from analysis.links import links
 from analysis.oddities import oddities
 from analysis.rates import load_totals, rates
@@ -103,7 +104,7 @@ def _of_messages(frames: Frames, timeline: Timeline, clock_error_ns: int, progre
     with _step(progress, "timed the messages"):
         timed = latency(durations(of.sends, of.messages, of.deliveries), timeline, clock_error_ns)
         results["latency"] = timed.toArrow()
-        results["paths"] = paths(of.spark.createDataFrame(results["latency"], timed.schema)).toArrow()
+        results["paths"] = paths(results["latency"])
     with _step(progress, "accounted for the messages"):
         counted = accounting(of.fates, of.deliveries, of.out_of_order, of.strangers)
         results["accounting"] = counted.toArrow()

@@ -70,9 +70,3 @@ def latency(durations: DataFrame, timeline: Timeline, clock_error_ns: int) -> Da
 
 def _impossible(took_ns: Column, clock_error_ns: int) -> Column:
     return F.count_if(took_ns < F.lit(-clock_error_ns))
-
-
-def paths(latency: DataFrame) -> DataFrame:
-    """Rows of PATHS: first deliveries by where they entered, where they left, and the hops between."""
-    delivered = latency.where(F.col("measure") == "due_to_received")
-    return delivered.groupBy("from_broker", "to_broker", "hops").agg(F.sum("count").alias("messages"))

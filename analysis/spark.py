@@ -16,7 +16,15 @@ from pyspark.sql import SparkSession
 LOCAL = "local[*]"
 LOOPBACK = "127.0.0.1"
 BRIEF_JOB_ROWS = 3_000_000
-"""Up to so many events the full optimising compiler costs more time than it saves."""
+"""Up to so many events the JVM's full optimising compiler costs more time than it saves."""
+SMALL_ROWS = 200_000
+"""Up to so many events it costs more to compile and re-plan a query than to run it: half of the CPU of a small run."""
+
+_SMALL = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
 
 _QUIET = """\
 rootLogger.level = error
@@ -89,8 +97,9 @@ def _local_settings(scratch: Path, rows: int) -> dict[str, str]:
     os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)  # read by the launcher only; else it warns of its choice
     java = [f"-Dlog4j2.configurationFile={log_settings.as_uri()}", f"-Dderby.system.home={scratch}"]
     if rows <= BRIEF_JOB_ROWS:
-        java.append("-XX:TieredStopAtLevel=1")
+        java += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     return {
+        **(_SMALL if rows <= SMALL_ROWS else {}),
         "spark.ui.enabled": "false",
         "spark.driver.bindAddress": LOOPBACK,
         "spark.driver.host": LOOPBACK,
@@ -105,5 +114,6 @@ def _local_settings(scratch: Path, rows: int) -> dict[str, str]:
 
 
 def _shuffle_partitions(rows: int) -> int:
-    """Two a core, more where one would not fit in its share of the memory (about a million rows)."""
-    return max(2 * (os.cpu_count() or 1), rows // 1_000_000)
+    """One a core for a small run, else two, and more where one would exceed its share of memory (a million rows)."""
+    cores = os.cpu_count() or 1
+    return cores if rows <= SMALL_ROWS else max(2 * cores, rows // 1_000_000)

@@ -92,7 +92,9 @@ def subscription(name: str, *, began: float = 0, consumer: int = 7, kind: str = 
     }
 
 
-def leftover(seq: int, *, queue: str = "orders", broker: str = "a", dead_letter: bool = False, producer: int = 1) -> Row:
+def leftover(
+    seq: int, *, queue: str = "orders", broker: str = "a", dead_letter: bool = False, producer: int = 1
+) -> Row:
     found = {"broker": broker, "queue": queue, "dead_letter": dead_letter, "producer": producer, "seq": seq}
     return {**found, "attempt": 1, "age_ns": None}
 

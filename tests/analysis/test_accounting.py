@@ -1,0 +1,215 @@
+"""Does the Spark accounting say of any set of events what plain Python says of it?"""
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pytest
+from pyspark.sql import SparkSession
+
+from analysis import deliveries, fates
+from analysis.accounting import COUNTS, accounting
+from analysis.messages import messages
+from records.schemas import UNKNOWN
+from tests.analysis import oracle
+from tests.analysis.rows import QUEUE, TOPIC, Row, frame, leftover, receipt, send, subscription
+
+pytestmark = pytest.mark.spark
+
+
+def counted(
+    spark: SparkSession,
+    sends: list[Row],
+    receipts: list[Row],
+    subscriptions: list[Row] | None = None,
+    leftovers: list[Row] | None = None,
+) -> dict[oracle.Key, dict[str, int]]:
+    """The accounting by (destination, subscription)."""
+    sent = messages(frame(spark, "sends", sends))
+    arrived = frame(spark, "receipts", receipts)
+    delivered = deliveries.deliveries(arrived, sent)
+    became = fates.fates(
+        fates.expected(sent, frame(spark, "subscriptions", subscriptions or [])),
+        deliveries.first(delivered),
+        fates.found(frame(spark, "leftovers", leftovers or [])),
+    )
+    result = accounting(became, delivered, deliveries.out_of_order(delivered), deliveries.strangers(arrived))
+    return {(row["destination"], row["subscription"]): {name: row[name] for name in COUNTS} for row in result.collect()}
+
+
+@dataclass(frozen=True)
+class Case:
+    """What was sent, received and left, and which counts are then not zero."""
+
+    counts: dict[str, int]
+    sends: tuple[Row, ...] = ()
+    receipts: tuple[Row, ...] = ()
+    leftovers: tuple[Row, ...] = ()
+
+
+IN_DOUBT = send(1, outcome="in_doubt")
+DEAD = leftover(1, queue="ActiveMQ.DLQ", dead_letter=True)
+
+CASES = {
+    "a message sent and received is nothing else": Case(
+        {"sent": 1, "acked": 1, "received": 1}, sends=(send(1),), receipts=(receipt(1),)
+    ),
+    "an acked message that is nowhere is lost": Case({"sent": 1, "acked": 1, "lost": 1}, sends=(send(1),)),
+    "a message left on a queue is stranded and not lost": Case(
+        {"sent": 1, "acked": 1, "stranded": 1}, sends=(send(1),), leftovers=(leftover(1),)
+    ),
+    "a message on a dead-letter queue is dead-lettered": Case(
+        {"sent": 1, "acked": 1, "dead_lettered": 1}, sends=(send(1),), leftovers=(DEAD,)
+    ),
+    "a message on both kinds of queue is stranded, as it can still be read": Case(
+        {"sent": 1, "acked": 1, "stranded": 1}, sends=(send(1),), leftovers=(DEAD, leftover(1))
+    ),
+    "a message received and yet found is received": Case(
+        {"sent": 1, "acked": 1, "received": 1}, sends=(send(1),), receipts=(receipt(1),), leftovers=(leftover(1),)
+    ),
+    "a message in doubt that arrived is recovered": Case(
+        {"sent": 1, "in_doubt": 1, "received": 1, "recovered": 1}, sends=(IN_DOUBT,), receipts=(receipt(1),)
+    ),
+    "a message in doubt that did not arrive is not lost": Case({"sent": 1, "in_doubt": 1}, sends=(IN_DOUBT,)),
+    "a message acked at its second attempt is acked, and sent once": Case(
+        {"sent": 1, "acked": 1, "received": 1}, sends=(IN_DOUBT, send(1, attempt=2)), receipts=(receipt(1, attempt=2),)
+    ),
+    "both attempts delivered are a duplicate by a resend": Case(
+        {"sent": 1, "acked": 1, "received": 1, "duplicated": 1, "duplicated_by_resend": 1},
+        sends=(IN_DOUBT, send(1, attempt=2)),
+        receipts=(receipt(1), receipt(1, attempt=2, at=2_006)),
+    ),
+    "one attempt delivered twice is a duplicate by the broker": Case(
+        {"sent": 1, "acked": 1, "received": 1, "duplicated": 1},
+        sends=(send(1),),
+        receipts=(receipt(1), receipt(1, at=2_006)),
+    ),
+    "a copy that the broker marks as redelivered is no duplicate": Case(
+        {"sent": 1, "acked": 1, "received": 1, "redelivered": 1},
+        sends=(send(1),),
+        receipts=(receipt(1), receipt(1, at=2_006, redelivered=True)),
+    ),
+    "an unconfirmed message that is nowhere is missing and not lost": Case(
+        {"sent": 1, "unconfirmed": 1, "missing_unconfirmed": 1}, sends=(send(1, outcome="unconfirmed"),)
+    ),
+    "a refused message is neither lost nor missing": Case({"sent": 1, "failed": 1}, sends=(send(1, outcome="failed"),)),
+    "a corrupted message is received": Case(
+        {"sent": 1, "acked": 1, "received": 1, "corrupted": 1},
+        sends=(send(1),),
+        receipts=(receipt(1, integrity="corrupted"),),
+    ),
+    "an unreadable body is corrupted and its message lost": Case(
+        {"sent": 1, "acked": 1, "lost": 1, "corrupted": 1},
+        sends=(send(1),),
+        receipts=(receipt(1, integrity="unreadable"),),
+    ),
+    "two foreign bodies are no duplicates of each other": Case(
+        {"sent": 1, "acked": 1, "received": 1, "foreign": 2},
+        sends=(send(1),),
+        receipts=(receipt(1), receipt(1, integrity="foreign"), receipt(1, integrity="foreign", at=2_006)),
+    ),
+    "a message that nobody sent is unexpected": Case({"received": 1, "unexpected": 1}, receipts=(receipt(9),)),
+    "a message overtaken by a later one is reordered": Case(
+        {"sent": 3, "acked": 3, "received": 3, "reordered": 1},
+        sends=(send(1), send(2), send(3)),
+        receipts=(receipt(1, at=1), receipt(3, at=2), receipt(2, at=3)),
+    ),
+    "messages at different consumers have no order": Case(
+        {"sent": 2, "acked": 2, "received": 2},
+        sends=(send(1), send(2)),
+        receipts=(receipt(2, at=1, consumer=7), receipt(1, at=2, consumer=8)),
+    ),
+    "a copy out of order is a duplicate and not reordered": Case(
+        {"sent": 2, "acked": 2, "received": 2, "duplicated": 1},
+        sends=(send(1), send(2)),
+        receipts=(receipt(1, at=1), receipt(2, at=2), receipt(1, at=3)),
+    ),
+}
+
+
+def on_its_own(number: int, rows: Iterable[Row]) -> list[Row]:
+    """The rows of a case with a producer and a queue that no other case has."""
+    own = {"destination": f"queue://{number}", "subscription": str(number)}
+    named = [{**row, **{name: value for name, value in own.items() if name in row}} for row in rows]
+    return [{**row, "producer": number} if row["producer"] != UNKNOWN else row for row in named]
+
+
+@pytest.fixture(scope="module")
+def counts_of_cases(spark: SparkSession) -> dict[str, dict[str, int]]:
+    """The counts of every case that are not zero, from one pass of Spark over all of them."""
+    numbered = list(enumerate(CASES.values()))
+    sends, receipts, leftovers = (
+        [row for number, case in numbered for row in on_its_own(number, getattr(case, table))]
+        for table in ("sends", "receipts", "leftovers")
+    )
+    counts = counted(spark, sends, receipts, leftovers=leftovers)
+    return {
+        name: {key: count for key, count in counts[f"queue://{number}", str(number)].items() if count}
+        for number, name in enumerate(CASES)
+    }
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_of_queues(counts_of_cases: dict[str, dict[str, int]], case: str) -> None:
+    assert counts_of_cases[case] == CASES[case].counts
+
+
+def test_each_subscription_of_a_topic_is_to_have_each_message_sent_after_it_began(spark: SparkSession) -> None:
+    sends = [send(1, destination=TOPIC, due=100), send(2, destination=TOPIC, due=300)]
+    arrived = [receipt(2, subscription="early", destination=TOPIC)]
+    counts = counted(spark, sends, arrived, [subscription("early", began=200), subscription("late", began=250)])
+    assert {key: (of["sent"], of["received"], of["lost"]) for key, of in counts.items()} == {
+        (TOPIC, ""): (1, 0, 0),  # the first message: nobody was there
+        (TOPIC, "early"): (1, 1, 0),
+        (TOPIC, "late"): (1, 0, 1),
+    }
+
+
+def random_events(seed: int) -> tuple[list[Row], list[Row], list[Row], list[Row]]:
+    """A few hundred events in which everything goes wrong that can; times collide now and then."""
+    rng = random.Random(seed)
+    subscribed = [subscription(name, began=rng.randrange(0, 300)) for name in ("s1", "s2", "s2", "s3")]
+    sends, receipts, leftovers = [], [], []
+    for number in range(150):
+        producer, seq = number % 3, number // 3
+        destination = TOPIC if producer == 2 else QUEUE
+        outcomes = rng.choice(
+            [["acked"], ["acked"], ["failed"], ["unconfirmed"], ["in_doubt", "acked"], ["in_doubt"] * 3]
+        )
+        for attempt, outcome in enumerate(outcomes, start=1):
+            due = number * 5 + attempt
+            sends.append(
+                send(seq, producer=producer, attempt=attempt, due=due, outcome=outcome, destination=destination)
+            )
+        for name in ("s1", "s2") if destination == TOPIC else ("orders",):
+            for _ in range(rng.choice([0, 1, 1, 1, 2, 4])):
+                receipts.append(
+                    receipt(
+                        seq + rng.choice([0] * 20 + [1_000]),
+                        producer=producer,
+                        attempt=rng.randint(1, len(outcomes)),
+                        at=number * 5 + rng.randrange(60),
+                        consumer=rng.choice([7, 8]),
+                        subscription=name,
+                        destination=destination,
+                        redelivered=rng.random() < 0.3,
+                        integrity=rng.choice(["intact"] * 9 + ["corrupted", "unreadable", "foreign"]),
+                    )
+                )
+        for _ in range(rng.choice([0, 0, 1, 2])):
+            leftovers.append(leftover(seq, producer=producer, dead_letter=rng.random() < 0.5))
+    rng.shuffle(sends)
+    rng.shuffle(receipts)
+    return sends, receipts, subscribed, leftovers
+
+
+@pytest.mark.parametrize(("seed", "compiled"), [(1, False), (2, True)])
+def test_random_events_are_accounted_for_as_plain_python_does(spark: SparkSession, seed: int, compiled: bool) -> None:
+    sends, receipts, subscribed, leftovers = random_events(seed)
+    expected = oracle.accounting(sends, receipts, subscribed, leftovers)
+    spark.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())  # large runs compile their queries
+    try:
+        assert counted(spark, sends, receipts, subscribed, leftovers) == expected
+    finally:
+        spark.conf.set("spark.sql.codegen.wholeStage", "false")
+    assert all(sum(counts[name] for counts in expected.values()) for name in COUNTS)
