@@ -117,23 +117,20 @@ class FailoverUri:
 def unsupported(uri: FailoverUri, protocol: str) -> tuple[str, ...]:
     """The options that ask for something which only OpenWire can do, as sentences; empty when all can be honoured.
 
-    An option left at its default asks for nothing: ``trackMessages=false`` is fine with any protocol.
+    Only what the user wrote counts, and only if it asks for the behaviour: ``trackMessages=false`` is fine anywhere.
     """
     if protocol == "openwire":
         return ()
-    asked = [name for name, f in _FIELDS.items() if f.metadata["openwire_only"] and _asks(uri, name)]
     return tuple(
-        f"failover option {name}={_written(getattr(uri.options, _FIELDS[name].name))} is not supported by "
-        f"{protocol.upper()}: only OpenWire clients can honour it; remove it or use OpenWire"
-        for name in asked
+        f"failover option {name}={_written(getattr(uri.options, own.name))} is not supported by {protocol.upper()}: "
+        "only OpenWire clients can honour it; remove it or use OpenWire"
+        for name, own in _FIELDS.items()
+        if own.metadata["openwire_only"] and name in uri.explicit and _asks(getattr(uri.options, own.name), own.default)
     )
 
 
-def _asks(uri: FailoverUri, name: str) -> bool:
-    own = _FIELDS[name]
-    value = getattr(uri.options, own.name)
-    wants_less = isinstance(value, bool) and not value  # updateURIsSupported=false: no such client does it anyway
-    return bool(value != own.default) and not wants_less
+def _asks(value: Any, default: Any) -> bool:
+    return value if isinstance(value, bool) else bool(value != default)
 
 
 def _written(value: Any) -> str:
@@ -215,7 +212,8 @@ def _server(text: str, part: str) -> ServerUri:
         raise _bad(text, f"{part!r} is not scheme://host:port?options", "leave out user, path and spaces", where)
     if port is None and parts.scheme != "memory":
         raise _bad(text, f"{part!r} names no port", "write scheme://host:port", where)
-    return ServerUri(parts.scheme, host if parts.scheme != "memory" else parts.netloc, port, parts.query)
+    name = parts.netloc.partition(":")[0] if parts.scheme == "memory" else host  # a broker's name keeps its case
+    return ServerUri(parts.scheme, name, port, parts.query)
 
 
 def _pairs(text: str, query: str) -> list[tuple[str, str]]:
@@ -282,4 +280,5 @@ def _number(text: str, name: str, value: str, kind: Callable[[str], float]) -> f
 
 
 def _bad(text: str, wrong: str, next_step: str, where: int) -> BadFailoverUriError:
-    return BadFailoverUriError(f"failover URI {text!r}: {wrong} (at character {max(where, 0) + 1}); {next_step}")
+    told = f"failover URI {text!r}: {wrong} (at character {max(where, 0) + 1}); {next_step}"
+    return BadFailoverUriError(re.sub(r"//[^/@,()]*@", "//…@", told))  # no password in an error

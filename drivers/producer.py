@@ -130,7 +130,7 @@ class Producer:
             waiting = sorted((a for a in self._open.values() if a.link is None), key=lambda a: a.seq)
         for attempt in waiting:
             if self._claim(attempt, link):
-                self._write(attempt, link)
+                self._write(attempt, link, self._outgoing(attempt))
 
     def answered(self, attempt: SendAttempt, answer: Answer) -> None:
         """The broker's answer; ignored when the attempt was given up as in doubt before it came."""
@@ -144,11 +144,12 @@ class Producer:
         self._record(attempt, answer)
 
     def _send_durable(self, attempt: SendAttempt) -> None:
+        message = self._outgoing(attempt)
         link = self._usable(attempt)
         while not self._claim(attempt, link):
             link = self._usable(attempt)
         try:
-            self._write(attempt, link)
+            self._write(attempt, link, message)
         except ConnectionError as error:
             self._access.broken(link, str(error))  # in doubt from now on; the client sends it again
 
@@ -187,10 +188,10 @@ class Producer:
             self._open[attempt.seq] = attempt
             return True
 
-    def _write(self, attempt: SendAttempt, link: Link) -> None:
+    def _write(self, attempt: SendAttempt, link: Link, message: Outgoing) -> None:
         """Write an open attempt. No lock is held: the write may wait for a reader that delivers an answer here."""
         try:
-            sent_ns = link.connection.send(self._outgoing(attempt))
+            sent_ns = link.connection.send(message)
         except DriverError as error:
             sent_ns, attempt.answer = attempt.sent_ns, Answer(Outcome.FAILED, self._access.clock(), str(error))
         with self._lock:

@@ -14,7 +14,9 @@ This is what the Java client does (FailoverTransport of ActiveMQ Classic), its p
 * ``randomize`` is Java's swap of each place with a random one out of ``int(random * 100) % n``, which is biased, and
   without it every pass scans from the top: there is no round robin;
 * the back-off is slept after a failed pass, multiplied, cut to a whole number and capped; after the loss of a working
-  connection the initial delay is slept before the first pass, and counts as the first step of the back-off.
+  connection the initial delay is slept before the first pass, and counts as the first step of the back-off;
+* a delay that has grown to exactly 10 ms, the default, starts over: with an initial delay of 7 ms and an exponent of
+  1.5 it never grows (7 * 1.5 is cut to 10).
 
 One difference: a Java client with ``priorityBackup`` keeps idle connections to the other brokers and falls back on one
 at once. Clients of other protocols have none, so here a loss begins with the initial delay however slow the poll was.
@@ -77,7 +79,8 @@ class State:
 
 def begin(uri: FailoverUri, rng: Random) -> State:
     """The first pass of a client that was never connected starts at once."""
-    state = State(Hold(), delay_ms=uri.options.reconnect_delay_ms)
+    options = uri.options
+    state = State(Hold(), delay_ms=_restarted(options, options.reconnect_delay_ms))
     return _new_pass(uri, state, rng)
 
 
@@ -94,7 +97,8 @@ def attempt_failed(uri: FailoverUri, state: State, reason: str) -> State:
     name, limit = _limit(uri.options, state.ever_connected)
     if limit != NO_LIMIT and passes >= limit:
         return replace(state, action=GiveUp(_exhausted(uri, passes, name, limit, reason)), failed_passes=passes)
-    return replace(_sleeping(uri.options, state), failed_passes=passes)
+    after = _sleeping(uri.options, state)
+    return replace(after, failed_passes=passes, delay_ms=_restarted(uri.options, after.delay_ms))
 
 
 def connected(uri: FailoverUri, state: State, server: ServerUri) -> State:
@@ -162,16 +166,18 @@ def _java_shuffle(servers: list[ServerUri], rng: Random) -> None:
 
 
 def _new_pass(uri: FailoverUri, state: State, rng: Random) -> State:
-    options = uri.options
     first, *rest = pass_order(uri, state.lost, rng)
-    state = replace(state, action=Attempt(first), remaining=tuple(rest))
-    if not options.use_exponential_back_off or state.delay_ms == JAVA_DEFAULT_DELAY_MS:
-        return replace(state, delay_ms=options.initial_reconnect_delay_ms)
-    return state
+    return replace(state, action=Attempt(first), remaining=tuple(rest))
 
 
 def _sleeping(options: FailoverOptions, state: State) -> State:
     return replace(state, action=Sleep(max(0, state.delay_ms)), delay_ms=_grown(options, state.delay_ms))
+
+
+def _restarted(options: FailoverOptions, delay_ms: int) -> int:
+    """The delay as each round of Java's worker finds it: one of 10 ms is taken for "not grown yet"."""
+    fresh = not options.use_exponential_back_off or delay_ms == JAVA_DEFAULT_DELAY_MS
+    return options.initial_reconnect_delay_ms if fresh else delay_ms
 
 
 def _grown(options: FailoverOptions, delay_ms: int) -> int:

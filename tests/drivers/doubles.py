@@ -1,0 +1,192 @@
+"""What stands in for the rest of the world in the tests of clients: a recorder that keeps rows, a scripted broker."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, NamedTuple, cast
+
+from drivers.client import Client
+from drivers.contract import Browsed, Delivery, OnDelivery, OnLost, OnSettled, Outcome, Outgoing, Subscription
+from drivers.failover import FailoverUri
+from records.writer import Recorder
+from topologies.endpoints import Credentials, Endpoint
+
+RUN = 7
+BENCH = Credentials("bench", "secret")
+
+
+class SendRow(NamedTuple):
+    producer: int
+    seq: int
+    attempt: int
+    destination: str
+    broker: str
+    due_ns: int
+    sent_ns: int
+    settled_ns: int | None
+    outcome: str
+    body_bytes: int
+    blocked: bool
+
+
+class ReceiptRow(NamedTuple):
+    consumer: int
+    subscription: str
+    producer: int
+    seq: int
+    attempt: int
+    destination: str
+    broker: str
+    received_ns: int
+    redelivered: bool
+    integrity: str
+    hops: int | None
+
+
+class ConnectionRow(NamedTuple):
+    client: int
+    group: str
+    protocol: str
+    broker: str | None
+    event: str
+    at_ns: int
+    reason: str
+
+
+class KeepingRecorder:
+    """A recorder that keeps rows as values."""
+
+    def __init__(self) -> None:
+        self.sends: list[SendRow] = []
+        self.receipts: list[ReceiptRow] = []
+        self.connections: list[ConnectionRow] = []
+        self.subscriptions: list[tuple[Any, ...]] = []
+
+    def send(self, *row: Any) -> None:
+        self.sends.append(SendRow(*row))
+
+    def receipt(self, *row: Any) -> None:
+        self.receipts.append(ReceiptRow(*row))
+
+    def connection(self, *row: Any) -> None:
+        self.connections.append(ConnectionRow(*row))
+
+    def subscription(self, *row: Any) -> None:
+        self.subscriptions.append(row)
+
+    def events(self) -> list[tuple[str, str | None]]:
+        return [(row.event, row.broker) for row in self.connections]
+
+    def attempts(self, seq: int) -> list[tuple[int, str]]:
+        return [(row.attempt, row.outcome) for row in self.sends if row.seq == seq]
+
+
+@dataclass
+class ScriptedConnection:
+    """A connection whose every answer is the test's to give."""
+
+    broker: str
+    client_id: str
+    on_settled: OnSettled
+    on_lost: OnLost
+    sent: list[Outgoing] = field(default_factory=list)
+    subscriptions: list[tuple[Subscription, OnDelivery]] = field(default_factory=list)
+    settled: list[Delivery] = field(default_factory=list)
+    closed: bool = False
+    on_send: Callable[[Outgoing], None] = lambda _: None
+    on_subscribe: Callable[[], None] = lambda: None
+    on_close: Callable[[], None] = lambda: None
+
+    def send(self, message: Outgoing) -> int:
+        sent_ns = time.perf_counter_ns()
+        self.sent.append(message)
+        self.on_send(message)
+        return sent_ns
+
+    def subscribe(self, subscription: Subscription, on_delivery: OnDelivery) -> int:
+        self.on_subscribe()
+        self.subscriptions.append((subscription, on_delivery))
+        return time.perf_counter_ns()
+
+    def settle(self, delivery: Delivery) -> None:
+        self.settled.append(delivery)
+
+    def close(self) -> None:
+        self.on_close()
+        self.closed = True
+
+    def ack(self, nth: int = -1, outcome: Outcome = Outcome.ACKED) -> None:
+        self.on_settled(self.sent[nth].token, outcome, time.perf_counter_ns(), "")
+
+
+class ScriptedConnector:
+    """Each connect takes the next step of the script: an exception is raised, anything else prepares the connection."""
+
+    protocol = "stomp"
+
+    def __init__(self, *script: Exception | Callable[[ScriptedConnection], None] | None) -> None:
+        self.script = list(script)
+        self.connections: list[ScriptedConnection] = []
+        self.endpoints: list[Endpoint] = []
+        self.connected = threading.Semaphore(0)
+
+    def connect(
+        self,
+        endpoint: Endpoint,
+        credentials: Credentials,
+        *,
+        client_id: str,
+        timeout_s: float,
+        on_settled: OnSettled,
+        on_lost: OnLost,
+    ) -> ScriptedConnection:
+        self.endpoints.append(endpoint)
+        step = self.script.pop(0) if self.script else None
+        if isinstance(step, Exception):
+            raise step
+        connection = ScriptedConnection(endpoint.broker, client_id, on_settled, on_lost)
+        if step is not None:
+            step(connection)
+        self.connections.append(connection)
+        self.connected.release()
+        return connection
+
+    def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
+        raise NotImplementedError
+
+
+def client_of(
+    connector: Any, recorder: KeepingRecorder, uri: str, *, number: int = 1, group: str = "producers", **more: Any
+) -> Client:
+    """A client to brokers a, b, c, which are ports 1, 2, 3 of localhost, or their names in memory."""
+    hosts = {f"localhost:{port}": name for port, name in enumerate("abc", start=1)}
+    return Client(
+        number=number,
+        group=group,
+        uri=FailoverUri.parse(uri),
+        brokers={**hosts, **{name: name for name in "abc"}},
+        connector=connector,
+        credentials=BENCH,
+        recorder=cast(Recorder, recorder),
+        rng=Random(1),
+        **more,
+    )
+
+
+def stomp_uri(brokers: str = "ab", options: str = "randomize=false&initialReconnectDelay=1") -> str:
+    ports = {"a": 1, "b": 2, "c": 3}
+    return f"failover:({','.join(f'stomp://localhost:{ports[broker]}' for broker in brokers)})?{options}"
+
+
+def memory_uri(brokers: str = "ab", options: str = "randomize=false&initialReconnectDelay=1") -> str:
+    return f"failover:({','.join(f'memory://{broker}' for broker in brokers)})?{options}"
+
+
+def eventually(condition: Callable[[], object], timeout_s: float = 5.0) -> None:
+    """Wait until the condition holds; fail otherwise."""
+    ends = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < ends, "it never came true"
+        time.sleep(0.001)

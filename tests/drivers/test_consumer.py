@@ -1,0 +1,145 @@
+"""Every delivery is recorded and then acknowledged, on whichever broker the consumer is."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from drivers.consumer import Received
+from drivers.contract import Delivery, Destination, DriverError, Refused, Subscription
+from records.identity import Identity, stamp
+from tests.drivers.doubles import RUN, KeepingRecorder, ScriptedConnection, ScriptedConnector, client_of, eventually, stomp_uri
+
+ORDERS = Subscription(Destination.parse("queue://orders"))
+
+
+def delivery(body: bytes, *, redelivered: bool = False, hops: int | None = 1) -> Delivery:
+    return Delivery(body, time.perf_counter_ns(), redelivered, hops, "token")
+
+
+def body_of(seq: int) -> bytes:
+    return stamp(Identity(RUN, 11, seq, 2), 64)
+
+
+def failing(times: int, error: Exception) -> Callable[[], None]:
+    """Something that raises so many times, then works."""
+    left = [error] * times
+
+    def act() -> None:
+        if left:
+            raise left.pop()
+
+    return act
+
+
+def test_a_delivery_is_recorded_acknowledged_and_handed_on() -> None:
+    recorder, connector, received = KeepingRecorder(), ScriptedConnector(), list[Received]()
+    client = client_of(connector, recorder, stomp_uri(), number=4)
+    client.open()
+    consumer = client.consumer(ORDERS, run=RUN, on_receipt=received.append)
+    connection = connector.connections[0]
+    came = delivery(body_of(5), redelivered=True)
+    connection.subscriptions[0][1](came)
+    client.close()
+    assert recorder.receipts == [(4, "orders", 11, 5, 2, "queue://orders", "a", came.received_ns, True, "intact", 1)]
+    assert connection.settled == [came]
+    assert consumer.received == 1
+    assert (received[0].seq, received[0].attempt, received[0].body_bytes, received[0].latency_ns) == (5, 2, 64, None)
+
+
+@pytest.mark.parametrize(
+    ("body", "integrity", "producer"),
+    [
+        (body_of(5)[:-1] + b"?", "corrupted", 11),
+        (b"?" + body_of(5)[1:], "unreadable", -1),
+        (stamp(Identity(RUN + 1, 11, 5, 1), 64), "foreign", -1),
+        (b"", "unreadable", -1),
+    ],
+)
+def test_a_body_that_is_not_as_sent_is_recorded_as_what_it_is(body: bytes, integrity: str, producer: int) -> None:
+    recorder, connector = KeepingRecorder(), ScriptedConnector()
+    client = client_of(connector, recorder, stomp_uri())
+    client.open()
+    client.consumer(ORDERS, run=RUN, on_receipt=lambda _: None)
+    connector.connections[0].subscriptions[0][1](delivery(body))
+    client.close()
+    assert [(row.integrity, row.producer) for row in recorder.receipts] == [(integrity, producer)]
+    assert len(connector.connections[0].settled) == 1
+
+
+def test_after_a_failover_the_consumer_is_subscribed_on_the_next_broker() -> None:
+    recorder, connector = KeepingRecorder(), ScriptedConnector()
+    client = client_of(connector, recorder, stomp_uri())
+    client.open()
+    client.consumer(ORDERS, run=RUN, on_receipt=lambda _: None)
+    connector.connections[0].on_lost("reset")
+    eventually(lambda: client.broker == "b")
+    subscription, take = connector.connections[1].subscriptions[0]
+    take(delivery(body_of(0)))
+    client.close()
+    assert subscription == ORDERS
+    assert recorder.receipts[0].broker == "b"
+    assert len(connector.connections[1].settled) == 1
+    assert [row[:5] for row in recorder.subscriptions] == [(1, "orders", "queue://orders", "queue", "a")]
+
+
+def test_a_connection_lost_while_subscribing_is_subscribed_on_the_next() -> None:
+    def lose_while_subscribing(connection: ScriptedConnection) -> None:
+        connection.on_subscribe = failing(1, ConnectionResetError("reset"))
+
+    recorder, connector = KeepingRecorder(), ScriptedConnector(lose_while_subscribing)
+    client = client_of(connector, recorder, stomp_uri())
+    client.open()
+    client.consumer(ORDERS, run=RUN, on_receipt=lambda _: None)
+    assert len(connector.connections[1].subscriptions) == 1
+    assert [row[4] for row in recorder.subscriptions] == ["b"]
+    client.close()
+
+
+def test_a_refused_subscription_is_told_and_not_tried_again() -> None:
+    def refuse(connection: ScriptedConnection) -> None:
+        connection.on_subscribe = failing(9, Refused("no such right"))
+
+    recorder, connector = KeepingRecorder(), ScriptedConnector(refuse)
+    client = client_of(connector, recorder, stomp_uri())
+    client.open()
+    with pytest.raises(DriverError, match="broker a refused user 'bench': no such right"):
+        client.consumer(ORDERS, run=RUN, on_receipt=lambda _: None)
+    connector.connections[0].on_lost("reset")
+    eventually(lambda: client.broker == "b")
+    assert connector.connections[1].subscriptions == []
+    client.close()
+
+
+def test_a_closed_consumer_neither_records_nor_acknowledges() -> None:
+    recorder, connector = KeepingRecorder(), ScriptedConnector()
+    client = client_of(connector, recorder, stomp_uri())
+    client.open()
+    consumer = client.consumer(ORDERS, run=RUN, on_receipt=lambda _: None)
+    consumer.close()
+    connector.connections[0].subscriptions[0][1](delivery(body_of(0)))
+    client.close()
+    assert recorder.receipts == []
+    assert connector.connections[0].settled == []
+
+
+def test_each_kind_of_subscription_has_its_name() -> None:
+    recorder, connector = KeepingRecorder(), ScriptedConnector()
+    client = client_of(connector, recorder, stomp_uri(), number=4, client_id="reader-4")
+    client.open()
+    prices = Destination.parse("topic://prices")
+    for subscription in (ORDERS, Subscription(prices), Subscription(prices, durable_name="book")):
+        client.consumer(subscription, run=RUN, on_receipt=lambda _: None)
+    client.close()
+    assert [(row[1], row[3]) for row in recorder.subscriptions] == [
+        ("orders", "queue"),
+        ("prices#4", "topic"),
+        ("book", "durable_topic"),
+    ]
+    assert connector.connections[0].client_id == "reader-4"
+
+
+def test_a_durable_subscription_without_a_client_id_is_refused() -> None:
+    client = client_of(ScriptedConnector(), KeepingRecorder(), stomp_uri())
+    with pytest.raises(DriverError, match="durable subscription 'book' without a client id: give Client a client_id"):
+        client.consumer(Subscription(Destination.parse("topic://p"), durable_name="book"), run=RUN, on_receipt=print)

@@ -1,0 +1,187 @@
+"""A failover URI is read as the Java client reads it, and what cannot be used is refused with the reason and the place."""
+
+from dataclasses import fields
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drivers.failover import OPTION_NAMES, BadFailoverUriError, FailoverOptions, FailoverUri, ServerUri, unsupported
+
+A, B = ServerUri("stomp", "a.example", 1), ServerUri("stomp", "b.example", 2, "soTimeout=0&x=y")
+
+EVERY_OPTION = {
+    "initialReconnectDelay": ("100", "initial_reconnect_delay_ms", 100),
+    "maxReconnectDelay": ("5000", "max_reconnect_delay_ms", 5000),
+    "reconnectDelay": ("30", "reconnect_delay_ms", 30),
+    "useExponentialBackOff": ("false", "use_exponential_back_off", False),
+    "reconnectDelayExponent": ("1.5", "reconnect_delay_exponent", 1.5),
+    "maxReconnectAttempts": ("7", "max_reconnect_attempts", 7),
+    "startupMaxReconnectAttempts": ("0", "startup_max_reconnect_attempts", 0),
+    "timeout": ("3000", "timeout_ms", 3000),
+    "randomize": ("FALSE", "randomize", False),
+    "warnAfterReconnectAttempts": ("5", "warn_after_reconnect_attempts", 5),
+    "priorityBackup": ("true", "priority_backup", True),
+    "priorityURIs": ("stomp://a.example:1", "priority_uris", (A,)),
+    "backup": ("true", "backup", True),
+    "backupPoolSize": ("3", "backup_pool_size", 3),
+    "trackMessages": ("True", "track_messages", True),
+    "maxCacheSize": ("1024", "max_cache_size_bytes", 1024),
+    "trackTransactionProducers": ("false", "track_transaction_producers", False),
+    "updateURIsSupported": ("false", "update_uris_supported", False),
+    "updateURIsURL": ("file:///brokers.csv", "update_uris_url", "file:///brokers.csv"),
+    "rebalanceUpdateURIs": ("false", "rebalance_update_uris", False),
+    "reconnectSupported": ("false", "reconnect_supported", False),
+}
+
+
+@pytest.mark.parametrize("text", [f"failover:({A},{B})", f"failover://({A},{B})", f"failover:{A},{B}", f" failover:( {A} , {B} ) "])
+def test_the_list_of_uris_is_read_in_every_notation(text: str) -> None:
+    assert FailoverUri.parse(text) == FailoverUri((A, B))
+
+
+def test_every_option_of_the_transport_is_known() -> None:
+    assert set(EVERY_OPTION) == set(OPTION_NAMES)
+    assert len(OPTION_NAMES) == len(fields(FailoverOptions)) == 21
+
+
+@pytest.mark.parametrize("name", OPTION_NAMES)
+def test_an_option_is_read_into_its_typed_field(name: str) -> None:
+    written, field, expected = EVERY_OPTION[name]
+    uri = FailoverUri.parse(f"failover:({A})?{name}={written}")
+    assert getattr(uri.options, field) == expected
+    assert uri.explicit == {name}
+
+
+def test_all_options_together_and_nested_ones_survive_being_written_back() -> None:
+    query = "&".join(f"{name}={written}" for name, (written, _, _) in EVERY_OPTION.items())
+    uri = FailoverUri.parse(f"failover:({A},{B})?{query}&nested.connect-timeout=5%26")
+    assert FailoverUri.parse(str(uri)) == uri
+    assert uri.nested == (("connect-timeout", "5&"),)
+
+
+def test_a_uri_is_written_in_its_plainest_form() -> None:
+    assert str(FailoverUri.parse(f"failover://( {A},{B})?Randomize=False&timeout=%2B5")) == (
+        "failover:(stomp://a.example:1,stomp://b.example:2?soTimeout=0&x=y)?timeout=5&randomize=false"
+    )
+
+
+def test_without_parentheses_options_belong_to_the_last_uri() -> None:
+    uri = FailoverUri.parse("failover:stomp://a:1,stomp://b:2?randomize=false")
+    assert uri.servers[1].query == "randomize=false"
+    assert uri.options == FailoverOptions()
+
+
+def test_nested_options_are_added_to_the_query_of_every_server() -> None:
+    uri = FailoverUri.parse(f"failover:({A},{B})?nested.wireFormat.maxFrameSize=9")
+    assert [str(uri.effective(server)) for server in uri.servers] == [
+        "stomp://a.example:1?wireFormat.maxFrameSize=9",
+        "stomp://b.example:2?soTimeout=0&x=y&wireFormat.maxFrameSize=9",
+    ]
+
+
+@pytest.mark.parametrize(("written", "expected"), [("True", True), ("TRUE", True), ("yes", False), ("1", False), ("", False)])
+def test_a_boolean_is_true_only_when_it_says_true(written: str, expected: bool) -> None:
+    uri = FailoverUri.parse(f"failover:({A})?randomize={written}")
+    assert uri.options.randomize is expected
+    assert bool(uri.warnings) == (written.lower() != "true")
+
+
+def test_an_ipv6_address_keeps_its_brackets() -> None:
+    assert str(FailoverUri.parse("failover:(stomp://[::1]:61613)").servers[0]) == "stomp://[::1]:61613"
+
+
+def test_a_broker_in_memory_keeps_its_name_as_written() -> None:
+    assert FailoverUri.parse("failover:(memory://Hub-1)").servers[0].address == "Hub-1"
+
+
+def test_servers_and_options_are_composed() -> None:
+    assert FailoverUri.compose([str(A)], "timeout=5") == FailoverUri.parse(f"failover:({A})?timeout=5")
+    assert FailoverUri.compose([str(A)]) == FailoverUri((A,))
+
+
+MALFORMED = {
+    "stomp://a:1": "it begins with 'stomp', not with 'failover:' (at character 1); write failover:(URI,URI…)?option=value",
+    "": "it begins with '', not with 'failover:' (at character 1)",
+    "failover:()": "the list of URIs is empty (at character 12); write at least one URI",
+    "failover:": "the list of URIs is empty",
+    "failover:(stomp://a:1": "1 '(' against 0 ')' (at character 10); close every parenthesis",
+    "failover:(stomp://a:1,,stomp://b:2)": "an empty URI in the list",
+    "failover:(stomp://a:1,)": "an empty URI in the list",
+    "failover:(stomp://a:1,b:2)": "'b:2' is no URI (at character 23); write scheme://host:port",
+    "failover:(stomp://a)": "'stomp://a' names no port (at character 11)",
+    "failover:(stomp://a:99999)": "'stomp://a:99999' is no URI (Port out of range 0-65535)",
+    "failover:(stomp://a:1/path)": "is not scheme://host:port?options",
+    "failover:(stomp://a:1)x?timeout=1": "'x' follows the list of URIs (at character 23)",
+    "failover:(stomp://a:1)#part": "a fragment means nothing here (at character 23)",
+    "failover:(failover:(stomp://a:1))": "a list inside the list (at character 20)",
+    "failover:(stomp://a:1)?timeout": "the option 'timeout' has no value (at character 24)",
+    "failover:(stomp://a:1)?timeout=soon": "timeout='soon' is not a whole number (at character 24); write a whole number, such as -1",
+    "failover:(stomp://a:1)?timeout=1.5": "timeout='1.5' is not a whole number",
+    "failover:(stomp://a:1)?reconnectDelayExponent=x": "reconnectDelayExponent='x' is not a number",
+    "failover:(stomp://a:1)?randomise=true": "unknown option 'randomise' (at character 24); did you mean randomize? the options are initial",
+    "failover:(stomp://a:1)?backOffMultiplier=2": "did you mean reconnectDelayExponent?",
+    "failover:(stomp://a:1)?priorityURIs=b": "'b' is no URI",
+}
+
+
+@pytest.mark.parametrize("text", MALFORMED)
+def test_a_malformed_uri_is_refused_with_what_is_wrong_and_where(text: str) -> None:
+    with pytest.raises(BadFailoverUriError) as refused:
+        FailoverUri.parse(text)
+    assert MALFORMED[text] in str(refused.value)
+    assert repr(text) in str(refused.value)
+
+
+def test_a_password_in_a_uri_is_not_repeated_in_the_error() -> None:
+    with pytest.raises(BadFailoverUriError) as refused:
+        FailoverUri.parse("failover:(stomp://bench:hush@a:1)")
+    assert "'stomp://…@a:1' is not scheme://host:port?options" in str(refused.value)
+    assert "hush" not in str(refused.value)
+
+
+def test_what_only_openwire_can_do_is_named_when_asked_for() -> None:
+    uri = FailoverUri.parse(f"failover:({A})?trackMessages=true&backup=true&backupPoolSize=1&updateURIsSupported=false")
+    problems = unsupported(uri, "stomp")
+    assert [problem.split(":")[0] for problem in problems] == [
+        "failover option backup=true is not supported by STOMP",
+        "failover option trackMessages=true is not supported by STOMP",
+    ]
+    assert unsupported(uri, "openwire") == ()
+
+
+def test_a_default_that_nobody_wrote_is_not_complained_about() -> None:
+    assert unsupported(FailoverUri((A,)), "stomp") == ()
+    assert len(unsupported(FailoverUri.parse(f"failover:({A})?updateURIsSupported=true"), "amqp")) == 1
+
+
+NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
+VALUES = st.text(st.characters(codec="utf-8", exclude_categories=("C",)), max_size=8)
+SERVERS = st.builds(
+    ServerUri, st.sampled_from(["stomp", "tcp", "amqp+ssl"]), NAMES, st.integers(1, 65535), st.sampled_from(["", "a=b", "a=b&c=%20"])
+)
+OPTIONS = st.builds(
+    FailoverOptions,
+    initial_reconnect_delay_ms=st.integers(0, 10**9),
+    reconnect_delay_exponent=st.floats(1, 10),
+    randomize=st.booleans(),
+    max_reconnect_attempts=st.integers(-1, 99),
+    priority_uris=st.lists(SERVERS, max_size=2).map(tuple),
+    update_uris_url=VALUES,
+)
+
+
+@given(st.lists(SERVERS, min_size=1, max_size=4), OPTIONS, st.dictionaries(NAMES, VALUES, max_size=3))
+def test_a_written_uri_reads_as_the_same_value(servers: list[ServerUri], options: FailoverOptions, nested: dict[str, str]) -> None:
+    uri = FailoverUri(tuple(servers), options, tuple(nested.items()))
+    again = FailoverUri.parse(str(uri))
+    assert (again.servers, again.options, again.nested) == (uri.servers, uri.options, uri.nested)
+    assert FailoverUri.parse(str(again)) == again
+
+
+@given(st.text(max_size=60).map(lambda text: f"failover:{text}"))
+def test_any_text_is_read_or_refused_in_a_sentence(text: str) -> None:
+    try:
+        assert FailoverUri.parse(text).servers
+    except BadFailoverUriError as refused:
+        assert str(refused).startswith("failover URI ")

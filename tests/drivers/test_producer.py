@@ -1,0 +1,238 @@
+"""Every attempt to send is recorded once, with what is known of it and no more."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from drivers.client import Client
+from drivers.contract import ConnectFailed, Destination, DriverError, Outcome, Outgoing, Refused
+from drivers.producer import Producer, Settled
+from records.identity import Identity, read
+from tests.drivers.doubles import RUN, KeepingRecorder, ScriptedConnection, ScriptedConnector, client_of, eventually, stomp_uri
+
+ORDERS = Destination.parse("queue://orders")
+
+
+class Bench:
+    """One producer on a scripted connector."""
+
+    def __init__(self, connector: ScriptedConnector, uri: str = "", *, durable: bool = True, resend: bool = True) -> None:
+        self.recorder = KeepingRecorder()
+        self.connector = connector
+        self.outcomes: list[Settled] = []
+        self.client: Client = client_of(connector, self.recorder, uri or stomp_uri())
+        self.client.open()
+        self.producer: Producer = self.client.producer(
+            ORDERS, durable=durable, run=RUN, resend_in_doubt=resend, on_settled=self.outcomes.append
+        )
+
+    @property
+    def connection(self) -> ScriptedConnection:
+        return self.connector.connections[-1]
+
+    def lose(self, reason: str = "reset by peer") -> None:
+        """The connection goes, and the client is back on the next one."""
+        before = len(self.connector.connections)
+        self.connection.on_lost(reason)
+        eventually(lambda: len(self.connector.connections) > before and self.client.broker)
+
+
+@pytest.fixture()
+def bench() -> Iterator[Bench]:
+    made = Bench(ScriptedConnector())
+    yield made
+    made.client.close()
+
+
+def test_an_answered_send_is_one_acked_row_with_its_three_times(bench: Bench) -> None:
+    bench.producer.send(5, 64, 1_000, blocked=True)
+    assert bench.recorder.sends == []
+    assert bench.producer.outstanding == 1
+    bench.connection.ack()
+    (row,) = bench.recorder.sends
+    assert row[:5] == (1, 5, 1, "queue://orders", "a")
+    assert row.due_ns == 1_000 < row.sent_ns < (row.settled_ns or 0)
+    assert row[8:] == ("acked", 64, True)
+    assert bench.producer.outstanding == 0
+
+
+def test_the_body_carries_the_identity_of_the_attempt(bench: Bench) -> None:
+    bench.producer.send(5, 64, 0)
+    bench.lose()
+    bodies = [connection.sent[0].body for connection in bench.connector.connections]
+    assert [(len(body), read(body, RUN)) for body in bodies] == [
+        (64, ("intact", 1, 5, 1)),
+        (64, ("intact", 1, 5, 2)),
+    ]
+    assert Identity(RUN, 1, 5, 2).attempt == 2
+
+
+def test_an_answer_that_comes_before_the_write_returns_is_kept() -> None:
+    def answer_at_once(connection: ScriptedConnection) -> None:
+        connection.on_send = lambda _: connection.ack()
+
+    bench = Bench(ScriptedConnector(answer_at_once))
+    bench.producer.send(0, 64, 0)
+    assert bench.recorder.attempts(0) == [(1, "acked")]
+    row = bench.recorder.sends[0]
+    assert row.sent_ns < (row.settled_ns or 0)
+    bench.client.close()
+
+
+def test_a_refused_send_is_failed_and_not_sent_again(bench: Bench) -> None:
+    bench.producer.send(0, 64, 0)
+    bench.connection.ack(outcome=Outcome.FAILED)
+    bench.lose()
+    assert bench.recorder.attempts(0) == [(1, "failed")]
+    assert bench.connection.sent == []
+
+
+def test_a_send_refused_while_writing_is_failed() -> None:
+    def too_large(message: Outgoing) -> None:
+        raise Refused("the frame is larger than the broker takes")
+
+    bench = Bench(ScriptedConnector(lambda connection: setattr(connection, "on_send", too_large)))
+    bench.producer.send(0, 64, 0)
+    assert [(s.outcome, s.reason) for s in bench.outcomes] == [(Outcome.FAILED, "the frame is larger than the broker takes")]
+    assert bench.producer.outstanding == 0
+    bench.client.close()
+
+
+def test_a_connection_lost_between_write_and_answer_gives_two_rows_of_one_message(bench: Bench) -> None:
+    bench.producer.send(3, 64, 1_000)
+    bench.lose()
+    bench.connection.ack()
+    first, second = bench.recorder.sends
+    assert (first.attempt, first.outcome, first.broker, first.settled_ns) == (1, "in_doubt", "a", None)
+    assert (second.attempt, second.outcome, second.broker) == (2, "acked", "b")
+    assert (first.producer, first.seq, first.due_ns) == (second.producer, second.seq, second.due_ns) == (1, 3, 1_000)
+    assert first.sent_ns < second.sent_ns
+    assert [settled.final for settled in bench.outcomes] == [False, True]
+
+
+def test_what_is_in_doubt_goes_first_in_order_of_seq(bench: Bench) -> None:
+    for seq in (4, 2, 3):
+        bench.producer.send(seq, 64, 0)
+    bench.lose()
+    bench.producer.send(5, 64, 0)
+    assert [read(message.body, RUN).seq for message in bench.connection.sent] == [2, 3, 4, 5]
+
+
+def test_each_loss_is_one_more_attempt(bench: Bench) -> None:
+    bench.producer.send(0, 64, 0)
+    bench.lose()
+    bench.lose()
+    bench.connection.ack()
+    assert bench.recorder.attempts(0) == [(1, "in_doubt"), (2, "in_doubt"), (3, "acked")]
+
+
+def test_an_answer_that_comes_after_the_loss_is_not_believed(bench: Bench) -> None:
+    bench.producer.send(0, 64, 0)
+    lost = bench.connection
+    bench.lose()
+    lost.ack()
+    bench.connection.ack()
+    assert bench.recorder.attempts(0) == [(1, "in_doubt"), (2, "acked")]
+
+
+def test_without_resending_doubt_is_the_end() -> None:
+    bench = Bench(ScriptedConnector(), resend=False)
+    bench.producer.send(0, 64, 0)
+    bench.lose()
+    assert bench.recorder.attempts(0) == [(1, "in_doubt")]
+    assert bench.connection.sent == []
+    assert bench.outcomes[0].final
+    assert bench.producer.outstanding == 0
+    bench.client.close()
+
+
+def test_a_write_that_breaks_is_in_doubt_and_sent_again() -> None:
+    def break_off(message: Outgoing) -> None:
+        raise BrokenPipeError("broken pipe")
+
+    bench = Bench(ScriptedConnector(lambda connection: setattr(connection, "on_send", break_off)))
+    bench.producer.send(0, 64, 0)
+    eventually(lambda: len(bench.connector.connections) == 2 and bench.connection.sent)
+    bench.connection.ack()
+    assert bench.recorder.attempts(0) == [(1, "in_doubt"), (2, "acked")]
+    assert ("lost", "a") in bench.recorder.events()
+    eventually(lambda: bench.connector.connections[0].closed)
+    bench.client.close()
+
+
+def test_a_send_that_is_not_durable_is_unconfirmed_once_written() -> None:
+    bench = Bench(ScriptedConnector(), durable=False)
+    bench.producer.send(0, 64, 0)
+    bench.lose()
+    assert bench.recorder.attempts(0) == [(1, "unconfirmed")]
+    assert bench.connection.sent == []
+    bench.client.close()
+
+
+def test_a_one_way_write_that_breaks_is_tried_again_at_once() -> None:
+    def break_off(message: Outgoing) -> None:
+        raise ConnectionResetError("reset")
+
+    script = ScriptedConnector(lambda connection: setattr(connection, "on_send", break_off))
+    bench = Bench(script, durable=False)
+    bench.producer.send(0, 64, 0)
+    assert bench.recorder.attempts(0) == [(1, "in_doubt"), (2, "unconfirmed")]
+    bench.client.close()
+
+
+def test_a_send_blocked_by_disconnection_goes_out_late_with_its_own_due_time() -> None:
+    allow = threading.Event()
+
+    def wait(_: ScriptedConnection) -> None:
+        allow.wait(5)
+
+    bench = Bench(ScriptedConnector(None, wait))
+    bench.connection.on_lost("reset")
+    sender = threading.Thread(target=bench.producer.send, args=(0, 64, 42))
+    sender.start()
+    sender.join(0.05)
+    assert sender.is_alive()
+    allow.set()
+    sender.join(5)
+    bench.connection.ack()
+    assert [(row.attempt, row.due_ns, row.outcome, row.broker) for row in bench.recorder.sends] == [(1, 42, "acked", "b")]
+    bench.client.close()
+
+
+def test_a_send_blocked_for_longer_than_the_timeout_has_failed() -> None:
+    refused = [ConnectFailed("refused")] * 1_000
+    bench = Bench(ScriptedConnector(None, *refused), stomp_uri(options="timeout=30&initialReconnectDelay=5"))
+    bench.connection.on_lost("reset")
+    with pytest.raises(DriverError, match=r"disconnected for 0\.03 s, the timeout of failover:"):
+        bench.producer.send(9, 64, 42)
+    assert [(row.seq, row.attempt, row.outcome, row.broker) for row in bench.recorder.sends] == [(9, 1, "failed", "")]
+    assert bench.outcomes[0].settled_ns is not None
+    bench.client.close()
+
+
+def test_waiting_until_all_is_settled_tells_whether_it_is(bench: Bench) -> None:
+    assert bench.producer.wait_settled(0)
+    bench.producer.send(0, 64, 0)
+    assert not bench.producer.wait_settled(0.01)
+    threading.Timer(0.01, bench.connection.ack).start()
+    assert bench.producer.wait_settled(5)
+
+
+def test_closing_leaves_the_unanswered_in_doubt_once(bench: Bench) -> None:
+    bench.producer.send(0, 64, 0)
+    connection = bench.connection
+    bench.producer.close()
+    bench.producer.close()
+    connection.ack()
+    assert bench.recorder.attempts(0) == [(1, "in_doubt")]
+    assert bench.outcomes[0].final
+    with pytest.raises(DriverError, match="was closed before message 1 went"):
+        bench.producer.send(1, 64, 0)
+
+
+def test_a_body_too_small_for_its_identity_is_refused_before_anything_is_sent(bench: Bench) -> None:
+    with pytest.raises(ValueError, match="body of 31 bytes"):
+        bench.producer.send(0, 31, 0)
+    assert bench.producer.outstanding == 0
+    assert bench.connection.sent == []
