@@ -16,7 +16,7 @@ from tests.management.test_jolokia import agent, answer
 from topologies.endpoints import ManagementEndpoint
 from topologies.management import sampling
 from topologies.management.classic import Figures
-from topologies.management.jolokia import Jolokia
+from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.sampling import LinkNames, Row, Sampler, machine_rows, process_rows, rows, sample
 from topologies.model import Broker, NetworkConnector, Topology
 
@@ -131,6 +131,16 @@ def test_a_sample_is_timed_half_way_between_question_and_answer() -> None:
     with agent(200, ANSWER) as (endpoint, _):
         taken = sample(Jolokia(endpoint), LinkNames(frozenset(), {}), clock=lambda: next(times))
     assert {row.at_ns for row in taken} == {200}
+
+
+def test_an_mbean_that_goes_while_it_is_read_makes_a_sample_missing_and_not_wrong() -> None:
+    half = {**QUEUE, "QueueSize": None}
+    values = (WHOLE, HEAP, {"q": half}, OPENED, DUPLEX, CONNECTIONS)
+    with (
+        agent(200, answer(*({"status": 200, "value": value} for value in values))) as (endpoint, _),
+        pytest.raises(ManagementFailed, match=r"broker 'hub': its figures are not as .* \(TypeError"),
+    ):
+        sample(Jolokia(endpoint), LinkNames(frozenset(), {}))
 
 
 def test_a_process_that_is_gone_has_no_rows() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from topologies.runtimes import ports
-from topologies.runtimes.ports import PortTaken, choose_ports
+from topologies.runtimes.ports import PortUnavailable, choose_ports
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_a_base_port_gives_a_row_of_ports_in_the_order_asked_for() -> None:
 
 
 def test_a_taken_fixed_port_is_named_with_its_holder(taken_port: int) -> None:
-    with pytest.raises(PortTaken) as refused:
+    with pytest.raises(PortUnavailable) as refused:
         choose_ports(["a"], base_port=taken_port)
     message = str(refused.value)
     assert f"port {taken_port} of 127.0.0.1 is already in use by pid {os.getpid()} (" in message
@@ -56,7 +56,7 @@ def test_a_taken_fixed_port_is_named_with_its_holder(taken_port: int) -> None:
 
 
 def test_nothing_is_held_after_a_refusal(taken_port: int) -> None:
-    with pytest.raises(PortTaken):
+    with pytest.raises(PortUnavailable):
         choose_ports(["a", "b"], base_port=taken_port - 1)
     with socket.socket() as listener:
         listener.bind((ports.LOOPBACK, taken_port - 1))
@@ -69,11 +69,11 @@ def test_an_unknown_holder_is_left_out_of_the_sentence(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("base", [0, 80, 65_530, 70_000])
 def test_a_base_port_without_room_is_refused(base: int) -> None:
-    with pytest.raises(ValueError, match=f"base port {base}: 9 ports"):
+    with pytest.raises(PortUnavailable, match=f"base port {base}: 9 ports"):
         choose_ports(range(9), base_port=base)
 
 
 def test_when_no_port_is_free_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ports, "_hold", lambda _held, _port: False)
-    with pytest.raises(PortTaken, match="no free port found"):
+    with pytest.raises(PortUnavailable, match="no free port found"):
         choose_ports(["a"])

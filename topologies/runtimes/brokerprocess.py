@@ -9,9 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from topologies.runtimes import guard
+from topologies.runtimes.waiting import has_ended, pause
 
 GUARD_START_LIMIT_S = 10.0
-POLL_S = 0.05
+REAP_LIMIT_S = 1.0
 TAIL_BYTES = 256 * 1024
 
 
@@ -51,11 +52,16 @@ class BrokerProcess:
 
     @property
     def alive(self) -> bool:
-        return self._guard is not None and self._guard.poll() is None
+        return self._guard is not None and self._guard.poll() is None and not has_ended(self._guard.pid)
 
     @property
     def exit_status(self) -> int | None:
-        return self._guard.poll() if self._guard else None
+        """Of a process that has ended (128 + N by signal N); None for one that runs or never did."""
+        if self._guard is None or self.alive:
+            return None
+        with suppress(subprocess.TimeoutExpired):
+            return self._guard.wait(REAP_LIMIT_S)
+        return None
 
     @property
     def pid(self) -> int | None:
@@ -97,7 +103,7 @@ class BrokerProcess:
         """The broker's pid, awaited for the moment that its guard needs; None if there is none in that time."""
         end = time.monotonic() + GUARD_START_LIMIT_S
         while self.pid is None and self.alive and time.monotonic() < end:
-            time.sleep(POLL_S)
+            pause()
         return self.pid
 
     def wait(self, timeout_s: float) -> bool:
@@ -106,7 +112,7 @@ class BrokerProcess:
         while self.alive:
             if time.monotonic() >= end:
                 return False
-            time.sleep(POLL_S)
+            pause()
         return True
 
     def log_lines(self, *, of_this_start: bool = False) -> list[str]:

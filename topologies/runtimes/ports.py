@@ -22,17 +22,17 @@ ATTEMPTS_A_PORT = 200
 Key = TypeVar("Key", bound=Hashable)
 
 
-class PortTaken(Exception):
-    """A port that the user asked for is in use, or no port is free; names it, its holder and what to do."""
+class PortUnavailable(Exception):
+    """A port asked for is in use or out of range, or none is free; names it, its holder and what to do."""
 
 
 def choose_ports(wanted: Sequence[Key], base_port: int | None = None) -> dict[Key, int]:
     """A port for each key of ``wanted``: ``base_port``, ``base_port + 1``, … in that order, or any that are free.
 
-    Raises PortTaken (a fixed port is in use; no free port was found) or ValueError (the range passes 65535).
+    Raises PortUnavailable.
     """
     if base_port is not None and not 1024 <= base_port <= HIGHEST - len(wanted) + 1:
-        raise ValueError(
+        raise PortUnavailable(
             f"base port {base_port}: {len(wanted)} ports are needed from there on, all between 1024 and {HIGHEST}"
         )
     with ExitStack() as held:
@@ -77,12 +77,14 @@ def _hold_any(held: ExitStack, candidates: Iterator[int]) -> int:
     for port in candidates:
         if _hold(held, port):
             return port
-    raise PortTaken(f"no free port found on {LOOPBACK}: end what holds them (ss -ltn), or fix a range by a base port")
+    raise PortUnavailable(
+        f"no free port found on {LOOPBACK}: end what holds them (ss -ltn), or fix a range by a base port"
+    )
 
 
 def _hold_fixed(held: ExitStack, port: int) -> int:
     if not _hold(held, port):
-        raise PortTaken(f"{taken(port)}: end that process, or choose another base port (or none, for free ports)")
+        raise PortUnavailable(f"{taken(port)}: end that process, or choose another base port (or none, for free ports)")
     return port
 
 

@@ -56,7 +56,7 @@ class Prepared:
 
 
 def prepare(topology: Topology, directory: RunDirectory, wishes: Wishes, progress: Progress) -> Prepared:
-    """Raises NoJava, DistributionUnavailable, PortTaken or OSError; leaves no secret behind then."""
+    """Raises NoJava, DistributionUnavailable, PortUnavailable or OSError; leaves no secret behind then."""
     java = find_java()
     home, agent = (_ensured(pinned(name), progress) for name in (DISTRIBUTION, JOLOKIA_AGENT))
     brokers = [broker.name for broker in topology.brokers]

@@ -12,7 +12,7 @@ from pathlib import Path
 from shutil import rmtree
 from signal import SIGCONT, SIGSTOP
 
-from records.errors import RunUnwritable
+from records.errors import RunUnwritable, explained
 from records.rundir import RunDirectory
 from topologies.endpoints import Credentials, Endpoint, ManagementEndpoint
 from topologies.management.classic import started_connectors
@@ -23,7 +23,7 @@ from topologies.runtimes.brokerprocess import BrokerProcess
 from topologies.runtimes.contract import Progress, RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
 from topologies.runtimes.java import NoJava
-from topologies.runtimes.ports import LOOPBACK, PortTaken, taken
+from topologies.runtimes.ports import LOOPBACK, PortUnavailable, taken
 from topologies.runtimes.preparation import Prepared, Render, Wishes, prepare
 from topologies.runtimes.startup import agent_failure, explain
 
@@ -34,7 +34,7 @@ START_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 15.0
 KILL_TIMEOUT_S = 5.0
 LEAST_MEMORY_MB = 64
-TOLD = (NoJava, DistributionUnavailable, PortTaken, RunUnwritable)  # their messages are for the user as they are
+TOLD = (NoJava, DistributionUnavailable, PortUnavailable, RunUnwritable)  # their messages are for the user as they are
 
 
 class ProcessRuntime:
@@ -81,6 +81,10 @@ class ProcessRuntime:
         except TOLD as error:
             self.close()
             raise RuntimeFailed(str(error)) from error
+        except OSError as error:
+            self.close()
+            why, step = explained(error)
+            raise RuntimeFailed(f"topology {self._topology.name!r} cannot be started: {why}; {step}") from error
         except BaseException:
             self.close()
             raise
