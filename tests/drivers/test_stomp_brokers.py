@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from drivers.contract import ConnectFailed, Destination, DriverError, Outcome, Refused, Subscription
-from drivers.stomp import CLOSE_TIMEOUT_S, StompConnector
+from drivers.stomp import StompConnector
+from drivers.stomp_connection import CLOSE_TIMEOUT_S
 from tests.support.brokers import frozen, running
 from tests.support.stomp_clients import Client, Connect, body, queue
 from tests.support.waiting import until

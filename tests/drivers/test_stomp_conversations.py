@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from drivers.contract import ConnectFailed, Delivery, Destination, DriverError, Outcome, Outgoing, Refused, Subscription
-from drivers.stomp import StompConnection, StompConnector
+from drivers.stomp import StompConnector
+from drivers.stomp_connection import StompConnection
 from tests.support.fake_stomp import FakeBroker, Session
 from tests.support.waiting import until
 from topologies.endpoints import Credentials, Endpoint

@@ -4,7 +4,8 @@ import random
 from collections.abc import Callable
 
 from drivers.contract import Delivery, Destination, Outcome, Outgoing, Subscription
-from drivers.stomp import StompConnection, StompConnector
+from drivers.stomp import StompConnector
+from drivers.stomp_connection import StompConnection
 from records.identity import Identity, Reading, read, stamp
 from tests.support.waiting import until
 from topologies.endpoints import Credentials, Endpoint

@@ -1,0 +1,254 @@
+"""What does one STOMP 1.2 connection do? Sends, subscribes, settles and leaves; and tells its owner what it hears.
+
+Durable sends carry a receipt and are settled by it; every delivery is acknowledged by itself.
+"""
+
+import contextlib
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from stomp.utils import Frame
+
+from drivers.contract import (
+    ConnectFailed,
+    Delivery,
+    DriverError,
+    OnDelivery,
+    OnLost,
+    OnSettled,
+    Outcome,
+    Outgoing,
+    Refused,
+    Subscription,
+)
+from drivers.stomp_frames import (
+    BROKER_PATH_PROPERTY,
+    Address,
+    agree_beats,
+    encode,
+    error_words,
+    hops,
+    may_try_again,
+    send_headers,
+    subscribe_headers,
+)
+from drivers.stomp_wire import Wire
+from topologies.endpoints import Credentials
+
+CLOSE_TIMEOUT_S = 5.0
+
+OnMessage = Callable[[Frame, int], None]
+
+
+@dataclass
+class _Answer:
+    """What came of a frame that somebody waits on: a time, or the broker's words, or neither when it is gone."""
+
+    came: threading.Event = field(default_factory=threading.Event)
+    at_ns: int = 0
+    refusal: str = ""
+    frame: Frame | None = None
+
+    def give(self, at_ns: int, refusal: str = "", frame: Frame | None = None) -> None:
+        self.at_ns, self.refusal, self.frame = at_ns, refusal, frame
+        self.came.set()
+
+
+class StompConnection:
+    """One open connection; see `drivers.contract.Connection`. Made by `StompConnector.connect`."""
+
+    def __init__(self, broker: str, address: Address, timeout_s: float, on_settled: OnSettled, on_lost: OnLost):
+        self.broker = broker
+        self._address, self._timeout_s = address, timeout_s
+        self._on_settled, self._on_lost = on_settled, on_lost
+        self._wire = Wire(address, self._on_frame, self._on_gone)
+        self._numbers: Iterator[int] = itertools.count(1)
+        self._unsettled: dict[str, object] = {}  # receipt id -> token of a durable send
+        self._asked: dict[str, _Answer] = {}  # receipt id -> who waits for it
+        self._consumers: dict[str, OnMessage] = {}  # subscription id -> callback
+        self._changing = threading.Lock()
+        self._open = self._gone = False
+        self._last_error = ""
+
+    def __repr__(self) -> str:
+        state = "gone" if self._gone else "open" if self._open else "opening"
+        return f"<StompConnection {self.broker} {self._address} {state}>"
+
+    # -- opening and closing
+
+    def open(self, credentials: Credentials, client_id: str) -> None:
+        """Connect and log in, within the timeout. Raises `ConnectFailed` or `Refused`, leaving nothing open."""
+        try:
+            self._log_in(credentials, client_id, time.monotonic() + self._timeout_s)
+        except BaseException:
+            self._wire.finish()
+            raise
+
+    def _log_in(self, credentials: Credentials, client_id: str, deadline_s: float) -> None:
+        hello = _hello(self._address, credentials, client_id)
+        connected = self._asked["STOMP"] = _Answer()
+        try:
+            self._wire.open(self._timeout_s)
+            self._wire.write(hello)
+        except OSError as error:
+            raise self._unreachable(f"could not be reached: {error}") from error
+        if not connected.came.wait(max(0.0, deadline_s - time.monotonic())):
+            raise self._unreachable(f"did not answer within {self._timeout_s:g} s")
+        if connected.refusal:
+            raise self._turned_away(credentials.username, connected.refusal)
+        if connected.frame is None or not self._now_open():
+            raise self._unreachable(f"went away before it answered: {self._wire.reason}")
+        self._wire.watch(agree_beats(self._address.heartbeat_ms, connected.frame.headers.get("heart-beat", "")))
+
+    def _now_open(self) -> bool:
+        """From here on a loss is told by ``on_lost``; one that came first makes opening fail."""
+        with self._changing:
+            self._open = not self._gone
+            return self._open
+
+    def _unreachable(self, what: str) -> ConnectFailed:
+        return ConnectFailed(
+            f"broker {self.broker} at {self._address} {what}; check that it is up and that this is its STOMP port"
+        )
+
+    def _turned_away(self, username: str, words: str) -> DriverError:
+        if may_try_again(words):
+            return ConnectFailed(f"broker {self.broker} at {self._address} turned the connection away for now: {words}")
+        return Refused(
+            f"broker {self.broker} at {self._address} refused user {username!r}: {words} "
+            "Check the user name and the password that this run was given."
+        )
+
+    def close(self) -> None:
+        """Leave politely; bounded, also on a frozen broker. From a callback it leaves without waiting."""
+        with self._changing:
+            was_open, self._open = self._open, False
+        if was_open and not self._wire.in_reader():
+            with contextlib.suppress(ConnectionError):
+                receipt, answer = self._expect()
+                frame = encode("DISCONNECT", {"receipt": receipt})
+                if self._wire.write_soon(frame, CLOSE_TIMEOUT_S):
+                    answer.came.wait(CLOSE_TIMEOUT_S)
+        self._wire.finish()
+
+    # -- what a client does
+
+    def send(self, message: Outgoing) -> int:
+        receipt = f"send-{next(self._numbers)}"
+        frame = self._encoded("SEND", send_headers(message, receipt), message.body)
+        if not message.durable:
+            return self._wire.write(frame)
+        self._unsettled[receipt] = message.token
+        try:
+            return self._wire.write(frame)
+        except ConnectionError:
+            self._unsettled.pop(receipt, None)
+            raise
+
+    def subscribe(self, subscription: Subscription, on_delivery: OnDelivery) -> int:
+        number = str(next(self._numbers))
+
+        def on_message(frame: Frame, received_ns: int) -> None:
+            on_delivery(_delivery(frame, received_ns))
+
+        return self.consume(subscribe_headers(subscription, number), on_message)
+
+    def consume(self, headers: dict[str, str], on_message: OnMessage) -> int:
+        """Subscribe with these headers; return when (ns) the broker confirmed it.
+
+        Raises `Refused` in the broker's words, and ConnectionError when it is gone or, after the timeout, silent:
+        a broker that does not answer is given up, and ``on_lost`` says so.
+        """
+        receipt, answer = self._expect()
+        frame = self._encoded("SUBSCRIBE", headers | {"receipt": receipt})
+        self._consumers[headers["id"]] = on_message  # messages may come before the receipt
+        self._wire.write(frame)
+        if not answer.came.wait(self._timeout_s):
+            self._wire.lose(f"no answer to the subscription of {headers['destination']} in {self._timeout_s:g} s")
+        if answer.refusal:
+            del self._consumers[headers["id"]]
+            raise Refused(f"broker {self.broker} refused to subscribe {headers['destination']}: {answer.refusal}")
+        if not answer.at_ns:
+            raise ConnectionError(f"broker {self.broker} at {self._address}: {self._wire.reason}")
+        return answer.at_ns
+
+    def settle(self, delivery: Delivery) -> None:
+        with contextlib.suppress(ConnectionError):
+            self._wire.write(encode("ACK", {"id": str(delivery.ack_token)}))
+
+    def _encoded(self, command: str, headers: dict[str, str], body: bytes = b"") -> bytes:
+        try:
+            return encode(command, headers, body)
+        except ValueError as error:
+            raise Refused(f"broker {self.broker}: {error}") from error
+
+    def _expect(self) -> tuple[str, _Answer]:
+        receipt, answer = f"ask-{next(self._numbers)}", _Answer()
+        self._asked[receipt] = answer
+        if self._gone:  # checked after it was put there: whoever ends the connection answers those that it finds
+            raise ConnectionError(f"broker {self.broker} at {self._address}: {self._wire.reason}")
+        return receipt, answer
+
+    # -- what the broker does; all of it called by the reader
+
+    def _on_frame(self, frame: Frame, at_ns: int) -> None:
+        match frame.cmd:
+            case "MESSAGE":
+                self._consumers[frame.headers["subscription"]](frame, at_ns)
+            case "RECEIPT":
+                self._on_receipt(frame.headers["receipt-id"], at_ns)
+            case "ERROR":
+                self._on_error(frame, at_ns)
+            case "CONNECTED":
+                self._asked.pop("STOMP").give(at_ns, frame=frame)
+
+    def _on_receipt(self, receipt: str, at_ns: int) -> None:
+        if receipt in self._unsettled:
+            self._on_settled(self._unsettled.pop(receipt), Outcome.ACKED, at_ns, "")
+        elif receipt in self._asked:
+            self._asked.pop(receipt).give(at_ns)
+
+    def _on_error(self, frame: Frame, at_ns: int) -> None:
+        words = error_words(frame.headers, frame.body)
+        receipt = frame.headers.get("receipt-id", "STOMP")
+        if receipt in self._unsettled:
+            self._on_settled(self._unsettled.pop(receipt), Outcome.FAILED, at_ns, words)
+        elif receipt in self._asked:
+            self._asked.pop(receipt).give(at_ns, refusal=words)
+        else:
+            self._last_error = words  # why the broker hangs up, if it does
+
+    def _on_gone(self, reason: str) -> None:
+        with self._changing:
+            if self._gone:
+                return
+            was_open, self._open, self._gone = self._open, False, True
+        for receipt in list(self._asked):
+            self._asked.pop(receipt).give(0)
+        if was_open:
+            self._on_lost(f"{reason} (its last error: {self._last_error})" if self._last_error else reason)
+
+
+def _hello(address: Address, credentials: Credentials, client_id: str) -> bytes:
+    headers = {
+        "accept-version": "1.2",
+        "host": address.host,
+        "login": credentials.username,
+        "passcode": credentials.password,
+        "heart-beat": f"{address.heartbeat_ms},{address.heartbeat_ms}",
+    }
+    return encode("STOMP", headers | {"client-id": client_id} if client_id else headers)
+
+
+def _delivery(frame: Frame, received_ns: int) -> Delivery:
+    headers = frame.headers
+    return Delivery(
+        body=frame.body,
+        received_ns=received_ns,
+        redelivered=headers.get("redelivered") == "true",
+        hops=hops(headers.get(BROKER_PATH_PROPERTY)),
+        ack_token=headers["ack"],
+    )
