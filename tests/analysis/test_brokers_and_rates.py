@@ -1,0 +1,135 @@
+"""Do connections, rates, resources and links come out as their events say, second by second?"""
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.testing import assertDataFrameEqual
+
+from analysis.connections import connections
+from analysis.deliveries import deliveries, strangers
+from analysis.links import links
+from analysis.messages import messages
+from analysis.rates import load_totals, rates
+from analysis.resources import cpu_in_load, resources
+from tests.analysis.rows import MS, TIMELINE, connection, frame, receipt, sample, send
+
+pytestmark = pytest.mark.spark
+
+
+def test_connections_stand_until_they_end_and_seconds_without_events_are_told_too(spark: SparkSession) -> None:
+    events = [
+        connection("attempt", at=900),
+        connection("connected", at=1_000),
+        connection("connected", at=1_500, client=2),
+        connection("lost", at=3_100),
+        connection("attempt", at=3_150, broker=None),
+        connection("connected", at=3_200, broker="b"),
+        connection("moved", at=3_200, broker="b"),
+    ]
+    counts = connections(frame(spark, "connections", events), TIMELINE)
+    expected = [(second, "a", "producers", count) for second, count in zip(range(-1, 3), (0, 2, 2, 1), strict=True)]
+    expected += [(second, "b", "producers", count) for second, count in zip(range(-1, 3), (0, 0, 0, 1), strict=True)]
+    schema = "second int, broker string, group string, count bigint"
+    assertDataFrameEqual(counts, spark.createDataFrame(expected, schema))
+
+
+def test_a_client_that_opens_the_better_connection_first_ends_with_that_one(spark: SparkSession) -> None:
+    events = [
+        connection("connected", at=1_000, broker="a"),
+        connection("connected", at=2_000, broker="b"),
+        connection("closed", at=2_100, broker="a"),
+    ]
+    counts = connections(frame(spark, "connections", events), TIMELINE).where("second = 1").collect()
+    assert {row["broker"]: row["count"] for row in counts} == {"a": 0, "b": 1}
+
+
+def test_without_connection_events_there_are_no_rows(spark: SparkSession) -> None:
+    assert connections(frame(spark, "connections", []), TIMELINE).collect() == []
+
+
+def test_rates_count_events_in_their_own_second_and_the_phase_of_the_due_time(spark: SparkSession) -> None:
+    sends = frame(
+        spark, "sends", [send(1, due=999, sent=1_000, settled=2_000), send(2, due=1_500, outcome="unconfirmed")]
+    )
+    receipts = frame(
+        spark, "receipts", [receipt(1, at=2_100), receipt(1, at=2_200), receipt(0, at=2_300, integrity="foreign")]
+    )
+    sent = messages(sends)
+    counts = rates(sends, sent, deliveries(receipts, sent), strangers(receipts), TIMELINE)
+    expected = [
+        (-1, "warm-up", "due", "a", 1),
+        (0, "load", "due", "a", 1),
+        (0, "warm-up", "sent", "a", 1),
+        (0, "load", "sent", "a", 1),
+        (1, "warm-up", "acked", "a", 1),
+        (1, "warm-up", "received", "b", 2),
+        (1, "load", "received", "b", 1),
+    ]
+    schema = "second int, phase string, event string, broker string, count bigint"
+    assertDataFrameEqual(counts, spark.createDataFrame(expected, schema))
+
+
+def test_totals_of_the_load_take_each_event_by_its_own_time_and_each_message_once(spark: SparkSession) -> None:
+    sends = [
+        send(1, due=999, sent=1_001, outcome="in_doubt", blocked=True),
+        send(1, attempt=2, due=999, sent=1_002),
+        send(2, due=10_999, sent=10_999, settled=11_000, blocked=True),
+    ]
+    sent = messages(frame(spark, "sends", sends))
+    arrived = deliveries(
+        frame(spark, "receipts", [receipt(1, at=1_003), receipt(1, at=1_004), receipt(2, at=11_002)]), sent
+    )
+    (totals,) = load_totals(sent, arrived, TIMELINE).collect()
+    assert totals.asDict() == {"due": 1, "sent": 2, "acked": 1, "received": 1, "blocked_slots": 1}
+
+
+def test_a_gauge_is_its_last_value_in_a_second_and_a_counter_its_growth(spark: SparkSession) -> None:
+    samples = [
+        sample("rss_bytes", 10, at=1_100),
+        sample("rss_bytes", 20, at=1_900),
+        sample("cpu_ns", 100, at=1_100),
+        sample("cpu_ns", 150, at=2_100),
+        sample("cpu_ns", 30, at=3_100),  # the process was started again
+    ]
+    told = {
+        (row["second"], row["metric"], row["value"])
+        for row in resources(frame(spark, "samples", samples), TIMELINE).collect()
+    }
+    assert told == {(0, "rss_bytes", 20), (1, "cpu_ns", 50), (2, "cpu_ns", 30)}
+
+
+def test_cpu_of_the_load_is_that_between_its_samples_brokers_apart_from_the_generator(spark: SparkSession) -> None:
+    samples = [
+        sample("cpu_ns", 5, at=500),
+        sample("cpu_ns", 10, at=1_500),
+        sample("cpu_ns", 40, at=9_500),
+        sample("cpu_ns", 1, at=1_500, broker="b"),
+        sample("cpu_ns", 5, at=9_500, broker="b"),
+    ]
+    (used,) = cpu_in_load(frame(spark, "samples", samples), TIMELINE).collect()
+    assert used.asDict() == {"brokers_ns": 34, "generator_ns": None}
+
+
+def bridge(broker: str, metric: str, value: int, at: float, remote: str) -> dict[str, object]:
+    return sample(metric, value, at=at, kind="bridge", broker=broker, object=f"mesh-link|{remote}")
+
+
+def test_a_bridge_carried_what_it_forwarded_between_its_first_and_last_sample(spark: SparkSession) -> None:
+    samples = [bridge("a", "dequeue_count", value, value * MS, "b") for value in (3, 5, 9)]
+    assertDataFrameEqual(links(frame(spark, "samples", samples)), expected_links(spark, [("a", "b", "mesh-link", 6)]))
+
+
+def test_what_a_duplex_link_brought_back_is_told_by_the_far_bridge_or_else_by_the_near_one(spark: SparkSession) -> None:
+    samples = [
+        bridge("a", "received_count", 0, 1, "b"),
+        bridge("a", "received_count", 7, 2, "b"),
+        bridge("a", "received_count", 0, 1, "c"),
+        bridge("a", "received_count", 4, 2, "c"),
+        bridge("c", "dequeue_count", 0, 1, "a"),
+        bridge("c", "dequeue_count", 5, 2, "a"),
+    ]
+    expected = [("b", "a", "mesh-link", 7), ("c", "a", "mesh-link", 5)]
+    assertDataFrameEqual(links(frame(spark, "samples", samples)), expected_links(spark, expected))
+
+
+def expected_links(spark: SparkSession, rows: list[tuple[str, str, str, int]]):  # type: ignore[no-untyped-def]
+    return spark.createDataFrame(rows, "from_broker string, to_broker string, connector string, forwarded bigint")

@@ -1,0 +1,118 @@
+"""Do the column expressions say what their plain Python counterparts say, boundaries included?"""
+
+import random
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.testing import assertDataFrameEqual
+
+from analysis.buckets import bucket
+from analysis.clocks import on_the_masters_clock
+from analysis.deliveries import deliveries
+from analysis.figures import Spread
+from analysis.latency import durations, latency
+from analysis.messages import messages
+from analysis.timeline import FAULT_GRACE_NS, Timeline, Window
+from records.buckets import bucket_of
+from records.run import ProcessInfo
+from records.schemas import CLIENTS_PER_PROCESS
+from tests.analysis.rows import LOAD_FROM_MS, MS, TIMELINE, frame, receipt, send
+
+pytestmark = pytest.mark.spark
+
+
+def test_buckets_are_those_of_plain_python_at_every_power_of_two_and_anywhere(spark: SparkSession) -> None:
+    rng = random.Random(5)
+    edges = [2**power + step for power in range(63) for step in (-1, 0, 1) if 2**power + step < 2**63]
+    values = [*range(-300, 300), *edges, *(rng.getrandbits(rng.randint(1, 63)) for _ in range(3_000))]
+    both = [(sign * value, bucket_of(sign * value)) for value in values for sign in (1, -1)]
+    told = spark.createDataFrame(both, "value bigint, expected int").withColumn("told", bucket(F.col("value")))
+    assert told.where("told is null or told <> expected").collect() == []
+
+
+def test_the_load_begins_second_0_and_the_moment_before_is_the_warm_ups_second_minus_1(spark: SparkSession) -> None:
+    began_ns, ended_ns = TIMELINE.load_began_ns, TIMELINE.load_ended_ns or 0
+    moments = [began_ns - 1, began_ns, began_ns + 999_999_999, ended_ns - 1, ended_ns]
+    placed = spark.createDataFrame([(at,) for at in moments], "at bigint").select(
+        TIMELINE.second(F.col("at")).alias("second"), TIMELINE.phase(F.col("at")).alias("phase")
+    )
+    expected = [(-1, "warm-up"), (0, "load"), (0, "load"), (9, "load"), (10, "drain")]
+    assertDataFrameEqual(placed, spark.createDataFrame(expected, "second int, phase string"))
+
+
+def test_what_touches_a_fault_or_its_grace_is_in_it(spark: SparkSession) -> None:
+    timeline = Timeline(0, None, (Window(100, 200), Window(10 * FAULT_GRACE_NS, None)))
+    grace_ends = 200 + FAULT_GRACE_NS
+    spans = [
+        (0, 99, False),
+        (0, 100, True),  # was under way when it began
+        (150, 160, True),
+        (grace_ends, grace_ends + 5, True),
+        (grace_ends + 1, grace_ends + 5, False),
+        (50 * FAULT_GRACE_NS, 50 * FAULT_GRACE_NS, True),  # the second was never mended
+    ]
+    told = spark.createDataFrame(spans, "began bigint, ended bigint, expected boolean")
+    wrong = told.where(timeline.in_fault(F.col("began"), F.col("ended")) != F.col("expected"))
+    assert wrong.collect() == []
+
+
+def test_times_of_another_host_are_moved_to_the_masters_clock(spark: SparkSession) -> None:
+    hosts = (ProcessInfo("master", 0, "m", 0, 0), ProcessInfo("worker", 1, "w", 0, 0, offset_ns=50 * MS))
+    sends = frame(spark, "sends", [send(1, due=100), send(1, due=150, producer=CLIENTS_PER_PROCESS + 4)])
+    moved = on_the_masters_clock(sends, "producer", ("due_ns", "sent_ns", "settled_ns"), hosts)
+    assert {(row["due_ns"], row["settled_ns"]) for row in moved.collect()} == {(100 * MS, 101 * MS)}
+
+
+def test_a_message_is_timed_from_its_first_due_time_and_from_the_sending_of_the_attempt_that_came(
+    spark: SparkSession,
+) -> None:
+    due = LOAD_FROM_MS + 500
+    sends = [
+        send(1, due=due, sent=due + 2, outcome="in_doubt", broker="a"),
+        send(1, attempt=2, due=due, sent=due + 700, settled=due + 705, broker="c"),
+    ]
+    arrived = [receipt(1, attempt=2, at=due + 720, broker="b", hops=1), receipt(1, attempt=2, at=due + 900)]
+    assert timed(spark, sends, arrived) == {
+        ("due_to_received", "c", "b", 1, 0, 720 * MS),
+        ("sent_to_received", "c", "b", 1, 0, 20 * MS),
+        ("sent_to_settled", "c", "", None, 0, 5 * MS),
+        ("due_to_sent", "a", "", None, 0, 2 * MS),
+    }
+
+
+def test_a_receipt_before_its_sending_is_counted_and_not_clamped(spark: SparkSession) -> None:
+    assert ("sent_to_received", "a", "b", None, 1, -3 * MS) in timed(spark, [send(1)], [receipt(1, at=1_997)])
+
+
+def test_an_attempt_that_is_not_on_record_is_timed_from_due_only(spark: SparkSession) -> None:
+    measures = {row[0] for row in timed(spark, [send(1)], [receipt(1, attempt=2)])}
+    assert measures == {"due_to_received", "sent_to_settled", "due_to_sent"}
+
+
+def timed(spark: SparkSession, sends: list, receipts: list) -> set[tuple]:  # type: ignore[type-arg]
+    """(measure, from, to, hops, second, exact duration) of every duration, by way of the latency table."""
+    return {
+        (row["measure"], row["from_broker"], row["to_broker"], row["hops"], row["second"], row["min_ns"])
+        for row in latency_rows(spark, sends, receipts)
+    }
+
+
+def latency_rows(spark: SparkSession, sends: list, receipts: list) -> list:  # type: ignore[type-arg]
+    sent = frame(spark, "sends", sends)
+    of_messages = messages(sent)
+    delivered = deliveries(frame(spark, "receipts", receipts), of_messages)
+    return latency(durations(sent, of_messages, delivered), TIMELINE, 0).collect()
+
+
+def test_percentiles_of_the_latency_table_are_those_of_numpy_within_0_8_percent(spark: SparkSession) -> None:
+    took_ns = np.random.default_rng(3).lognormal(15, 2, 5_000).astype("int64")
+    rows = [("due_to_received", "a", "b", None, 2_000 * MS, 0, int(took)) for took in took_ns]
+    schema = (
+        "measure string, from_broker string, to_broker string, hops int, due_ns bigint, from_ns bigint, until_ns bigint"
+    )
+    spread = Spread.of(latency(spark.createDataFrame(rows, schema), TIMELINE, 0).toArrow())
+    exact_ns = np.quantile(took_ns, [0.5, 0.9, 0.99, 0.999, 0.9999], method="inverted_cdf")
+    assert list(spread.quantiles_ms.values()) == pytest.approx(list(exact_ns / MS), rel=0.008)
+    assert (spread.min_ms, spread.max_ms) == (took_ns.min() / MS, took_ns.max() / MS)

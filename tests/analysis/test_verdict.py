@@ -1,0 +1,143 @@
+"""Which verdict do which facts give, and in which words?"""
+
+import dataclasses
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.checks import evaluate, rule, value_at
+from analysis.figures import lag_limit_ms
+from analysis.percentiles import quantiles_ns
+from analysis.verdict import Evidence, FailedFault, judge
+from records.buckets import bucket_of
+from records.checks import Check
+from records.summary import CheckResult, Lag, Messages
+
+NOTHING = dict.fromkeys(Messages.__annotations__, 0)
+ON_TIME = Lag(p50=0.1, p99=9.9, p99_9=20.0, max=30.0, limit_p99=10.0, blocked_slots=0)
+LATE = Lag(p50=0.1, p99=10.1, p99_9=20.0, max=30.0, limit_p99=10.0, blocked_slots=3)
+GOOD = Evidence(
+    state="ended",
+    problems=(),
+    unknowns=(),
+    messages=Messages(**{**NOTHING, "sent": 10, "acked": 10, "received": 10}),  # type: ignore[typeddict-item]
+    lag=ON_TIME,
+    checks=(),
+)
+FAILED = CheckResult(name="no loss", metric="messages.lost", value=2, rule="<= 0", outcome="fail")
+UNKNOWN = CheckResult(name="fast", metric="latency_ms.x.p99", value=None, rule="<= 5", outcome="unknown")
+
+
+def test_a_run_with_nothing_against_it_is_a_pass() -> None:
+    assert (judge(GOOD).verdict, judge(GOOD).reasons) == ("pass", ())
+
+
+CASES = {
+    "interrupted": ({"state": "interrupted"}, "interrupted", "the run was interrupted"),
+    "killed": ({"state": "running"}, "invalid", "its state is 'running'"),
+    "a torn stream": ({"problems": ("streams/sends/w1.arrows: torn",)}, "invalid", "streams/sends/w1.arrows: torn"),
+    "nothing sent": ({"messages": Messages(**NOTHING)}, "invalid", "no message was sent"),  # type: ignore[typeddict-item]
+    "sends missing": (
+        {"messages": Messages(**{**NOTHING, "received": 4})},  # type: ignore[typeddict-item]
+        "invalid",
+        "no send is on record, though 4 messages were received",
+    ),
+    "a shifted clock": (
+        {"impossible": {"sent_to_received": 3}, "clock_error_ms": 0.5},
+        "invalid",
+        "3 durations sent_to_received are negative beyond the clocks' error bound of 0.5 ms",
+    ),
+    "a late generator": ({"lag": LATE}, "invalid", "p99 of its lag is 10.1 ms, over the limit of 10 ms"),
+    "a fault not applied": (
+        {"failed_faults": (FailedFault("kill", "broker-1", "no such process"),)},
+        "invalid",
+        "fault kill of broker-1 could not be applied: no such process",
+    ),
+    "a failed check": ({"checks": (FAILED,)}, "fail", "check 'no loss' failed: messages.lost is 2, it must be <= 0"),
+    "a check without a figure": ({"checks": (UNKNOWN,)}, "unknown", "the run has no figure latency_ms.x.p99"),
+    "an unknown": ({"unknowns": ("queue dlq could not be browsed",)}, "unknown", "queue dlq could not be browsed"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_fact_gives_its_verdict_and_says_so(case: str) -> None:
+    change, verdict, words = CASES[case]
+    judged = judge(dataclasses.replace(GOOD, **change))  # type: ignore[arg-type]
+    assert judged.verdict == verdict
+    assert len(judged.reasons) == 1
+    assert words in judged.reasons[0]
+
+
+def test_interrupted_goes_before_invalid_before_fail_before_unknown_and_all_reasons_stay() -> None:
+    evidence = dataclasses.replace(GOOD, checks=(FAILED, UNKNOWN))
+    assert judge(evidence).verdict == "fail"
+    evidence = dataclasses.replace(evidence, lag=LATE)
+    assert judge(evidence).verdict == "invalid"
+    evidence = dataclasses.replace(evidence, state="interrupted")
+    assert judge(evidence).verdict == "interrupted"
+    assert len(judge(evidence).reasons) == 4
+
+
+def test_without_lag_figures_nothing_is_said_about_lag() -> None:
+    silent = Lag(p50=None, p99=None, p99_9=None, max=None, limit_p99=10.0, blocked_slots=0)
+    assert judge(dataclasses.replace(GOOD, lag=silent)).verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    ("stated", "median", "limit"), [(None, None, 10), (None, 50, 10), (None, 200, 20), (3, 200, 3)]
+)
+def test_the_lag_limit_is_the_stated_or_the_larger_of_10_ms_and_a_tenth_of_the_median(
+    stated: float | None, median: float | None, limit: float
+) -> None:
+    assert lag_limit_ms(stated, median) == limit
+
+
+SUMMARY = {"messages": {"lost": 2}, "lag_ms": {"p99": None}, "wall": "2026", "leftovers": 0}
+
+
+@pytest.mark.parametrize(
+    ("check", "outcome"),
+    [
+        (Check("c", "messages.lost", at_most=2), "pass"),
+        (Check("c", "messages.lost", at_most=1), "fail"),
+        (Check("c", "messages.lost", at_least=3), "fail"),
+        (Check("c", "messages.lost", at_least=1, at_most=2), "pass"),
+        (Check("c", "lag_ms.p99", at_most=2), "unknown"),
+        (Check("c", "messages.gained", at_most=2), "unknown"),
+        (Check("c", "messages", at_most=2), "unknown"),
+        (Check("c", "messages.lost.deeper", at_most=2), "unknown"),
+        (Check("c", "wall", at_most=2), "unknown"),
+        (Check("c", "messages.lost"), "unknown"),
+    ],
+)
+def test_a_check_passes_fails_or_is_unknown(check: Check, outcome: str) -> None:
+    (result,) = evaluate([check], SUMMARY)
+    assert result["outcome"] == outcome
+
+
+def test_a_rule_reads_as_one_would_write_it() -> None:
+    assert rule(Check("c", "m", at_least=1, at_most=2.5)) == ">= 1 and <= 2.5"
+    assert value_at(SUMMARY, "leftovers") == 0
+
+
+@given(st.lists(st.integers(min_value=-(10**12), max_value=10**12), min_size=1), st.floats(0.0001, 1))
+def test_a_quantile_is_the_nearest_rank_within_0_8_percent(values: list[int], share: float) -> None:
+    counts: dict[int, int] = {}
+    for value in values:
+        counts[bucket_of(value)] = counts.get(bucket_of(value), 0) + 1
+    exact = sorted(values)[max(1, math.ceil(round(share * len(values), 6))) - 1]
+    (told,) = quantiles_ns(counts, [share])
+    assert told is not None
+    assert abs(told - exact) <= 0.008 * abs(exact)
+
+
+def test_p99_of_a_hundred_values_is_the_99th() -> None:
+    assert quantiles_ns(dict.fromkeys(range(1, 101), 1), [0.99, 1.0]) == [99, 100]
+
+
+def test_no_values_have_no_quantile_and_a_share_above_one_is_refused() -> None:
+    assert quantiles_ns({}, [0.5]) == [None]
+    with pytest.raises(ValueError, match="share 99: a quantile is of a share above 0 and up to 1"):
+        quantiles_ns({1: 1}, [99])
