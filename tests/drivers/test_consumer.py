@@ -8,7 +8,15 @@ import pytest
 from drivers.consumer import Received
 from drivers.contract import Delivery, Destination, DriverError, Refused, Subscription
 from records.identity import Identity, stamp
-from tests.drivers.doubles import RUN, KeepingRecorder, ScriptedConnection, ScriptedConnector, client_of, eventually, stomp_uri
+from tests.drivers.doubles import (
+    RUN,
+    KeepingRecorder,
+    ScriptedConnection,
+    ScriptedConnector,
+    client_of,
+    eventually,
+    stomp_uri,
+)
 
 ORDERS = Subscription(Destination.parse("queue://orders"))
 

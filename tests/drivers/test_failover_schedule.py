@@ -186,7 +186,9 @@ def lived(uri: FailoverUri, outcomes: list[bool], seed: int) -> list[State]:
                 worked = next(script, None)
                 if worked is None:
                     return states
-                state = reconnect.connected(uri, state, server) if worked else reconnect.attempt_failed(uri, state, "no")
+                state = (
+                    reconnect.connected(uri, state, server) if worked else reconnect.attempt_failed(uri, state, "no")
+                )
             case GiveUp():
                 return states
             case _:
@@ -194,7 +196,9 @@ def lived(uri: FailoverUri, outcomes: list[bool], seed: int) -> list[State]:
 
 
 @given(URIS, st.lists(st.booleans(), max_size=60), st.integers(0, 9))
-def test_no_delay_exceeds_its_cap_and_no_limit_on_passes_is_passed(uri: FailoverUri, outcomes: list[bool], seed: int) -> None:
+def test_no_delay_exceeds_its_cap_and_no_limit_on_passes_is_passed(
+    uri: FailoverUri, outcomes: list[bool], seed: int
+) -> None:
     options = uri.options
     cap = max(options.max_reconnect_delay_ms, options.initial_reconnect_delay_ms, options.reconnect_delay_ms)
     for state in lived(uri, outcomes, seed):

@@ -9,7 +9,15 @@ from drivers.client import Client
 from drivers.contract import ConnectFailed, Destination, DriverError, Outcome, Outgoing, Refused
 from drivers.producer import Producer, Settled
 from records.identity import Identity, read
-from tests.drivers.doubles import RUN, KeepingRecorder, ScriptedConnection, ScriptedConnector, client_of, eventually, stomp_uri
+from tests.drivers.doubles import (
+    RUN,
+    KeepingRecorder,
+    ScriptedConnection,
+    ScriptedConnector,
+    client_of,
+    eventually,
+    stomp_uri,
+)
 
 ORDERS = Destination.parse("queue://orders")
 
@@ -17,7 +25,9 @@ ORDERS = Destination.parse("queue://orders")
 class Bench:
     """One producer on a scripted connector."""
 
-    def __init__(self, connector: ScriptedConnector, uri: str = "", *, durable: bool = True, resend: bool = True) -> None:
+    def __init__(
+        self, connector: ScriptedConnector, uri: str = "", *, durable: bool = True, resend: bool = True
+    ) -> None:
         self.recorder = KeepingRecorder()
         self.connector = connector
         self.outcomes: list[Settled] = []
@@ -38,7 +48,7 @@ class Bench:
         eventually(lambda: len(self.connector.connections) > before and self.client.broker)
 
 
-@pytest.fixture()
+@pytest.fixture
 def bench() -> Iterator[Bench]:
     made = Bench(ScriptedConnector())
     yield made
@@ -94,7 +104,9 @@ def test_a_send_refused_while_writing_is_failed() -> None:
 
     bench = Bench(ScriptedConnector(lambda connection: setattr(connection, "on_send", too_large)))
     bench.producer.send(0, 64, 0)
-    assert [(s.outcome, s.reason) for s in bench.outcomes] == [(Outcome.FAILED, "the frame is larger than the broker takes")]
+    assert [(s.outcome, s.reason) for s in bench.outcomes] == [
+        (Outcome.FAILED, "the frame is larger than the broker takes")
+    ]
     assert bench.producer.outstanding == 0
     bench.client.close()
 
@@ -196,7 +208,9 @@ def test_a_send_blocked_by_disconnection_goes_out_late_with_its_own_due_time() -
     allow.set()
     sender.join(5)
     bench.connection.ack()
-    assert [(row.attempt, row.due_ns, row.outcome, row.broker) for row in bench.recorder.sends] == [(1, 42, "acked", "b")]
+    assert [(row.attempt, row.due_ns, row.outcome, row.broker) for row in bench.recorder.sends] == [
+        (1, 42, "acked", "b")
+    ]
     bench.client.close()
 
 

@@ -1,0 +1,308 @@
+"""A client follows its failover URI, tells what happened to its connections, and leaves in bounded time."""
+
+import threading
+import time
+
+import pytest
+
+from drivers.contract import ConnectFailed, Destination, DriverError, Refused, Subscription
+from tests.drivers.doubles import (
+    RUN,
+    KeepingRecorder,
+    ScriptedConnection,
+    ScriptedConnector,
+    client_of,
+    eventually,
+    stomp_uri,
+)
+
+ORDERS = Destination.parse("queue://orders")
+
+
+def test_attempts_go_down_the_list_until_one_connects() -> None:
+    recorder, connector = KeepingRecorder(), ScriptedConnector(ConnectFailed("refused"), OSError("no route"))
+    client = client_of(connector, recorder, stomp_uri("abc"))
+    client.open()
+    assert client.broker == "c"
+    assert repr(client) == "Client(producers 1, on c)"
+    client.close()
+    told = [(row.event, row.broker, row.reason) for row in recorder.connections]
+    assert told == [
+        ("attempt", "a", "refused"),
+        ("attempt", "b", "no route"),
+        ("attempt", "c", ""),
+        ("connected", "c", ""),
+        ("closed", "c", ""),
+    ]
+    times = [row.at_ns for row in recorder.connections]
+    assert times == sorted(times)
+
+
+def test_a_row_names_client_group_and_protocol() -> None:
+    recorder = KeepingRecorder()
+    client = client_of(ScriptedConnector(), recorder, stomp_uri(), number=9, group="consumers")
+    client.open()
+    client.close()
+    assert {row[:3] for row in recorder.connections} == {(9, "consumers", "stomp")}
+
+
+def test_a_loss_is_followed_by_the_next_broker_and_told_as_a_move() -> None:
+    recorder, connector = KeepingRecorder(), ScriptedConnector()
+    client = client_of(connector, recorder, stomp_uri())
+    client.open()
+    connector.connections[0].on_lost("reset by peer")
+    eventually(lambda: client.broker == "b")
+    client.close()
+    assert recorder.events() == [
+        ("attempt", "a"),
+        ("connected", "a"),
+        ("lost", "a"),
+        ("attempt", "b"),
+        ("connected", "b"),
+        ("moved", "b"),
+        ("closed", "b"),
+    ]
+    reasons = {row.event: row.reason for row in recorder.connections}
+    assert (reasons["lost"], reasons["moved"]) == ("reset by peer", "from a")
+
+
+def test_a_return_to_the_same_broker_is_no_move() -> None:
+    recorder, connector = KeepingRecorder(), ScriptedConnector()
+    client = client_of(connector, recorder, stomp_uri("a"))
+    client.open()
+    connector.connections[0].on_lost("reset")
+    eventually(lambda: len(connector.connections) == 2 and client.broker == "a")
+    client.close()
+    assert "moved" not in dict(recorder.events())
+
+
+def test_each_connection_has_a_client_id_of_its_own() -> None:
+    connector = ScriptedConnector()
+    client = client_of(connector, KeepingRecorder(), stomp_uri())
+    client.open()
+    connector.connections[0].on_lost("reset")
+    eventually(lambda: client.broker == "b")
+    client.close()
+    assert len({connection.client_id for connection in connector.connections}) == 2
+
+
+def test_the_endpoint_is_the_uri_with_its_nested_options() -> None:
+    connector = ScriptedConnector()
+    client = client_of(connector, KeepingRecorder(), stomp_uri("a", "nested.heartbeat=5"))
+    client.open()
+    client.close()
+    assert connector.endpoints[0].uri == "stomp://localhost:1?heartbeat=5"
+    assert (connector.endpoints[0].broker, connector.endpoints[0].protocol) == ("a", "stomp")
+
+
+def test_an_exhausted_schedule_is_an_error_with_the_last_reason() -> None:
+    connector = ScriptedConnector(*[ConnectFailed("connection refused")] * 4)
+    client = client_of(
+        connector, KeepingRecorder(), stomp_uri(options="startupMaxReconnectAttempts=2&initialReconnectDelay=1")
+    )
+    with pytest.raises(
+        DriverError, match=r"producers client 1: no broker of localhost:1, localhost:2 .*connection refused"
+    ):
+        client.open()
+    client.close()
+    assert len(connector.endpoints) == 4
+
+
+def test_a_refusal_at_the_first_connection_is_an_error_at_once() -> None:
+    recorder, connector = KeepingRecorder(), ScriptedConnector(Refused("user name or password is wrong"))
+    client = client_of(connector, recorder, stomp_uri())
+    with pytest.raises(DriverError, match="broker a refused user 'bench': user name or password is wrong") as refused:
+        client.open()
+    client.close()
+    assert "secret" not in str(refused.value)
+    assert recorder.events() == [("attempt", "a")]
+
+
+def test_a_refusal_after_the_first_connection_is_one_failed_attempt() -> None:
+    recorder, connector = KeepingRecorder(), ScriptedConnector(None, Refused("still starting"))
+    client = client_of(connector, recorder, stomp_uri())
+    client.open()
+    connector.connections[0].on_lost("reset")
+    eventually(lambda: len(connector.connections) == 2 and client.broker == "a")
+    client.close()
+    assert [(row.broker, row.reason) for row in recorder.connections if row.event == "attempt"] == [
+        ("a", ""),
+        ("b", "producers client 1: broker b refused user 'bench': still starting"),
+        ("a", ""),
+    ]
+
+
+def test_a_connector_that_breaks_does_not_leave_its_client_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    client = client_of(ScriptedConnector(ZeroDivisionError("a bug")), KeepingRecorder(), stomp_uri())
+    with pytest.raises(DriverError, match="stopped following"):
+        client.open()
+
+
+def test_options_that_only_openwire_can_honour_are_refused() -> None:
+    with pytest.raises(DriverError, match="trackMessages=true is not supported by STOMP"):
+        client_of(ScriptedConnector(), KeepingRecorder(), stomp_uri(options="trackMessages=true"))
+
+
+def test_a_uri_of_no_known_broker_is_refused() -> None:
+    with pytest.raises(DriverError, match=r"localhost:99 is no broker of this run; known are a, b, c, localhost:1"):
+        client_of(ScriptedConnector(), KeepingRecorder(), "failover:(stomp://localhost:99)")
+
+
+def test_a_send_after_giving_up_has_failed_with_the_reason() -> None:
+    recorder, connector = KeepingRecorder(), ScriptedConnector()
+    client = client_of(connector, recorder, stomp_uri("a", "maxReconnectAttempts=0"))
+    client.open()
+    producer = client.producer(ORDERS, durable=True, run=RUN, on_settled=lambda _: None)
+    producer.send(0, 64, 0)
+    connector.connections[0].on_lost("reset")
+    with pytest.raises(DriverError, match=r"connection to localhost:1 was lost \(reset\) and maxReconnectAttempts=0"):
+        producer.send(1, 64, 0)
+    assert producer.wait_settled(1)
+    client.close()
+    assert [(row.seq, row.outcome) for row in sorted(recorder.sends)] == [(0, "in_doubt"), (1, "failed")]
+
+
+def test_closing_is_polite_and_takes_the_answers_that_still_come() -> None:
+    def answer_on_close(connection: ScriptedConnection) -> None:
+        connection.on_close = connection.ack
+
+    recorder, connector = KeepingRecorder(), ScriptedConnector(answer_on_close)
+    client = client_of(connector, recorder, stomp_uri())
+    client.open()
+    client.producer(ORDERS, durable=True, run=RUN, on_settled=lambda _: None).send(0, 64, 0)
+    client.close()
+    client.close()
+    assert recorder.attempts(0) == [(1, "acked")]
+    assert recorder.events()[-1] == ("closed", "a")
+
+
+def test_closing_does_not_wait_for_a_broker_that_says_nothing() -> None:
+    hung = threading.Event()
+    recorder = KeepingRecorder()
+    connector = ScriptedConnector(lambda connection: setattr(connection, "on_close", lambda: hung.wait(10)))
+    client = client_of(connector, recorder, stomp_uri(), close_timeout_s=0.05)
+    client.open()
+    client.producer(ORDERS, durable=True, run=RUN, on_settled=lambda _: None).send(0, 64, 0)
+    began = time.monotonic()
+    client.close()
+    hung.set()
+    assert time.monotonic() - began < 2
+    assert recorder.attempts(0) == [(1, "in_doubt")]
+    last = recorder.connections[-1]
+    assert (last.event, last.reason) == ("closed", "no answer to the goodbye within 0.05 s")
+
+
+def test_closing_ends_a_client_that_is_still_trying() -> None:
+    connector = ScriptedConnector(*[ConnectFailed("refused")] * 10_000)
+    client = client_of(connector, KeepingRecorder(), stomp_uri())
+    threading.Timer(0.05, client.close).start()
+    with pytest.raises(DriverError, match="producers client 1 is closed"):
+        client.open()
+
+
+def test_closing_lets_go_of_a_blocked_send() -> None:
+    recorder, connector = KeepingRecorder(), ScriptedConnector(None, *[ConnectFailed("refused")] * 10_000)
+    client = client_of(connector, recorder, stomp_uri())
+    client.open()
+    producer = client.producer(ORDERS, durable=True, run=RUN, on_settled=lambda _: None)
+    connector.connections[0].on_lost("reset")
+    threading.Timer(0.05, client.close).start()
+    with pytest.raises(DriverError, match="closed"):
+        producer.send(0, 64, 0)
+    assert recorder.attempts(0) == [(1, "failed")]
+
+
+def test_a_client_that_was_never_opened_closes_quietly() -> None:
+    recorder = KeepingRecorder()
+    client_of(ScriptedConnector(), recorder, stomp_uri()).close()
+    assert recorder.connections == []
+
+
+def test_a_connection_that_comes_while_closing_is_closed_again() -> None:
+    connecting, go_on = threading.Event(), threading.Event()
+
+    def slowly(_: ScriptedConnection) -> None:
+        connecting.set()
+        go_on.wait(5)
+
+    recorder, connector = KeepingRecorder(), ScriptedConnector(None, slowly)
+    client = client_of(connector, recorder, stomp_uri(), close_timeout_s=0.01)
+    client.open()
+    connector.connections[0].on_lost("reset")
+    connecting.wait(5)
+    client.close()
+    go_on.set()
+    eventually(lambda: len(connector.connections) == 2 and connector.connections[1].closed)
+    eventually(lambda: recorder.events()[-1] == ("closed", "b"))
+
+
+def test_a_connection_lost_while_it_is_put_to_use_is_a_failed_attempt() -> None:
+    def die_at_once(connection: ScriptedConnection) -> None:
+        connection.on_subscribe = lambda: connection.on_lost("reset at once")
+
+    recorder, connector = KeepingRecorder(), ScriptedConnector(None, die_at_once)
+    client = client_of(connector, recorder, stomp_uri("abc"))
+    client.open()
+    client.consumer(Subscription(ORDERS), run=RUN, on_receipt=lambda _: None)
+    connector.connections[0].on_lost("reset")
+    eventually(lambda: client.broker == "c")
+    client.close()
+    assert recorder.events()[2:8] == [
+        ("lost", "a"),
+        ("attempt", "b"),
+        ("connected", "b"),
+        ("lost", "b"),
+        ("attempt", "c"),
+        ("connected", "c"),
+    ]
+
+
+def test_a_client_goes_back_to_its_priority_broker() -> None:
+    recorder, connector = KeepingRecorder(), ScriptedConnector(ConnectFailed("down"), None, ConnectFailed("down"))
+    client = client_of(
+        connector, recorder, stomp_uri(options="randomize=false&priorityBackup=true&initialReconnectDelay=1")
+    )
+    client.open()
+    producer = client.producer(ORDERS, durable=True, run=RUN, on_settled=lambda _: None)
+    eventually(lambda: client.broker == "a")
+    producer.send(0, 64, 0)
+    client.close()
+    assert recorder.events() == [
+        ("attempt", "a"),
+        ("attempt", "b"),
+        ("connected", "b"),
+        ("attempt", "a"),
+        ("attempt", "a"),
+        ("closed", "b"),
+        ("connected", "a"),
+        ("moved", "a"),
+        ("closed", "a"),
+    ]
+    assert connector.connections[0].closed
+
+
+def test_a_loss_while_polling_for_a_better_broker_is_noticed() -> None:
+    down = [ConnectFailed("down")] * 3
+    recorder, connector = KeepingRecorder(), ScriptedConnector(ConnectFailed("down"), None, *down)
+    options = "randomize=false&priorityBackup=true&initialReconnectDelay=5"
+    client = client_of(connector, recorder, stomp_uri(options=options))
+    client.open()
+    connector.connections[0].on_lost("reset")
+    eventually(lambda: client.broker == "a")
+    client.close()
+    assert ("lost", "b") in recorder.events()
+    assert recorder.events()[-1] == ("closed", "a")
+
+
+def test_failing_again_and_again_is_warned_of_at_the_asked_interval(caplog: pytest.LogCaptureFixture) -> None:
+    connector = ScriptedConnector(*[ConnectFailed("refused")] * 7)
+    client = client_of(
+        connector, KeepingRecorder(), stomp_uri("a", "initialReconnectDelay=0&warnAfterReconnectAttempts=3")
+    )
+    client.open()
+    client.close()
+    assert [record.getMessage() for record in caplog.records] == [
+        f"producers client 1: {passes} over its brokers failed; the last said: refused"
+        for passes in ("1 pass", "3 passes", "6 passes")
+    ]

@@ -1,0 +1,19 @@
+"""Clients live in Locust, where threads are greenlets: their tests pass there too."""
+
+import subprocess
+import sys
+
+UNDER_GEVENT = """
+from gevent import monkey
+monkey.patch_all()
+import sys
+import pytest
+sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "--timeout", "60", *sys.argv[1:]]))
+"""
+FILES = [f"tests/drivers/test_{name}.py" for name in ("client", "producer", "consumer", "memory")]
+
+
+def test_the_tests_of_clients_pass_under_gevent() -> None:
+    ran = subprocess.run([sys.executable, "-c", UNDER_GEVENT, *FILES], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-3000:]
+    assert " passed" in ran.stdout
