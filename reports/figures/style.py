@@ -34,6 +34,7 @@ VARIABLES = {INK: "--ink", MUTED: "--ink-2", GRID: "--grid", BAND: "--band", FAU
 WIDTH = 540
 TEXT, SMALL = 13, 12
 CHARACTER_WIDTH, HANDLE_WIDTH, LEGEND_ROW_HEIGHT = 7.6, 56, 19
+LONGEST_NAME = 56
 INVISIBLE = "\u200b"
 LABEL_ROOM = 22
 """Between a plot and its unit, where the names of the bands stand."""
@@ -76,8 +77,13 @@ def plain_axes(axes: Axes, unit: str, room: float = 6) -> None:
     axes.set_title(unit, loc="left", fontsize=SMALL, color=MUTED, pad=room)
 
 
+def shortened(name: str) -> str:
+    """Without the middle of a name that is wider than the figure; the table has it whole."""
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME // 2]}…{name[1 - LONGEST_NAME // 2 :]}"
+
+
 def legend_columns(handles: list[Line2D]) -> int:
-    longest = max((len(str(handle.get_label())) for handle in handles), default=0)
+    longest = max((len(shortened(str(handle.get_label()))) for handle in handles), default=0)
     fitting = int(WIDTH / (longest * CHARACTER_WIDTH + HANDLE_WIDTH))
     return max(1, min(fitting, len(handles)))
 
@@ -90,7 +96,7 @@ def legend(figure: Figure, handles: list[Line2D]) -> None:
     """Above the plot, so that it hides nothing, in as many columns as fit."""
     columns = legend_columns(handles)
     for handle in handles:  # Matplotlib leaves out labels that begin with an underscore
-        handle.set_label(INVISIBLE + str(handle.get_label()))
+        handle.set_label(INVISIBLE + shortened(str(handle.get_label())))
     figure.legend(
         handles=handles,
         loc="outside upper left",

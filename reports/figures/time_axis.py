@@ -21,12 +21,17 @@ def draw_backdrop(axes: Axes, backdrop: Backdrop, labelled: bool = True) -> None
             if labelled and stop - start > 0.1 * (last - first):
                 _label(axes, (start + stop) / 2, name)
     for band in backdrop.faults:
-        stop = last if band.ended_s is None else band.ended_s
-        axes.axvspan(band.began_s, stop, facecolor="none", edgecolor=FAULT, hatch="////", linewidth=0, zorder=0.5)
-        axes.axvline(band.began_s, color=FAULT, linewidth=1, zorder=0.6)
-        axes.axvline(stop, color=FAULT, linewidth=1, zorder=0.6)
-        if labelled:
-            _label(axes, (band.began_s + stop) / 2, band.label)
+        start, stop = max(first, band.began_s), min(last, last if band.ended_s is None else band.ended_s)
+        if start <= stop:  # the part of it that the plot shows, if any
+            _draw_fault(axes, start, stop)
+            if labelled:
+                _label(axes, (start + stop) / 2, band.label)
+
+
+def _draw_fault(axes: Axes, start: float, stop: float) -> None:
+    axes.axvspan(start, stop, facecolor="none", edgecolor=FAULT, hatch="////", linewidth=0, zorder=0.5)
+    for at_s in (start, stop):
+        axes.axvline(at_s, color=FAULT, linewidth=1, zorder=0.6)
 
 
 def _label(axes: Axes, at_s: float, text: str) -> None:

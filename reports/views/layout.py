@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import cos, pi, sin
 
 BOX_WIDTH, LINE_GAP, MARGIN = 168, 260, 24
 LONGEST_LINE = 4
+LEAST_X, ROOM = 270.0, 36
+Place = tuple[float, float]
 Pair = tuple[str, str]
 
 
@@ -15,7 +18,7 @@ class Layout:
 
     width: float
     height: float
-    centres: dict[str, tuple[float, float]]
+    centres: dict[str, Place]
 
 
 def layout(names: Sequence[str], pairs: Sequence[Pair], box_height: float) -> Layout:
@@ -67,19 +70,28 @@ def _in_a_line(chain: Sequence[str], box_height: float) -> Layout:
 
 
 def _in_a_circle(rim: Sequence[str], hub: str | None, box_height: float) -> Layout:
-    """An ellipse whose boxes keep their distance, the first broker at its top."""
-    count = len(rim)
-    radius_x = max(270.0, (BOX_WIDTH + 40) * count / (2 * pi))
-    least_y = 150.0 if count <= 4 and hub is None else 230.0
-    radius_y = max(least_y, (box_height + 40) * count / (2 * pi) * 1.05)
-    width, height = 2 * (radius_x + MARGIN) + BOX_WIDTH, 2 * (radius_y + MARGIN) + box_height
-    turns = [2 * pi * at / count - pi / 2 for at in range(count)]
-    places = {n: (radius_x * cos(turn), radius_y * sin(turn)) for n, turn in zip(rim, turns, strict=True)}
-    if hub is not None:
-        places[hub] = (0.0, 0.0)
-    top = min(y for _, y in places.values())
-    bottom = max(y for _, y in places.values())
-    height -= 2 * radius_y - (bottom - top)
-    return Layout(
-        width, height, {n: (width / 2 + x, y - top + MARGIN + box_height / 2) for n, (x, y) in places.items()}
+    """An ellipse just large enough for its boxes to keep apart, the first broker at its top."""
+    least_y = 150.0 if len(rim) <= 4 and hub is None else 230.0
+    places, growth = _on_an_ellipse(rim, hub, LEAST_X, least_y), 1.0
+    while not _apart(list(places.values()), box_height):
+        growth += 0.05
+        places = _on_an_ellipse(rim, hub, LEAST_X * growth, least_y * growth)
+    left, right = (pick(x for x, _ in places.values()) for pick in (min, max))
+    top, bottom = (pick(y for _, y in places.values()) for pick in (min, max))
+    from_left, from_top = MARGIN + BOX_WIDTH / 2 - left, MARGIN + box_height / 2 - top
+    centres = {name: (x + from_left, y + from_top) for name, (x, y) in places.items()}
+    return Layout(right - left + BOX_WIDTH + 2 * MARGIN, bottom - top + box_height + 2 * MARGIN, centres)
+
+
+def _on_an_ellipse(rim: Sequence[str], hub: str | None, radius_x: float, radius_y: float) -> dict[str, Place]:
+    turns = [2 * pi * at / len(rim) - pi / 2 for at in range(len(rim))]
+    places = {name: (radius_x * cos(turn), radius_y * sin(turn)) for name, turn in zip(rim, turns, strict=True)}
+    return places if hub is None else {hub: (0.0, 0.0)} | places
+
+
+def _apart(places: Sequence[Place], box_height: float) -> bool:
+    """Whether any two boxes leave room for an arrow between them."""
+    return all(
+        abs(x - other_x) >= BOX_WIDTH + ROOM or abs(y - other_y) >= box_height + ROOM
+        for (x, y), (other_x, other_y) in combinations(places, 2)
     )

@@ -21,14 +21,15 @@ FEW = 10
 
 
 def curve(name: str, histogram: Histogram, style: int = 0) -> Curve:
-    """Points evenly spread on the 1/(1−p) axis, up to the last sample."""
+    """Points evenly spread on the 1/(1−p) axis; the last is the largest sample, one in ``count``."""
     if not histogram.count:
         return Curve(name, 0, (), style)
     decades = log10(histogram.count)
     steps = max(1, round(decades * POINTS_PER_DECADE))
-    fractions = [1 - 10 ** (-decades * step / steps) for step in range(steps + 1)]
-    points = ((fraction, histogram.percentile(fraction)) for fraction in fractions)
-    return Curve(name, histogram.count, tuple((f, ms) for f, ms in points if ms is not None), style)
+    fractions = [1 - 10 ** (-decades * step / steps) for step in range(steps)]
+    points = [(fraction, histogram.percentile(fraction)) for fraction in fractions]
+    last = (1 - 1 / histogram.count, histogram.maximum)
+    return Curve(name, histogram.count, tuple((f, ms) for f, ms in (*points, last) if ms is not None), style)
 
 
 def trusted_fraction(count: int) -> float:

@@ -81,7 +81,7 @@ def test_every_chart_is_a_named_image_with_an_equivalent_table(html: str) -> Non
     for figure in figures:
         image = re.search(r'<svg class="chart" role="img"[^>]*><title[^>]*>([^<]+)</title><desc[^>]*>([^<]+)', figure)
         assert image is not None
-        assert re.search(r"<details>.*<table>.*<td", figure, flags=re.DOTALL)
+        assert re.search(r"<details>.*<table.*<td", figure, flags=re.DOTALL)
 
 
 def test_the_verdict_is_told_by_word_and_symbol_and_reason(html: str, page: Parsed) -> None:
@@ -149,6 +149,20 @@ def test_a_name_that_begins_with_an_underscore_stands_in_the_legend(tmp_path: Pa
 )
 def test_what_is_missing_is_said_in_words(tmp_path: Path, plan: Plan, said: str) -> None:
     assert said in parse(rendered(tmp_path, plan)).text()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_fault_after_the_last_message_does_not_squeeze_the_plots(tmp_path: Path) -> None:
+    page = parse(rendered(tmp_path, Plan(load_s=4, fault_s=(30.0, 33.0))))
+    assert "pause broker-3" in page.text()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_name_wider_than_the_figure_is_shortened_in_the_legend_and_whole_in_the_table(tmp_path: Path) -> None:
+    name = "orders." + "x" * 200
+    html = rendered(tmp_path, Plan(load_s=3, fault_s=None, queue=name))
+    assert "…" in html
+    assert f"{name} at broker-1 (messages)" in html
 
 
 @pytest.mark.parametrize("brokers", [2, 4, 20])

@@ -1,0 +1,109 @@
+"""Does the report open in a real browser with the network off, and can it be used?"""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from reports.build import write_report
+
+pytestmark = pytest.mark.browser
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+WIDE, NARROW = 1280, 400
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chromium = next(filter(None, map(shutil.which, NAMES)), None)
+    assert chromium is not None, "no Chromium on PATH: run .ci/install-browser.sh"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Opened:
+    """A page opened offline, with all that it said and asked for."""
+
+    def __init__(self, browser: Browser, run: Path, width: int, *, scripts: bool = True, scheme: str = "light") -> None:
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, offline=True, java_script_enabled=scripts, color_scheme=scheme
+        )
+        self.page: Page = context.new_page()
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(write_report(run).as_uri())
+
+
+def test_no_error_and_no_request_beyond_the_file_itself(browser: Browser, mesh_run: Path, tmp_path: Path) -> None:
+    opened = Opened(browser, mesh_run, WIDE)
+    opened.page.screenshot(path=tmp_path / "report.png", full_page=True)
+    assert opened.said == []
+    assert opened.asked == [(mesh_run / "report.html").as_uri()]
+    assert (tmp_path / "report.png").stat().st_size > 50_000
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_the_page_is_never_wider_than_the_window(browser: Browser, mesh_run: Path, width: int) -> None:
+    page = Opened(browser, mesh_run, width).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_verdict_and_charts_are_seen_without_scripts(browser: Browser, mesh_run: Path) -> None:
+    page = Opened(browser, mesh_run, WIDE, scripts=False).page
+    assert page.get_by_role("heading", name="Failed").is_visible()
+    images = page.locator("svg[role=img]")
+    assert images.count() == 11
+    assert all((images.nth(at).bounding_box() or {"height": 0})["height"] > 100 for at in range(images.count()))
+
+
+def test_a_column_is_sorted_by_its_numbers(browser: Browser, mesh_run: Path) -> None:
+    page = Opened(browser, mesh_run, WIDE).page
+    table = page.locator("table.sortable", has_text="Paths that messages took")
+    head = table.locator("th", has_text="Messages")
+    for order in ("ascending", "descending"):
+        head.get_by_role("button").click()
+        assert head.get_attribute("aria-sort") == order
+        counts = [int(text.replace(",", "")) for text in table.locator("tbody td:nth-child(4)").all_inner_texts()]
+        assert counts == sorted(counts, reverse=order == "descending")
+        assert len(counts) == 9
+
+
+def test_the_table_of_a_chart_opens_by_keyboard(browser: Browser, mesh_run: Path) -> None:
+    page = Opened(browser, mesh_run, WIDE).page
+    details = page.locator("#rates-chart details")
+    details.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert details.locator("table").is_visible()
+
+
+def test_dark_differs_from_light_and_ink_stands_off_the_ground(browser: Browser, mesh_run: Path) -> None:
+    grounds = []
+    for scheme in ("light", "dark"):
+        page = Opened(browser, mesh_run, WIDE, scheme=scheme).page
+        ground, ink = (
+            page.evaluate(f"getComputedStyle(document.body).{what}.match(/\\d+/g).map(Number)")
+            for what in ("backgroundColor", "color")
+        )
+        assert abs(sum(ground) - sum(ink)) > 500
+        grounds.append(ground)
+    assert grounds[0] != grounds[1]
+
+
+def test_no_two_texts_of_a_chart_overlap(browser: Browser, mesh_run: Path) -> None:
+    page = Opened(browser, mesh_run, WIDE).page
+    overlapping = page.evaluate(
+        """() => [...document.querySelectorAll("svg.chart")].flatMap((svg) => {
+          const boxes = [...svg.querySelectorAll("text")].map((t) => [t.textContent, t.getBoundingClientRect()]);
+          return boxes.flatMap(([a, p], at) => boxes.slice(at + 1)
+            .filter(([, q]) => Math.min(p.right, q.right) - Math.max(p.left, q.left) > 2
+              && Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 4)
+            .map(([b]) => `${a} | ${b}`));
+        })"""
+    )
+    assert overlapping == []

@@ -1,0 +1,90 @@
+"""Are percentiles those of the samples, to the width of a bucket?"""
+
+from math import ceil
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from records.buckets import bucket_of
+from records.results import LATENCY
+from reports.views.histogram import Histogram
+from reports.views.spectrum import by_distance, by_measure, curve, table, trusted_fraction
+
+NS_PER_MS = 1_000_000
+samples = st.lists(st.integers(-(10**9), 10**11), min_size=1, max_size=200)
+
+
+def rows(*found: dict[str, object]) -> pa.Table:
+    """Latency rows with defaults for what a test does not care about."""
+    usual: dict[str, object] = {
+        "measure": "due_to_received",
+        "from_broker": "a",
+        "to_broker": "b",
+        "hops": 1,
+        "phase": "load",
+        "second": 0,
+        "in_fault": False,
+        "bucket": bucket_of(NS_PER_MS),
+        "count": 1,
+    }
+    return pa.Table.from_pylist([usual | row for row in found], schema=LATENCY)
+
+
+def of_values(values_ns: list[int]) -> pa.Table:
+    return rows(*({"bucket": bucket_of(ns), "second": at} for at, ns in enumerate(values_ns)))
+
+
+@given(samples, st.floats(0, 1))
+def test_a_percentile_is_the_nearest_rank_to_the_width_of_a_bucket(values_ns: list[int], fraction: float) -> None:
+    histogram = Histogram.of(of_values(values_ns))
+    rank = max(1, ceil(fraction * len(values_ns) - 1e-9))
+    exact_ms = sorted(values_ns)[rank - 1] / NS_PER_MS
+    found_ms = histogram.percentile(fraction)
+    assert found_ms == pytest.approx(exact_ms, rel=0.008, abs=1e-6)
+    assert histogram.count == len(values_ns)
+
+
+@given(samples)
+def test_a_curve_never_falls_and_ends_at_the_largest(values_ns: list[int]) -> None:
+    histogram = Histogram.of(of_values(values_ns))
+    points = curve("x", histogram).points
+    values = [ms for _, ms in points]
+    assert values == sorted(values)
+    assert points[0][0] == 0
+    assert values[-1] == histogram.maximum
+    assert len(points) < 100
+
+
+def test_without_samples_there_is_no_percentile_and_no_point() -> None:
+    empty = Histogram.of(rows())
+    assert (empty.count, empty.percentile(0.5), empty.maximum) == (0, None, None)
+    assert curve("x", empty).points == ()
+
+
+@pytest.mark.parametrize(("count", "fraction"), [(0, 0.0), (9, 0.0), (100, 0.9), (10_000, 0.999)])
+def test_a_percentile_is_trusted_while_ten_samples_lie_beyond(count: int, fraction: float) -> None:
+    assert trusted_fraction(count) == pytest.approx(fraction)
+
+
+def test_the_table_leaves_out_percentiles_that_rest_on_fewer_than_ten_samples() -> None:
+    histogram = Histogram.of(rows({"count": 100}))
+    names = [row[0] for row in table("x", (("due", histogram),)).rows]
+    assert names == ["smallest", "25 %", "50 %", "75 %", "90 %", "largest", "samples"]
+
+
+def test_a_fault_gets_a_second_curve_without_its_window() -> None:
+    names = [name for name, _ in by_measure(rows({}, {"in_fault": True}))]
+    assert names == ["due → received", "due → received, outside faults"]
+
+
+def test_the_warm_up_is_no_part_of_the_spectrum() -> None:
+    assert by_measure(rows({"phase": "warm-up"}, {"phase": "drain"})) == ()
+
+
+def test_latency_is_told_apart_by_hops_and_without_them_by_whether_the_broker_was_left() -> None:
+    known = rows({"hops": 0}, {"hops": 2}, {"hops": 1})
+    assert [name for name, _ in by_distance(known)] == ["0 hops (same broker)", "1 hop", "2 hops"]
+    unknown = rows({"hops": None}, {"hops": None, "to_broker": "a"})
+    assert [name for name, _ in by_distance(unknown)] == ["other broker (hops unknown)", "same broker (hops unknown)"]

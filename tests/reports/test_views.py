@@ -1,0 +1,137 @@
+"""Do the views say what the tables hold?"""
+
+from itertools import combinations
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from records.results import CONNECTIONS, LINKS, RATES, RESOURCES
+from records.run import BrokerInfo, LinkInfo, RunInfo
+from reports.numbers import bytes_text, cell, seconds_text, sentence, significant
+from reports.values import ANY, Backdrop, Line, Panel
+from reports.views.backdrop import MOST_STEPS, step_of
+from reports.views.brokers import MOST_LINES, cpu, mute_all_but_the_liveliest, queue_depths
+from reports.views.headline import fate_sentence, latency_sentence
+from reports.views.layout import BOX_WIDTH, chain_of, hub_of, layout
+from reports.views.network import network
+from reports.views.rates import rates
+from tests.reports.run_folder import Plan, made_up, summary
+
+BOX_HEIGHT = 76.0
+
+
+def table(schema: pa.Schema, *rows: tuple[Any, ...]) -> pa.Table:
+    return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema=schema)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (0, "0"),
+        (3.14159, "3.14"),
+        (12_345.6, "12,346"),
+        (0.00123, "0.00123"),
+        (-2.5, "-2.50"),
+        (99.95, "100.0"),
+    ],
+)
+def test_three_digits_say_enough(value: float | None, text: str) -> None:
+    assert significant(value) == text
+
+
+def test_a_column_of_numbers_has_its_points_below_each_other() -> None:
+    assert [cell(value, 2) for value in (1_234.5, 0.1, None, 7)] == ["1,234.50", "0.10", "–", "7.00"]
+    assert [cell(12.0, ANY), cell(0.25, ANY), cell("text", None)] == ["12", "0.25", "text"]
+
+
+def test_sizes_durations_and_sentences_are_written_for_people() -> None:
+    assert bytes_text(4 * 2**30) == "4.00 GiB"
+    assert [seconds_text(value) for value in (0.25, 60, 62.5)] == ["0.25 s", "1 min", "1 min 2.5 s"]
+    assert sentence("the disk is full") == "The disk is full."
+    assert sentence("messages.lost is 1") == "messages.lost is 1."
+
+
+@given(st.integers(1, 200_000))
+def test_steps_are_few_however_long_the_run(span_s: int) -> None:
+    assert span_s / step_of(span_s) <= MOST_STEPS
+
+
+def test_a_rate_over_a_step_that_the_run_cuts_short_is_divided_by_what_is_left_of_it() -> None:
+    backdrop = Backdrop(first_s=-3, last_s=6, load_s=7, step_s=5)
+    found = rates(table(RATES, (-3, "warm-up", "due", "a", 30), (6, "load", "due", "a", 20)), backdrop)
+    assert found.starts == (-5, 0, 5)
+    assert found.panels[0].lines[0].values == (10.0, 0.0, 10.0)
+
+
+def test_an_event_that_never_happened_has_no_line() -> None:
+    found = rates(table(RATES, (0, "load", "sent", "a", 1)), Backdrop(0, 0, 1))
+    assert [line.name for line in found.panels[0].lines if line.values[0] is not None] == ["sent"]
+
+
+def test_cpu_is_a_share_of_one_core_and_the_generator_is_named() -> None:
+    rows = ((0, "a", "process", "a", "cpu_ns", 500_000_000), (0, "", "process", "locust", "cpu_ns", 2_000_000_000))
+    lines = cpu(table(RESOURCES, *rows), ["a"], Backdrop(0, 0, 1)).panels[0].lines
+    assert [(line.name, line.values) for line in lines] == [("a", (50.0,)), ("load generator", (200.0,))]
+
+
+def test_queues_that_stayed_empty_are_left_out() -> None:
+    rows = ((0, "a", "queue", "orders", "depth", 3), (0, "a", "queue", "canary", "depth", 0))
+    lines = queue_depths(table(RESOURCES, *rows), ["a"], Backdrop(0, 0, 1)).panels[0].lines
+    assert [(line.name, line.values) for line in lines] == [("orders at a", (3,))]
+
+
+def test_of_many_lines_the_liveliest_keep_a_colour_each() -> None:
+    lines = tuple(Line(f"b{at}", (0.0, float(at)), at) for at in range(12))
+    (panel,) = mute_all_but_the_liveliest((Panel("", lines),))
+    kept = [line for line in panel.lines if not line.muted]
+    assert [line.name for line in kept] == [f"b{at}" for at in range(12 - MOST_LINES + 1, 12)]
+    assert len({line.style for line in kept}) == len(kept)
+
+
+def test_a_flow_is_the_mean_over_the_seconds_in_which_messages_were_sent() -> None:
+    link = LinkInfo("a-to-b", opened_by="a", to="b", duplex=True)
+    run = RunInfo("r", "s", "t", "memory", "memory", brokers=(BrokerInfo("a"), BrokerInfo("b")), links=(link,))
+    links = table(LINKS, ("a", "b", "nc", 30), ("a", "b", "nc2", 10))
+    connections = table(CONNECTIONS, (-2, "a", "producers", 4), (7, "a", "producers", 6))
+    found = network(run, links, connections, over_s=20, load_s=10)
+    there, back = found.edges[0].flows
+    assert (there.forwarded, there.per_s) == (40, 2.0)
+    assert (back.forwarded, back.per_s) == (None, None)
+    assert found.nodes[0].clients[0].text == "4 → 6"
+
+
+@given(st.integers(1, 24), st.booleans())
+def test_boxes_never_overlap_and_stand_within_the_drawing(count: int, hub: bool) -> None:
+    names = [f"b{at}" for at in range(count)]
+    pairs = [(names[0], name) for name in names[1:]] if hub else list(combinations(names, 2))
+    placed = layout(names, pairs, BOX_HEIGHT)
+    for (x, y), (other_x, other_y) in combinations(placed.centres.values(), 2):
+        assert abs(x - other_x) >= BOX_WIDTH or abs(y - other_y) >= BOX_HEIGHT
+    assert sorted(placed.centres) == sorted(names)
+    for x, y in placed.centres.values():
+        assert BOX_WIDTH / 2 <= x <= placed.width - BOX_WIDTH / 2
+        assert BOX_HEIGHT / 2 <= y <= placed.height - BOX_HEIGHT / 2
+
+
+def test_a_line_is_walked_from_end_to_end_and_a_ring_is_none() -> None:
+    assert chain_of(["b", "a", "c"], [("a", "b"), ("c", "a")]) == ["b", "a", "c"]
+    assert chain_of(["a", "b", "c"], [("a", "b"), ("b", "c"), ("c", "a")]) is None
+    assert chain_of(["a", "b", "c", "d"], [("a", "b"), ("c", "d")]) is None
+
+
+def test_a_hub_is_what_all_others_and_only_they_are_linked_to() -> None:
+    spokes = [("hub", name) for name in "abc"]
+    assert hub_of(["hub", "a", "b", "c"], spokes) == "hub"
+    assert hub_of(["hub", "a", "b", "c"], [*spokes, ("a", "b")]) is None
+
+
+def test_the_answer_names_every_fate_that_happened() -> None:
+    plan = Plan(load_s=2, per_s=10, lost=2, duplicated=1)
+    found: Any = summary(plan, made_up(plan))
+    assert fate_sentence(found) == "Of 120 messages sent, 118 were received; 2 lost and 1 duplicated."
+    found["latency_ms"] = {}
+    assert latency_sentence(found) == "No latency was measured."
