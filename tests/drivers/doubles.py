@@ -92,6 +92,7 @@ class ScriptedConnection:
     on_settled: OnSettled
     on_lost: OnLost
     sent: list[Outgoing] = field(default_factory=list)
+    sent_ns: list[int] = field(default_factory=list)
     subscriptions: list[tuple[Subscription, OnDelivery]] = field(default_factory=list)
     settled: list[Delivery] = field(default_factory=list)
     closed: bool = False
@@ -100,10 +101,10 @@ class ScriptedConnection:
     on_close: Callable[[], None] = lambda: None
 
     def send(self, message: Outgoing) -> int:
-        sent_ns = time.perf_counter_ns()
+        self.sent_ns.append(time.perf_counter_ns())
         self.sent.append(message)
         self.on_send(message)
-        return sent_ns
+        return self.sent_ns[-1]
 
     def subscribe(self, subscription: Subscription, on_delivery: OnDelivery) -> int:
         self.on_subscribe()

@@ -295,6 +295,26 @@ def test_a_loss_while_polling_for_a_better_broker_is_noticed() -> None:
     assert recorder.events()[-1] == ("closed", "a")
 
 
+def test_a_loss_that_the_worker_had_no_time_for_is_recorded_at_the_close() -> None:
+    polling, go_on = threading.Event(), threading.Event()
+
+    def poll_slowly(_: ScriptedConnection) -> None:
+        polling.set()
+        go_on.wait(5)
+        raise ConnectFailed("still down")
+
+    recorder, connector = KeepingRecorder(), ScriptedConnector(ConnectFailed("down"), None, poll_slowly)
+    client = client_of(
+        connector, recorder, stomp_uri(options="randomize=false&priorityBackup=true"), close_timeout_s=0.01
+    )
+    client.open()
+    polling.wait(5)
+    connector.connections[0].on_lost("reset")
+    client.close()
+    go_on.set()
+    eventually(lambda: recorder.events()[-1] == ("lost", "b"))
+
+
 def test_failing_again_and_again_is_warned_of_at_the_asked_interval(caplog: pytest.LogCaptureFixture) -> None:
     connector = ScriptedConnector(*[ConnectFailed("refused")] * 7)
     client = client_of(

@@ -1,5 +1,6 @@
 """The brokers in memory keep the driver's contract, and do the harm that a test orders."""
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -107,6 +108,23 @@ def test_a_killed_broker_loses_its_connections_and_takes_none(bench: Bench) -> N
     bench.network.restore("a")
     bench.connect("a")
     assert bench.network.connections("a") == 1
+
+
+def test_what_was_on_its_way_to_a_connection_dies_with_its_broker(bench: Bench) -> None:
+    connection, reading, go_on = bench.connect("a"), threading.Event(), threading.Event()
+
+    def read_slowly(delivery: Delivery) -> None:
+        bench.deliveries.append(delivery)
+        reading.set()
+        go_on.wait(5)
+
+    connection.subscribe(Subscription(ORDERS), read_slowly)
+    bench.send(connection, b"1", b"2")
+    reading.wait(5)
+    bench.network.kill("a")
+    go_on.set()
+    eventually(lambda: bench.lost)
+    assert bench.received() == [b"1"]
 
 
 def test_a_frozen_broker_answers_what_it_was_sent_once_thawed(bench: Bench) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from drivers.client import Client
 from drivers.contract import ConnectFailed, Destination, DriverError, Outcome, Outgoing, Refused
+from drivers.link import Link
 from drivers.producer import Producer, Settled
 from records.identity import Identity, read
 from tests.drivers.doubles import (
@@ -86,7 +87,7 @@ def test_an_answer_that_comes_before_the_write_returns_is_kept() -> None:
     bench.producer.send(0, 64, 0)
     assert bench.recorder.attempts(0) == [(1, "acked")]
     row = bench.recorder.sends[0]
-    assert row.sent_ns < (row.settled_ns or 0)
+    assert row.sent_ns == bench.connection.sent_ns[0] < (row.settled_ns or 0)
     bench.client.close()
 
 
@@ -171,6 +172,18 @@ def test_a_write_that_breaks_is_in_doubt_and_sent_again() -> None:
     assert ("lost", "a") in bench.recorder.events()
     eventually(lambda: bench.connector.connections[0].closed)
     bench.client.close()
+
+
+def test_a_send_that_got_hold_of_a_lost_connection_takes_the_next(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = Link("a")
+    lost.alive = False
+    links = [lost, bench.client.usable()]
+    monkeypatch.setattr(bench.client, "usable", lambda _: links.pop(0))
+    bench.producer.send(0, 64, 0)
+    bench.connection.ack()
+    assert bench.recorder.attempts(0) == [(1, "acked")]
 
 
 def test_a_send_that_is_not_durable_is_unconfirmed_once_written() -> None:
