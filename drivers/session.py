@@ -39,6 +39,11 @@ class Window:
     load_began_ns: int
     load_ends_ns: int | None
 
+    def shifted(self, offset_ns: int) -> "Window":
+        """The same moments on a clock that is ahead by ``offset_ns``."""
+        ends_ns = None if self.load_ends_ns is None else self.load_ends_ns + offset_ns
+        return Window(self.warm_up_began_ns + offset_ns, self.load_began_ns + offset_ns, ends_ns)
+
 
 @dataclass(frozen=True)
 class Go:

@@ -1,4 +1,8 @@
-"""What do tests of several rooms share? A broker that is already running."""
+"""What do tests of several rooms share? A broker that is already running, and a process that Locust leaves alone."""
+
+import os
+
+os.environ["LOCUST_SKIP_MONKEY_PATCH"] = "1"  # importing Locust would turn every socket of the tests to gevent
 
 from collections.abc import Iterator
 

@@ -28,7 +28,7 @@ from scenarios.harness.faults.timeline import Timeline
 from scenarios.harness.options import Options
 from scenarios.harness.plan import Plan
 from scenarios.harness.stage import Reroute, Stage
-from topologies.management.links import LinksUnproven
+from topologies.management.links import LinksNotProven
 from topologies.management.jolokia import ManagementFailed
 from topologies.runtimes.contract import RuntimeFailed
 
@@ -64,10 +64,11 @@ class Conductor:
         self.run_number = secrets.randbits(32)
         self.directory = _folder(options, plan)
         self.recorder = Recorder(self.directory, process)
-        self.stage = Stage(options, plan.topology, self.directory, self.recorder, reroute)
+        self.stage = Stage(options, plan.topology, self.directory, self.recorder, process, reroute)
         self.crew = crew_of(self.recorder, self.stage)
         self.faults = Timeline(plan.faults, self.stage.runtime, self.recorder)
         self.info = replace(plan.info, run_id=self.directory.path.name)
+        self._window: Window | None = None
         self._beginning = False
         self._load_over = False
         self._abandoned = False
@@ -89,7 +90,7 @@ class Conductor:
             self._describe()
             network = self.stage.network()
             self.crew.equip(Equipment(self.directory, network, self.run_number, self.options.seed))
-        except (RuntimeFailed, LinksUnproven, PathsUnproven, ManagementFailed, RunUnwritable) as error:
+        except (RuntimeFailed, LinksNotProven, PathsUnproven, ManagementFailed, RunUnwritable) as error:
             self._fail()
             raise CannotRun("interrupted before any load was run" if self.interrupted else str(error)) from error
         except BaseException:
@@ -149,7 +150,7 @@ class Conductor:
         load_ns = began_ns + round(self.options.warm_up_s * NS_PER_S)
         seconds = self.plan.load_s
         ends_ns = None if seconds is None else load_ns + round(seconds * NS_PER_S)
-        window = Window(began_ns, load_ns, ends_ns)
+        window = self._window = Window(began_ns, load_ns, ends_ns)
         phases = replace(self.info.phases, warm_up_began_ns=began_ns, load_began_ns=load_ns)
         self.info = replace(self.info, phases=phases)
         self._write()
@@ -183,10 +184,15 @@ class Conductor:
         self._load_over = True
         self.crew.stop_producing()
         self.faults.end()
-        ended_ns = time.perf_counter_ns()
-        if self.info.phases.load_began_ns is not None:
-            self.info = replace(self.info, phases=replace(self.info.phases, load_ended_ns=ended_ns))
         self._ended("load")
+        if self._window is None:
+            return
+        now_ns = time.perf_counter_ns()
+        ended_ns = now_ns if self._window.load_ends_ns is None else min(now_ns, self._window.load_ends_ns)
+        ended_ns = max(ended_ns, self._window.load_began_ns)  # interrupted in the warm-up: a load of no length
+        durations_s = {**self.info.durations_s, "load": (ended_ns - self._window.load_began_ns) / NS_PER_S}
+        phases = replace(self.info.phases, load_ended_ns=ended_ns)
+        self.info = replace(self.info, phases=phases, durations_s=durations_s)
 
     # -- after the load ----------------------------------------------------------------------------------------------
 
@@ -245,7 +251,7 @@ class Conductor:
         processes = self.crew.dismiss()
         self.stage.close()
         self.recorder.close()
-        for problem in (*self.crew.problems(), *([self.recorder.problem] if self.recorder.problem else [])):
+        for problem in (*self.crew.problems(), *self.crew.doubts(), *([self.recorder.problem] if self.recorder.problem else [])):
             self._problem(problem)
         self.info = replace(self.info, processes=processes, state="interrupted" if self.interrupted else "ended")
         self._ended("down")

@@ -43,7 +43,10 @@ class Crew(Protocol):
     def stop_producing(self) -> None: ...
 
     def problems(self) -> list[str]:
-        """What went wrong with users or processes: each makes the run invalid."""
+        """What went wrong with users or processes: the load ends, and each makes the run invalid."""
+
+    def doubts(self) -> list[str]:
+        """What makes the run invalid though the load could go on: known once the crew is dismissed."""
 
     def dismiss(self) -> tuple[ProcessInfo, ...]:
         """The users are gone: close what each process recorded, and tell which processes there were."""
@@ -89,6 +92,9 @@ class LocalCrew:
 
     def problems(self) -> list[str]:
         return list(self._session.problems) if self._session else []
+
+    def doubts(self) -> list[str]:
+        return []
 
     def dismiss(self) -> tuple[ProcessInfo, ...]:
         detach(self._environment)

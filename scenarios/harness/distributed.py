@@ -1,7 +1,9 @@
 """How does one run span several processes? The master leads and the workers drive clients, over Locust's own channel.
 
     master                                worker
-    equip        ── equip ──────────────►  a session, a recorder of its own
+    equip        ── clock ──────────────►  what time is it with you? (a few times: the quickest answer counts)
+                 ◄──────────────── clock ─
+                 ── equip ──────────────►  a session, a recorder of its own
                  ◄───────────── equipped ─  (or why not)
     tally        ◄──────────────── tally ─  twice a second, problems included
     go           ── go ─────────────────►  schedules begin
@@ -16,7 +18,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,42 @@ EQUIP_TIMEOUT_S = 20.0
 CLOSE_TIMEOUT_S = 20.0
 TALLY_EVERY_S = 0.5
 ORPHAN_LOOK_EVERY_S = 1.0
+NS_PER_MS = 1_000_000
+CLOCK_PROBES = 5
+CLOCK_TIMEOUT_S = 2.0
+
+
+@dataclass(frozen=True)
+class Offset:
+    """A clock against the master's, and how wrong that may be: half of the round trip; None when it did not answer."""
+
+    offset_ns: int
+    bound: int | None
+
+    @classmethod
+    def of(cls, asked_ns: int, theirs_ns: int, answered_ns: int) -> "Offset":
+        return cls(theirs_ns - (asked_ns + answered_ns) // 2, (answered_ns - asked_ns + 1) // 2)
+
+    def between(self, ours: str, theirs: str) -> "Offset":
+        """On one host the monotonic clock is one: an offset within its bound is the noise of asking, and so none."""
+        one_clock = ours == theirs and self.bound is not None and abs(self.offset_ns) <= self.bound
+        return Offset(0, 0) if one_clock else self
+
+    def doubt(self, later: "Offset") -> str:
+        """Why its times cannot be set beside ours, given a second look at the end of the run; or nothing."""
+        if self.bound is None or later.bound is None:
+            return "its clock did not answer, so its times cannot be set beside the others'"
+        moved_ns = later.offset_ns - self.offset_ns
+        if abs(moved_ns) <= self.bound + later.bound:
+            return ""
+        return (
+            f"its clock moved by {moved_ns / NS_PER_MS:+.1f} ms against the master's during the run: "
+            "latencies between processes are wrong by up to as much"
+        )
+
+
+def _uncertainty(offset: Offset) -> float:
+    return float("inf") if offset.bound is None else offset.bound
 
 
 class MasterCrew:
@@ -47,13 +85,18 @@ class MasterCrew:
         self._equipped: dict[str, str] = {}
         self._tallies: dict[str, dict[str, Any]] = {}
         self._closed: dict[str, dict[str, Any]] = {}
+        self._clocks: dict[str, int] = {}
+        self._offsets: dict[str, Offset] = {}
+        self._doubts: list[str] = []
         self._info = process_info("master", 0)
+        runner.register_message("bb_clock", lambda environment, msg: self._clocks.update({msg.node_id: msg.data}))
         runner.register_message("bb_equipped", lambda environment, msg: self._equipped.update({msg.node_id: msg.data}))
         runner.register_message("bb_tally", lambda environment, msg: self._tallies.update({msg.node_id: msg.data}))
         runner.register_message("bb_closed", lambda environment, msg: self._closed.update({msg.node_id: msg.data}))
 
     def equip(self, equipment: Equipment) -> None:
         self._workers = tuple(worker.id for worker in self._runner.clients.ready)
+        self._offsets = {worker: self._probe(worker) for worker in self._workers}
         for index, worker in enumerate(self._workers, start=1):
             self._runner.send_message("bb_equip", _packed(equipment, index), worker)
         self._await(self._equipped, EQUIP_TIMEOUT_S)
@@ -72,7 +115,12 @@ class MasterCrew:
     def go(self, window: Window, messages: int | None, producers: Mapping[str, int]) -> None:
         first: Counter[str] = Counter()
         for worker in self._workers:
-            signal = {"window": asdict(window), "messages": messages, "producers": dict(producers), "first": dict(first)}
+            signal = {
+                "window": asdict(window.shifted(self._offsets[worker].offset_ns)),
+                "messages": messages,
+                "producers": dict(producers),
+                "first": dict(first),
+            }
             self._runner.send_message("bb_go", signal, worker)
             first.update(self._tallies.get(worker, {}).get("tally", {}).get("ready", {}))
 
@@ -88,9 +136,35 @@ class MasterCrew:
                 found.append(f"worker {worker} was lost: what it had not yet written is missing")
         return found
 
+    def doubts(self) -> list[str]:
+        return self._doubts
+
     def dismiss(self) -> tuple[ProcessInfo, ...]:
         self._await(self._closed, CLOSE_TIMEOUT_S)
-        return (self._info, *(ProcessInfo(**report["process"]) for report in self._closed.values()))
+        for worker in self._closed:
+            if doubt := self._offsets[worker].doubt(self._probe(worker)):
+                self._doubts.append(f"worker {worker}: {doubt}")
+        infos = [self._info]
+        for worker, report in self._closed.items():
+            offset = self._offsets[worker].between(self._info.host, report["process"]["host"])
+            infos.append(
+                replace(ProcessInfo(**report["process"]), offset_ns=offset.offset_ns, error_bound_ns=offset.bound or 0)
+            )
+        return tuple(infos)
+
+    def _probe(self, worker: str) -> "Offset":
+        """How far a worker's clock is from ours, by the quickest of a few questions."""
+        best = Offset(0, None)
+        for _ in range(CLOCK_PROBES):
+            self._clocks.pop(worker, None)
+            asked_ns = time.perf_counter_ns()
+            self._runner.send_message("bb_clock", None, worker)
+            deadline_s = time.monotonic() + CLOCK_TIMEOUT_S
+            while worker not in self._clocks and time.monotonic() < deadline_s:
+                time.sleep(0.001)
+            if worker in self._clocks:
+                best = min(best, Offset.of(asked_ns, self._clocks[worker], time.perf_counter_ns()), key=_uncertainty)
+        return best
 
     def _is_lost(self, worker: str) -> bool:
         node = self._runner.clients.get(worker)
@@ -116,6 +190,7 @@ class WorkerDuty:
     def register(self) -> None:
         """Listen to the master, and end with it."""
         listeners: dict[str, Callable[[Any], None]] = {
+            "bb_clock": lambda _: self._runner.send_message("bb_clock", time.perf_counter_ns()),
             "bb_equip": self._equip,
             "bb_go": self._go,
             "bb_stop_producing": self._stop_producing,
@@ -164,7 +239,8 @@ class WorkerDuty:
 
     def _tell(self, session: Session) -> None:
         problems = [*session.problems, *([session.recorder.problem] if session.recorder.problem else [])]
-        self._runner.send_message("bb_tally", {"tally": asdict(session.tally), "problems": problems})
+        tally = {**vars(session.tally), "ready": dict(session.tally.ready)}
+        self._runner.send_message("bb_tally", {"tally": tally, "problems": problems})
 
     def _on_test_stop(self, **_: Any) -> None:
         session, self._session = self._session, None

@@ -69,6 +69,7 @@ class Lifecycle:
         self._load_s = namespace.run_time
         if namespace.headless:
             namespace.run_time = None  # Locust's own clock would run while the brokers come up
+            namespace.only_summary = not namespace.print_stats  # its tables every 2 s would bury our own progress
         try:
             self._count_users(namespace)
         except OptionError as error:

@@ -28,7 +28,13 @@ class Stage:
     """The brokers of one run. `close` may be called at any moment, also while `up` is busy, and more than once."""
 
     def __init__(
-        self, options: Options, topology: Topology, directory: RunDirectory, recorder: Recorder, reroute: Reroute | None
+        self,
+        options: Options,
+        topology: Topology,
+        directory: RunDirectory,
+        recorder: Recorder,
+        process: str,
+        reroute: Reroute | None,
     ) -> None:
         self.topology = topology
         self.runtime: Runtime
@@ -49,7 +55,7 @@ class Stage:
                 keep_data=options.keep_data,
             )
             self.connector = connector_of(options.protocol)
-            self._watch = ManagedWatch(topology, self.runtime, recorder)
+            self._watch = ManagedWatch(topology, self.runtime, recorder, process)
 
     def up(self, progress: Progress) -> None:
         """Start all brokers and begin to sample them."""

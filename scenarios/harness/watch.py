@@ -4,8 +4,9 @@ from typing import Protocol
 
 from records.writer import Recorder
 from scenarios.harness.memory_runtime import MemoryRuntime
-from topologies.management import classic, links
+from topologies.management.classic import figures_of
 from topologies.management.jolokia import Jolokia
+from topologies.management.links import prove_links
 from topologies.management.sampling import Sampler
 from topologies.model import Topology
 from topologies.runtimes.contract import Progress, Runtime
@@ -20,7 +21,7 @@ class Watch(Protocol):
         """Sample every broker once a second from now on."""
 
     def prove_links(self, progress: Progress) -> None:
-        """Every link of the topology carries messages, by what both ends say. Raises LinksUnproven."""
+        """Every link of the topology carries messages, by what both ends say. Raises LinksNotProven."""
 
     def depths(self, broker: str) -> dict[str, int]:
         """Messages on each queue of one broker, those that a consumer holds unacknowledged included."""
@@ -31,30 +32,26 @@ class Watch(Protocol):
 class ManagedWatch:
     """Brokers with a Jolokia agent."""
 
-    def __init__(self, topology: Topology, runtime: Runtime, recorder: Recorder) -> None:
+    def __init__(self, topology: Topology, runtime: Runtime, recorder: Recorder, process: str) -> None:
         self._topology = topology
         self._runtime = runtime
-        self._recorder = recorder
-        self._sampler: Sampler | None = None
+        self._sampler = Sampler(runtime, topology, recorder, process=process)
 
     def begin(self) -> None:
-        self._sampler = Sampler(self._topology, self._runtime, self._recorder)
         self._sampler.start()
 
     def prove_links(self, progress: Progress) -> None:
-        links.prove(self._topology, self._runtime, timeout_s=PROOF_TIMEOUT_S)
-        progress(f"links proven: {', '.join(link.name for link in self._topology.links) or 'there are none'}")
+        prove_links(self._runtime, self._topology, timeout_s=PROOF_TIMEOUT_S, progress=progress)
 
     def depths(self, broker: str) -> dict[str, int]:
         jolokia = Jolokia(self._runtime.management(broker))
         try:
-            return {queue.name: queue.depth for queue in classic.queues(jolokia)}
+            return {queue: figures["depth"] for queue, figures in figures_of(jolokia, ()).queues.items()}
         finally:
             jolokia.close()
 
     def end(self) -> None:
-        if self._sampler:
-            self._sampler.stop()
+        self._sampler.stop()
 
 
 class MemoryWatch:

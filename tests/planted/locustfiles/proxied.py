@@ -1,0 +1,41 @@
+"""One producer and one consumer on one broker, with a proxy in between that mistreats chosen messages.
+
+Asks: does the report say exactly what the proxy did?
+"""
+
+import json
+import os
+from pathlib import Path
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
+from tests.support.stomp_faults import Fault
+from tests.support.stomp_proxy import StompProxy
+from topologies.endpoints import Endpoint
+
+FAULTS = [
+    Fault(towards=towards, kind=kind, seqs=set(seqs))
+    for kind, towards, seqs in json.loads(os.environ["PLANTED_FAULTS"])
+]
+proxies: list[StompProxy] = []
+
+
+class Producer(ProducerUser):
+    group, destination, fixed_count = "producers", "queue://planted", 1
+    sends_per_second = 100
+
+
+class Consumer(ConsumerUser):
+    group, destination, fixed_count = "consumers", "queue://planted", 1
+
+
+def through_a_proxy(endpoint: Endpoint) -> Endpoint:
+    host, _, port = endpoint.uri.partition("://")[2].rpartition(":")
+    proxies.append(StompProxy({endpoint.broker: (host, int(port))}, FAULTS))
+    return proxies[-1].endpoint(endpoint.broker)
+
+
+run(
+    Scenario((Producer, Consumer), "single", Hold(for_s=5), (no_acked_send_lost(),), question=__doc__),
+    reroute=through_a_proxy,
+)

@@ -1,0 +1,38 @@
+"""Two workers, one of whose clocks jumps back by two seconds when the users are there.
+
+Asks: does the run notice that its times cannot be trusted?
+"""
+
+import os
+import time
+
+from locust import events
+
+BEHIND_NS = int(os.environ.get("PLANTED_CLOCK_BEHIND_NS", "0"))
+real_clock = time.perf_counter_ns
+jumped = []
+time.perf_counter_ns = lambda: real_clock() - (BEHIND_NS if jumped else 0)
+
+from drivers.users import ConsumerUser, ProducerUser  # noqa: E402 - they have to see this clock
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, run  # noqa: E402
+
+
+@events.spawning_complete.add_listener
+def jump(**_: object) -> None:
+    """After the master has asked for the clocks, before the load."""
+    jumped.append(True)
+
+
+class Producer(ProducerUser):
+    group, destination, fixed_count = "producers", "queue://skewed", 2
+
+
+class Consumer(ConsumerUser):
+    group, destination, fixed_count = "consumers", "queue://skewed", 2
+
+
+class AnotherConsumer(Consumer):
+    """A third class, so that Locust gives each of two workers a producer and consumers."""
+
+
+run(Scenario((Producer, Consumer, AnotherConsumer), "single", Hold(for_s=8), (no_acked_send_lost(),), question=__doc__))

@@ -1,0 +1,27 @@
+"""Two queues, of which only one has a consumer. Asks: are unread messages called stranded, and none of them lost?"""
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_stranded, run
+
+
+class ReadProducer(ProducerUser):
+    group, destination, fixed_count = "producers", "queue://read", 1
+
+
+class UnreadProducer(ProducerUser):
+    group, destination, fixed_count = "producers", "queue://unread", 1
+
+
+class Consumer(ConsumerUser):
+    group, destination, fixed_count = "consumers", "queue://read", 1
+
+
+run(
+    Scenario(
+        (ReadProducer, UnreadProducer, Consumer),
+        "mesh(brokers=2)",
+        Hold(for_s=5),
+        (no_acked_send_lost(), none_stranded()),
+        question=__doc__,
+    )
+)

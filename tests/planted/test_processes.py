@@ -1,0 +1,56 @@
+"""A clock that is wrong and a worker that is killed: both must make the run invalid, and keep what was recorded."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.support.locust_run import LocustRun, nothing_left
+
+pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def test_a_clock_that_jumps_back_two_seconds_gives_negative_latencies_and_an_invalid_verdict(tmp_path: Path) -> None:
+    locustfile, port = "tests/planted/locustfiles/skewed.py", str(free_port())
+    master = LocustRun(
+        locustfile, "--master", "--expect-workers", "2", "--master-bind-port", port, "-t", "8s", runs=tmp_path / "runs"
+    )
+    workers = [
+        LocustRun(locustfile, "--worker", "--master-port", port, runs=tmp_path / f"worker-{index}", headless=False, env=env)
+        for index, env in enumerate(({}, {"PLANTED_CLOCK_BEHIND_NS": "2000000000"}))
+    ]
+    outcome = master.outcome()
+    for worker in workers:
+        worker.outcome(timeout_s=30)
+    latency = outcome.summary["latency_ms"]["due_to_received"]
+    assert latency["negative"] > 0, outcome.output
+    assert latency["min"] == pytest.approx(-2_000, abs=500)
+    assert outcome.summary["verdict"] == "invalid"
+    assert any("clock" in reason for reason in outcome.summary["reasons"]), outcome.summary["reasons"]
+    assert outcome.status == 3
+
+
+def test_a_worker_killed_in_the_load_makes_the_run_invalid_and_its_earlier_rows_stay(tmp_path: Path) -> None:
+    run = LocustRun(
+        "scenarios/steady.py", "--topology", "single", "-t", "12s", "--warm-up", "2", "--processes", "2", runs=tmp_path / "runs"
+    )
+    run.wait_for(r"load: \d+ s of 12 s")
+    time.sleep(2)
+    victim = next(child for child in psutil.Process(run.process.pid).children() if "locust" in " ".join(child.cmdline()))
+    os.kill(victim.pid, signal.SIGKILL)
+    outcome = run.outcome()
+    assert outcome.summary["verdict"] == "invalid", outcome.output
+    assert any("worker" in reason for reason in outcome.summary["reasons"]), outcome.summary["reasons"]
+    by_worker = {row["producer"] // 1_000_000 for row in outcome.events("sends")}
+    assert by_worker == {1, 2}, "rows of both workers are kept"
+    assert nothing_left(tmp_path / "runs")

@@ -1,0 +1,128 @@
+"""How does a test make a real run? As a user does: a `locust` process of its own, whose folder is then read."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow.parquet as pq
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+LOCUST = Path(sys.executable).with_name("locust")
+TIMEOUT_S = 240
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a finished `locust` left: exit status, what it printed, and the folder of its (only) run."""
+
+    status: int
+    output: str
+    runs: Path
+
+    @property
+    def run(self) -> Path:
+        found = sorted(self.runs.iterdir()) if self.runs.exists() else []
+        assert len(found) == 1, f"{len(found)} run folders\n{self.output}"
+        return found[0]
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        path = self.run / "summary.json"
+        assert path.exists(), self.output
+        summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return summary
+
+    @property
+    def info(self) -> dict[str, Any]:
+        info: dict[str, Any] = json.loads((self.run / "run.json").read_text(encoding="utf-8"))
+        return info
+
+    def events(self, table: str) -> list[dict[str, Any]]:
+        return list(pq.read_table(self.run / "events" / table).to_pylist())
+
+    def results(self, table: str) -> list[dict[str, Any]]:
+        return list(pq.read_table(self.run / "results" / table).to_pylist())
+
+
+class LocustRun:
+    """One `locust` process while it runs. ``arguments``: without ``--headless`` and ``--runs``, which are added."""
+
+    def __init__(
+        self, locustfile: str, *arguments: str, runs: Path, env: Mapping[str, str] | None = None, headless: bool = True
+    ) -> None:
+        self.runs = runs
+        self._log = runs.with_name(f"{runs.name}.log")
+        self._output = self._log.open("w", encoding="utf-8")
+        command = [str(LOCUST), "-f", str(REPOSITORY / locustfile), *arguments, "--runs", str(runs)]
+        self.process = subprocess.Popen(
+            [*command, "--headless"] if headless else command,
+            cwd=runs.parent,
+            env={**_as_a_user_has_it(), "PYTHONPATH": str(REPOSITORY), **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=self._output,
+            stderr=subprocess.STDOUT,
+        )
+
+    @property
+    def output(self) -> str:
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
+    def wait_for(self, pattern: str, timeout_s: float = 120) -> None:
+        """Until a line of its output matches."""
+        deadline_s = time.monotonic() + timeout_s
+        while not re.search(pattern, self.output):
+            assert self.process.poll() is None, f"ended before {pattern!r} was printed:\n{self.output}"
+            assert time.monotonic() < deadline_s, f"{pattern!r} was not printed in {timeout_s} s:\n{self.output}"
+            time.sleep(0.1)
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def outcome(self, timeout_s: float = TIMEOUT_S) -> Outcome:
+        """Wait for its end."""
+        try:
+            status = self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise AssertionError(f"still running after {timeout_s} s:\n{self.output}") from None
+        self._output.close()
+        return Outcome(status, self.output, self.runs)
+
+
+def _as_a_user_has_it() -> dict[str, str]:
+    """Without what tests/conftest.py sets for the tests' own process."""
+    return {name: value for name, value in os.environ.items() if name != "LOCUST_SKIP_MONKEY_PATCH"}
+
+
+def make_run(locustfile: str, *arguments: str, runs: Path, env: Mapping[str, str] | None = None) -> Outcome:
+    """Run to the end."""
+    return LocustRun(locustfile, *arguments, runs=runs, env=env).outcome()
+
+
+def processes_of(runs: Path) -> list[str]:
+    """Command lines of all processes that have to do with a folder of runs: brokers, guards, analysis, Locust."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "pid"]):
+        line = " ".join(process.info["cmdline"] or ())
+        if str(runs) in line and process.pid != os.getpid():
+            found.append(f"{process.pid} {line}")
+    return found
+
+
+def nothing_left(runs: Path, within_s: float = 5.0) -> bool:
+    """Whether all of them are gone in time."""
+    deadline_s = time.monotonic() + within_s
+    while processes_of(runs):
+        if time.monotonic() > deadline_s:
+            return False
+        time.sleep(0.1)
+    return True
