@@ -49,7 +49,7 @@ def page(results: Results) -> Page:
     run, summary, tables = results.run, results.summary, results.tables
     load_s = spans.load_s(run, summary)
     over_s = load_s + spans.warm_up_s(run, summary)
-    behind = backdrop(tables, run.phases, load_s, results.faults)
+    behind = backdrop(tables, run, load_s, results.faults)
     net = network(run, tables["links"], tables["connections"], over_s, load_s)
     rendered, left_out = provenance.rendered(run)
     latency_tables = (counts.percentiles(summary), counts.paths(tables["paths"], tables["latency"]))

@@ -31,6 +31,14 @@ class Table:
     empty: str = "Nothing was recorded."
     sortable: bool = False
 
+    @property
+    def alignment(self) -> str:
+        """A style class that stands for one on every cell: long tables of numbers are most of a report's bytes."""
+        first, *others = (column.numeric for column in self.columns)
+        if not others or not all(others):
+            return "mixed"
+        return "numbers" if first else "numbers named"
+
 
 @dataclass(frozen=True)
 class Line:

@@ -124,10 +124,10 @@ def to_svg(draw: Callable[[], Figure], anchor: str, title: str, description: str
     return opening(anchor, title, description, view_box[1]) + prefixed(themed(slim(body)), anchor).strip()
 
 
-def opening(anchor: str, title: str, description: str, view_box: str) -> str:
+def opening(anchor: str, title: str, description: str, view_box: str, css: str = "chart") -> str:
     """The start tag of an image that tells those who cannot see it what it shows."""
     return (
-        f'<svg class="chart" role="img" viewBox="{view_box}" aria-labelledby="{anchor}-title {anchor}-desc">'
+        f'<svg class="{css}" role="img" viewBox="{view_box}" aria-labelledby="{anchor}-title {anchor}-desc">'
         f'<title id="{anchor}-title">{html.escape(title)}</title>'
         f'<desc id="{anchor}-desc">{html.escape(description)}</desc>'
     )

@@ -15,6 +15,8 @@ ARROW, APART, TOUCH = 11, 7, 3
 MOST_LABELS = 24
 SHORT = 200
 FEW_LINKS = 10
+BROAD = 760
+"""Drawings wider than this are scrolled on a phone, not shrunk."""
 LONGEST_NAME = 19
 Point = tuple[float, float]
 
@@ -47,7 +49,8 @@ def draw(net: Network, anchor: str, title: str, description: str) -> str:
     nodes = "".join(_node(node, on.placed.centres[node.name], on.box_height) for node in net.nodes)
     dots = "".join(_dot(edge, on) for edge in drawn)
     view_box = f"0 0 {on.placed.width:.0f} {on.placed.height:.0f}"
-    return opening(anchor, title, description, view_box) + edges + nodes + dots + "</svg>"
+    css = "chart broad" if on.placed.width > BROAD else "chart"
+    return opening(anchor, title, description, view_box, css) + edges + nodes + dots + "</svg>"
 
 
 def _lines(node: Node) -> list[str]:

@@ -5,25 +5,28 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from records.run import Phases
+from records.run import Phases, RunInfo
 from reports.values import Backdrop, Band
 
 SECOND_NS = 1_000_000_000
-MOST_STEPS = 240
+MOST_STEPS, MOST_STEPS_OF_MANY = 240, 120
+MANY = 12
+"""With more brokers than this, charts have fewer steps: a report stays under 1 MB."""
 STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600)
 TIMED = ("rates", "latency", "connections")
 
 
-def backdrop(tables: Mapping[str, pa.Table], phases: Phases, load_s: float, faults: pa.Table | None) -> Backdrop:
+def backdrop(tables: Mapping[str, pa.Table], run: RunInfo, load_s: float, faults: pa.Table | None) -> Backdrop:
     """The seconds that any message or client fell in, in steps short enough to see and few enough to draw."""
     seconds = [int(value) for name in TIMED if tables[name].num_rows for value in _extremes(tables[name]["second"])]
     first, last = (min(seconds), max(seconds)) if seconds else (0, max(0, int(load_s) - 1))
-    return Backdrop(first, last, load_s, bands(phases, faults, tables["latency"]), step_of(last - first + 1))
+    step_s = step_of(last - first + 1, MOST_STEPS_OF_MANY if len(run.brokers) > MANY else MOST_STEPS)
+    return Backdrop(first, last, load_s, bands(run.phases, faults, tables["latency"]), step_s)
 
 
-def step_of(span_s: int) -> int:
+def step_of(span_s: int, most_steps: int) -> int:
     """The shortest step that keeps the number of steps in bounds."""
-    return next((step for step in STEPS_S if span_s <= step * MOST_STEPS), STEPS_S[-1])
+    return next((step for step in STEPS_S if span_s <= step * most_steps), STEPS_S[-1])
 
 
 def bands(phases: Phases, faults: pa.Table | None, latency: pa.Table) -> tuple[Band, ...]:

@@ -80,7 +80,12 @@ def table(caption: str, histograms: tuple[tuple[str, Histogram], ...]) -> Table:
     kept = [row for row in rows if any(value is not None for value in row[1:])]
     largest: tuple[Cell, ...] = ("largest", *(histogram.maximum for _, histogram in histograms))
     counts: tuple[Cell, ...] = ("samples", *(f"{histogram.count:,}" for _, histogram in histograms))
-    return Table(caption, columns, (*kept, largest, counts) if histograms else (), "No latency was measured.")
+    return Table(
+        f"{caption} (by buckets, exact to 0.8 %)",
+        columns,
+        (*kept, largest, counts) if histograms else (),
+        "No latency was measured.",
+    )
 
 
 def _row(fraction: float, histograms: tuple[tuple[str, Histogram], ...]) -> tuple[Cell, ...]:

@@ -57,7 +57,7 @@ def test_sizes_durations_and_sentences_are_written_for_people() -> None:
 
 @given(st.integers(1, 200_000))
 def test_steps_are_few_however_long_the_run(span_s: int) -> None:
-    assert span_s / step_of(span_s) <= MOST_STEPS
+    assert span_s / step_of(span_s, MOST_STEPS) <= MOST_STEPS
 
 
 def test_a_rate_over_a_step_that_the_run_cuts_short_is_divided_by_what_is_left_of_it() -> None:
