@@ -37,6 +37,8 @@ class Plan:
     verdict: str = "pass"
     links: tuple[tuple[int, int], ...] | None = None  # None: a mesh
     sampled: bool = True
+    steal_ns: float = 3e6  # mean of each second
+    drift_ms_per_s: float = 0.0
     seed: int = 7
     run: dict[str, Any] = field(default_factory=dict)
 
@@ -90,6 +92,7 @@ def made_up(plan: Plan) -> Messages:
     )
     took_ms = took_ms + FORWARDED_MS * (sender != receiver)
     warm_up_ms = np.where(due < 0, 6 * np.exp(-(due / SECOND_NS + WARM_UP_S) / 2.5), 0)
+    took_ms = took_ms + plan.drift_ms_per_s * np.maximum(due, 0) / SECOND_NS
     received = sent + ((took_ms + warm_up_ms) * 1e6).astype(np.int64)
     settled = sent + (random.lognormal(0, 0.25, count) * 1e6).astype(np.int64)
     if plan.fault_s:
@@ -253,7 +256,7 @@ def resources(plan: Plan) -> dict[str, list[Any]]:
     for second in range(-WARM_UP_S, plan.load_s + DRAIN_S):
         rows += [
             (second, "", "process", "locust", "cpu_ns", int(random.normal(2.4e8, 1e7))),
-            (second, "", "machine", "", "steal_ns", int(random.exponential(3e6))),
+            (second, "", "machine", "", "steal_ns", int(random.exponential(plan.steal_ns))),
             (second, "", "machine", "", "cpu_busy_ns", int(random.normal(1.1e9, 5e7))),
         ]
         for at, broker in enumerate(plan.names):

@@ -1,0 +1,121 @@
+"""Does the report doubt itself when it should, and only then?"""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from records.results import PATHS
+from records.run import Phases
+from reports.build import render
+from reports.inputs import read_results
+from reports.views.doubts import doubts, of_the_generator, of_the_samples, of_time, of_what_was_claimed
+from reports.views.keyfigures import key_figures
+from tests.reports.markup import parse
+from tests.reports.run_folder import LOAD_BEGAN_NS, Plan, made_up, summary, write_run_folder
+
+SECOND_NS = 1_000_000_000
+
+
+def told(**changes: Any) -> Any:
+    plan = Plan(load_s=60, per_s=20, fault_s=None)
+    return summary(plan, made_up(plan)) | changes
+
+
+def doubts_of(parent: Path, plan: Plan) -> str:
+    results = read_results(write_run_folder(parent, plan))
+    return "\n".join(doubts(results.run, results.summary, results.tables))
+
+
+def test_what_the_harness_found_comes_first_and_once(tmp_path: Path) -> None:
+    found = {"problems": ("a worker was lost",), "unknowns": ("q was not browsed",), "warnings": ("a worker was lost",)}
+    lines = doubts_of(tmp_path, Plan(load_s=3, run=found)).splitlines()
+    assert lines[:2] == ["A worker was lost.", "Q was not browsed."]
+    assert lines.count("A worker was lost.") == 1
+
+
+def test_brokers_on_one_machine_are_labelled_host_limited(tmp_path: Path) -> None:
+    found = doubts_of(tmp_path, Plan(load_s=3))
+    assert "Host-limited: 3 brokers and the load generator share the 2 cores of one machine." in found
+
+
+def test_brokers_elsewhere_are_not_host_limited(tmp_path: Path) -> None:
+    assert "Host-limited" not in doubts_of(tmp_path, Plan(load_s=3, run={"runtime": "external"}))
+
+
+def test_steal_is_told_from_one_per_cent(tmp_path: Path) -> None:
+    assert "(steal)" not in doubts_of(tmp_path, Plan(load_s=10))
+    busy = Plan(load_s=10, steal_ns=60_000_000.0, seed=3)
+    assert "of its CPU time away (steal)." in doubts_of(tmp_path / "stolen", busy)
+
+
+def test_a_steady_run_does_not_drift_and_an_unsteady_one_is_told(tmp_path: Path) -> None:
+    assert "No steady state" not in doubts_of(tmp_path, Plan(load_s=30, fault_s=None))
+    assert "No steady state" in doubts_of(tmp_path / "drifting", Plan(load_s=30, fault_s=None, drift_ms_per_s=0.2))
+
+
+@pytest.mark.parametrize(("p99", "doubted"), [(4.9, False), (5.1, True), (None, False)])
+def test_lag_is_doubted_from_half_its_limit(p99: float | None, doubted: bool) -> None:
+    lag = told()["lag_ms"] | {"p99": p99, "limit_p99": 10.0}
+    assert bool(list(of_the_generator(told(lag_ms=lag)))) is doubted
+
+
+def test_blocked_slots_and_clocks_are_told() -> None:
+    lag = told()["lag_ms"] | {"blocked_slots": 1}
+    found = list(of_the_generator(told(lag_ms=lag, clocks={"error_bound_ms": 0.25})))
+    assert found == [
+        "The in-flight cap made 1 send wait: the brokers confirmed too slowly for the rate.",
+        "Clocks of several hosts were compared: latencies across hosts may be off by 0.250 ms.",
+    ]
+
+
+def test_few_samples_and_negative_latencies_are_told() -> None:
+    latency = told()["latency_ms"]
+    latency["due_to_received"] |= {"count": 900, "negative": 2}
+    assert list(of_the_samples(told(latency_ms=latency))) == [
+        "2 latencies came out negative: the clocks disagree. None was dropped.",
+        "900 samples: fewer than ten lie beyond p99, so from there on the tail is an accident of this run.",
+    ]
+
+
+def test_a_long_run_with_a_long_warm_up_is_not_called_short() -> None:
+    assert list(of_time(60.0, 10.0)) == []
+    assert len(list(of_time(59.0, 9.0))) == 2
+
+
+def test_unconfirmed_and_doubtful_sends_limit_what_is_claimed() -> None:
+    messages = told()["messages"] | {"unconfirmed": 3, "in_doubt": 1, "recovered": 1}
+    paths = made_up_paths()
+    found = list(of_what_was_claimed(told(messages=messages), paths))
+    assert found[0].startswith("3 messages were sent without asking for a confirmation")
+    assert found[1].startswith("1 message stayed in doubt")
+    assert len(found) == 2
+
+
+def made_up_paths() -> Any:
+    row = {"from_broker": "a", "to_broker": "b", "hops": 1, "messages": 4}
+    return pa.Table.from_pylist([row], schema=PATHS)
+
+
+def test_a_figure_is_bad_when_its_check_failed_and_neutral_when_its_check_allows_it() -> None:
+    def tone(label: str, **changes: Any) -> str:
+        return next(figure.tone for figure in key_figures(told(**changes)) if figure.label == label)
+
+    twice = told()["messages"] | {"duplicated": 7}
+    assert tone("Duplicated", messages=twice) == ""
+    assert tone("Duplicated", messages=twice, checks=[]) == "bad"
+    assert tone("Duplicated") == "good"
+    assert tone("Generator lag, p99", lag_ms=told()["lag_ms"] | {"p99": 11.0}) == "bad"
+
+
+def test_a_run_interrupted_before_its_load_is_reported_all_the_same(tmp_path: Path) -> None:
+    plan = Plan(load_s=0, fault_s=None, verdict="interrupted", run={"phases": Phases(), "state": "interrupted"})
+    assert "Interrupted" in parse(render(read_results(write_run_folder(tmp_path, plan)))).text()
+
+
+def test_the_length_of_the_load_is_that_between_its_marks(tmp_path: Path) -> None:
+    """The harness' own duration may hold the stopping of users: it once said 15.5 s of a load of 10 s."""
+    marks = Phases(LOAD_BEGAN_NS - 5 * SECOND_NS, LOAD_BEGAN_NS, LOAD_BEGAN_NS + 10 * SECOND_NS)
+    plan = Plan(load_s=15, fault_s=None, run={"phases": marks})
+    assert "· 10 s of load ·" in parse(render(read_results(write_run_folder(tmp_path, plan)))).text()
