@@ -149,7 +149,5 @@ class Connector(Protocol):
     ) -> Connection:
         """Open one connection, once. Raises `ConnectFailed` or `Refused`."""
 
-    def browse(
-        self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float
-    ) -> list[Browsed]:
+    def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
         """Every message on a queue, without taking it away. Raises `DriverError`."""

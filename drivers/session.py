@@ -1,7 +1,7 @@
 """What do the users of one process share during one run?
 
-The lifecycle makes a `Session` once the brokers are proven and takes it away when the run is over. Users ask it where to
-connect, report when they are ready, wait for the start, and count what they did. In a distributed run each worker
+The lifecycle makes a `Session` once the brokers are proven and takes it away when the run is over. Users ask it where
+to connect, report when they are ready, wait for the start, and count what they did. In a distributed run each worker
 process has a session of its own, made from the master's messages.
 """
 

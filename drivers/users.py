@@ -22,7 +22,7 @@ from drivers.session import Go, Session, session_of
 NS_PER_MS = 1_000_000
 
 
-class BrokerUser(User):  # type: ignore[misc]
+class BrokerUser(User):
     """A client of one group. ``fixed_count`` (Locust's own) says how many of a class there are."""
 
     abstract = True
@@ -74,7 +74,7 @@ class ProducerUser(BrokerUser):
     in_flight: ClassVar[int] = 1_000
     resend_in_doubt: ClassVar[bool] = True
 
-    @task  # type: ignore[misc]
+    @task
     def produce(self) -> None:
         session = self.enter()
         name = type(self).__name__
@@ -98,8 +98,7 @@ class ProducerUser(BrokerUser):
             session.report(f"{name}: {error}")
             raise StopUser from error
         finally:
-            producer.close()
-            client.close()
+            client.close()  # its producers with it, once it has heard the answers that were still under way
 
     def _schedule(self, session: Session, go: Go, index: int, client: int) -> Schedule:
         name = type(self).__name__
@@ -154,13 +153,13 @@ class ConsumerUser(BrokerUser):
     selector: ClassVar[str] = ""
     durable_subscription: ClassVar[bool] = False
 
-    @task  # type: ignore[misc]
+    @task
     def consume(self) -> None:
         session = self.enter()
         name = type(self).__name__
         client = self.open(session, keeps_id=self.durable_subscription)
         try:
-            consumer = client.consumer(
+            client.consumer(
                 self._subscription(client.number),
                 run=session.run_number,
                 on_receipt=lambda received: self._received(session, received),
@@ -173,7 +172,6 @@ class ConsumerUser(BrokerUser):
             session.ready(name)
             Event().wait()  # deliveries come by callback; Locust stops the users
         finally:
-            consumer.close()
             client.close()
 
     def _subscription(self, number: int) -> Subscription:

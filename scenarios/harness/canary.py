@@ -1,13 +1,14 @@
 """Can a message really go where the clients will send theirs? One canary over every path, before any user starts.
 
-An MBean of a bridge is there before the bridge carries anything (facts of ActiveMQ's own start-up), so the last proof is
-a message: for each broker where consumers enter, a canary queue with one consumer there, and one durable message into it
-from each broker where producers enter. All have to arrive.
+An MBean of a bridge is there before the bridge carries anything, so the last proof is a message: for each broker where
+consumers enter, a canary queue with one consumer there, and one durable message into it from each broker where
+producers enter. All have to arrive.
 """
 
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from drivers.contract import Connection, Connector, Delivery, Destination, DriverError, Outcome, Outgoing, Subscription
 from topologies.endpoints import Credentials, Endpoint
@@ -68,7 +69,7 @@ class _Flock:
         for consumer in sorted({consumer for _, consumer in self._paths}):
             subscription = Subscription(_queue(consumer))
             connection = self._connection(consumer)
-            connection.subscribe(subscription, lambda delivery, to=connection: self._arrived(to, delivery))
+            connection.subscribe(subscription, partial(self._arrived, connection))
         for producer, consumer in self._paths:
             body = f"{producer}>{consumer}".encode()
             self._connection(producer).send(Outgoing(_queue(consumer), body, True, f"{producer} → {consumer}"))

@@ -16,7 +16,6 @@ from dataclasses import replace
 from drivers.pacing import NS_PER_S
 from drivers.session import Window
 from records.errors import RunUnwritable
-from records.run import RunInfo
 from records.rundir import RunDirectory, new_run_id
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
@@ -28,8 +27,8 @@ from scenarios.harness.faults.timeline import Timeline
 from scenarios.harness.options import Options
 from scenarios.harness.plan import Plan
 from scenarios.harness.stage import Reroute, Stage
-from topologies.management.links import LinksNotProven
 from topologies.management.jolokia import ManagementFailed
+from topologies.management.links import LinksNotProven
 from topologies.runtimes.contract import RuntimeFailed
 
 log = logging.getLogger("brokerbench")
@@ -82,7 +81,9 @@ class Conductor:
         try:
             self._write()
             self.recorder.start()
-            self._say(f"run {self.info.run_id}: {self.info.topology} on {self.info.runtime} ({self.info.runtime_reason})")
+            self._say(
+                f"run {self.info.run_id}: {self.info.topology} on {self.info.runtime}: {self.info.runtime_reason}"
+            )
             self.stage.up(self._say)
             self._ended("up")
             self.stage.prove(self._say, self.plan.roles)
@@ -165,12 +166,12 @@ class Conductor:
         tally = self.crew.tally()
         self._say(f"{phase}, sent {tally.sent:,}, received {tally.received:,}")
 
-    def _trouble(self) -> bool:
+    def _trouble(self, *, brokers: bool = True) -> bool:
         """Whether something happened that no run can go on with; noted as a problem of the run."""
         found = self.crew.problems()
         if self.recorder.problem:
             found.append(self.recorder.problem)
-        for broker in self.stage.dead():
+        for broker in self.stage.dead() if brokers else ():
             lines = "\n".join(self.stage.runtime.log_tail(broker))
             found.append(f"broker {broker} ended though nobody stopped it; the last lines of its log:\n{lines}")
         for problem in found:
@@ -251,20 +252,20 @@ class Conductor:
         processes = self.crew.dismiss()
         self.stage.close()
         self.recorder.close()
-        for problem in (*self.crew.problems(), *self.crew.doubts(), *([self.recorder.problem] if self.recorder.problem else [])):
-            self._problem(problem)
+        self._trouble(brokers=False)
+        for doubt in self.crew.doubts():
+            self._problem(doubt)
         self.info = replace(self.info, processes=processes, state="interrupted" if self.interrupted else "ended")
         self._ended("down")
         self._write()
 
     def _conclude(self) -> None:
-        run = self.directory.path
         if self.info.phases.load_began_ns is None:
             log.error("run %s: no load was run, so there is nothing to analyse", self.info.run_id)
             self.exit_status = EXIT_STATUS["interrupted"] if self.interrupted else CANNOT_RUN
             return
-        status = jobs.analyse(run, self.options.spark_master, self._say)
-        jobs.report(run, self._say)
+        status = jobs.analyse(self.directory, self.options.spark_master, self._say)
+        jobs.report(self.directory, self._say)
         self.exit_status = status
 
     def last_words(self) -> list[str]:

@@ -20,7 +20,7 @@ from records.writer import Recorder
 
 @dataclass(frozen=True)
 class Equipment:
-    """What every process of the run needs before its users start. Holds credentials: never written to the run folder."""
+    """What every process of the run needs before its users start. Holds credentials: never goes to the run folder."""
 
     directory: RunDirectory
     network: Network

@@ -10,8 +10,8 @@
     stop         ── stop_producing ─────►  producers fall silent, consumers go on
     dismiss      ◄─────────────── closed ─  when Locust has stopped its users: streams are complete
 
-Credentials travel in these messages and are never written to the run folder. All processes write below the run's folder,
-which they must share.
+Credentials travel in these messages and are never written to the run folder. All processes write below the run's
+folder, which they must share.
 """
 
 import os
@@ -82,17 +82,19 @@ class MasterCrew:
     def __init__(self, runner: MasterRunner) -> None:
         self._runner = runner
         self._workers: tuple[str, ...] = ()
-        self._equipped: dict[str, str] = {}
-        self._tallies: dict[str, dict[str, Any]] = {}
-        self._closed: dict[str, dict[str, Any]] = {}
-        self._clocks: dict[str, int] = {}
         self._offsets: dict[str, Offset] = {}
         self._doubts: list[str] = []
         self._info = process_info("master", 0)
-        runner.register_message("bb_clock", lambda environment, msg: self._clocks.update({msg.node_id: msg.data}))
-        runner.register_message("bb_equipped", lambda environment, msg: self._equipped.update({msg.node_id: msg.data}))
-        runner.register_message("bb_tally", lambda environment, msg: self._tallies.update({msg.node_id: msg.data}))
-        runner.register_message("bb_closed", lambda environment, msg: self._closed.update({msg.node_id: msg.data}))
+        self._clocks = self._answers("bb_clock")
+        self._equipped = self._answers("bb_equipped")
+        self._tallies = self._answers("bb_tally")
+        self._closed = self._answers("bb_closed")
+
+    def _answers(self, message: str) -> dict[str, dict[str, Any]]:
+        """The last message of a kind from each worker, by its id; fills as they come."""
+        answers: dict[str, dict[str, Any]] = {}
+        self._runner.register_message(message, lambda environment, msg: answers.update({msg.node_id: msg.data}))
+        return answers
 
     def equip(self, equipment: Equipment) -> None:
         self._workers = tuple(worker.id for worker in self._runner.clients.ready)
@@ -129,7 +131,8 @@ class MasterCrew:
             self._runner.send_message("bb_stop_producing", None, worker)
 
     def problems(self) -> list[str]:
-        found = [f"{worker}: {reason}" for worker, reason in self._equipped.items() if reason]
+        answers = self._equipped.items()
+        found = [f"worker {worker}: {answer['refusal']}" for worker, answer in answers if answer["refusal"]]
         for worker in self._workers:
             found += self._tallies.get(worker, {}).get("problems", ())
             if worker not in self._closed and self._is_lost(worker):
@@ -163,7 +166,8 @@ class MasterCrew:
             while worker not in self._clocks and time.monotonic() < deadline_s:
                 time.sleep(0.001)
             if worker in self._clocks:
-                best = min(best, Offset.of(asked_ns, self._clocks[worker], time.perf_counter_ns()), key=_uncertainty)
+                answer = Offset.of(asked_ns, self._clocks[worker]["at_ns"], time.perf_counter_ns())
+                best = min(best, answer, key=_uncertainty)
         return best
 
     def _is_lost(self, worker: str) -> bool:
@@ -190,7 +194,7 @@ class WorkerDuty:
     def register(self) -> None:
         """Listen to the master, and end with it."""
         listeners: dict[str, Callable[[Any], None]] = {
-            "bb_clock": lambda _: self._runner.send_message("bb_clock", time.perf_counter_ns()),
+            "bb_clock": lambda _: self._runner.send_message("bb_clock", {"at_ns": time.perf_counter_ns()}),
             "bb_equip": self._equip,
             "bb_go": self._go,
             "bb_stop_producing": self._stop_producing,
@@ -206,7 +210,8 @@ class WorkerDuty:
         try:
             directory = RunDirectory.open(Path(data["run"]))
         except ValueError as error:
-            self._runner.send_message("bb_equipped", f"the run's folder is not shared with this worker: {error}")
+            refusal = f"the run's folder is not shared with this worker: {error}"
+            self._runner.send_message("bb_equipped", {"refusal": refusal})
             return
         self._info = process_info(name, data["index"])
         recorder = Recorder(directory, name)
@@ -222,7 +227,7 @@ class WorkerDuty:
         )
         attach(self._environment, self._session)
         gevent.spawn(self._keep_telling, self._session)
-        self._runner.send_message("bb_equipped", "")
+        self._runner.send_message("bb_equipped", {"refusal": ""})
 
     def _go(self, data: dict[str, Any]) -> None:
         if self._session:

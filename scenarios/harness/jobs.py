@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from records.rundir import RunDirectory
 from topologies.runtimes import guard, java
 
 TAIL_LINES = 15
@@ -18,29 +19,40 @@ class JobFailed(Exception):
     """The analysis or the report could not be made: names the job, its last lines and its log."""
 
 
-def analyse(run: Path, master: str | None, progress: Callable[[str], None]) -> int:
+def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], None]) -> int:
     """Analyse a run; returns the exit status of its verdict (records.summary.EXIT_STATUS). Raises JobFailed."""
-    arguments = ["-m", "analysis.jobs", str(run), *(["--master", master] if master else [])]
-    folder = run / "logs" / "java"
-    environment = java.spark_environment(java.find_java(), folder)
-    return _run("analysis", arguments, environment, run / "logs" / "analysis.log", progress)
+    arguments = ["-m", "analysis.jobs", str(run.path), *(["--master", master] if master else [])]
+    try:
+        environment = java.spark_environment(java.find_java(), run.path / "logs" / "java")
+    except java.NoJava as error:
+        raise JobFailed(f"analysis: {error}") from error
+    return _make(run.summary_path, arguments, environment, run.path / "logs" / "analysis.log", progress)
 
 
-def report(run: Path, progress: Callable[[str], None]) -> None:
+def report(run: RunDirectory, progress: Callable[[str], None]) -> None:
     """Write report.html of an analysed run. Raises JobFailed."""
-    if _run("report", ["-m", "reports.build", str(run)], {}, run / "logs" / "report.log", progress) != 0:
-        raise JobFailed(f"report: not written; see {run / 'logs' / 'report.log'}")
+    _make(run.report_path, ["-m", "reports", str(run.path)], {}, run.path / "logs" / "report.log", progress)
 
 
-def _run(
-    name: str, arguments: list[str], environment: Mapping[str, str], log: Path, progress: Callable[[str], None]
+def _make(
+    result: Path, arguments: list[str], environment: Mapping[str, str], log: Path, progress: Callable[[str], None]
 ) -> int:
-    """Run a job, passing its standard output on line by line and keeping all of it in ``log``."""
+    """Run a job that writes ``result``. A Python that fails ends with status 1, as a verdict does: the file tells."""
+    result.unlink(missing_ok=True)
+    status = _run(arguments, environment, log, progress)
+    if not result.exists():
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL_LINES:]
+        said = "\n".join(lines)
+        raise JobFailed(f"{result.name} was not written, the job for it ended with status {status}:\n{said}\nsee {log}")
+    return status
+
+
+def _run(arguments: list[str], environment: Mapping[str, str], log: Path, progress: Callable[[str], None]) -> int:
+    """Run a job, passing its standard output on line by line and keeping all that it says in ``log``."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    command = guard.command_line([sys.executable, *arguments])
     with log.open("w", encoding="utf-8") as kept:
         job = subprocess.Popen(
-            command,
+            guard.command_line([sys.executable, *arguments]),
             env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -51,12 +63,6 @@ def _run(
         assert job.stdout is not None
         for line in job.stdout:
             kept.write(line)
-            progress(f"{name}: {line.rstrip()}")
-        status = job.wait()
-    if status == 2 or status not in (0, 1, 3, 4, 130):
-        raise JobFailed(f"{name}: ended with status {status}\n{_tail(log)}\nAll of it is in {log}")
-    return status
-
-
-def _tail(log: Path) -> str:
-    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL_LINES:])
+            kept.flush()
+            progress(line.rstrip())
+        return job.wait()

@@ -42,7 +42,7 @@ def browse_broker(
         try:
             found = connector.browse(endpoint, credentials, queue, timeout_s=BROWSE_TIMEOUT_S)
         except DriverError as error:
-            unknowns.append(f"{endpoint.broker}: queue {queue} holds {depth} messages and could not be browsed: {error}")
+            unknowns.append(f"{endpoint.broker}: queue {queue} holds {depth} messages, browsing it failed: {error}")
             continue
         for message in found:
             reading = identity.read(message.body, run_number)

@@ -17,7 +17,7 @@ from typing import Any
 import gevent
 from gevent.event import Event
 from locust import events
-from locust.runners import STATE_SPAWNING, LocalRunner, MasterRunner, WorkerRunner
+from locust.runners import STATE_SPAWNING, MasterRunner, WorkerRunner
 
 from records.summary import EXIT_STATUS
 from records.writer import Recorder

@@ -2,7 +2,9 @@
 
 import os
 import platform
+import resource
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import psutil
 
@@ -34,7 +36,7 @@ def versions() -> dict[str, str]:
 
 def _processor() -> str:
     try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        with Path("/proc/cpuinfo").open(encoding="utf-8") as lines:
             for line in lines:
                 if line.startswith("model name"):
                     return line.partition(":")[2].strip()
@@ -44,6 +46,4 @@ def _processor() -> str:
 
 
 def _open_files_limit() -> int:
-    import resource
-
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]

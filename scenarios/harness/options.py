@@ -1,7 +1,7 @@
 """What can be asked of a run on Locust's command line, and is it sensible?
 
-The arguments are added to Locust's own parser (they show in ``--help`` and in the web UI's form); `read` turns the parsed
-namespace into one frozen value or raises `OptionError` with one sentence.
+The arguments are added to Locust's own parser (the web UI's form shows them too); `read` turns the parsed namespace
+into one frozen value or raises `OptionError` with one sentence.
 """
 
 import random
@@ -57,7 +57,8 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
 
     def add(*names: str, in_web_ui: bool = True, **settings: Any) -> None:
         action = group.add_argument(*names, **settings)
-        action.include_in_web_ui, action.is_secret, action.is_required, action.is_multiple = in_web_ui, False, False, False
+        action.include_in_web_ui = in_web_ui
+        action.is_secret = action.is_required = action.is_multiple = False  # as Locust's own add_argument sets them
 
     add("--topology", default=scenario.default_topology, help="catalogue entry, such as mesh or 'mesh(brokers=5)'")
     add("--runtime", default="", choices=("", *RUNTIMES), help="where the brokers run: processes (default) or memory")
@@ -69,7 +70,7 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
     add("--consumers", type=int, default=None, help="how many consumers (default: the scenario's)")
     add("--body-bytes", type=int, default=None, help="size of a message body, at least 32")
     add("--in-flight", type=int, default=None, help="sends of one producer that may await their confirmation")
-    add("--failover", default=None, help="options of the clients' failover URIs, such as 'randomize=false&timeout=3000'")
+    add("--failover", default=None, help="options of the failover URIs, such as 'randomize=false&timeout=3000'")
     add("--drain-timeout", type=float, default=60.0, help="seconds that consumers get to empty the queues")
     add("--seed", type=int, default=None, help="seed of every random choice (default: a new one, told in the report)")
     add("--runs", default="runs", help="folder that keeps the runs", in_web_ui=False)
@@ -143,7 +144,8 @@ def _check(options: Options) -> None:
         raise OptionError(f"--protocol {options.protocol}: not known; write one of {', '.join(PROTOCOLS)}")
     if (options.protocol == "memory") != (options.runtime == "memory"):
         raise OptionError(
-            f"--protocol {options.protocol} --runtime {options.runtime}: memory goes with memory only; leave one of them out"
+            f"--protocol {options.protocol} --runtime {options.runtime}: "
+            "memory goes with memory only; leave one of them out"
         )
     for option, name, bound, inclusive in _AT_LEAST:
         value = getattr(options, name)

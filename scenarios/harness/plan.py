@@ -1,7 +1,7 @@
 """What exactly will be run? Scenario, options and topology, put together and checked before anything starts."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from drivers.contract import Destination
@@ -69,7 +69,7 @@ def configure_users(scenario: Scenario, options: Options) -> None:
             user.sends_per_second = options.rate / producers
 
 
-def _count(users: list[type[BrokerUser]] | list[type[ProducerUser]] | list[type[ConsumerUser]], count: int | None) -> None:
+def _count(users: Sequence[type[BrokerUser]], count: int | None) -> None:
     """Spread a count over several classes, the first ones getting what does not divide."""
     if count is None:
         return

@@ -1,7 +1,5 @@
 """A broker is stopped for three seconds under a fixed rate: latencies from the due time must be as arithmetic says."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.support.locust_run import Outcome, make_run

@@ -26,8 +26,8 @@ def test_a_clock_that_jumps_back_two_seconds_gives_negative_latencies_and_an_inv
         locustfile, "--master", "--expect-workers", "2", "--master-bind-port", port, "-t", "8s", runs=tmp_path / "runs"
     )
     workers = [
-        LocustRun(locustfile, "--worker", "--master-port", port, runs=tmp_path / f"worker-{index}", headless=False, env=env)
-        for index, env in enumerate(({}, {"PLANTED_CLOCK_BEHIND_NS": "2000000000"}))
+        LocustRun(locustfile, "--worker", "--master-port", port, runs=tmp_path / name, headless=False, env=env)
+        for name, env in (("worker-1", {}), ("worker-2", {"PLANTED_CLOCK_BEHIND_NS": "2000000000"}))
     ]
     outcome = master.outcome()
     for worker in workers:
@@ -41,12 +41,12 @@ def test_a_clock_that_jumps_back_two_seconds_gives_negative_latencies_and_an_inv
 
 
 def test_a_worker_killed_in_the_load_makes_the_run_invalid_and_its_earlier_rows_stay(tmp_path: Path) -> None:
-    run = LocustRun(
-        "scenarios/steady.py", "--topology", "single", "-t", "12s", "--warm-up", "2", "--processes", "2", runs=tmp_path / "runs"
-    )
+    arguments = ("--topology", "single", "-t", "12s", "--warm-up", "2", "--processes", "2")
+    run = LocustRun("scenarios/steady.py", *arguments, runs=tmp_path / "runs")
     run.wait_for(r"load: \d+ s of 12 s")
     time.sleep(2)
-    victim = next(child for child in psutil.Process(run.process.pid).children() if "locust" in " ".join(child.cmdline()))
+    children = psutil.Process(run.process.pid).children()
+    victim = next(child for child in children if "locust" in " ".join(child.cmdline()))
     os.kill(victim.pid, signal.SIGKILL)
     outcome = run.outcome()
     assert outcome.summary["verdict"] == "invalid", outcome.output

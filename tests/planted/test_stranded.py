@@ -11,7 +11,14 @@ pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
 def test_messages_that_nobody_reads_are_stranded_and_not_lost(tmp_path: Path) -> None:
     outcome = make_run(
-        "tests/planted/locustfiles/unread.py", "-t", "5s", "--warm-up", "0", "--lag-limit", "5000", runs=tmp_path / "runs"
+        "tests/planted/locustfiles/unread.py",
+        "-t",
+        "5s",
+        "--warm-up",
+        "0",
+        "--lag-limit",
+        "5000",
+        runs=tmp_path / "runs",
     )
     unread = sum(row["destination"] == "queue://unread" for row in outcome.events("sends"))
     messages = outcome.summary["messages"]

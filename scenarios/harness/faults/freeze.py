@@ -1,6 +1,6 @@
 """What does a broker that hangs do to its clients?
 
-    producer ──► broker (stopped where it stands: sockets open, nobody answers) ──► consumer
+producer ──► broker (stopped where it stands: sockets open, nobody answers) ──► consumer
 """
 
 from dataclasses import dataclass

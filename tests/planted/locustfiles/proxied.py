@@ -5,7 +5,6 @@ Asks: does the report say exactly what the proxy did?
 
 import json
 import os
-from pathlib import Path
 
 from drivers.users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, run

@@ -1,0 +1,96 @@
+"""However a run ends, is anything of it left on the machine, and is what was recorded still there?"""
+
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.support.locust_run import LocustRun, nothing_left, processes_of
+
+pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+
+STEADY = "scenarios/steady.py"
+QUICK = ("--topology", "mesh(brokers=2)", "--warm-up", "1", "--lag-limit", "5000")
+
+
+def ports_of(runs: Path) -> set[int]:
+    """Listening ports of all processes of a folder of runs."""
+    pids = {int(line.split()[0]) for line in processes_of(runs)}
+    return {each.laddr.port for each in psutil.net_connections("tcp") if each.status == "LISTEN" and each.pid in pids}
+
+
+def anything_listens(ports: set[int]) -> bool:
+    return any(each.laddr.port in ports for each in psutil.net_connections("tcp") if each.status == "LISTEN")
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> LocustRun:
+    """A run whose load goes on for long."""
+    run = LocustRun(STEADY, *QUICK, "-t", "120s", runs=tmp_path / "runs")
+    run.wait_for(r"load: \d+ s of 120 s, sent [1-9]")
+    return run
+
+
+def test_one_ctrl_c_ends_the_load_and_reports_it_as_interrupted(loaded: LocustRun) -> None:
+    ports = ports_of(loaded.runs)
+    assert ports, "the brokers' ports were seen"
+    loaded.send(signal.SIGINT)
+    outcome = loaded.outcome()
+    assert (outcome.status, outcome.summary["verdict"]) == (130, "interrupted"), outcome.output
+    assert outcome.summary["messages"]["sent"] == outcome.summary["messages"]["received"] > 0
+    assert (outcome.run / "report.html").exists()
+    assert nothing_left(loaded.runs)
+    assert not anything_listens(ports)
+
+
+def test_two_ctrl_c_tear_everything_down_at_once_and_keep_the_events(loaded: LocustRun) -> None:
+    ports = ports_of(loaded.runs)
+    loaded.send(signal.SIGINT)
+    time.sleep(0.5)
+    loaded.send(signal.SIGINT)
+    outcome = loaded.outcome(timeout_s=20)
+    assert outcome.status == 130, outcome.output
+    assert nothing_left(loaded.runs)
+    assert not anything_listens(ports)
+    assert outcome.info["state"] == "interrupted"
+    assert any((outcome.run / "streams" / "sends").iterdir())
+
+
+def test_sigkill_of_the_harness_leaves_no_broker_and_no_port_within_five_seconds(loaded: LocustRun) -> None:
+    ports = ports_of(loaded.runs)
+    loaded.send(signal.SIGKILL)
+    loaded.outcome(timeout_s=5)
+    assert nothing_left(loaded.runs, within_s=5)
+    assert not anything_listens(ports)
+
+
+def test_sigterm_takes_everything_down(loaded: LocustRun) -> None:
+    loaded.send(signal.SIGTERM)
+    outcome = loaded.outcome(timeout_s=30)
+    assert outcome.status == 130, outcome.output
+    assert nothing_left(loaded.runs)
+
+
+def test_ctrl_c_while_the_brokers_come_up_takes_them_down_again(tmp_path: Path) -> None:
+    run = LocustRun(STEADY, *QUICK, "-t", "60s", runs=tmp_path / "runs")
+    run.wait_for("topology mesh")
+    time.sleep(1)
+    run.send(signal.SIGINT)
+    outcome = run.outcome(timeout_s=30)
+    assert outcome.status == 130, outcome.output
+    assert "interrupted before any load was run" in outcome.output
+    assert "Traceback" not in outcome.output
+    assert nothing_left(run.runs)
+
+
+def test_a_broker_that_dies_in_the_load_is_named_with_its_log_and_the_run_is_invalid(tmp_path: Path) -> None:
+    run = LocustRun(STEADY, *QUICK, "-t", "60s", runs=tmp_path / "runs")
+    run.wait_for(r"load: \d+ s of 60 s")
+    broker = next(line for line in processes_of(run.runs) if "java" in line and "guard" not in line)
+    psutil.Process(int(broker.split()[0])).kill()
+    outcome = run.outcome()
+    assert outcome.summary["verdict"] == "invalid", outcome.output
+    assert any("ended though nobody stopped it" in reason for reason in outcome.summary["reasons"])
+    assert nothing_left(run.runs)
