@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -60,8 +61,7 @@ def session(master: str | None = None, *, rows: int = 0) -> Iterator[SparkSessio
 
 
 def _start(master: str | None, scratch: Path, rows: int) -> SparkSession:
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # the JVM runs already, with the master that it was given
-    settings = session_settings() if submitted else settings_for(master or LOCAL, scratch, rows)
+    settings = settings_for(master or _submitted_master() or LOCAL, scratch, rows)
     builder = SparkSession.builder.appName("brokerbench").config(map=settings)  # type: ignore[arg-type]
     try:
         spark = builder.getOrCreate()
@@ -73,6 +73,14 @@ def _start(master: str | None, scratch: Path, rows: int) -> SparkSession:
         ) from None
     spark.sparkContext.setLogLevel("ERROR")
     return spark
+
+
+def _submitted_master() -> str | None:
+    """The master that spark-submit was given. It started the JVM before us, so that options of Java come too late."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return None
+    SparkContext._ensure_initialized()  # connects to that JVM, whose configuration SparkConf then reads
+    return SparkConf().get("spark.master")
 
 
 def session_settings() -> dict[str, str]:
