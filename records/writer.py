@@ -190,6 +190,11 @@ class Recorder:
         return f"{first} ({dropped} rows dropped, the rows before them are kept)"
 
     @property
+    def failure(self) -> str | None:
+        """The first thing that went wrong, as a sentence that stays the same however much it costs."""
+        return self._first_problem or None
+
+    @property
     def counts(self) -> dict[str, int]:
         """Rows safely written, by table."""
         return {name: table.written for name, table in self._tables.items()}

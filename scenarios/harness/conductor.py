@@ -26,6 +26,7 @@ from scenarios.harness.drain import STUCK_AFTER_S, Observation, decide
 from scenarios.harness.faults.timeline import Timeline
 from scenarios.harness.options import Options
 from scenarios.harness.plan import Plan
+from scenarios.harness.snapshot import FaultState, Snapshot
 from scenarios.harness.stage import Reroute, Stage
 from topologies.management.jolokia import ManagementFailed
 from topologies.management.links import LinksNotProven
@@ -60,6 +61,7 @@ class Conductor:
         self.exit_status = CANNOT_RUN
         self.interrupted = False
         self.over = False
+        self.concluded = False  # over, analysed and reported too
         self.run_number = secrets.randbits(32)
         self.directory = _folder(options, plan)
         self.recorder = Recorder(self.directory, process)
@@ -81,9 +83,8 @@ class Conductor:
         try:
             self._write()
             self.recorder.start()
-            self._say(
-                f"run {self.info.run_id}: {self.info.topology} on {self.info.runtime}: {self.info.runtime_reason}"
-            )
+            self._say(f"run {self.info.run_id}")
+            self._say(f"topology {self.info.topology} on {self.info.runtime}: {self.info.runtime_reason}")
             self.stage.up(self._say)
             self._ended("up")
             self.stage.prove(self._say, self.plan.roles)
@@ -106,7 +107,7 @@ class Conductor:
         self._write()
 
     def _fail(self) -> None:
-        self.over = True
+        self.over = self.concluded = True
         self.stage.close()
         self.recorder.close()
         with suppress(RunUnwritable):
@@ -169,8 +170,8 @@ class Conductor:
     def _trouble(self, *, brokers: bool = True) -> bool:
         """Whether something happened that no run can go on with; noted as a problem of the run."""
         found = self.crew.problems()
-        if self.recorder.problem:
-            found.append(self.recorder.problem)
+        if self.recorder.failure:
+            found.append(self.recorder.failure)
         for broker in self.stage.dead() if brokers else ():
             lines = "\n".join(self.stage.runtime.log_tail(broker))
             found.append(f"broker {broker} ended though nobody stopped it; the last lines of its log:\n{lines}")
@@ -246,6 +247,7 @@ class Conductor:
             log.error("%s", error)
         finally:
             self.stage.close()
+            self.concluded = True
 
     def _close(self) -> None:
         """Everything of the run but its folder goes."""
@@ -278,10 +280,35 @@ class Conductor:
             lines.append(f"Report:  {self.directory.report_path}")
         return lines
 
+    def snapshot(self) -> Snapshot:
+        """What is known at this moment, for whoever watches."""
+        faults = zip(self.plan.faults, self.faults.states, strict=True)
+        return Snapshot(
+            run_id=self.info.run_id,
+            topology=self.info.topology,
+            runtime=self.info.runtime,
+            state=self.info.state,
+            steps=tuple(self.info.durations_s),
+            step_s=time.monotonic() - self._step_began_s,
+            now_ns=time.perf_counter_ns(),
+            over=self.concluded,
+            interrupted=self.interrupted,
+            window=self._window,
+            load_s=self.plan.load_s,
+            tally=self.crew.tally(),
+            brokers=self.stage.states(),
+            connected=self.crew.connected(),
+            readings=self.stage.latest(),
+            faults=tuple(FaultState(fault.kind, fault.target, fault.at_s, fault.for_s, told) for fault, told in faults),
+            problems=self.info.problems,
+        )
+
     def abandon(self) -> None:
         """Tear everything down at once; what was recorded stays."""
         self._abandoned = True
         self.interrupted = True
+        self.exit_status = EXIT_STATUS["interrupted"]
+        logging.getLogger("drivers").setLevel(logging.CRITICAL)  # that their brokers are gone is no news
         if self.over and self.info.state in ("ended", "interrupted", "failed"):
             return
         self.over = True
@@ -302,6 +329,22 @@ class Conductor:
         if self._beginning:
             self.stage.close()
         else:
+            self.end_load()
+
+    def stop(self) -> None:
+        """The web UI's stop button: an early end that somebody wished for, and reported as the run's own.
+
+        Only a run that could not yet answer its question, as its load or a fault was still to come, is interrupted.
+        """
+        if self._beginning:
+            self.interrupt()
+        elif not self._load_over:
+            window, now_ns = self._window, time.perf_counter_ns()
+            load_s = -1.0 if window is None else (now_ns - window.load_began_ns) / NS_PER_S
+            if load_s < max((fault.at_s + fault.for_s for fault in self.plan.faults), default=0.0):
+                self.interrupted = True
+            text = f"stopped by hand in the web UI, {max(load_s, 0):.0f} s into the load"
+            self.info = replace(self.info, warnings=(*self.info.warnings, text))
             self.end_load()
 
     def _problem(self, text: str) -> None:

@@ -37,6 +37,9 @@ class Crew(Protocol):
     def tally(self) -> Tally:
         """What all processes have done so far, added up; may be a moment old in a distributed run."""
 
+    def connected(self) -> Mapping[tuple[str, str], int]:
+        """How many clients of each (group, broker) are connected; may be a moment old in a distributed run."""
+
     def go(self, window: Window, messages: int | None, producers: Mapping[str, int]) -> None:
         """Start the schedules. ``producers``: how many there are of each producer class."""
 
@@ -81,6 +84,9 @@ class LocalCrew:
 
     def tally(self) -> Tally:
         return self._session.tally if self._session else Tally()
+
+    def connected(self) -> Mapping[tuple[str, str], int]:
+        return self._session.connected() if self._session else {}
 
     def go(self, window: Window, messages: int | None, producers: Mapping[str, int]) -> None:
         assert self._session is not None

@@ -112,6 +112,13 @@ class MasterCrew:
             total.received += tally["received"]
             total.finished_producers += tally["finished_producers"]
             total.ready.update(tally["ready"])
+            total.lag.update(dict(tally["lag"]))
+        return total
+
+    def connected(self) -> Mapping[tuple[str, str], int]:
+        total: Counter[tuple[str, str]] = Counter()
+        for report in list(self._tallies.values()):
+            total.update({(group, broker): count for group, broker, count in report["connected"]})
         return total
 
     def go(self, window: Window, messages: int | None, producers: Mapping[str, int]) -> None:
@@ -243,9 +250,14 @@ class WorkerDuty:
             time.sleep(TALLY_EVERY_S)
 
     def _tell(self, session: Session) -> None:
-        problems = [*session.problems, *([session.recorder.problem] if session.recorder.problem else [])]
-        tally = {**vars(session.tally), "ready": dict(session.tally.ready)}
-        self._runner.send_message("bb_tally", {"tally": tally, "problems": problems})
+        problems = [*session.problems, *([session.recorder.failure] if session.recorder.failure else [])]
+        tally = {
+            **vars(session.tally),
+            "ready": dict(session.tally.ready),
+            "lag": [list(item) for item in session.tally.lag.items()],  # MessagePack's keys are text
+        }
+        connected = [[group, broker, count] for (group, broker), count in session.connected().items()]
+        self._runner.send_message("bb_tally", {"tally": tally, "connected": connected, "problems": problems})
 
     def _on_test_stop(self, **_: Any) -> None:
         session, self._session = self._session, None

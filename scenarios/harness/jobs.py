@@ -4,6 +4,7 @@ Each runs under a guard: it ends when the harness does, however that ends.
 """
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -13,6 +14,7 @@ from records.rundir import RunDirectory
 from topologies.runtimes import guard, java
 
 TAIL_LINES = 15
+JAVA_STACK = re.compile(r"\s+(at |\.\.\. \d+ more)")
 
 
 class JobFailed(Exception):
@@ -41,8 +43,8 @@ def _make(
     result.unlink(missing_ok=True)
     status = _run(arguments, environment, log, progress)
     if not result.exists():
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL_LINES:]
-        said = "\n".join(lines)
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        said = "\n".join([line for line in lines if not JAVA_STACK.match(line)][-TAIL_LINES:])
         raise JobFailed(f"{result.name} was not written, the job for it ended with status {status}:\n{said}\nsee {log}")
     return status
 

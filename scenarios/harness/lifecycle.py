@@ -188,6 +188,7 @@ class Lifecycle:
             gevent.spawn(conductor.interrupt)  # taking brokers down blocks, a signal handler must not
             return
         log.warning("Ctrl-C again: everything is torn down")
+        self._environment.process_exit_code = EXIT_STATUS["interrupted"]
         conductor.abandon()
         raise SystemExit(EXIT_STATUS["interrupted"])
 

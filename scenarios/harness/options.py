@@ -4,6 +4,7 @@ The arguments are added to Locust's own parser (the web UI's form shows them too
 into one frozen value or raises `OptionError` with one sentence.
 """
 
+import math
 import random
 from argparse import Namespace
 from dataclasses import dataclass, fields
@@ -14,6 +15,8 @@ from drivers.protocols import PROTOCOLS
 from scenarios.harness.scenario import Scenario
 
 RUNTIMES = ("processes", "memory")
+DRAIN_S = 60.0
+BROKER_MEMORY_MB = 512
 
 
 class OptionError(ValueError):
@@ -71,10 +74,10 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
     add("--body-bytes", type=int, default=None, help="size of a message body, at least 32")
     add("--in-flight", type=int, default=None, help="sends of one producer that may await their confirmation")
     add("--failover", default=None, help="options of the failover URIs, such as 'randomize=false&timeout=3000'")
-    add("--drain-timeout", type=float, default=60.0, help="seconds that consumers get to empty the queues")
+    add("--drain-timeout", type=float, default=DRAIN_S, help="seconds that consumers get to empty the queues")
     add("--seed", type=int, default=None, help="seed of every random choice (default: a new one, told in the report)")
     add("--runs", default="runs", help="folder that keeps the runs", in_web_ui=False)
-    add("--broker-memory", type=int, default=512, help="heap of each broker in MiB")
+    add("--broker-memory", type=int, default=BROKER_MEMORY_MB, help="heap of each broker in MiB")
     add("--base-port", type=int, default=None, help="first port of a fixed range (default: free ports)")
     add("--keep-data", action="store_true", help="keep the brokers' message stores in the run's folder")
     add("--lag-limit", type=float, default=None, help="p99 of the generator's lag in ms above which a run is invalid")
@@ -83,10 +86,12 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
 
 def read(namespace: Namespace, scenario: Scenario, load_s: float | None) -> Options:
     """The options of the next run. ``load_s`` is Locust's ``--run-time``. Raises OptionError."""
-    seed = _integer(namespace.seed)
-    messages = _integer(namespace.messages)
+    seed = _integer(namespace, "seed")
+    messages = _integer(namespace, "messages")
     default_warm_up_s = 0.0 if messages is not None else scenario.warm_up_s
-    warm_up_s = _number(namespace.warm_up)
+    warm_up_s = _number(namespace, "warm_up")
+    drain_s = _number(namespace, "drain_timeout")
+    broker_memory_mb = _integer(namespace, "broker_memory")
     runtime = namespace.runtime or ("memory" if namespace.protocol == "memory" else "processes")
     options = Options(
         topology=namespace.topology or scenario.default_topology,
@@ -95,32 +100,44 @@ def read(namespace: Namespace, scenario: Scenario, load_s: float | None) -> Opti
         load_s=load_s,
         messages=messages,
         warm_up_s=default_warm_up_s if warm_up_s is None else warm_up_s,
-        rate=_number(namespace.rate),
-        producers=_integer(namespace.producers),
-        consumers=_integer(namespace.consumers),
-        body_bytes=_integer(namespace.body_bytes),
-        in_flight=_integer(namespace.in_flight),
+        rate=_number(namespace, "rate"),
+        producers=_integer(namespace, "producers"),
+        consumers=_integer(namespace, "consumers"),
+        body_bytes=_integer(namespace, "body_bytes"),
+        in_flight=_integer(namespace, "in_flight"),
         failover=namespace.failover or None,
-        drain_s=float(namespace.drain_timeout),
+        drain_s=DRAIN_S if drain_s is None else drain_s,
         seed=random.SystemRandom().randrange(1 << 31) if seed is None else seed,
         runs=Path(namespace.runs),
-        broker_memory_mb=int(namespace.broker_memory),
-        base_port=_integer(namespace.base_port),
+        broker_memory_mb=BROKER_MEMORY_MB if broker_memory_mb is None else broker_memory_mb,
+        base_port=_integer(namespace, "base_port"),
         keep_data=bool(namespace.keep_data),
-        lag_limit_ms=_number(namespace.lag_limit),
+        lag_limit_ms=_number(namespace, "lag_limit"),
         spark_master=namespace.spark_master or None,
     )
     _check(options)
     return options
 
 
-def _number(value: Any) -> float | None:
-    """The web UI's form hands empty fields over as text."""
-    return None if value in (None, "", "None") else float(value)
+def _number(namespace: Namespace, name: str) -> float | None:
+    """The web UI's form hands its fields over as text, an empty one for what is left out."""
+    value = getattr(namespace, name)
+    if value in (None, "", "None"):
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise OptionError(f"--{name.replace('_', '-')} {value}: must be a number")
+    return number
 
 
-def _integer(value: Any) -> int | None:
-    return None if value in (None, "", "None") else int(value)
+def _integer(namespace: Namespace, name: str) -> int | None:
+    number = _number(namespace, name)
+    if number is not None and not number.is_integer():
+        raise OptionError(f"--{name.replace('_', '-')} {number:g}: must be a whole number")
+    return None if number is None else int(number)
 
 
 _AT_LEAST: tuple[tuple[str, str, float, bool], ...] = (
@@ -140,6 +157,8 @@ _AT_LEAST: tuple[tuple[str, str, float, bool], ...] = (
 
 
 def _check(options: Options) -> None:
+    if options.runtime not in RUNTIMES:
+        raise OptionError(f"--runtime {options.runtime}: not known; write one of {', '.join(RUNTIMES)}")
     if options.protocol not in PROTOCOLS:
         raise OptionError(f"--protocol {options.protocol}: not known; write one of {', '.join(PROTOCOLS)}")
     if (options.protocol == "memory") != (options.runtime == "memory"):

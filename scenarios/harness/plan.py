@@ -16,6 +16,10 @@ from topologies import catalogue
 from topologies.model import ClientGroup, Topology, TopologyInvalid
 
 
+Own = tuple[tuple[type[BrokerUser], str, int | float], ...]
+"""(user class, attribute, value)"""
+
+
 @dataclass(frozen=True)
 class Plan:
     """``counts``: users by class name; ``producers``: the producing ones of them; ``load_s``: None when by count alone.
@@ -51,6 +55,20 @@ def make(scenario: Scenario, options: Options) -> Plan:
         faults=_faults(scenario, topology),
         info=_info(scenario, options, topology, groups),
     )
+
+
+CONFIGURED = ("fixed_count", "body_bytes", "in_flight", "sends_per_second")
+
+
+def remember(scenario: Scenario) -> Own:
+    """What the user classes say themselves, before any run's options change them; `restore` brings it back."""
+    return tuple((user, name, getattr(user, name)) for user in scenario.users for name in CONFIGURED if hasattr(user, name))
+
+
+def restore(own: Own) -> None:
+    """One process makes many runs in the web UI: what one run chose is not the next one's default."""
+    for user, name, value in own:
+        setattr(user, name, value)
 
 
 def configure_users(scenario: Scenario, options: Options) -> None:

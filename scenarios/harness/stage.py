@@ -1,6 +1,8 @@
 """How do brokers come up, get proven, watched, browsed and taken down? The brokers' side of one run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+
+import psutil
 
 from drivers.contract import Connector
 from drivers.memory import MemoryConnector
@@ -14,6 +16,7 @@ from scenarios.harness.options import Options
 from scenarios.harness.watch import ManagedWatch, MemoryWatch, Watch
 from topologies.endpoints import Endpoint
 from topologies.management.jolokia import ManagementFailed
+from topologies.management.sampling import Reading, Series
 from topologies.model import ClientGroup, Topology
 from topologies.runtimes.contract import Progress, Runtime
 from topologies.runtimes.processes import ProcessRuntime
@@ -43,6 +46,7 @@ class Stage:
         self._recorder = recorder
         self._reroute = reroute
         self._watch: Watch
+        self._is_up = False
         if options.runtime == "memory":
             memory = MemoryRuntime([broker.name for broker in topology.brokers])
             self.runtime, self.connector, self._watch = memory, MemoryConnector(memory.network), MemoryWatch(memory)
@@ -60,6 +64,7 @@ class Stage:
     def up(self, progress: Progress) -> None:
         """Start all brokers and begin to sample them."""
         self.runtime.up(progress)
+        self._is_up = True
         self._watch.begin()
 
     def prove(self, progress: Progress, roles: tuple[tuple[str, str], ...]) -> None:
@@ -94,6 +99,25 @@ class Stage:
         """Brokers that are not alive, though nobody stopped them."""
         return [broker.name for broker in self.topology.brokers if not self.runtime.alive(broker.name)]
 
+    def latest(self) -> Mapping[Series, Reading]:
+        """What was last sampled of the brokers, without asking them."""
+        return self._watch.latest()
+
+    def states(self) -> dict[str, str]:
+        """Each broker by what its process does: up | frozen | dead | not running."""
+        return {broker.name: self._state(broker.name) for broker in self.topology.brokers}
+
+    def _state(self, broker: str) -> str:
+        if not self._is_up:
+            return "not running"
+        pid = self.runtime.pid(broker)
+        if not self.runtime.alive(broker):
+            return "dead"
+        try:
+            return "frozen" if pid and psutil.Process(pid).status() == psutil.STATUS_STOPPED else "up"
+        except psutil.Error:
+            return "dead"
+
     def waiting(self) -> int | None:
         """Messages that consumers could still get, on all brokers together; None when a broker does not say."""
         try:
@@ -119,5 +143,6 @@ class Stage:
 
     def close(self) -> None:
         """Stop sampling and take every broker down."""
+        self._is_up = False
         self._watch.end()
         self.runtime.close()

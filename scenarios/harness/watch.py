@@ -1,5 +1,6 @@
 """How are brokers looked at during a run? By their management interface; those in memory are asked directly."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from records.writer import Recorder
@@ -7,7 +8,7 @@ from scenarios.harness.memory_runtime import MemoryRuntime
 from topologies.management.classic import figures_of
 from topologies.management.jolokia import Jolokia
 from topologies.management.links import prove_links
-from topologies.management.sampling import Sampler
+from topologies.management.sampling import Reading, Sampler, Series
 from topologies.model import Topology
 from topologies.runtimes.contract import Progress, Runtime
 
@@ -25,6 +26,9 @@ class Watch(Protocol):
 
     def depths(self, broker: str) -> dict[str, int]:
         """Messages on each queue of one broker, those that a consumer holds unacknowledged included."""
+
+    def latest(self) -> Mapping[Series, Reading]:
+        """What was last sampled, without asking anybody."""
 
     def end(self) -> None: ...
 
@@ -50,6 +54,9 @@ class ManagedWatch:
         finally:
             jolokia.close()
 
+    def latest(self) -> Mapping[Series, Reading]:
+        return dict(self._sampler.latest)
+
     def end(self) -> None:
         self._sampler.stop()
 
@@ -68,6 +75,9 @@ class MemoryWatch:
 
     def depths(self, broker: str) -> dict[str, int]:
         return self._runtime.queue_depths(broker)
+
+    def latest(self) -> Mapping[Series, Reading]:
+        return {}
 
     def end(self) -> None:
         """Nothing was begun."""

@@ -91,4 +91,4 @@ def test_no_password_of_the_run_is_in_its_folder_or_its_output(steady: Outcome) 
     assert any(path.name == "activemq.xml" for path in texts)
     for path in texts:
         text = html.unescape(path.read_text(encoding="utf-8", errors="replace"))
-        assert not re.search(r'[pP]assword\s*[=:]\s*"?(?!\$\{)[^\s"]', text), path
+        assert not re.search(r'[pP]assword\s*[=:]\s*[\\"]*(?!\$\{)[^\s"\\]', text), path

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,12 +57,18 @@ class LocustRun:
     """One `locust` process while it runs. ``arguments``: without ``--headless`` and ``--runs``, which are added."""
 
     def __init__(
-        self, locustfile: str, *arguments: str, runs: Path, env: Mapping[str, str] | None = None, headless: bool = True
+        self,
+        locustfile: str,
+        *arguments: str,
+        runs: Path,
+        env: Mapping[str, str] | None = None,
+        headless: bool = True,
+        wrapper: Sequence[str] = (),
     ) -> None:
         self.runs = runs
         self._log = runs.with_name(f"{runs.name}.log")
         self._output = self._log.open("w", encoding="utf-8")
-        command = [str(LOCUST), "-f", str(REPOSITORY / locustfile), *arguments, "--runs", str(runs)]
+        command = [*wrapper, str(LOCUST), "-f", str(REPOSITORY / locustfile), *arguments, "--runs", str(runs)]
         self.process = subprocess.Popen(
             [*command, "--headless"] if headless else command,
             cwd=runs.parent,

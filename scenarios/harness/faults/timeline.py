@@ -18,7 +18,10 @@ class Timeline:
         self._runtime = runtime
         self._recorder = recorder
         self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._apply, args=(fault,), daemon=True) for fault in faults]
+        self._threads = [
+            threading.Thread(target=self._apply, args=(index, fault), daemon=True) for index, fault in enumerate(faults)
+        ]
+        self.states = ["planned"] * len(faults)  # or: going on, over, failed: why
         self._load_began_ns = 0
 
     def start(self, load_began_ns: int) -> None:
@@ -33,16 +36,19 @@ class Timeline:
             if thread.ident is not None:
                 thread.join()
 
-    def _apply(self, fault: Fault) -> None:
+    def _apply(self, index: int, fault: Fault) -> None:
         due_s = (self._load_began_ns - time.perf_counter_ns()) / NS_PER_S + fault.at_s
         if self._over.wait(max(due_s, 0)):
             return
         began_ns, ended_ns, error = time.perf_counter_ns(), None, None
+        self.states[index] = "going on"
         try:
             fault.begin(self._runtime)
             self._over.wait(fault.for_s)
             fault.end(self._runtime)
             ended_ns = time.perf_counter_ns()
+            self.states[index] = "over"
         except RuntimeFailed as failed:
             error = str(failed)
+            self.states[index] = f"failed: {error}"
         self._recorder.fault(fault.kind, fault.target, began_ns, ended_ns, error)

