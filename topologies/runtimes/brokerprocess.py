@@ -9,11 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from topologies.runtimes import guard
+from topologies.runtimes.brokerlog import BrokerLog
 from topologies.runtimes.waiting import has_ended, pause
 
 GUARD_START_LIMIT_S = 10.0
 REAP_LIMIT_S = 1.0
-TAIL_BYTES = 256 * 1024
 
 
 class BrokerProcess:
@@ -27,7 +27,7 @@ class BrokerProcess:
         self._pid_file, self._remove = pid_file, remove
         self._guard: subprocess.Popen[bytes] | None = None
         self._pid: int | None = None
-        self._log_began = 0  # where in the log the latest start begins
+        self._log = BrokerLog(log)
         self.log = log
 
     def __repr__(self) -> str:
@@ -38,8 +38,8 @@ class BrokerProcess:
         self._pid = None
         self._pid_file.unlink(missing_ok=True)
         line = guard.command_line(self._command, pid_file=self._pid_file, remove=self._remove)
+        self._log.mark_start()
         with self.log.open("ab") as output:
-            self._log_began = output.tell()
             self._guard = subprocess.Popen(
                 line,
                 stdin=subprocess.DEVNULL,
@@ -115,13 +115,16 @@ class BrokerProcess:
             pause()
         return True
 
+    def freeze(self) -> bool:
+        """False when it does not run."""
+        return self.wait_for_pid() is not None and self.signal(signal.SIGSTOP)
+
+    def thaw(self) -> bool:
+        return self.wait_for_pid() is not None and self.signal(signal.SIGCONT)
+
+    def discard(self) -> None:
+        """It was started while the run closed: end it at once."""
+        self.kill()
+
     def log_lines(self, *, of_this_start: bool = False) -> list[str]:
-        """The last lines of the log, at most some TAIL_BYTES of them."""
-        try:
-            with self.log.open("rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                begin = max(self._log_began if of_this_start else 0, size - TAIL_BYTES)
-                file.seek(begin)
-                return file.read().decode("utf-8", errors="replace").splitlines()
-        except OSError:
-            return []
+        return self._log.lines(of_this_start=of_this_start)

@@ -1,0 +1,304 @@
+"""What do runtimes have in common whose brokers are all our own: local processes and containers?
+
+They differ in what prepares a broker and in what starts and ends it (a `Handle`), not in when a broker is up, in where
+it is reached, or in what can be done to it.
+"""
+
+import socket
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import rmtree
+from typing import ClassVar, Generic, Protocol, TypeVar
+
+from records.errors import RunUnwritable, explained
+from records.rundir import RunDirectory
+from topologies.endpoints import Credentials, Endpoint, ManagementEndpoint
+from topologies.management.classic import started_connectors
+from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.model import Broker, Topology
+from topologies.render.classic import render
+from topologies.render.site import Site
+from topologies.runtimes.contract import Progress, RuntimeFailed
+from topologies.runtimes.distribution import DistributionUnavailable
+from topologies.runtimes.java import NoJava
+from topologies.runtimes.jvm import BrokerFolders
+from topologies.runtimes.ports import LOOPBACK, PortUnavailable, taken
+from topologies.runtimes.private import PrivateFolder
+from topologies.runtimes.startup import agent_failure, explain
+
+POLL_S = 0.1
+ASK_TIMEOUT_S = 2.0
+CONNECT_TIMEOUT_S = 1.0
+START_TIMEOUT_S = 90.0
+STOP_TIMEOUT_S = 15.0
+KILL_TIMEOUT_S = 5.0
+LEAST_MEMORY_MB = 64
+
+Ports = Mapping[tuple[str, str], int]
+Render = Callable[[Topology, Broker, Site], Mapping[str, str]]
+
+
+class Handle(Protocol):
+    """One broker, however it is run. `start` returns at once; `alive` and the log tell what becomes of it."""
+
+    @property
+    def log(self) -> Path: ...
+    @property
+    def alive(self) -> bool: ...
+    @property
+    def pid(self) -> int | None: ...
+    @property
+    def exit_status(self) -> int | None: ...
+    def start(self) -> None: ...
+    def terminate(self) -> None: ...
+    def kill(self) -> None: ...
+    def freeze(self) -> bool:
+        """False when it does not run."""
+
+    def thaw(self) -> bool: ...
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until it is gone; False when it still is there after ``timeout_s``."""
+
+    def discard(self) -> None:
+        """It was started while the run closed: end it at once."""
+
+    def log_lines(self, *, of_this_start: bool = False) -> list[str]: ...
+
+
+AHandle = TypeVar("AHandle", bound=Handle)
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user of a runtime chose. ``renderer`` makes the files of one broker."""
+
+    memory_mb: int = 512
+    base_port: int | None = None
+    keep_data: bool = False
+    renderer: Render = render
+
+
+@dataclass(frozen=True)
+class Prepared(Generic[AHandle]):
+    """Everything that one run's brokers are started with, by broker name; nothing runs yet."""
+
+    private: PrivateFolder
+    ports: Ports  # by (broker, protocol); the agent's under MANAGEMENT
+    client: Credentials
+    management: Mapping[str, ManagementEndpoint]
+    folders: Mapping[str, BrokerFolders]
+    handles: Mapping[str, AHandle]
+    rendered: Mapping[str, str] = field(repr=False)  # by "broker/file"
+    versions: Mapping[str, str]
+
+    def ports_of(self, broker: str) -> dict[str, int]:
+        """By protocol, and the agent's under MANAGEMENT."""
+        return {protocol: port for (name, protocol), port in self.ports.items() if name == broker}
+
+
+class OwnBrokers(Generic[AHandle]):
+    """See topologies.runtimes.contract for what each call promises.
+
+    ``directory`` gets ``brokers/<name>/{conf,data,log}``; the data goes with the run unless ``keep_data``.
+    ``base_port`` fixes the ports to a row from there on; else they are free ones.
+    """
+
+    name: str
+    told: ClassVar[tuple[type[Exception], ...]] = (NoJava, DistributionUnavailable, PortUnavailable, RunUnwritable)
+    """Errors whose messages are for the user as they are."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        directory: RunDirectory,
+        *,
+        broker_memory_mb: int = 512,
+        base_port: int | None = None,
+        keep_data: bool = False,
+        start_timeout_s: float = START_TIMEOUT_S,
+        renderer: Render = render,
+    ) -> None:
+        if broker_memory_mb < LEAST_MEMORY_MB:
+            raise ValueError(f"broker memory of {broker_memory_mb} MB: a broker needs at least {LEAST_MEMORY_MB} MB")
+        if topology.flavour != "classic":
+            raise ValueError(f"topology {topology.name!r}: this runtime starts classic brokers, not {topology.flavour}")
+        self._topology, self._directory = topology, directory
+        self._wishes = Wishes(broker_memory_mb, base_port, keep_data, renderer)
+        self._start_timeout_s = start_timeout_s
+        self._prepared: Prepared[AHandle] | None = None
+        self._closed = False
+
+    def __repr__(self) -> str:
+        handles = self._prepared.handles if self._prepared else {}
+        running = ", ".join(name for name, handle in handles.items() if handle.alive)
+        return f"<{type(self).__name__} of {self._topology.name}: {running or 'nothing'} running>"
+
+    def _prepare(self, progress: Progress) -> Prepared[AHandle]:
+        """Raises one of ``told`` or OSError, and leaves nothing behind then."""
+        raise NotImplementedError
+
+    def _end(self, prepared: Prepared[AHandle]) -> None:
+        """End all brokers at once; may be called more than once, from any place."""
+        raise NotImplementedError
+
+    def up(self, progress: Progress) -> None:
+        try:
+            self._leave_if_closed()
+            self._prepared = self._prepare(progress)
+            for name in self._prepared.handles:
+                self._spawn(name)
+            self._wait_until_up(self._prepared.handles, progress)
+        except self.told as error:
+            self.close()
+            raise RuntimeFailed(str(error)) from error
+        except OSError as error:
+            self.close()
+            why, step = explained(error)
+            raise RuntimeFailed(f"topology {self._topology.name!r} cannot be started: {why}; {step}") from error
+        except BaseException:
+            self.close()
+            raise
+
+    def start(self, broker: str) -> None:
+        """Start a broker that does not run; returns when it accepts connections. Raises RuntimeFailed."""
+        if self._handle(broker).alive:
+            raise RuntimeFailed(f"broker {broker!r} cannot be started: it is running already; stop or kill it first")
+        self._spawn(broker)
+        self._wait_until_up([broker], lambda _line: None)
+
+    def stop(self, broker: str) -> None:
+        handle = self._handle(broker)
+        handle.terminate()
+        if not handle.wait(STOP_TIMEOUT_S):
+            self.kill(broker)
+
+    def kill(self, broker: str) -> None:
+        handle = self._handle(broker)
+        handle.kill()
+        if not handle.wait(KILL_TIMEOUT_S):
+            raise RuntimeFailed(f"broker {broker!r} (pid {handle.pid}) does not die of SIGKILL: does its disk hang?")
+
+    def pause(self, broker: str) -> None:
+        self._require_running(broker, self._handle(broker).freeze())
+
+    def resume(self, broker: str) -> None:
+        self._require_running(broker, self._handle(broker).thaw())
+
+    def restart(self, broker: str) -> None:
+        self.stop(broker)
+        self.start(broker)
+
+    def alive(self, broker: str) -> bool:
+        """True for a paused broker too: it is there."""
+        return self._handle(broker).alive
+
+    def endpoint(self, broker: str, protocol: str) -> Endpoint:
+        for connector in self._topology.broker(broker).connectors:
+            if connector.protocol == protocol:
+                scheme = "tcp" if protocol == "openwire" else protocol  # clients need not know of the broker's nio
+                return Endpoint(broker, protocol, f"{scheme}://{LOOPBACK}:{self._ready.ports[broker, protocol]}")
+        has = ", ".join(self._topology.broker(broker).protocols)
+        raise KeyError(f"broker {broker!r} does not speak {protocol!r}; it speaks {has}")
+
+    def management(self, broker: str) -> ManagementEndpoint:
+        self._topology.broker(broker)  # KeyError, naming those there are
+        return self._ready.management[broker]
+
+    def credentials(self) -> Credentials:
+        return self._ready.client
+
+    def pid(self, broker: str) -> int | None:
+        return self._handle(broker).pid
+
+    def log_tail(self, broker: str, lines: int = 20) -> list[str]:
+        return self._handle(broker).log_lines()[-lines:]
+
+    def log_path(self, broker: str) -> Path | None:
+        return self._handle(broker).log
+
+    def versions(self) -> dict[str, str]:
+        return dict(self._ready.versions)
+
+    def rendered(self) -> dict[str, str]:
+        return dict(self._ready.rendered)
+
+    def close(self) -> None:
+        """Data that is thrown away needs no orderly shutdown, so brokers are killed unless their data is kept."""
+        self._closed = True  # `up` and `start` look between any two of their steps
+        if self._prepared is None:
+            return
+        self._end(self._prepared)
+        self._prepared.private.remove()
+        if not self._wishes.keep_data:
+            for folders in self._prepared.folders.values():
+                rmtree(folders.data, ignore_errors=True)
+
+    def _spawn(self, name: str) -> None:
+        self._leave_if_closed()
+        handle = self._handle(name)
+        handle.start()
+        if self._closed:  # meanwhile, by a signal handler or another greenlet, which may have missed this broker
+            handle.discard()
+            self._leave_if_closed()
+
+    def _wait_until_up(self, names: Iterable[str], progress: Progress) -> None:
+        began, waiting = time.monotonic(), list(names)
+        while waiting:
+            for name in [name for name in waiting if self._is_up(name)]:
+                waiting.remove(name)
+                progress(f"broker {name} is up after {time.monotonic() - began:.1f} s")
+            if waiting and time.monotonic() - began > self._start_timeout_s:
+                raise self._failed(waiting[0], f"did not accept connections within {self._start_timeout_s:g} s")
+            if waiting:
+                time.sleep(POLL_S)
+
+    def _is_up(self, name: str) -> bool:
+        self._leave_if_closed()
+        handle = self._handle(name)
+        if not handle.alive:
+            raise self._failed(name, f"died while starting (exit status {handle.exit_status})")
+        if why := agent_failure(handle.log_lines(of_this_start=True)):
+            handle.kill()
+            raise self._failed(name, f"started without its Jolokia agent ({why}) and was ended")
+        return self._answers(name) and all(_accepts(port) for port in self._ready.ports_of(name).values())
+
+    def _answers(self, name: str) -> bool:
+        """Whether the broker itself calls all its connectors started: a port alone may be anybody's."""
+        with closing(Jolokia(self.management(name), ASK_TIMEOUT_S)) as agent:
+            try:
+                return started_connectors(agent) >= len(self._topology.broker(name).connectors)
+            except ManagementFailed:
+                return False
+
+    def _failed(self, name: str, happened: str) -> RuntimeFailed:
+        lines = self._handle(name).log_lines(of_this_start=True)
+        return RuntimeFailed(explain(name, happened, lines, self._ready.ports_of(name), taken))
+
+    def _leave_if_closed(self) -> None:
+        if self._closed:
+            raise RuntimeFailed(f"topology {self._topology.name!r} is closed: its brokers are not started any more")
+
+    @property
+    def _ready(self) -> Prepared[AHandle]:
+        if self._prepared is None:
+            raise RuntimeFailed(f"topology {self._topology.name!r} has not been started: call up() first")
+        return self._prepared
+
+    def _handle(self, broker: str) -> AHandle:
+        self._topology.broker(broker)  # KeyError, naming those there are
+        return self._ready.handles[broker]
+
+    def _require_running(self, broker: str, done: bool) -> None:
+        if not done:
+            raise RuntimeFailed(f"broker {broker!r} does not run, so it cannot be paused or resumed: start it first")
+
+
+def _accepts(port: int) -> bool:
+    try:
+        with socket.create_connection((LOOPBACK, port), CONNECT_TIMEOUT_S):
+            return True
+    except OSError:
+        return False
