@@ -1,0 +1,79 @@
+"""Is what stayed behind recorded, told apart, and never taken for something else?"""
+
+from pathlib import Path
+
+import pytest
+
+from drivers.contract import Browsed, DriverError
+from records.identity import Identity, stamp
+from records.reader import read_events, seal
+from records.run import RunInfo
+from records.rundir import RunDirectory
+from records.writer import Recorder
+from scenarios.harness import leftovers
+from topologies.endpoints import Credentials, Endpoint
+
+HERE, NOBODY, RUN = Endpoint("b", "stomp", "stomp://127.0.0.1:1"), Credentials("u", "p"), 7
+
+
+class Shelves:
+    """A connector that only browses."""
+
+    protocol = "stomp"
+
+    def __init__(self, **queues: list[bytes]) -> None:
+        self._queues = queues
+
+    def connect(self, *_: object, **__: object) -> None:
+        raise AssertionError("nothing is sent")
+
+    def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
+        if queue not in self._queues:
+            raise DriverError(f"{queue}: refused")
+        return [Browsed(body, 5) for body in self._queues[queue]]
+
+
+def browse(tmp_path: Path, shelves: Shelves, depths: dict[str, int]) -> tuple[list[str], list[dict[str, object]]]:
+    directory = RunDirectory.create(tmp_path, "run")
+    directory.write_run(RunInfo("run", "s", "t", "processes", "stomp"))
+    recorder = Recorder(directory, "main")
+    unknowns = leftovers.browse_broker(HERE, depths, shelves, NOBODY, recorder, RUN)  # type: ignore[arg-type]
+    recorder.close()
+    seal(directory)
+    return unknowns, read_events(directory, "leftovers").to_pylist()
+
+
+def body(seq: int) -> bytes:
+    return stamp(Identity(RUN, 3, seq, 1), 64)
+
+
+def test_a_message_left_on_a_queue_is_recorded_by_its_identity(tmp_path: Path) -> None:
+    unknowns, rows = browse(tmp_path, Shelves(q=[body(4)]), {"q": 1})
+    assert unknowns == []
+    assert [(row["producer"], row["seq"], row["queue"], row["dead_letter"]) for row in rows] == [(3, 4, "q", False)]
+
+
+def test_a_dead_letter_is_marked_as_one(tmp_path: Path) -> None:
+    _, rows = browse(tmp_path, Shelves(**{"ActiveMQ.DLQ": [body(4)]}), {"ActiveMQ.DLQ": 1})
+    assert [row["dead_letter"] for row in rows] == [True]
+
+
+def test_a_canary_is_nobodys_message(tmp_path: Path) -> None:
+    assert browse(tmp_path, Shelves(), {"brokerbench.canary.b": 1}) == ([], [])
+
+
+def test_a_queue_that_cannot_be_browsed_is_unknown_and_not_empty(tmp_path: Path) -> None:
+    unknowns, rows = browse(tmp_path, Shelves(), {"q": 3})
+    assert rows == []
+    assert unknowns == ["b: queue q holds 3 messages, browsing it failed: q: refused"]
+
+
+def test_a_queue_that_shows_less_than_it_holds_is_unknown(tmp_path: Path) -> None:
+    unknowns, rows = browse(tmp_path, Shelves(q=[body(1)]), {"q": 2})
+    assert len(rows) == 1
+    assert unknowns == ["b: queue q holds 2 messages, browsing showed 1"]
+
+
+@pytest.mark.parametrize("queue", ["ActiveMQ.DLQ", "ActiveMQ.DLQ.Queue.orders", "DLQ.orders"])
+def test_dead_letters_and_canaries_keep_no_drain_waiting(queue: str) -> None:
+    assert leftovers.waiting({queue: 3, "brokerbench.canary.b": 1, "orders": 2}) == 2
