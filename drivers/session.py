@@ -57,13 +57,18 @@ class Go:
 
 @dataclass
 class Tally:
-    """What the users of this process have done so far. ``settled``: sends whose outcome is final."""
+    """What the users of this process have done so far.
+
+    ``settled``: sends whose outcome is final; ``lag``: first attempts by how late they were written, as a bucket of
+    `records.buckets`.
+    """
 
     sent: int = 0
     settled: int = 0
     received: int = 0
     finished_producers: int = 0
     ready: Counter[str] = field(default_factory=Counter)
+    lag: Counter[int] = field(default_factory=Counter)
 
 
 class Session:
@@ -91,6 +96,7 @@ class Session:
         self._connector = connector
         self._first_number = process_index * CLIENTS_PER_PROCESS
         self._numbers_given = 0
+        self._clients: list[Client] = []
         self._user_indices: Counter[str] = Counter()
         self._go: Go | None = None
         self._started = threading.Event()
@@ -109,7 +115,7 @@ class Session:
     def client(self, group: str, *, keeps_id: bool = False) -> Client:
         """A new, still unconnected client of a client group; ``keeps_id``: as durable subscriptions ask for."""
         number = self.next_number()
-        return Client(
+        client = Client(
             number=number,
             group=group,
             uri=FailoverUri.parse(self.network.failover_uris[group]),
@@ -121,6 +127,12 @@ class Session:
             clock=self.clock,
             client_id=f"{group}-{number}" if keeps_id else "",
         )
+        self._clients.append(client)
+        return client
+
+    def connected(self) -> Counter[tuple[str, str]]:
+        """How many clients of each group are connected to each broker at this moment."""
+        return Counter((client.group, client.broker) for client in self._clients if client.broker is not None)
 
     def ready(self, user_class: str) -> None:
         self.tally.ready[user_class] += 1

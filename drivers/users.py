@@ -18,6 +18,7 @@ from drivers.contract import Destination, DriverError, Outcome, Subscription
 from drivers.pacing import NS_PER_S, Schedule, random_phase_ns, share
 from drivers.producer import Producer, Settled
 from drivers.session import Go, Session, session_of
+from records.buckets import bucket_of
 
 NS_PER_MS = 1_000_000
 
@@ -138,6 +139,8 @@ class ProducerUser(BrokerUser):
 
     def _settled(self, session: Session, settled: Settled, room: Event) -> None:
         session.tally.settled += settled.final
+        if settled.attempt == 1:
+            session.tally.lag[bucket_of(settled.sent_ns - settled.due_ns)] += 1
         room.set()
         error = None if settled.outcome in (Outcome.ACKED, Outcome.UNCONFIRMED) else DriverError(settled.outcome)
         ended_ns = settled.sent_ns if settled.settled_ns is None else settled.settled_ns

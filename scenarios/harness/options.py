@@ -7,13 +7,15 @@ into one frozen value or raises `OptionError` with one sentence.
 import math
 import random
 from argparse import Namespace
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from drivers.protocols import PROTOCOLS
 from scenarios.harness.scenario import Scenario
 
+Value = TypeVar("Value", int, float)
 RUNTIMES = ("processes", "memory")
 DRAIN_S = 60.0
 BROKER_MEMORY_MB = 512
@@ -120,24 +122,25 @@ def read(namespace: Namespace, scenario: Scenario, load_s: float | None) -> Opti
 
 
 def _number(namespace: Namespace, name: str) -> float | None:
+    number = _parsed(namespace, name, float, "a number")
+    if number is not None and not math.isfinite(number):
+        raise OptionError(f"--{name.replace('_', '-')} {number}: must be a finite number")
+    return number
+
+
+def _integer(namespace: Namespace, name: str) -> int | None:
+    return _parsed(namespace, name, int, "a whole number")
+
+
+def _parsed(namespace: Namespace, name: str, parse: Callable[[Any], Value], rule: str) -> Value | None:
     """The web UI's form hands its fields over as text, an empty one for what is left out."""
     value = getattr(namespace, name)
     if value in (None, "", "None"):
         return None
     try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise OptionError(f"--{name.replace('_', '-')} {value}: must be a number")
-    return number
-
-
-def _integer(namespace: Namespace, name: str) -> int | None:
-    number = _number(namespace, name)
-    if number is not None and not number.is_integer():
-        raise OptionError(f"--{name.replace('_', '-')} {number:g}: must be a whole number")
-    return None if number is None else int(number)
+        return parse(value)
+    except ValueError as error:
+        raise OptionError(f"--{name.replace('_', '-')} {value}: must be {rule}") from error
 
 
 _AT_LEAST: tuple[tuple[str, str, float, bool], ...] = (

@@ -38,6 +38,17 @@ class Row(NamedTuple):
     value: int
 
 
+Series = tuple[str, str, str, str]
+"""Broker, kind, object and metric of a row."""
+
+
+class Reading(NamedTuple):
+    """The last row of a series and the one before it: two readings of a counter make a rate."""
+
+    now: Row
+    before: Row | None
+
+
 class Sink(Protocol):
     """Where samples go: records.writer.Recorder."""
 
@@ -131,6 +142,7 @@ class Sampler:
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
         self.missed: Counter[str] = Counter()  # samples that a broker did not give, by broker
+        self.latest: dict[Series, Reading] = {}  # grows with the objects that were seen, not with time
 
     def start(self) -> None:
         loops: dict[str, Callable[[], None]] = {"own": lambda: self._every_period(self._sample_here)}
@@ -171,6 +183,9 @@ class Sampler:
         if not self._stopping.is_set():
             for row in taken:
                 self._sink.sample(*row)
+                series = (row.broker, row.kind, row.object, row.metric)
+                before = self.latest.get(series)
+                self.latest[series] = Reading(row, before.now if before else None)
 
     def _every_period(self, action: Callable[[], None]) -> None:
         """On whole periods from the start; those that pass while ``action`` is busy are left out, not made up for."""
