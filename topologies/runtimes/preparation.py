@@ -26,9 +26,7 @@ DISTRIBUTION, JOLOKIA_AGENT = "activemq-classic", "jolokia-agent"
 MANIFEST = "META-INF/MANIFEST.MF"
 
 
-def prepare(
-    topology: Topology, directory: RunDirectory, wishes: Wishes, progress: Progress
-) -> Prepared[BrokerProcess]:
+def prepare(topology: Topology, directory: RunDirectory, wishes: Wishes, progress: Progress) -> Prepared[BrokerProcess]:
     """Raises NoJava, DistributionUnavailable, PortUnavailable or OSError; leaves no secret behind then."""
     java = find_java()
     home, agent = (ensured(pinned(name), progress) for name in (DISTRIBUTION, JOLOKIA_AGENT))

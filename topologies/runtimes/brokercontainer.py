@@ -1,0 +1,176 @@
+"""How is one broker in a container handled? Created once by Testcontainers; then the engine does what a signal does."""
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+from docker.errors import APIError, NotFound
+from testcontainers.core.container import DockerContainer
+from testcontainers.core.exceptions import ContainerStartException
+
+from topologies.runtimes import docker_engine
+from topologies.runtimes.brokerlog import BrokerLog
+from topologies.runtimes.docker_engine import FAILURES, EngineTrouble, explained
+from topologies.runtimes.waiting import pause
+
+ASK_AGAIN_S = 1.0
+NOTICE_LIMIT_S = 5.0  # within which the engine knows what happened to a process
+
+
+class BrokerContainer:
+    """One broker of a run; each start is the same container again, with its ports, data and log.
+
+    ``command`` is what its process shows as its command line: by that its number on this machine is known to be right.
+    """
+
+    def __init__(
+        self, broker: str, container: DockerContainer, command: Sequence[str], *, log: Path, host: str
+    ) -> None:
+        self._broker, self._container, self._command, self._host = broker, container, list(command), host
+        self._created = False
+        self._process: psutil.Process | None = None  # None where the engine's processes cannot be seen from here
+        self._asked_s, self._engine_answers = 0.0, True
+        self._log = BrokerLog(log)
+        self.log = log
+
+    def __repr__(self) -> str:
+        return f"<BrokerContainer {self._broker} pid={self.pid} alive={self.alive}>"
+
+    def start(self) -> None:
+        """Return once the engine has started it; the log and `alive` tell what becomes of the broker."""
+        self._process = None
+        self._log.mark_start()
+        try:
+            if self._created:
+                self._await_engine()
+                self._engine_container.start()
+            else:
+                self._container.start()
+                self._created = True
+            self._process = self._process_here()
+        except FAILURES as error:
+            self.discard()
+            raise EngineTrouble(f"broker {self._broker!r} cannot be started: {explained(error, self._host)}") from error
+
+    @property
+    def alive(self) -> bool:
+        """False also once nobody can tell any more, because the engine is gone."""
+        if not self._created or not self._engine_is_there():
+            return False
+        if self._process is not None:
+            return _runs(self._process)
+        return bool(self._state().get("Running"))
+
+    @property
+    def pid(self) -> int | None:
+        """Its number on this machine, where the engine's processes are this machine's."""
+        return self._process.pid if self._process is not None and _runs(self._process) else None
+
+    @property
+    def exit_status(self) -> int | None:
+        self._await_engine()
+        state = self._state()
+        return None if state.get("Running") or "ExitCode" not in state else int(state["ExitCode"])
+
+    def terminate(self) -> None:
+        """Ask it to shut down; a frozen one is thawed, or it would not hear."""
+        if self.thaw():
+            self._tell(lambda: self._engine_container.kill("SIGTERM"))
+
+    def kill(self) -> None:
+        """SIGKILL, for a frozen one too. Does not wait."""
+        if self._created:
+            self._tell(lambda: self._engine_container.kill())
+
+    def freeze(self) -> bool:
+        """False when it does not run."""
+        if not self.alive:
+            return False
+        if not self._state().get("Paused"):
+            self._tell(lambda: self._engine_container.pause())
+        return True
+
+    def thaw(self) -> bool:
+        if not self.alive:
+            return False
+        if self._state().get("Paused"):
+            self._tell(lambda: self._engine_container.unpause())
+        return True
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until it is gone, by the engine's knowledge too; False when it still is there after ``timeout_s``."""
+        end = time.monotonic() + timeout_s
+        while self.alive or self._state().get("Running"):
+            if time.monotonic() >= end:
+                return False
+            pause()
+        return True
+
+    def discard(self) -> None:
+        """Remove the container at once, be it running, half made, or gone already."""
+        with suppress(*FAILURES, ContainerStartException):
+            self._container.get_wrapped_container().remove(force=True, v=True)
+
+    def kill_process(self) -> None:
+        """Without the engine, where that is possible: its processes are this user's."""
+        if self._process is not None:
+            with suppress(psutil.Error):
+                self._process.kill()
+
+    def log_lines(self, *, of_this_start: bool = False) -> list[str]:
+        lines = self._log.lines(of_this_start=of_this_start)
+        if not self._engine_answers:
+            lines.append(f"the Docker engine at {self._host} does not answer any more: start it again, then run again")
+        return lines
+
+    @property
+    def _engine_container(self) -> Any:
+        return self._container.get_wrapped_container()
+
+    def _state(self) -> dict[str, Any]:
+        """What the engine says of it; nothing once the container or the engine is gone."""
+        try:
+            self._engine_container.reload()
+        except FAILURES:
+            return {}
+        return dict(self._engine_container.attrs["State"])
+
+    def _process_here(self) -> psutil.Process | None:
+        with suppress(psutil.Error):
+            process = psutil.Process(int(self._state().get("Pid") or 0))
+            if process.cmdline()[-len(self._command) :] == self._command:
+                return process
+        return None
+
+    def _await_engine(self) -> None:
+        """The engine learns of a process's end a little later than we do, and starts nothing that it thinks runs."""
+        end = time.monotonic() + NOTICE_LIMIT_S
+        while not self.alive and self._state().get("Running") and time.monotonic() < end:
+            pause()
+
+    def _engine_is_there(self) -> bool:
+        """Asked once a second at most, for `alive` is asked all the time."""
+        if time.monotonic() - self._asked_s >= ASK_AGAIN_S:
+            self._asked_s = time.monotonic()
+            self._engine_answers = docker_engine.answers(self._host)
+        return self._engine_answers
+
+    def _tell(self, operation: Any) -> None:
+        """What cannot be done to a broker that is gone needs no doing. Raises RuntimeFailed otherwise."""
+        try:
+            operation()
+        except FAILURES as error:
+            gone = isinstance(error, NotFound) or (isinstance(error, APIError) and "is not running" in str(error))
+            if not gone:
+                raise EngineTrouble(f"broker {self._broker!r}: {explained(error, self._host)}") from error
+
+
+def _runs(process: psutil.Process) -> bool:
+    """Not another process of the same number, nor what is left of one."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False

@@ -1,0 +1,89 @@
+"""Who removes containers and networks? A run's own guard; and the next run, whatever a dead harness has left.
+
+Everything that a run creates on the engine is labelled with the run and with the process that made it.
+"""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from topologies.runtimes import container_guard
+from topologies.runtimes.container_guard import LEFT_OVER, RUN_LABEL, Removal
+from topologies.runtimes.contract import Progress
+from topologies.runtimes.docker_engine import FAILURES, Engine, EngineTrouble, client_of, explained
+from topologies.runtimes.owner import Owner, is_dead, this_process
+from topologies.runtimes.waiting import has_ended, pause
+
+OWNER_LABEL = "brokerbench.owner"
+RUN_ID_LABEL = "brokerbench.run-id"
+BROKER_LABEL = "brokerbench.broker"
+ENGINE_GONE_LIMIT_S = 2.0
+STATUS_LIMIT_S = 1.0
+
+
+def labels(token: str, run_id: str) -> dict[str, str]:
+    """``token`` is the run's own on every engine; ``run_id`` names its folder."""
+    return {RUN_LABEL: token, RUN_ID_LABEL: run_id, OWNER_LABEL: str(this_process())}
+
+
+class Guard:
+    """The watchdog process of one run's containers. ``remove``: folders that go with the run."""
+
+    def __init__(self, engine: Engine, token: str, *, stop_first: bool, remove: Sequence[Path]) -> None:
+        self._process = subprocess.Popen(
+            container_guard.command_line(engine.host, token, stop_first=stop_first, remove=remove),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env=os.environ.copy(),
+            start_new_session=True,
+        )
+
+    def finish(self) -> bool:
+        """Have everything removed, and wait for that, at most twice; False if the engine would not. From any place."""
+        if not has_ended(self._process.pid):
+            with suppress(ProcessLookupError):
+                self._process.terminate()
+        while not has_ended(self._process.pid):  # it limits its own time
+            pause()
+        end = time.monotonic() + STATUS_LIMIT_S
+        while self._process.poll() is None and time.monotonic() < end:
+            pause()
+        return self._process.returncode != LEFT_OVER
+
+
+def remove_leftovers(engine: Engine, progress: Progress) -> None:
+    """Remove the containers and networks of harnesses that no longer live. Raises EngineTrouble."""
+    for token in sorted(abandoned(_labels_on(engine), this_process())):
+        progress(f"removing the containers that run {token} left when its harness was killed")
+        if not Removal(engine.host, token).until_nothing_is_left(quiet_s=0, refusal_limit_s=ENGINE_GONE_LIMIT_S):
+            raise EngineTrouble(
+                f"what an earlier run left on the Docker engine cannot be removed; "
+                f"docker ps --all --filter label={RUN_LABEL}={token} shows it: remove it by hand"
+            )
+
+
+def abandoned(found: Iterable[Mapping[str, str]], here: Owner) -> set[str]:
+    """The runs, by their tokens, whose harness is dead, from the labels of what is on the engine."""
+    tokens = set()
+    for each in found:
+        with suppress(KeyError, ValueError):  # not ours after all, or of a version with other labels
+            token, owner = each[RUN_LABEL], Owner.parse(each[OWNER_LABEL])
+            if is_dead(owner, here):
+                tokens.add(token)
+    return tokens
+
+
+def _labels_on(engine: Engine) -> list[dict[str, str]]:
+    """Of every container and network that a run of ours has made."""
+    ours = {"label": [OWNER_LABEL]}
+    try:
+        with client_of(engine.host) as client:
+            found = [*client.api.containers(all=True, filters=ours), *client.api.networks(filters=ours)]
+    except FAILURES as error:
+        raise EngineTrouble(explained(error, engine.host)) from error
+    return [dict(each.get("Labels") or {}) for each in found]

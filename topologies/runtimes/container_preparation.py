@@ -1,0 +1,189 @@
+"""What must be there before a broker's container starts? Engine, image, network, files, and a guard over all of it."""
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from testcontainers.core.container import DockerContainer
+from testcontainers.core.network import Network
+
+from records.rundir import RunDirectory
+from topologies.endpoints import Credentials, ManagementEndpoint
+from topologies.model import Broker, Topology
+from topologies.render import site as names
+from topologies.runtimes.brokercontainer import BrokerContainer
+from topologies.runtimes.container_cleanup import BROKER_LABEL, Guard, labels, remove_leftovers
+from topologies.runtimes.container_image import Image, obtain, use_reaper_if_it_can_be_had
+from topologies.runtimes.contract import Progress
+from topologies.runtimes.distribution import pinned
+from topologies.runtimes.docker_engine import FAILURES, Engine, EngineTrouble, explained, find
+from topologies.runtimes.jvm import BrokerFolders, Launch, agent_properties, command
+from topologies.runtimes.own import Ports, Prepared, Wishes
+from topologies.runtimes.ports import LOOPBACK, choose_ports
+from topologies.runtimes.preparation import (
+    CLIENT,
+    JOLOKIA_AGENT,
+    ensured,
+    listening,
+    management_of,
+    secrets_of,
+    wanted_ports,
+    write_files,
+)
+from topologies.runtimes.private import PrivateFolder, new_password, properties
+from topologies.runtimes.startup import MANAGEMENT
+
+EVERYWHERE = "0.0.0.0"  # inside a container, whose ports are published on this machine's loopback only
+INSIDE = BrokerFolders(Path("/brokerbench"))
+AGENT_INSIDE = INSIDE.root / "jolokia-agent.jar"
+SECRETS_INSIDE = INSIDE.root / "private" / "brokers.properties"
+AGENT_FILE_INSIDE = INSIDE.root / "private" / "agent.properties"
+INTO_THE_LOG = f'exec "$@" >>{INSIDE.log_file} 2>&1'  # by the broker's own process: complete whatever becomes of us
+
+
+@dataclass(frozen=True)
+class ContainersPrepared(Prepared[BrokerContainer]):
+    guard: Guard
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What all brokers of a run stand on."""
+
+    engine: Engine
+    image: Image
+    agent: Path  # Jolokia's jar
+    network: Network
+    names: Mapping[str, str]  # broker -> its name on the network
+    labels: Mapping[str, str]
+
+
+def prepare(
+    topology: Topology, directory: RunDirectory, wishes: Wishes, asked_image: str | None, progress: Progress
+) -> ContainersPrepared:
+    """Raises EngineTrouble, DistributionUnavailable, PortUnavailable or OSError; leaves nothing behind then."""
+    engine = find()
+    image = obtain(engine, asked_image, progress)
+    use_reaper_if_it_can_be_had(engine, progress)
+    remove_leftovers(engine, progress)
+    agent = ensured(pinned(JOLOKIA_AGENT), progress)
+    folders = {
+        broker.name: BrokerFolders(directory.broker_folder(broker.name).absolute()) for broker in topology.brokers
+    }
+    token, private = secrets.token_hex(4), PrivateFolder.create()
+    try:
+        going = [private.path, *([] if wishes.keep_data else [folder.data for folder in folders.values()])]
+        guard = Guard(engine, token, stop_first=wishes.keep_data, remove=going)
+        try:
+            made = labels(token, directory.path.name)
+            network = _network(engine, f"brokerbench-{plain(directory.path.name)}-{token}", made)
+            ground = Ground(engine, image, agent, network, host_names(topology), made)
+            return _prepared(topology, wishes, ground, folders, private, guard)
+        except BaseException:
+            guard.finish()
+            raise
+    except BaseException:
+        private.remove()
+        raise
+
+
+def host_names(topology: Topology) -> dict[str, str]:
+    """A name on the network for each broker: its own, as far as host names allow. Pure."""
+    found: dict[str, str] = {}
+    for broker in topology.brokers:
+        name = plain(broker.name)[:60]
+        found[broker.name] = name if name not in found.values() else f"{name}-{len(found)}"
+    return found
+
+
+def plain(name: str) -> str:
+    """Small letters, digits and '-' only, beginning and ending with none of the latter."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "broker"
+
+
+def reachable(broker: Broker) -> Broker:
+    """What it publishes to clients is its address, which is this machine's loopback (see `_container`)."""
+    return replace(broker, connectors=tuple(replace(each, published_host="ipaddress") for each in broker.connectors))
+
+
+def _prepared(
+    topology: Topology,
+    wishes: Wishes,
+    ground: Ground,
+    folders: Mapping[str, BrokerFolders],
+    private: PrivateFolder,
+    guard: Guard,
+) -> ContainersPrepared:
+    ports = choose_ports(wanted_ports(topology), wishes.base_port)
+    client, agent_password = Credentials(CLIENT, new_password()), new_password()
+    management = {name: management_of(name, ports[name, MANAGEMENT], agent_password) for name in folders}
+    private.write(SECRETS_INSIDE.name, properties(secrets_of(client)))
+    site = names.Site(listening(ports), bind_host=EVERYWHERE, hosts=ground.names)
+    rendered = write_files(topology, lambda t, b, s: wishes.renderer(t, reachable(b), s), site, folders)
+    handles = {
+        broker.name: _container(broker, wishes, ground, folders[broker.name], private, ports, management[broker.name])
+        for broker in topology.brokers
+    }
+    versions = {
+        "image": ground.image.name,
+        "image-id": ground.image.id,
+        "docker-engine": ground.engine.version,
+        "jolokia-agent": pinned(JOLOKIA_AGENT).version,
+    }
+    return ContainersPrepared(private, ports, client, management, folders, handles, rendered, versions, guard)
+
+
+def _network(engine: Engine, name: str, made: Mapping[str, str]) -> Network:
+    network = Network(docker_network_kw={"driver": "bridge", "labels": dict(made)})
+    network.name = name
+    try:
+        return network.create()
+    except FAILURES as error:
+        raise EngineTrouble(f"network {name} cannot be made: {explained(error, engine.host)}") from error
+
+
+def _container(
+    broker: Broker,
+    wishes: Wishes,
+    ground: Ground,
+    folders: BrokerFolders,
+    private: PrivateFolder,
+    ports: Ports,
+    management: ManagementEndpoint,
+) -> BrokerContainer:
+    """The container, not yet created. In it the broker's own host name means loopback: so it publishes an address at
+    which clients on this machine reach it, for the ports are the same inside and outside."""
+    host, agent_file = ground.names[broker.name], private.path / f"agent-{plain(broker.name)}-{len(broker.name)}"
+    inside = ManagementEndpoint(
+        broker.name, management.url.replace(LOOPBACK, EVERYWHERE), management.username, management.password
+    )
+    private.write(agent_file.name, agent_properties(inside))
+    launch = Launch(Path("java"), Path(ground.image.home), AGENT_INSIDE, SECRETS_INSIDE, wishes.memory_mb)
+    line = command(launch, INSIDE, AGENT_FILE_INSIDE)
+    container = DockerContainer(ground.image.name, network=ground.network, network_aliases=[host])
+    container.with_name(f"{ground.network.name}-{host}").with_command(line)
+    for (name, _), port in ports.items():
+        if name == broker.name:
+            container.ports[f"{port}/tcp"] = (LOOPBACK, port)  # type: ignore[assignment]
+    for outside, place, mode in (
+        (folders.conf, INSIDE.conf, "ro"),
+        (folders.data, INSIDE.data, "rw"),
+        (folders.log, INSIDE.log, "rw"),
+        (private.path / SECRETS_INSIDE.name, SECRETS_INSIDE, "ro"),
+        (agent_file, AGENT_FILE_INSIDE, "ro"),
+        (ground.agent, AGENT_INSIDE, "ro"),
+    ):
+        container.with_volume_mapping(outside, str(place), mode)
+    container.with_kwargs(
+        entrypoint=["/bin/sh", "-c", INTO_THE_LOG, "broker"],
+        hostname=host,
+        extra_hosts={host: LOOPBACK},
+        labels={**ground.labels, BROKER_LABEL: broker.name},
+        user=ground.engine.user,
+        userns_mode=ground.engine.userns_mode,
+        security_opt=["label=disable"],  # its files are mounted from folders that SELinux has labelled for others
+        working_dir=str(INSIDE.data),
+    )
+    return BrokerContainer(broker.name, container, line, log=folders.log_file, host=ground.engine.host)

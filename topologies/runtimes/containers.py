@@ -1,0 +1,62 @@
+"""How do brokers run in containers? By Testcontainers on a local Docker engine, one network a topology.
+
+Each broker is found on the network by its own name. Its files are mounted: configuration, passwords and Jolokia's agent
+read-only, data and log from the run's folder, as the user whose files they are. It is the same Java process as in
+`topologies.runtimes.processes`, on the same port inside as on this machine's loopback, where alone it is published.
+A guard (topologies.runtimes.container_guard) removes everything by label, however the run ends.
+"""
+
+import logging
+from contextlib import closing, suppress
+from typing import Any
+
+from records.rundir import RunDirectory
+from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.model import Topology
+from topologies.runtimes.brokercontainer import BrokerContainer
+from topologies.runtimes.container_preparation import ContainersPrepared, prepare
+from topologies.runtimes.contract import Progress
+from topologies.runtimes.own import ASK_TIMEOUT_S, OwnBrokers, Prepared
+
+log = logging.getLogger("brokerbench")
+
+
+class ContainerRuntime(OwnBrokers[BrokerContainer]):
+    """Brokers in containers. ``image``: upstream's where None; further options as `OwnBrokers` has them."""
+
+    name = "containers"
+
+    def __init__(
+        self, topology: Topology, directory: RunDirectory, *, image: str | None = None, **options: Any
+    ) -> None:
+        super().__init__(topology, directory, **options)
+        self._image = image
+        self._seen: dict[str, str] = {}
+
+    def up(self, progress: Progress) -> None:
+        super().up(progress)
+        self._seen = self._versions_told(self._topology.brokers[0].name)
+
+    def versions(self) -> dict[str, str]:
+        return {**super().versions(), **self._seen}
+
+    def _prepare(self, progress: Progress) -> ContainersPrepared:
+        return prepare(self._topology, self._directory, self._wishes, self._image, progress)
+
+    def _end(self, prepared: Prepared[BrokerContainer]) -> None:
+        """The guard does it, from outside: so it can be waited for in a signal handler too."""
+        assert isinstance(prepared, ContainersPrepared)
+        if not prepared.guard.finish():
+            for handle in prepared.handles.values():
+                handle.kill_process()
+            log.warning(
+                "the Docker engine did not let this run's containers be removed: the next run with an engine does it"
+            )
+
+    def _versions_told(self, broker: str) -> dict[str, str]:
+        """What is in the image, by the broker itself."""
+        with closing(Jolokia(self.management(broker), ASK_TIMEOUT_S)) as agent, suppress(ManagementFailed):
+            about = agent.read(f"org.apache.activemq:type=Broker,brokerName={broker}", "BrokerVersion")
+            java = agent.read("java.lang:type=Runtime", "VmVersion")
+            return {"activemq": str(about["BrokerVersion"]), "java": str(java["VmVersion"]), "java-source": "image"}
+        return {}
