@@ -22,7 +22,7 @@ help: ## Show what can be made
 	@echo "  e.g.  make bench TOPOLOGY='mesh(brokers=4)' TIME=60s ARGS='--seed 7'"
 
 bench: .venv/.installed ## Run a benchmark on real brokers: SCENARIO, TOPOLOGY, TIME, ARGS
-	$(BIN)/locust -f $(SCENARIO) --headless --topology '$(TOPOLOGY)' -t $(TIME) $(ARGS)
+	$(BIN)/locust -f $(SCENARIO) --headless --runtime processes --topology '$(TOPOLOGY)' -t $(TIME) $(ARGS)
 
 test: .venv/.installed-dev ## Run every test but the nightly ones (ARGS are passed to pytest)
 	$(BIN)/python -m pytest -m "not nightly" $(ARGS)

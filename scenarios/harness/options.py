@@ -8,15 +8,15 @@ import math
 import random
 from argparse import Namespace
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from drivers.protocols import PROTOCOLS
 from scenarios.harness.scenario import Scenario
+from topologies.runtimes.choice import RUNTIMES, RuntimeImpossible, Seen, choose, look_here
 
 Value = TypeVar("Value", int, float)
-RUNTIMES = ("processes", "memory")
 DRAIN_S = 60.0
 BROKER_MEMORY_MB = 512
 
@@ -31,6 +31,8 @@ class Options:
 
     topology: str
     runtime: str
+    runtime_reason: str
+    image: str | None
     protocol: str
     load_s: float | None
     messages: int | None
@@ -52,7 +54,7 @@ class Options:
 
     def as_record(self) -> dict[str, str | int | float | bool | None]:
         """For run.json."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "runtime_reason"}
         return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
 
 
@@ -66,7 +68,13 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
         action.is_secret = action.is_required = action.is_multiple = False  # as Locust's own add_argument sets them
 
     add("--topology", default=scenario.default_topology, help="catalogue entry, such as mesh or 'mesh(brokers=5)'")
-    add("--runtime", default="", choices=("", *RUNTIMES), help="where the brokers run: processes (default) or memory")
+    add(
+        "--runtime",
+        default="",
+        choices=("", *RUNTIMES),
+        help="where the brokers run (default: containers if possible)",
+    )
+    add("--image", default=None, help="image of the brokers' containers (default: apache/activemq-classic:5.18.3)")
     add("--protocol", default="", help=f"what the clients speak: {', '.join(PROTOCOLS)}")
     add("--messages", type=int, default=None, help="end the load after so many messages in all, instead of by time")
     add("--warm-up", type=float, default=None, help=f"seconds before the load counts (default {scenario.warm_up_s:g})")
@@ -86,18 +94,28 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
     add("--spark-master", default=None, help="where the analysis runs (default local[*])", in_web_ui=False)
 
 
-def read(namespace: Namespace, scenario: Scenario, load_s: float | None) -> Options:
-    """The options of the next run. ``load_s`` is Locust's ``--run-time``. Raises OptionError."""
+def read(
+    namespace: Namespace,
+    scenario: Scenario,
+    load_s: float | None,
+    look: Callable[[str | None], Seen] = look_here,
+) -> Options:
+    """The options of the next run. ``load_s`` is Locust's ``--run-time``. Raises OptionError.
+
+    ``look``: what there is for containers; asked if they come into question.
+    """
     seed = _integer(namespace, "seed")
     messages = _integer(namespace, "messages")
     default_warm_up_s = 0.0 if messages is not None else scenario.warm_up_s
     warm_up_s = _number(namespace, "warm_up")
     drain_s = _number(namespace, "drain_timeout")
     broker_memory_mb = _integer(namespace, "broker_memory")
-    runtime = namespace.runtime or ("memory" if namespace.protocol == "memory" else "processes")
+    runtime = namespace.runtime or ("memory" if namespace.protocol == "memory" else "")
     options = Options(
         topology=namespace.topology or scenario.default_topology,
         runtime=runtime,
+        runtime_reason="",
+        image=namespace.image or None,
         protocol=namespace.protocol or ("memory" if runtime == "memory" else "stomp"),
         load_s=load_s,
         messages=messages,
@@ -118,7 +136,11 @@ def read(namespace: Namespace, scenario: Scenario, load_s: float | None) -> Opti
         spark_master=namespace.spark_master or None,
     )
     _check(options)
-    return options
+    try:
+        chosen = choose(runtime, options.image, look)
+    except RuntimeImpossible as error:
+        raise OptionError(str(error)) from error
+    return replace(options, runtime=chosen.runtime, runtime_reason=chosen.reason)
 
 
 def _number(namespace: Namespace, name: str) -> float | None:
@@ -160,7 +182,7 @@ _AT_LEAST: tuple[tuple[str, str, float, bool], ...] = (
 
 
 def _check(options: Options) -> None:
-    if options.runtime not in RUNTIMES:
+    if options.runtime not in ("", *RUNTIMES):
         raise OptionError(f"--runtime {options.runtime}: not known; write one of {', '.join(RUNTIMES)}")
     if options.protocol not in PROTOCOLS:
         raise OptionError(f"--protocol {options.protocol}: not known; write one of {', '.join(PROTOCOLS)}")

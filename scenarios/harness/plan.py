@@ -15,7 +15,6 @@ from scenarios.harness.scenario import Scenario
 from topologies import catalogue
 from topologies.model import ClientGroup, Topology, TopologyInvalid
 
-
 Own = tuple[tuple[type[BrokerUser], str, int | float], ...]
 """(user class, attribute, value)"""
 
@@ -62,7 +61,9 @@ CONFIGURED = ("fixed_count", "body_bytes", "in_flight", "sends_per_second")
 
 def remember(scenario: Scenario) -> Own:
     """What the user classes say themselves, before any run's options change them; `restore` brings it back."""
-    return tuple((user, name, getattr(user, name)) for user in scenario.users for name in CONFIGURED if hasattr(user, name))
+    return tuple(
+        (user, name, getattr(user, name)) for user in scenario.users for name in CONFIGURED if hasattr(user, name)
+    )
 
 
 def restore(own: Own) -> None:
@@ -146,9 +147,9 @@ def _info(scenario: Scenario, options: Options, topology: Topology, groups: tupl
         runtime=options.runtime,
         protocol=options.protocol,
         question=(scenario.question or "").strip(),
-        command=command_line(options.seed),
+        command=command_line(options),
         seed=options.seed,
-        runtime_reason=_reason(options.runtime),
+        runtime_reason=options.runtime_reason,
         brokers=tuple(BrokerInfo(b.name, b.region, b.standby_of) for b in topology.brokers),
         links=tuple(
             LinkInfo(link.name, link.opened_by.name, link.to.name, link.duplex, link.kind) for link in topology.links
@@ -167,10 +168,6 @@ def _info(scenario: Scenario, options: Options, topology: Topology, groups: tupl
     )
 
 
-def _reason(runtime: str) -> str:
-    return {"processes": "local JVMs, no Docker needed", "memory": "no broker at all: for testing the harness"}[runtime]
-
-
 def _user_info(user: type[BrokerUser]) -> UserInfo:
     settings: dict[str, str | int | float | bool] = {}
     if issubclass(user, ProducerUser):
@@ -185,9 +182,10 @@ def _user_info(user: type[BrokerUser]) -> UserInfo:
     return UserInfo(user.__name__, user.role, user.group, user.destination, user.fixed_count, settings)
 
 
-def command_line(seed: int) -> tuple[str, ...]:
-    """The command that makes this run again, the seed included."""
+def command_line(options: Options) -> tuple[str, ...]:
+    """The command that makes this run again, with what was chosen for it: the runtime and the seed."""
     arguments = [*sys.argv[1:]]
-    if "--seed" not in arguments:
-        arguments += ["--seed", str(seed)]
+    for option, value in (("--runtime", options.runtime), ("--seed", str(options.seed))):
+        if not any(argument.partition("=")[0] == option for argument in arguments):
+            arguments += [option, value]
     return ("locust", *arguments)

@@ -1,6 +1,7 @@
 """How do brokers come up, get proven, watched, browsed and taken down? The brokers' side of one run."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import psutil
 
@@ -27,6 +28,20 @@ Reroute = Callable[[Endpoint], Endpoint]
 """Where clients go instead of a broker's own listener: a proxy in between. The proof and the browsing go straight."""
 
 
+def runtime_of(options: Options, topology: Topology, directory: RunDirectory) -> Runtime:
+    """The runtime of real brokers that the options name."""
+    wishes: dict[str, Any] = {
+        "broker_memory_mb": options.broker_memory_mb,
+        "base_port": options.base_port,
+        "keep_data": options.keep_data,
+    }
+    if options.runtime == "containers":
+        from topologies.runtimes.containers import ContainerRuntime  # half a second that other runs need not wait
+
+        return ContainerRuntime(topology, directory, image=options.image, **wishes)
+    return ProcessRuntime(topology, directory, **wishes)
+
+
 class Stage:
     """The brokers of one run. `close` may be called at any moment, also while `up` is busy, and more than once."""
 
@@ -51,13 +66,7 @@ class Stage:
             memory = MemoryRuntime([broker.name for broker in topology.brokers])
             self.runtime, self.connector, self._watch = memory, MemoryConnector(memory.network), MemoryWatch(memory)
         else:
-            self.runtime = ProcessRuntime(
-                topology,
-                directory,
-                broker_memory_mb=options.broker_memory_mb,
-                base_port=options.base_port,
-                keep_data=options.keep_data,
-            )
+            self.runtime = runtime_of(options, topology, directory)
             self.connector = connector_of(options.protocol)
             self._watch = ManagedWatch(topology, self.runtime, recorder, process)
 

@@ -54,7 +54,10 @@ class Outcome:
 
 
 class LocustRun:
-    """One `locust` process while it runs. ``arguments``: without ``--headless`` and ``--runs``, which are added."""
+    """One `locust` process while it runs. ``arguments``: without ``--headless`` and ``--runs``, which are added.
+
+    Where they name no runtime it is processes, on a machine with a Docker engine too.
+    """
 
     def __init__(
         self,
@@ -68,7 +71,10 @@ class LocustRun:
         self.runs = runs
         self._log = runs.with_name(f"{runs.name}.log")
         self._output = self._log.open("w", encoding="utf-8")
-        command = [*wrapper, str(LOCUST), "-f", str(REPOSITORY / locustfile), *arguments, "--runs", str(runs)]
+        named = {"--runtime", "--image", "--protocol"} & {*arguments}
+        runtime = () if named else ("--runtime", "processes")
+        given = (*arguments, *runtime, "--runs", str(runs))
+        command = [*wrapper, str(LOCUST), "-f", str(REPOSITORY / locustfile), *given]
         self.process = subprocess.Popen(
             [*command, "--headless"] if headless else command,
             cwd=runs.parent,

@@ -1,5 +1,6 @@
 """What must be there before a broker's container starts? Engine, image, network, files, and a guard over all of it."""
 
+import logging
 import re
 import secrets
 from collections.abc import Mapping
@@ -64,6 +65,7 @@ def prepare(
     topology: Topology, directory: RunDirectory, wishes: Wishes, asked_image: str | None, progress: Progress
 ) -> ContainersPrepared:
     """Raises EngineTrouble, DistributionUnavailable, PortUnavailable or OSError; leaves nothing behind then."""
+    logging.getLogger("testcontainers").setLevel(logging.WARNING)  # it tells each step, as we do in our own words
     engine = find()
     image = obtain(engine, asked_image, progress)
     use_reaper_if_it_can_be_had(engine, progress)

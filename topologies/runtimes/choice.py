@@ -1,0 +1,66 @@
+"""Where do the brokers run: in containers or as processes? As was asked for; else in containers where that can be.
+
+`choose` is pure but for asking `look`, and asks only where containers come into question.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+RUNTIMES = ("containers", "processes", "memory")
+ASKED = "asked for by --runtime"
+
+
+class RuntimeImpossible(ValueError):
+    """Containers were asked for and cannot be had: what is missing, and the next step."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What there is for containers. A problem is a sentence for the user, '' where there is none."""
+
+    engine: str = ""  # "Docker engine 20.10.24"
+    engine_problem: str = ""
+    image: str = ""
+    image_problem: str = ""
+
+    @property
+    def problem(self) -> str:
+        return self.engine_problem or self.image_problem
+
+
+@dataclass(frozen=True)
+class Choice:
+    """``reason`` is printed and stands in the report."""
+
+    runtime: str
+    reason: str
+
+
+def choose(asked: str, image: str | None, look: Callable[[str | None], Seen]) -> Choice:
+    """``asked``: a runtime, or '' for the best there is; ``image``: what was asked for. Raises RuntimeImpossible."""
+    if asked == "memory":
+        return Choice("memory", "no broker at all: for testing the harness")
+    if image and asked == "processes":
+        raise RuntimeImpossible(f"--image {image} --runtime processes: only containers have an image; leave one out")
+    if asked == "processes":
+        return Choice("processes", f"local JVMs, {ASKED}")
+    seen = look(image)
+    if not seen.problem:
+        because = ASKED if asked else "asked for by --image" if image else "the engine answers and the image can be had"
+        return Choice("containers", f"{seen.engine}, image {seen.image}: {because}")
+    if asked or image:
+        option = "--runtime containers" if asked else f"--image {image}"
+        raise RuntimeImpossible(f"{option}: {seen.problem}")
+    return Choice("processes", f"local JVMs, for containers are not to be had: {seen.problem}")
+
+
+def look_here(image: str | None) -> Seen:
+    """What this machine has for containers."""
+    from topologies.runtimes import container_image, docker_engine  # takes a second, which other runs need not wait
+
+    try:
+        engine = docker_engine.find()
+    except docker_engine.EngineTrouble as error:
+        return Seen(engine_problem=str(error))
+    name, why = container_image.look(engine, image)
+    return Seen(f"Docker engine {engine.version}", "", name, container_image.cannot_be_had(name, why) if why else "")
