@@ -7,11 +7,16 @@
     quitting       whatever is still there goes
 
 Without a LoadTestShape Locust's ``-t`` clock runs while ``test_start`` is still busy, so that clock is taken away from
-it and kept by the conductor. A web UI has many runs in one process: one conductor each.
+it and kept by the conductor. A web UI has many runs in one process: one conductor each, and its Start and Stop
+buttons come here (`scenarios.harness.web`).
 """
 
 import logging
 import signal
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import gevent
@@ -21,11 +26,12 @@ from locust.runners import STATE_SPAWNING, MasterRunner, WorkerRunner
 
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
-from scenarios.harness import distributed, options, plan
+from scenarios.harness import distributed, options, plan, web
 from scenarios.harness.conductor import CANNOT_RUN, CannotRun, Conductor
 from scenarios.harness.crew import Crew, LocalCrew
 from scenarios.harness.options import OptionError
 from scenarios.harness.scenario import Scenario
+from scenarios.harness.snapshot import Snapshot
 from scenarios.harness.stage import Reroute, Stage
 
 log = logging.getLogger("brokerbench")
@@ -50,9 +56,14 @@ class Lifecycle:
         self._environment: Any = None
         self._load_s: float | None = None
         self._conductor: Conductor | None = None
-        self._last: Conductor | None = None
+        self._last: Conductor | None = None  # the last one that came to its end
+        self._shown: Conductor | None = None  # the last one that began
         self._idle = Event()
         self._idle.set()
+        self._starting = False
+        self._own = plan.remember(scenario)
+        self._web: web.Web | None = None
+        self.refusal = ""
         self._signals = 0
 
     # -- Locust starts -------------------------------------------------------------------------------------------------
@@ -67,14 +78,17 @@ class Lifecycle:
             return
         namespace = environment.parsed_options
         self._load_s = namespace.run_time
-        if namespace.headless:
-            namespace.run_time = None  # Locust's own clock would run while the brokers come up
-            namespace.only_summary = not namespace.print_stats  # its tables every 2 s would bury our own progress
         try:
             self._count_users(namespace)
         except OptionError as error:
             log.error("%s", error)
             raise SystemExit(CANNOT_RUN) from error
+        if environment.web_ui:
+            self._web = web.register(environment, self, Path(namespace.runs))
+        if namespace.headless:
+            namespace.only_summary = not namespace.print_stats  # its tables every 2 s would bury our own progress
+        if namespace.headless or namespace.autostart:
+            namespace.run_time = None  # Locust's own clock would run while the brokers come up
         events.test_start.add_listener(self.on_test_start)
         events.test_stopping.add_listener(self.on_test_stopping)
         events.test_stop.add_listener(self.on_test_stop)
@@ -84,37 +98,71 @@ class Lifecycle:
 
     def _count_users(self, namespace: Any) -> None:
         """Locust has to know how many users there are: all that the scenario counts, at once."""
-        made = self._plan(namespace)
-        wanted = sum(made.counts.values())
+        counts = self.check(namespace)
+        wanted = sum(counts.values())
         if namespace.num_users not in (None, wanted):
             raise OptionError(
                 f"--users {namespace.num_users}: {self._scenario.name} has {wanted} users "
-                f"({', '.join(f'{count} {name}' for name, count in made.counts.items())}); "
+                f"({', '.join(f'{count} {name}' for name, count in counts.items())}); "
                 "leave --users out, and use --producers and --consumers to change how many there are"
             )
         namespace.num_users = wanted
         namespace.spawn_rate = namespace.spawn_rate or 100
 
-    def _plan(self, namespace: Any) -> plan.Plan:
-        chosen = options.read(namespace, self._scenario, self._run_time(namespace))
-        return plan.make(self._scenario, chosen)
+    def _plan(self, namespace: Namespace, load_s: float | None) -> tuple[plan.Plan, options.Options]:
+        """The user classes are as the scenario has them before, and as the options ask for after."""
+        chosen = options.read(namespace, self._scenario, load_s)
+        plan.restore(self._own)
+        return plan.make(self._scenario, chosen), chosen
 
-    def _run_time(self, namespace: Any) -> float | None:
-        """In the web UI the form says it anew for each run."""
-        return self._load_s if namespace.headless else namespace.run_time
+    # -- the web UI (scenarios.harness.web.Bench) ----------------------------------------------------------------------
+
+    @property
+    def busy(self) -> bool:
+        return self._starting or not self._idle.is_set()
+
+    def snapshot(self) -> Snapshot | None:
+        return self._shown.snapshot() if self._shown else None
+
+    def check(self, namespace: Namespace) -> Mapping[str, int]:
+        return self._plan(namespace, namespace.run_time)[0].counts
+
+    def start(self, namespace: Namespace, users: int) -> None:
+        self._load_s = namespace.run_time
+        self._starting = True
+        gevent.spawn(self._start, users, namespace.spawn_rate)
+
+    def _start(self, users: int, spawn_rate: float) -> None:
+        runner = self._environment.runner
+        try:
+            runner.start(users, spawn_rate)
+            if runner.spawning_greenlet:  # a master spawns in `start` itself
+                runner.spawning_greenlet.join()
+        finally:
+            self._starting = False
+
+    def stop(self) -> None:
+        while self._starting and self._conductor is None:
+            gevent.sleep(0.05)
+        if self._conductor:
+            self._conductor.stop()
+        self._idle.wait()
 
     # -- one run -------------------------------------------------------------------------------------------------------
 
     def on_test_start(self, environment: Any, **_: Any) -> None:
         self._idle.wait()  # in the web UI the run before may still be writing its report
         self._idle.clear()
+        self._starting = False
+        self.refusal = ""
         environment.process_exit_code = CANNOT_RUN
         environment.runner.update_state(STATE_SPAWNING)  # so that the web UI shows it and can stop it
         try:
-            self._conductor = self._conduct(environment)
+            self._conductor = self._shown = self._conduct(environment)
             self._conductor.begin()
         except (OptionError, CannotRun) as error:
             log.error("%s", error)
+            self.refusal = str(error)
             if self._conductor and self._conductor.interrupted:
                 environment.process_exit_code = EXIT_STATUS["interrupted"]
             self._call_off(environment)
@@ -124,10 +172,9 @@ class Lifecycle:
         gevent.spawn(self._hold, self._conductor)
 
     def _conduct(self, environment: Any) -> Conductor:
-        chosen = options.read(environment.parsed_options, self._scenario, self._run_time(environment.parsed_options))
-        made = plan.make(self._scenario, chosen)
-        if not environment.parsed_options.headless:
-            environment.web_ui._cancel_run_time_timer()  # as above: the time of the load is the conductor's
+        made, chosen = self._plan(environment.parsed_options, self._load_s)
+        if self._web:
+            made = replace(made, info=replace(made.info, command=self._web.command(made.info.command)))
         distributed_run = isinstance(environment.runner, MasterRunner)
 
         def crew(recorder: Recorder, stage: Stage) -> Crew:
@@ -140,8 +187,7 @@ class Lifecycle:
     def _call_off(self, environment: Any) -> None:
         """No user is spawned: the greenlet that would do it ends here, and a headless Locust ends."""
         self._conductor = None
-        self._idle.set()
-        gevent.spawn(self._end_users)
+        gevent.spawn(self._end_users).link(lambda _: self._idle.set())
         raise gevent.GreenletExit
 
     def _hold(self, conductor: Conductor) -> None:
@@ -154,7 +200,11 @@ class Lifecycle:
         """Stop all users; a headless Locust then quits."""
         runner = self._environment.runner
         runner.stop()
-        if self._environment.parsed_options.headless or self._signals:
+        namespace = self._environment.parsed_options
+        quits = namespace.autostart and namespace.autoquit >= 0
+        if quits:
+            gevent.sleep(namespace.autoquit)
+        if namespace.headless or quits or self._signals:
             runner.quit()
             if self._environment.web_ui:
                 self._environment.web_ui.stop()
@@ -182,6 +232,8 @@ class Lifecycle:
         self._signals += 1
         conductor = self._conductor
         if conductor is None:
+            if self._web:
+                self._environment.process_exit_code = 0  # its runs have told their verdicts
             raise KeyboardInterrupt  # reaches Locust's main greenlet
         if self._signals == 1:
             log.warning("Ctrl-C: the load ends, what was measured is reported; again to tear everything down at once")

@@ -1,0 +1,191 @@
+"""What does brokerbench add to Locust's web UI? A tab, a page of its own, and care for Start and Stop.
+
+    GET  /brokerbench                      the page: phase, brokers, bridges, clients, faults, reports
+    GET  /brokerbench/now                  the same as JSON, asked for once a second
+    GET  /brokerbench/runs/<id>/report     a finished report
+    POST /swarm, /stop                     Locust's own buttons, answered here while they concern a run of ours
+
+Locust's tab can show one table of text and is not refreshed while a run is analysed, so a small script puts the page
+below that table. Start is answered here because Locust would take a wrong value, convert it in halves or end in an
+error page, and let the clock run while brokers come up; Stop, because two ends of one run must not run side by side.
+"""
+
+import logging
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from copy import copy
+from pathlib import Path
+from typing import Any, Protocol
+
+from flask import Blueprint, Response, abort, jsonify, request, send_file, send_from_directory
+from locust.runners import STATE_RUNNING, STATE_SPAWNING, MasterRunner
+
+from scenarios.harness.options import OptionError
+from scenarios.harness.snapshot import Snapshot
+from scenarios.harness.web import form
+from scenarios.harness.web.finished import Shelf
+from scenarios.harness.web.view import phase, summary_rows, view
+
+log = logging.getLogger("brokerbench")
+
+STATIC = Path(__file__).parent / "static"
+TAB = "brokerbench"
+POLICY = "default-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
+SCRIPT = b'<script src="./brokerbench/static/tab.js"></script>\n  </body>'
+
+
+class Bench(Protocol):
+    """What the web UI needs of the lifecycle (`scenarios.harness.lifecycle.Lifecycle`)."""
+
+    refusal: str  # why the last start did not lead to a run
+
+    @property
+    def busy(self) -> bool:
+        """From the start of a run until its report is written."""
+
+    def snapshot(self) -> Snapshot | None:
+        """Of the run that goes on, or of the last one."""
+
+    def check(self, namespace: Namespace) -> Mapping[str, int]:
+        """The users that a run of these options has, by class. Raises OptionError."""
+
+    def start(self, namespace: Namespace, users: int) -> None:
+        """Begin a run and return at once."""
+
+    def stop(self) -> None:
+        """End the load, or the coming up of brokers; returns when the run is over, its report written."""
+
+
+class Web:
+    """Our part of one Locust web UI."""
+
+    def __init__(self, environment: Any, bench: Bench, runs: Path) -> None:
+        self._environment = environment
+        self._bench = bench
+        self._shelf = Shelf(runs)
+        self._base: Namespace = copy(environment.parsed_options)
+        self._fields: frozenset[str] = frozenset()  # what the form said of the present run
+
+    def command(self, command: tuple[str, ...]) -> tuple[str, ...]:
+        """The line that makes the present run again, the form's fields included."""
+        return form.again(command, self._base, self._environment.parsed_options, self._fields)
+
+    # -- Locust's own buttons --------------------------------------------------------------------------------------
+
+    def swarm(self) -> Response:
+        """Start, or the reason why not; nothing has changed then. Edit and Start of a run that goes on are refused."""
+        if self._bench.busy:
+            return self._answer(False, self._under_way())
+        try:
+            namespace = self._chosen()
+        except OptionError as error:
+            log.error("%s", error)
+            self._bench.refusal = str(error)
+            return self._answer(False, str(error))
+        vars(self._environment.parsed_options).update(vars(namespace))
+        self._bench.start(namespace, namespace.num_users)
+        return self._answer(True, "Swarming started")
+
+    def _chosen(self) -> Namespace:
+        runner = self._environment.runner
+        if isinstance(runner, MasterRunner) and not runner.worker_count:
+            raise OptionError("no worker is connected: start one with --worker and the same locustfile")
+        fields = request.form.to_dict()
+        namespace = form.namespace_of(fields, self._base)
+        counts = self._bench.check(namespace)
+        shown = (self._base.num_users, self._environment.parsed_options.num_users)
+        form.check_users(fields.get("user_count"), shown, counts)
+        namespace.num_users = sum(counts.values())
+        self._fields = frozenset(fields) & frozenset(vars(self._base)) - {"spawn_rate", "host"}
+        return namespace
+
+    def _under_way(self) -> str:
+        snapshot = self._bench.snapshot()
+        doing = phase(snapshot) if snapshot and not snapshot.over else "it begins"
+        return f"a run is under way ({doing}) and cannot be changed: stop it, or wait for its end, then start another"
+
+    def _answer(self, success: bool, message: str) -> Response:
+        return jsonify({"success": success, "message": message, "host": self._environment.host})
+
+    def stop(self) -> Response | None:
+        """Stop; None, for Locust's own answer, when no run is under way."""
+        if not self._bench.busy:
+            return None
+        self._bench.stop()
+        return jsonify({"success": True, "message": "Test stopped"})
+
+    # -- what is shown ---------------------------------------------------------------------------------------------
+
+    def now(self) -> Response:
+        shown = view(self._bench.snapshot(), self._bench.refusal)
+        reports = [finished.as_json() for finished in self._shelf.finished()]
+        return jsonify({**shown.as_json(), "reports": reports})
+
+    def report(self, run_id: str) -> Response:
+        path = self._shelf.report(run_id)
+        if path is None:
+            abort(404, f"no report of a run named {run_id!r}")
+        return send_file(path, max_age=0)
+
+    def statistics(self, response: Response) -> Response:
+        """Locust's own answer with our rows, and busy as long as a run is: its page stops asking otherwise."""
+        report = response.get_json()
+        shown = view(self._bench.snapshot(), self._bench.refusal)
+        report["extended_stats"] = [{"key": TAB, "data": summary_rows(shown)}]
+        if self._bench.busy and report.get("state") not in (STATE_SPAWNING, STATE_RUNNING):
+            report["state"] = STATE_RUNNING
+        return jsonify(report)
+
+    def index(self, response: Response) -> Response:
+        response.set_data(response.get_data().replace(b"</body>", SCRIPT, 1))
+        return response
+
+
+def register(environment: Any, bench: Bench, runs: Path) -> Web:
+    """Add all of it to the web UI of a Locust environment, before that begins to serve."""
+    web_ui = environment.web_ui
+    web = Web(environment, bench, runs)
+    guarded = web_ui.auth_required_if_enabled
+    web_ui.template_args |= {
+        "extended_tabs": [{"title": "Brokers", "key": TAB}],
+        "extended_tables": [
+            {"key": TAB, "structure": [{"key": "what", "title": "What"}, {"key": "now", "title": "Now"}]}
+        ],
+        "extended_csv_files": [{"href": "./brokerbench", "title": "Reports of brokerbench"}],
+    }
+    web_ui.app.register_blueprint(_pages(web, guarded), url_prefix=f"{environment.parsed_options.web_base_path}/{TAB}")
+    buttons: dict[str, Callable[[], Response | None]] = {"locust.swarm": web.swarm, "locust.stop": web.stop}
+    pages = {"locust.index": web.index, "locust.request_stats": web.statistics}
+
+    def before() -> Response | None:
+        action = buttons.get(request.endpoint or "")
+        return guarded(action)() if action else None
+
+    def after(response: Response) -> Response:
+        change = pages.get(request.endpoint or "")
+        return change(response) if change and response.status_code == 200 else response
+
+    web_ui.app.before_request(before)
+    web_ui.app.after_request(after)
+    return web
+
+
+def _pages(web: Web, guarded: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Blueprint:
+    pages = Blueprint(TAB, __name__)
+    views: dict[str, tuple[str, Callable[..., Any]]] = {
+        "page": ("", lambda: send_from_directory(STATIC, "page.html", max_age=0)),
+        "static_file": ("/static/<name>", lambda name: send_from_directory(STATIC, name, max_age=0)),
+        "now": ("/now", web.now),
+        "report": ("/runs/<run_id>/report", web.report),
+    }
+    for name, (rule, answer) in views.items():
+        pages.add_url_rule(rule, name, guarded(answer))
+
+    @pages.after_request
+    def harden(response: Response) -> Response:
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        if request.endpoint != f"{TAB}.report":  # a report holds its own styles and scripts
+            response.headers["Content-Security-Policy"] = POLICY
+        return response
+
+    return pages

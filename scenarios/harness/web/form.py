@@ -1,0 +1,79 @@
+"""What does Locust's form ask for? Its fields put onto the options of the command line, anew for each run.
+
+A field that the form leaves out has the command line's value, not that of the run before. Nothing is converted here but
+the fields of Locust's own: `scenarios.harness.options.read` reads text as it reads what the command line gave.
+"""
+
+import math
+from argparse import Namespace
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from locust.util.timespan import parse_timespan
+
+from scenarios.harness.options import OptionError
+
+FASTEST_SPAWN_RATE = 100.0  # beyond it Locust warns
+
+
+def namespace_of(form: Mapping[str, str], base: Namespace) -> Namespace:
+    """The options of the next run: ``base``, the command line's, with the form's fields. Raises OptionError."""
+    values = dict(vars(base))
+    for name, text in form.items():
+        if name == "run_time":
+            values[name] = _run_time_s(text)
+        elif name == "spawn_rate":
+            values[name] = _spawn_rate(text)
+        elif name in values:
+            values[name] = text == "true" if isinstance(values[name], bool) else text
+    return Namespace(**values)
+
+
+def _run_time_s(text: str) -> float | None:
+    if not text.strip():
+        return None
+    try:
+        return float(parse_timespan(text))
+    except ValueError:
+        raise OptionError(f"run time {text!r}: write it as 20, 20s, 3m, 2h or 1h20m") from None
+
+
+def _spawn_rate(text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = math.nan
+    if not 0 < rate <= FASTEST_SPAWN_RATE:  # false for no number at all, too
+        raise OptionError(f"ramp up {text!r}: must be a number of users a second, at most {FASTEST_SPAWN_RATE:g}")
+    return rate
+
+
+def check_users(text: str | None, shown: Iterable[int], counts: Mapping[str, int]) -> None:
+    """The form's number of users has to be one that it showed by itself, or the right one. Raises OptionError."""
+    wanted = sum(counts.values())
+    if text is None or text in {str(count) for count in (*shown, wanted)}:
+        return
+    each = ", ".join(f"{count} {name}" for name, count in counts.items())
+    raise OptionError(
+        f"number of users {text!r}: this run has {wanted} ({each}); leave it at {wanted}, "
+        "and use the fields producers and consumers to change how many there are"
+    )
+
+
+def again(command: Iterable[str], base: Namespace, chosen: Namespace, fields: Iterable[str]) -> tuple[str, ...]:
+    """The command line that makes a run of the form again, without the form; the last of two equal options holds."""
+    arguments = [*command, "--headless"]
+    for name in sorted(fields):
+        value = getattr(chosen, name, None)
+        if _is_asked_for(value) and str(value) != str(getattr(base, name)):
+            arguments += _argument(name, value)
+    return tuple(arguments)
+
+
+def _is_asked_for(value: Any) -> bool:
+    return value not in (None, "", "None", False)
+
+
+def _argument(name: str, value: Any) -> tuple[str, ...]:
+    option = f"--{name.replace('_', '-')}"
+    return (option,) if value is True else (option, f"{value:g}" if isinstance(value, float) else str(value))

@@ -1,0 +1,145 @@
+"""Does the tab say of a run what is true of it, and no more than is known?"""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drivers.pacing import NS_PER_S
+from drivers.session import Window
+from records.buckets import bucket_of
+from scenarios.harness.snapshot import FaultState, Snapshot
+from scenarios.harness.web.view import STEPS, UNKNOWN, Table, lag, phase, summary_rows, view
+from tests.webui.snapshots import MIB, MS, NOW_NS, readings, snapshot
+
+
+def table(of: Snapshot, title: str) -> Table:
+    return next(each for each in view(of).tables if each.title == title)
+
+
+def test_before_the_first_run_the_tab_says_how_to_start_one() -> None:
+    shown = view(None)
+    assert shown.lines == (("Phase", "no run yet: start one in Locust's form"),)
+    assert (shown.running, shown.tables, shown.trouble) == (False, (), ())
+
+
+def test_why_a_start_was_refused_is_shown_with_and_without_a_run() -> None:
+    assert view(None, "--rate x: must be a number").trouble == ("--rate x: must be a number",)
+    assert view(snapshot(problems=("disk full",)), "refused").trouble == ("disk full", "refused")
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ((), "brokers come up, 12 s"),
+        (("up",), "links and paths are proven, 12 s"),
+        (("up", "prove"), "clients connect, 12 s"),
+        (("up", "prove", "clients", "load"), "consumers drain, 12 s"),
+        (("up", "prove", "clients", "load", "drain"), "queues are browsed, 12 s"),
+        (("up", "prove", "clients", "load", "drain", "browse"), "brokers go down, 12 s"),
+        (("up", "prove", "clients", "load", "drain", "browse", "down"), "analysis and report, 12 s"),
+    ],
+)
+def test_the_phase_is_what_follows_the_last_step_behind_the_run(steps: tuple[str, ...], told: str) -> None:
+    assert phase(snapshot(steps=steps)) == told
+
+
+def test_warm_up_and_load_are_told_on_the_loads_clock() -> None:
+    assert phase(snapshot()) == "load, 7 s of 30 s"
+    assert phase(snapshot(load_s=None)) == "load, 7 s"
+    ahead = Window(NOW_NS, NOW_NS + 3 * NS_PER_S, None)
+    assert phase(snapshot(window=ahead)) == "warm-up, 3 s to go"
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [("ended", "ended"), ("interrupted", "interrupted"), ("failed", "failed before the load")],
+)
+def test_a_run_that_is_over_says_how_it_ended(state: str, told: str) -> None:
+    over = snapshot(over=True, state=state)
+    assert phase(over) == told
+    assert not view(over).running
+
+
+def test_lag_is_its_p99_and_its_worst() -> None:
+    counts = Counter({bucket_of(MS): 99, bucket_of(50 * MS): 1})
+    assert lag(counts) == "p99 1.0 ms, worst 50.1 ms"
+    assert lag({}) == UNKNOWN
+
+
+@given(st.dictionaries(st.integers(0, 10**10).map(bucket_of), st.integers(1, 1000), min_size=1))
+def test_p99_of_the_lag_is_that_of_all_values_sorted(counts: dict[int, int]) -> None:
+    everything = sorted(Counter(counts).elements())
+    only_p99 = {everything[-(-len(everything) * 99 // 100) - 1]: 1}
+    assert lag(counts).split(",")[0] == lag(only_p99).split(",")[0]
+
+
+def test_a_broker_is_shown_with_heap_cpu_connections_and_what_waits() -> None:
+    seen = readings(
+        ("b1", "broker", "", "heap_used_bytes", 100 * MIB),
+        ("b1", "broker", "", "heap_max_bytes", 512 * MIB),
+        ("b1", "broker", "", "connections", 9),
+        ("b1", "queue", "orders", "depth", 1_000),
+        ("b1", "queue", "ActiveMQ.DLQ", "depth", 2),
+        ("b1", "process", "", "cpu_ns", 5 * NS_PER_S),
+        then={("b1", "process", "", "cpu_ns"): 4 * NS_PER_S},
+    )
+    assert table(snapshot(readings=seen), "Brokers").rows == (
+        ("b1", "up", "100 of 512 MiB", "0.50 cores", "9", "1,002"),
+        ("b2", "up", *[UNKNOWN] * 4),
+    )
+
+
+def test_a_broker_that_is_gone_keeps_no_old_figures() -> None:
+    seen = readings(("b1", "broker", "", "connections", 9))
+    rows = table(snapshot(readings=seen, brokers={"b1": "dead"}), "Brokers").rows
+    assert rows == (("b1", "dead", *[UNKNOWN] * 4),)
+
+
+def test_a_broker_that_does_not_answer_says_for_how_long() -> None:
+    seen = readings(("b1", "broker", "", "heap_used_bytes", MIB))
+    later = snapshot(readings=seen, brokers={"b1": "frozen"}, now_ns=NOW_NS + 5 * NS_PER_S)
+    assert table(later, "Brokers").rows[0][1] == "frozen, silent for 5 s"
+
+
+def test_a_restarted_broker_has_used_no_negative_cpu() -> None:
+    seen = readings(("b1", "process", "", "cpu_ns", 0), then={("b1", "process", "", "cpu_ns"): 9 * NS_PER_S})
+    assert table(snapshot(readings=seen), "Brokers").rows[0][3] == "0.00 cores"
+
+
+def test_each_direction_of_a_bridge_has_its_messages_and_their_rate() -> None:
+    seen = readings(
+        ("b1", "bridge", "b1-b2|b2", "dequeue_count", 1_500),
+        ("b2", "bridge", "b1-b2|b1", "dequeue_count", 7),
+        then={("b1", "bridge", "b1-b2|b2", "dequeue_count"): 1_400},
+    )
+    assert table(snapshot(readings=seen), "Bridges").rows == (
+        ("b1-b2", "b1", "b2", "1,500", "50"),
+        ("b1-b2", "b2", "b1", "7", UNKNOWN),
+    )
+
+
+def test_clients_are_counted_by_group_and_broker() -> None:
+    shown = table(
+        snapshot(connected={("producers", "b1"): 4, ("producers", "b2"): 2, ("consumers", "b2"): 2}),
+        "Clients connected",
+    )
+    assert shown.head == ("Group", "b1", "b2")
+    assert shown.rows == (("consumers", "0", "2"), ("producers", "4", "2"))
+
+
+def test_faults_are_shown_with_their_place_on_the_loads_clock_and_their_state() -> None:
+    faults = (FaultState("freeze", "b1", 10, 3.5, "going on"),)
+    assert table(snapshot(faults=faults), "Faults").rows == (("freeze", "b1", "10 s", "3.5 s", "going on"),)
+
+
+def test_locusts_own_tab_has_the_lines_and_the_trouble() -> None:
+    rows = summary_rows(view(snapshot(problems=("disk full",))))
+    assert rows[0] == {"what": "Phase", "now": "load, 7 s of 30 s"}
+    assert {"what": "Messages", "now": "1,200 sent, 1,180 received"} in rows
+    assert rows[-1] == {"what": "Trouble", "now": "disk full"}
+
+
+def test_every_step_of_a_run_has_its_words() -> None:
+    assert set(STEPS) == {"", "up", "prove", "clients", "load", "drain", "browse", "down"}
