@@ -9,8 +9,9 @@ that is not whole. A stream without the marker is one whose process did not get 
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -41,6 +42,39 @@ def check_schema(found: pa.Schema, expected: pa.Schema, path: Path) -> None:
         raise RunUnreadable(f"{path}: its columns are not those of this table ({columns}): was the file replaced?")
 
 
+class Sink(Protocol):
+    """Where the batches of one table of one process go. Every method may raise OSError."""
+
+    name: str  # for messages
+
+    def append(self, batch: pa.RecordBatch) -> None: ...
+    def close(self, *, complete: bool) -> None:
+        """Write the end-of-stream marker if all rows are in, and let go. Harmless when repeated."""
+
+
+class StreamSender:
+    """The writing end in a process that does not share the run's folder: ``send`` carries messages to one that does.
+
+    What is sent, in that order, is byte for byte the stream file.
+    """
+
+    def __init__(self, table: str, schema: pa.Schema, send: Callable[[bytes], None]) -> None:
+        self.name = f"the stream of {table}"
+        self._schema = schema
+        self._send = send
+        self._begun = self._closed = False
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        start = b"" if self._begun else self._schema.serialize().to_pybytes()
+        self._send(start + batch.serialize().to_pybytes())
+        self._begun = True
+
+    def close(self, *, complete: bool) -> None:
+        if complete and self._begun and not self._closed:
+            self._send(END_OF_STREAM)
+        self._closed = True
+
+
 class StreamFile:
     """The writing end. Opened at the first batch; locked while open, so that a reader sees that it is being written.
 
@@ -49,15 +83,20 @@ class StreamFile:
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self.path = path
+        self.name = str(path)
         self._schema = schema
         self._file: int | None = None
         self._end = 0
 
     def append(self, batch: pa.RecordBatch) -> None:
+        body = batch.serialize()
+        self.append_message(body if self._end else self._schema.serialize().to_pybytes() + body.to_pybytes())
+
+    def append_message(self, message: pa.Buffer | bytes) -> None:
+        """What a `StreamSender` sent: one or more whole messages of this stream."""
         if self._file is None:
             self._file = self._open()
-        body = batch.serialize()
-        self._write(body if self._end else self._schema.serialize().to_pybytes() + body.to_pybytes())
+        self._write(message)
 
     def close(self, *, complete: bool) -> None:
         """Write the end-of-stream marker if all rows are in, and let the file go. Harmless when repeated."""

@@ -8,7 +8,9 @@ by `Recorder.problem`, and makes the run invalid.
 import re
 import struct
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
@@ -16,9 +18,12 @@ from records.errors import RunUnwritable, explained
 from records.packing import NULL_INT32, NULL_INT64, Buffer, PackedRows, PlainRows, Strings
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES, RECEIPTS, SENDS
-from records.streams import SUFFIX, StreamFile, described
+from records.streams import SUFFIX, Sink, StreamFile, StreamSender, described
 
 _BAD_ROW = (struct.error, TypeError, ValueError)
+
+Send = Callable[[str, bytes], None]
+"""(table, whole messages of its stream) on their way to the process that keeps the run's folder. May raise OSError."""
 
 
 @dataclass
@@ -26,7 +31,7 @@ class _Table:
     """What one table has in memory and on disk. ``failed`` once a write failed: then nothing more is written."""
 
     rows: Buffer
-    stream: StreamFile
+    stream: Sink
     written: int = 0
     dropped: int = 0
     failed: bool = False
@@ -35,16 +40,16 @@ class _Table:
 class Recorder:
     """Records the events of one process of a run, each method one row of the table of that name (records.schemas).
 
-    Safe from threads and greenlets. ``process`` names the process (``worker-1``) and its files: ValueError when it
-    cannot, RunUnwritable when the run has sealed events of that process.
+    ``to`` is the run's folder, or, in a process that does not share it, what carries (table, bytes) to one that does
+    (`records.gathering`). Safe from threads and greenlets. ``process`` names the process (``worker-1``) and its files:
+    ValueError when it cannot, RunUnwritable when the run has sealed events of that process.
     """
 
-    def __init__(self, directory: RunDirectory, process: str, *, flush_every_s: float = 0.5) -> None:
+    def __init__(self, to: RunDirectory | Send, process: str, *, flush_every_s: float = 0.5) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", process):
             raise ValueError(f"process name {process!r}: use letters, digits, '.', '_' and '-', as it names a file")
-        for sealed in (directory.events(table) / f"{process}.parquet" for table in EVENT_TABLES):
-            if sealed.exists():
-                raise RunUnwritable(f"{sealed}: the events of {process} are sealed already: record to a new run")
+        if isinstance(to, RunDirectory):
+            _refuse_if_sealed(to, process)
         self.process = process
         self._flush_every_s = flush_every_s
         self._strings = Strings()
@@ -54,16 +59,12 @@ class Recorder:
         packed: dict[str, Buffer] = {"sends": self._sends, "receipts": self._receipts}
         self._plain = {name: PlainRows(schema) for name, schema in EVENT_TABLES.items() if name not in packed}
         buffers = {**packed, **self._plain}
-        self._tables = {name: _Table(buffers[name], self._stream(directory, name)) for name in EVENT_TABLES}
+        self._tables = {name: _Table(buffers[name], _sink(to, name, process)) for name in EVENT_TABLES}
         self._first_problem = ""
         self._flushing = threading.Lock()
         self._stopping = threading.Event()
         self._flusher: threading.Thread | None = None
         self._closed = False
-
-    def _stream(self, directory: RunDirectory, table: str) -> StreamFile:
-        path = directory.streams(table) / f"{self.process}{SUFFIX}"
-        return StreamFile(path, described(EVENT_TABLES[table], table, self.process))
 
     # The two hot ones: about as cheap as Python can be, so no helper calls.
 
@@ -236,4 +237,17 @@ class Recorder:
         table.failed = True
         table.dropped += rows
         why, next_step = explained(error)
-        self._first_problem = self._first_problem or f"{table.stream.path} cannot be written: {why}; {next_step}"
+        self._first_problem = self._first_problem or f"{table.stream.name} cannot be written: {why}; {next_step}"
+
+
+def _refuse_if_sealed(directory: RunDirectory, process: str) -> None:
+    for sealed in (directory.events(table) / f"{process}.parquet" for table in EVENT_TABLES):
+        if sealed.exists():
+            raise RunUnwritable(f"{sealed}: the events of {process} are sealed already: record to a new run")
+
+
+def _sink(to: RunDirectory | Send, table: str, process: str) -> Sink:
+    schema = described(EVENT_TABLES[table], table, process)
+    if isinstance(to, RunDirectory):
+        return StreamFile(to.streams(table) / f"{process}{SUFFIX}", schema)
+    return StreamSender(table, schema, partial(to, table))

@@ -6,12 +6,13 @@
                  ── equip ──────────────►  a session, a recorder of its own
                  ◄───────────── equipped ─  (or why not)
     tally        ◄──────────────── tally ─  twice a second, problems included
+    gathering    ◄─────────────── events ─  stream messages, from a worker that does not share the run's folder
     go           ── go ─────────────────►  schedules begin
     stop         ── stop_producing ─────►  producers fall silent, consumers go on
     dismiss      ◄─────────────── closed ─  when Locust has stopped its users: streams are complete
 
-Credentials travel in these messages and are never written to the run folder. All processes write below the run's
-folder, which they must share.
+Credentials travel in these messages and are never written to the run folder. A worker that shares the run's folder
+writes its events there; the events of any other come over the channel.
 """
 
 import os
@@ -19,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,8 @@ from locust.runners import STATE_MISSING, MasterRunner, WorkerRunner
 
 from drivers.protocols import connector_of
 from drivers.session import Go, Network, Session, Tally, Window, attach, detach
+from records.errors import RunUnreadable
+from records.gathering import Gathering
 from records.run import ProcessInfo
 from records.rundir import RunDirectory
 from records.writer import Recorder
@@ -89,14 +93,22 @@ class MasterCrew:
         self._equipped = self._answers("bb_equipped")
         self._tallies = self._answers("bb_tally")
         self._closed = self._answers("bb_closed")
+        self._gathering: Gathering | None = None
+        runner.register_message("bb_events", self._take_events)
 
     def _answers(self, message: str) -> dict[str, dict[str, Any]]:
         """The last message of a kind from each worker, by its id; fills as they come."""
         answers: dict[str, dict[str, Any]] = {}
+        self._runner.custom_messages.pop(message, None)  # of the run before, in the web UI
         self._runner.register_message(message, lambda environment, msg: answers.update({msg.node_id: msg.data}))
         return answers
 
+    def _take_events(self, environment: Any, msg: Any) -> None:
+        if self._gathering:
+            self._gathering.take(msg.data["process"], msg.data["table"], msg.data["messages"])
+
     def equip(self, equipment: Equipment) -> None:
+        self._gathering = Gathering(equipment.directory)
         self._workers = tuple(worker.id for worker in self._runner.clients.ready)
         self._offsets = {worker: self._probe(worker) for worker in self._workers}
         for index, worker in enumerate(self._workers, start=1):
@@ -140,6 +152,8 @@ class MasterCrew:
     def problems(self) -> list[str]:
         answers = self._equipped.items()
         found = [f"worker {worker}: {answer['refusal']}" for worker, answer in answers if answer["refusal"]]
+        if self._gathering and self._gathering.failure:
+            found.append(self._gathering.failure)
         for worker in self._workers:
             found += self._tallies.get(worker, {}).get("problems", ())
             if worker not in self._closed and self._is_lost(worker):
@@ -151,6 +165,8 @@ class MasterCrew:
 
     def dismiss(self) -> tuple[ProcessInfo, ...]:
         self._await(self._closed, CLOSE_TIMEOUT_S)
+        if self._gathering:
+            self._gathering.close()
         for worker in self._closed:
             if doubt := self._offsets[worker].doubt(self._probe(worker)):
                 self._doubts.append(f"worker {worker}: {doubt}")
@@ -160,7 +176,7 @@ class MasterCrew:
             infos.append(
                 replace(ProcessInfo(**report["process"]), offset_ns=offset.offset_ns, error_bound_ns=offset.bound or 0)
             )
-        return tuple(infos)
+        return tuple(sorted(infos, key=lambda info: info.index))
 
     def _probe(self, worker: str) -> "Offset":
         """How far a worker's clock is from ours, by the quickest of a few questions."""
@@ -214,14 +230,8 @@ class WorkerDuty:
 
     def _equip(self, data: dict[str, Any]) -> None:
         name = f"worker-{data['index']}"
-        try:
-            directory = RunDirectory.open(Path(data["run"]))
-        except ValueError as error:
-            refusal = f"the run's folder is not shared with this worker: {error}"
-            self._runner.send_message("bb_equipped", {"refusal": refusal})
-            return
         self._info = process_info(name, data["index"])
-        recorder = Recorder(directory, name)
+        recorder = Recorder(_shared(data["run"]) or partial(self._send_events, name), name)
         recorder.start()
         self._session = Session(
             network=_network(data["network"]),
@@ -235,6 +245,9 @@ class WorkerDuty:
         attach(self._environment, self._session)
         gevent.spawn(self._keep_telling, self._session)
         self._runner.send_message("bb_equipped", {"refusal": ""})
+
+    def _send_events(self, process: str, table: str, messages: bytes) -> None:
+        self._runner.send_message("bb_events", {"process": process, "table": table, "messages": messages})
 
     def _go(self, data: dict[str, Any]) -> None:
         if self._session:
@@ -269,6 +282,15 @@ class WorkerDuty:
         self._runner.send_message("bb_closed", {"process": asdict(self._info)})
 
 
+def _shared(run: dict[str, str]) -> RunDirectory | None:
+    """The run's folder, if this process sees it: the same path may be another folder on another host."""
+    try:
+        directory = RunDirectory.open(Path(run["path"]))
+        return directory if directory.read_run().run_id == run["id"] else None
+    except RunUnreadable:
+        return None
+
+
 def _end_with_the_parent(parent: int) -> None:
     """`--processes` forks the workers; without their parent they would wait for a minute."""
     while os.getppid() == parent:
@@ -279,7 +301,7 @@ def _end_with_the_parent(parent: int) -> None:
 def _packed(equipment: Equipment, index: int) -> dict[str, Any]:
     network = equipment.network
     return {
-        "run": str(equipment.directory.path.resolve()),
+        "run": {"path": str(equipment.directory.path.resolve()), "id": equipment.directory.path.name},
         "index": index,
         "run_number": equipment.run_number,
         "seed": equipment.seed,
