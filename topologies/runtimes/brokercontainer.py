@@ -1,5 +1,6 @@
 """How is one broker in a container handled? Created once by Testcontainers; then the engine does what a signal does."""
 
+import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,10 +15,13 @@ from testcontainers.core.exceptions import ContainerStartException
 from topologies.runtimes import docker_engine
 from topologies.runtimes.brokerlog import BrokerLog
 from topologies.runtimes.docker_engine import FAILURES, EngineTrouble, explained
+from topologies.runtimes.ports import taken
 from topologies.runtimes.waiting import pause
 
 ASK_AGAIN_S = 1.0
 NOTICE_LIMIT_S = 5.0  # within which the engine knows what happened to a process
+
+PORT_REFUSED = re.compile(r"127\.0\.0\.1:(\d+).*(?:already in use|already allocated)")
 
 
 class BrokerContainer:
@@ -52,8 +56,9 @@ class BrokerContainer:
                 self._created = True
             self._process = self._process_here()
         except FAILURES as error:
-            self.discard()
-            raise EngineTrouble(f"broker {self._broker!r} cannot be started: {explained(error, self._host)}") from error
+            if not self._created:
+                self.discard()
+            raise EngineTrouble(f"broker {self._broker!r} cannot be started: {self._why(error)}") from error
 
     @property
     def alive(self) -> bool:
@@ -157,6 +162,11 @@ class BrokerContainer:
             self._asked_s = time.monotonic()
             self._engine_answers = docker_engine.answers(self._host)
         return self._engine_answers
+
+    def _why(self, error: Exception) -> str:
+        if refused := PORT_REFUSED.search(str(error)):
+            return f"{taken(int(refused.group(1)))}. End that process or choose other ports"
+        return explained(error, self._host)
 
     def _tell(self, operation: Any) -> None:
         """What cannot be done to a broker that is gone needs no doing. Raises RuntimeFailed otherwise."""

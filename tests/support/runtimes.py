@@ -1,0 +1,60 @@
+"""What do the tests of both runtimes share? The contract's view of a run, whatever the brokers run in."""
+
+import socket
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.runtimes.own import OwnBrokers
+from topologies.runtimes.ports import LOOPBACK
+
+GONE_WITHIN_S = 5.0
+
+
+def eventually(condition: Callable[[], bool], within_s: float = GONE_WITHIN_S) -> bool:
+    end = time.monotonic() + within_s
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+def private_folder(runtime: OwnBrokers[Any]) -> Path:
+    assert runtime._prepared is not None
+    return runtime._prepared.private.path
+
+
+def secrets_of(runtime: OwnBrokers[Any]) -> list[str]:
+    """Every password of the run, the bridges' own included."""
+    found = [
+        line.partition("=")[2]
+        for file in private_folder(runtime).iterdir()
+        for line in file.read_text().splitlines()
+        if "password=" in line
+    ]
+    assert {runtime.credentials().password, runtime.management("broker-1").password} < set(found)
+    return found
+
+
+def answers(runtime: OwnBrokers[Any], broker: str) -> bool:
+    try:
+        Jolokia(runtime.management(broker), 0.5).read("java.lang:type=Runtime", "Uptime")
+    except ManagementFailed:
+        return False
+    return True
+
+
+def published(uri: str) -> bytes:
+    """What a broker tells an OpenWire client of itself. Its own first command says what it can: said back to it, that
+    makes us its equal, and the next command has its address."""
+    with socket.create_connection((LOOPBACK, int(uri.rpartition(":")[2])), timeout=5) as client:
+        size = client.recv(4, socket.MSG_WAITALL)
+        client.sendall(size + client.recv(struct.unpack(">I", size)[0], socket.MSG_WAITALL))
+        told = b""
+        while b"tcp://" not in told:
+            more = client.recv(4096)
+            assert more, f"the broker hung up after {told!r}"
+            told += more
+        return told

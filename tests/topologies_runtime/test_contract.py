@@ -1,0 +1,274 @@
+"""Does every runtime keep the contract? Brokers start, obey, keep their secrets, and leave nothing behind.
+
+The same tests for local processes and for containers.
+"""
+
+import os
+import re
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from records.rundir import RunDirectory
+from tests.support.runtimes import answers, eventually, published, secrets_of
+from topologies.catalogue import build
+from topologies.management.links import prove_links
+from topologies.management.sampling import process_rows
+from topologies.model import Broker, Topology
+from topologies.render.classic import render
+from topologies.render.site import Site
+from topologies.runtimes.containers import ContainerRuntime
+from topologies.runtimes.contract import RuntimeFailed
+from topologies.runtimes.own import OwnBrokers
+from topologies.runtimes.ports import LOOPBACK, choose_ports
+from topologies.runtimes.processes import ProcessRuntime
+
+Runtime = OwnBrokers[Any]
+Single = Callable[..., Runtime]
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(ProcessRuntime, marks=pytest.mark.brokers, id="processes"),
+        pytest.param(ContainerRuntime, marks=pytest.mark.containers, id="containers"),
+    ],
+)
+def kind(request: pytest.FixtureRequest) -> type[Runtime]:
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def single(kind: type[Runtime], tmp_path: Path) -> Single:
+    """A runtime of one broker, not started."""
+
+    def make(**options: Any) -> Runtime:
+        return kind(build("single"), RunDirectory.create(tmp_path, "run"), **{"broker_memory_mb": 128, **options})
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def topology() -> Topology:
+    return build("mesh(brokers=3)")
+
+
+@pytest.fixture(scope="module")
+def run_directory(kind: type[Runtime], tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
+    return RunDirectory.create(tmp_path_factory.mktemp("mesh"), "run")
+
+
+@pytest.fixture(scope="module")
+def mesh(kind: type[Runtime], topology: Topology, run_directory: RunDirectory) -> Iterator[Runtime]:
+    runtime = kind(topology, run_directory, broker_memory_mb=192)
+    told: list[str] = []
+    try:
+        runtime.up(told.append)
+        assert [re.sub(r"[\d.]+ s", "N s", line) for line in sorted(told) if " is up " in line] == [
+            f"broker broker-{n} is up after N s" for n in (1, 2, 3)
+        ]
+        yield runtime
+    finally:
+        runtime.close()
+
+
+def gone(pid: int | None) -> bool:
+    assert pid is not None
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_mesh_comes_up_and_its_links_are_proven(mesh: Runtime, topology: Topology) -> None:
+    assert prove_links(mesh, topology, timeout_s=60) < 60
+    for broker in topology.brokers:
+        assert mesh.alive(broker.name)
+        assert answers(mesh, broker.name)
+
+
+def test_no_password_is_on_any_command_line_or_in_any_environment(mesh: Runtime) -> None:
+    told = [process.info for process in psutil.process_iter(["cmdline", "environ"])]
+    for secret in secrets_of(mesh):
+        assert secret not in repr(told)
+
+
+def test_no_password_is_in_any_file_of_the_run_or_in_what_was_rendered(
+    mesh: Runtime, run_directory: RunDirectory
+) -> None:
+    files = [path for path in run_directory.path.rglob("*") if path.is_file()]
+    assert {"activemq.xml", "broker.log", "db.data"} <= {path.name for path in files}
+    for secret in secrets_of(mesh):
+        assert not [path for path in files if secret.encode() in path.read_bytes()]
+        assert secret not in repr(mesh.rendered())
+        assert secret not in repr(mesh.__dict__)
+
+
+def test_every_rendered_file_is_told_as_it_was_written(mesh: Runtime, run_directory: RunDirectory) -> None:
+    rendered = mesh.rendered()
+    assert len(rendered) == 6
+    for name, text in rendered.items():
+        broker, _, file = name.partition("/")
+        assert (run_directory.broker_folder(broker) / "conf" / file).read_text() == text
+
+
+def test_versions_tell_what_ran(mesh: Runtime) -> None:
+    versions = mesh.versions()
+    assert versions["activemq"] == "5.18.3"
+    assert versions["jolokia-agent"] == "2.5.0"
+    assert re.match(r"\d+", versions["java"])
+
+
+def test_a_paused_broker_is_there_but_silent_until_resumed(mesh: Runtime) -> None:
+    mesh.pause("broker-2")
+    assert mesh.alive("broker-2")
+    assert not answers(mesh, "broker-2")
+    mesh.resume("broker-2")
+    assert eventually(lambda: answers(mesh, "broker-2"))
+
+
+def test_a_killed_broker_comes_back_on_the_same_ports_with_the_same_data(mesh: Runtime, topology: Topology) -> None:
+    before, pid = mesh.endpoint("broker-3", "stomp"), mesh.pid("broker-3")
+    mesh.kill("broker-3")
+    assert not mesh.alive("broker-3")
+    assert mesh.pid("broker-3") is None
+    mesh.start("broker-3")
+    assert mesh.endpoint("broker-3", "stomp") == before
+    assert mesh.pid("broker-3") not in (None, pid)
+    prove_links(mesh, topology, timeout_s=60)
+
+
+def test_a_stopped_broker_takes_its_leave_and_a_restart_does_both(mesh: Runtime) -> None:
+    mesh.restart("broker-1")
+    log = mesh.log_path("broker-1")
+    assert log is not None
+    text = log.read_text()
+    assert text.count("Loading message broker from") == 2
+    assert "is shutting down" in text
+    assert len(mesh.log_tail("broker-1", 5)) == 5
+
+
+def test_a_paused_broker_can_be_stopped(mesh: Runtime) -> None:
+    mesh.pause("broker-2")
+    began = time.monotonic()
+    mesh.stop("broker-2")
+    assert time.monotonic() - began < 12
+    assert not mesh.alive("broker-2")
+    mesh.start("broker-2")
+
+
+def test_operations_on_a_broker_that_is_not_there_name_those_that_are(mesh: Runtime) -> None:
+    with pytest.raises(KeyError, match=r"no broker 'hub'.*broker-1, broker-2, broker-3"):
+        mesh.kill("hub")
+    with pytest.raises(KeyError, match="broker 'broker-1' does not speak 'amqp'; it speaks openwire, stomp"):
+        mesh.endpoint("broker-1", "amqp")
+    with pytest.raises(RuntimeFailed, match="broker 'broker-1' cannot be started: it is running already"):
+        mesh.start("broker-1")
+
+
+def test_nothing_is_left_after_close(single: Single, tmp_path: Path) -> None:
+    others = set(psutil.Process().children(recursive=True))  # of brokers that other tests share
+    runtime = single()
+    runtime.up(lambda _line: None)
+    assert runtime._prepared is not None
+    pid, private = runtime.pid("broker-1"), runtime._prepared.private.path
+    ports = runtime._prepared.ports_of("broker-1").values()
+    children = {psutil.Process(pid), *psutil.Process().children(recursive=True)} - others
+    assert len(children) == 2, "the broker and its guard"
+    runtime.close()
+    runtime.close()
+    assert eventually(lambda: all(gone(child.pid) for child in children))
+    assert not private.exists()
+    assert not (tmp_path / "run" / "brokers" / "broker-1" / "data").exists()
+    assert (tmp_path / "run" / "brokers" / "broker-1" / "log" / "broker.log").exists()
+    for port in ports:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((LOOPBACK, port))
+    with pytest.raises(RuntimeFailed, match="is closed"):
+        runtime.start("broker-1")
+
+
+def test_data_is_kept_where_that_is_wished(single: Single, tmp_path: Path) -> None:
+    runtime = single(keep_data=True)
+    runtime.up(lambda _line: None)
+    runtime.close()
+    assert (tmp_path / "run" / "brokers" / "broker-1" / "data" / "kahadb").is_dir()
+    assert "is shutdown" in (tmp_path / "run" / "brokers" / "broker-1" / "log" / "broker.log").read_text()
+
+
+def test_a_broker_that_dies_while_starting_is_told_with_its_last_words(single: Single) -> None:
+    def broken(topology: Topology, broker: Broker, site: Site) -> dict[str, str]:
+        files = dict(render(topology, broker, site))
+        return files | {
+            "activemq.xml": files["activemq.xml"].replace("<transportConnectors>", "<nonsense/><transportConnectors>")
+        }
+
+    runtime = single(renderer=broken)
+    with pytest.raises(RuntimeFailed) as failed:
+        runtime.up(lambda _line: None)
+    message = str(failed.value)
+    assert message.startswith("broker 'broker-1' died while starting (exit status 1). Its log ends:\n")
+    assert "nonsense" in message
+    assert "\tat " not in message
+    assert not runtime.alive("broker-1")
+
+
+def test_a_taken_fixed_port_is_told_before_anything_starts(single: Single) -> None:
+    port = choose_ports(["it"])["it"]
+    runtime = single(base_port=port)
+    with (
+        socket.create_server((LOOPBACK, port)),
+        pytest.raises(RuntimeFailed, match=f"port {port} of 127.0.0.1 is already"),
+    ):
+        runtime.up(lambda _line: None)
+
+
+@pytest.mark.parametrize("protocol", ["stomp", "management"])
+def test_a_port_taken_while_the_broker_was_down_is_told_with_its_holder(single: Single, protocol: str) -> None:
+    runtime = single()
+    try:
+        runtime.up(lambda _line: None)
+        runtime.kill("broker-1")
+        assert runtime._prepared is not None
+        port = runtime._prepared.ports_of("broker-1")[protocol]
+        with socket.create_server((LOOPBACK, port)), pytest.raises(RuntimeFailed) as failed:
+            runtime.start("broker-1")
+        assert f"port {port} of 127.0.0.1 is already in use by pid {os.getpid()}" in str(failed.value)
+        assert eventually(lambda: not runtime.alive("broker-1"))
+    finally:
+        runtime.close()
+
+
+def test_a_broker_that_does_not_get_up_in_time_is_told_with_its_log(single: Single) -> None:
+    runtime = single(start_timeout_s=0.2)
+    with pytest.raises(RuntimeFailed, match=r"broker 'broker-1' did not accept connections within 0\.2 s"):
+        runtime.up(lambda _line: None)
+    assert not runtime.alive("broker-1")
+
+
+def test_too_little_memory_is_refused_at_once(single: Single) -> None:
+    with pytest.raises(ValueError, match="broker memory of 16 MB: a broker needs at least 64 MB"):
+        single(broker_memory_mb=16)
+
+
+def test_a_runtime_that_was_not_started_says_so(single: Single) -> None:
+    with pytest.raises(RuntimeFailed, match=r"call up\(\) first"):
+        single().credentials()
+
+
+def test_what_a_broker_publishes_to_clients_is_where_this_machine_reaches_it(mesh: Runtime) -> None:
+    uri = mesh.endpoint("broker-2", "openwire").uri
+    assert uri.startswith(f"tcp://{LOOPBACK}:")
+    assert uri.encode() in published(uri)
+
+
+def test_the_process_of_a_broker_is_sampled_as_its_own(mesh: Runtime) -> None:
+    pid = mesh.pid("broker-1")
+    assert pid is not None
+    assert "activemq.jar" in " ".join(psutil.Process(pid).cmdline())
+    sampled = {row.metric: row.value for row in process_rows("broker-1", pid)}
+    assert sampled["rss_bytes"] > 50_000_000
+    assert sampled["cpu_ns"] > 0
