@@ -22,7 +22,7 @@ class FaultState:
 class Snapshot:
     """One look at one run.
 
-    ``steps``: what is behind it, in order (up, prove, clients, load, drain, browse, down); ``step_s``: how long the
+    ``steps``: what is behind it, in order (up, prove, clients, load, drain, browse, down, …); ``step_s``: how long the
     present step has lasted. ``brokers``: up | frozen | dead | not running, by name. ``connected``: clients by (group,
     broker). ``readings``: the last samples. ``load_s``: None when the load ends by count.
     """

@@ -1,5 +1,6 @@
 """Does the tab say of a run what is true of it, and no more than is known?"""
 
+import re
 from collections import Counter
 
 import pytest
@@ -11,6 +12,7 @@ from drivers.session import Window
 from records.buckets import bucket_of
 from scenarios.harness.snapshot import FaultState, Snapshot
 from scenarios.harness.web.view import STEPS, UNKNOWN, Table, lag, phase, summary_rows, view
+from tests.house.tree import ROOT
 from tests.webui.snapshots import MIB, MS, NOW_NS, readings, snapshot
 
 
@@ -38,7 +40,9 @@ def test_why_a_start_was_refused_is_shown_with_and_without_a_run() -> None:
         (("up", "prove", "clients", "load"), "consumers drain, 12 s"),
         (("up", "prove", "clients", "load", "drain"), "queues are browsed, 12 s"),
         (("up", "prove", "clients", "load", "drain", "browse"), "brokers go down, 12 s"),
-        (("up", "prove", "clients", "load", "drain", "browse", "down"), "analysis and report, 12 s"),
+        (("up", "prove", "clients", "load", "drain", "browse", "down"), "analysis, 12 s"),
+        (("up", "prove", "clients", "load", "drain", "browse", "down", "analysis"), "report, 12 s"),
+        (("up", "a step of tomorrow"), "after a step of tomorrow, 12 s"),
     ],
 )
 def test_the_phase_is_what_follows_the_last_step_behind_the_run(steps: tuple[str, ...], told: str) -> None:
@@ -142,4 +146,7 @@ def test_locusts_own_tab_has_the_lines_and_the_trouble() -> None:
 
 
 def test_every_step_of_a_run_has_its_words() -> None:
-    assert set(STEPS) == {"", "up", "prove", "clients", "load", "drain", "browse", "down"}
+    conductor = (ROOT / "scenarios" / "harness" / "conductor.py").read_text(encoding="utf-8")
+    steps = re.findall(r'_ended\("(\w+)"\)', conductor)
+    assert steps
+    assert set(STEPS) == {"", *steps}

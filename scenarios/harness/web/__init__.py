@@ -137,7 +137,9 @@ class Web:
         return jsonify(report)
 
     def index(self, response: Response) -> Response:
-        response.set_data(response.get_data().replace(b"</body>", SCRIPT, 1))
+        """Locust's page with our script, and without its advice to fill in a host: the topology says where to go."""
+        page = response.get_data().replace(b'"missing_host_warning": true', b'"missing_host_warning": false')
+        response.set_data(page.replace(b"</body>", SCRIPT, 1))
         return response
 
 

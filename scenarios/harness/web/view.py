@@ -21,7 +21,9 @@ STEPS = {  # what goes on once the step of that name is behind the run
     "load": "consumers drain",
     "drain": "queues are browsed",
     "browse": "brokers go down",
-    "down": "analysis and report",
+    "down": "analysis",
+    "analysis": "report",
+    "report": "the end",
 }
 
 
@@ -67,7 +69,8 @@ def phase(snapshot: Snapshot) -> str:
     """What goes on, and since when or for how long yet."""
     if snapshot.over:
         return {"failed": "failed before the load", "interrupted": "interrupted"}.get(snapshot.state, "ended")
-    doing = STEPS[snapshot.steps[-1] if snapshot.steps else ""]
+    last = snapshot.steps[-1] if snapshot.steps else ""
+    doing = STEPS.get(last, f"after {last}")
     window = snapshot.window
     if doing != "load" or window is None:
         return f"{doing}, {snapshot.step_s:.0f} s"

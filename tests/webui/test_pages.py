@@ -1,0 +1,222 @@
+"""Do Locust's routes and ours answer as they should? By Flask's own test client, without a run."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from locust.env import Environment
+
+from drivers.users import ConsumerUser
+from scenarios.harness.options import OptionError
+from scenarios.harness.snapshot import Snapshot
+from scenarios.harness.web import Web, register
+from tests.webui.snapshots import snapshot
+from tests.webui.test_finished import make_run
+
+
+class Consumer(ConsumerUser):
+    group = "consumers"
+
+
+@dataclass
+class Bench:
+    """A lifecycle without runs: notes what it is asked for."""
+
+    busy: bool = False
+    refusal: str = ""
+    shown: Snapshot | None = None
+    started: list[tuple[Namespace, int]] = field(default_factory=list)
+    stops: int = 0
+
+    def snapshot(self) -> Snapshot | None:
+        return self.shown
+
+    def check(self, namespace: Namespace) -> Mapping[str, int]:
+        if namespace.rate == "abc":
+            raise OptionError("--rate abc: must be a number")
+        return {"Producer": int(namespace.producers or 6), "Consumer": 2}
+
+    def start(self, namespace: Namespace, users: int) -> None:
+        self.started.append((namespace, users))
+
+    def stop(self) -> None:
+        self.stops += 1
+        self.busy = False
+
+
+@dataclass
+class Ui:
+    client: FlaskClient
+    bench: Bench
+    environment: Any
+    runs: Path
+    web: Web
+
+
+Making = Callable[..., Ui]
+
+
+@pytest.fixture
+def make_ui(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Making]:
+    monkeypatch.setattr(sys, "argv", ["locust"])  # Locust parses it again for its form
+    made: list[Any] = []
+
+    def make(base_path: str = "", *, login: bool = False) -> Ui:
+        environment = Environment(user_classes=[Consumer])
+        environment.create_local_runner()
+        environment.parsed_options = Namespace(
+            num_users=8, spawn_rate=100, run_time=30.0, rate=None, producers=None, topology="mesh",
+            web_base_path=base_path, stats_history_enabled=False,
+        )  # fmt: skip
+        web_ui = environment.create_web_ui("127.0.0.1", 0, base_path, web_login=login, delayed_start=True)
+        bench = Bench()
+        web = register(environment, bench, tmp_path / "runs")
+        made.append(environment)
+        return Ui(web_ui.app.test_client(), bench, environment, tmp_path / "runs", web)
+
+    yield make
+    for environment in made:
+        environment.runner.greenlet.kill(block=False)
+
+
+@pytest.fixture
+def ui(make_ui: Making) -> Ui:
+    return make_ui()
+
+
+def start(ui: Ui, **fields: str) -> Any:
+    return ui.client.post("/swarm", data={"user_count": "8", "spawn_rate": "100", **fields}).get_json()
+
+
+def test_start_hands_over_the_forms_options_and_the_right_number_of_users(ui: Ui) -> None:
+    assert start(ui, topology="single", producers="3", run_time="5s")["success"]
+    [(namespace, users)] = ui.bench.started
+    assert (users, namespace.topology, namespace.run_time) == (5, "single", 5.0)
+    assert vars(ui.environment.parsed_options)["num_users"] == 5
+
+
+def test_a_second_start_does_not_inherit_the_first_ones_fields(ui: Ui) -> None:
+    start(ui, topology="single", run_time="5s")
+    start(ui)
+    namespace = ui.bench.started[1][0]
+    assert (namespace.topology, namespace.run_time) == ("mesh", 30.0)
+
+
+def test_a_wrong_value_starts_nothing_and_is_said_in_one_line_everywhere(
+    ui: Ui, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = dict(vars(ui.environment.parsed_options))
+    answer = start(ui, rate="abc", topology="single")
+    assert (answer["success"], answer["message"]) == (False, "--rate abc: must be a number")
+    assert ui.bench.started == []
+    assert vars(ui.environment.parsed_options) == before
+    assert ui.client.get("/brokerbench/now").get_json()["trouble"] == ["--rate abc: must be a number"]
+    assert caplog.messages == ["--rate abc: must be a number"]
+
+
+def test_another_number_of_users_is_refused(ui: Ui) -> None:
+    assert "this run has 8" in start(ui, user_count="20")["message"]
+    assert ui.bench.started == []
+
+
+def test_a_run_that_goes_on_cannot_be_started_over_or_edited(ui: Ui) -> None:
+    ui.bench.busy, ui.bench.shown = True, snapshot()
+    assert start(ui)["message"].startswith("a run is under way (load, 7 s of 30 s)")
+    assert (ui.bench.started, ui.bench.refusal) == ([], "")
+
+
+def test_stop_ends_the_run_by_us_and_answers_as_locust_does(ui: Ui) -> None:
+    ui.bench.busy = True
+    assert ui.client.post("/stop").get_json() == {"success": True, "message": "Test stopped"}
+    assert ui.bench.stops == 1
+
+
+def test_stop_without_a_run_is_left_to_locust(ui: Ui) -> None:
+    assert ui.client.post("/stop").get_json()["success"]
+    assert (ui.bench.stops, ui.environment.runner.state) == (0, "stopped")
+
+
+def test_the_line_that_runs_it_again_has_the_forms_fields(ui: Ui) -> None:
+    start(ui, topology="single", run_time="5s", producers="")
+    line = ui.web.command(("locust", "-f", "x.py"))
+    assert line == ("locust", "-f", "x.py", "--headless", "--run-time", "5", "--topology", "single")
+
+
+def test_locusts_statistics_carry_our_rows_and_stay_busy_until_the_report_is_there(ui: Ui) -> None:
+    ui.bench.busy, ui.bench.shown = True, snapshot()
+    report = ui.client.get("/stats/requests").get_json()
+    [table] = report["extended_stats"]
+    assert table["key"] == "brokerbench"
+    assert {"what": "Phase", "now": "load, 7 s of 30 s"} in table["data"]
+    assert report["state"] == "running"
+    ui.bench.busy = False
+    assert ui.client.get("/stats/requests").get_json()["state"] == "ready"
+
+
+def test_locusts_page_has_our_tab_and_our_script_and_no_advice_about_hosts(ui: Ui) -> None:
+    page = ui.client.get("/").get_data(as_text=True)
+    assert '"extended_tabs": [{"key": "brokerbench", "title": "Brokers"}]' in page
+    assert page.count('src="./brokerbench/static/tab.js"') == 1
+    assert '"missing_host_warning": false' in page
+
+
+def test_locusts_downloads_are_as_they_were(ui: Ui) -> None:
+    assert ui.client.get("/stats/requests/csv").get_data(as_text=True).startswith("Type,Name,Request Count")
+    assert "<html" in ui.client.get("/stats/report?download=1").get_data(as_text=True)
+
+
+def test_the_page_loads_only_what_is_ours(ui: Ui) -> None:
+    answer = ui.client.get("/brokerbench")
+    assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'")
+    page = answer.get_data(as_text=True)
+    assert "http" not in page
+    for name in ("page.css", "page.js"):
+        assert f"brokerbench/static/{name}" in page
+        assert ui.client.get(f"/brokerbench/static/{name}").status_code == 200
+
+
+def test_reports_are_listed_newest_first_and_open(ui: Ui) -> None:
+    for run_id in ("20261121-1-a", "20261121-2-b"):
+        make_run(ui.runs, run_id)
+    listed = ui.client.get("/brokerbench/now").get_json()["reports"]
+    assert listed == [{"run_id": "20261121-2-b", "verdict": "pass"}, {"run_id": "20261121-1-a", "verdict": "pass"}]
+    opened = ui.client.get("/brokerbench/runs/20261121-1-a/report")
+    assert opened.get_data(as_text=True) == "<title>20261121-1-a</title>"
+    assert "Content-Security-Policy" not in opened.headers
+
+
+@pytest.mark.parametrize("path", ["..", "%2e%2e", "..%2foutside", "nope", "%00", "20261121-1-a%2f.."])
+def test_nothing_outside_of_the_runs_is_served(ui: Ui, path: str) -> None:
+    make_run(ui.runs, "20261121-1-a")
+    make_run(ui.runs.parent, "outside")
+    assert ui.client.get(f"/brokerbench/runs/{path}/report").status_code == 404
+
+
+@pytest.mark.parametrize("name", ["../view.py", "..%2fview.py", "%2fetc%2fpasswd"])
+def test_no_file_beside_our_own_static_ones_is_served(ui: Ui, name: str) -> None:
+    assert ui.client.get(f"/brokerbench/static/{name}").status_code == 404
+
+
+def test_below_a_base_path_everything_is_there_too(make_ui: Making) -> None:
+    ui = make_ui("/load")
+    ui.bench.busy = True
+    assert ui.client.get("/load/brokerbench").status_code == 200
+    assert ui.client.post("/load/stop").get_json()["success"]
+    assert ui.bench.stops == 1
+
+
+def test_whoever_has_not_logged_in_starts_stops_and_sees_nothing(make_ui: Making) -> None:
+    ui = make_ui(login=True)
+    ui.bench.busy, ui.bench.shown = True, snapshot()
+    ui.environment.web_ui.app.secret_key = "a key of this test"
+    ui.environment.web_ui.login_manager.user_loader(lambda user: None)
+    for path in ("/swarm", "/stop"):
+        assert ui.client.post(path).status_code in (302, 401)
+    for path in ("/brokerbench", "/brokerbench/now", "/brokerbench/runs/x/report"):
+        assert ui.client.get(path).status_code in (302, 401)
+    assert (ui.bench.started, ui.bench.stops) == ([], 0)

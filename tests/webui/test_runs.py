@@ -1,0 +1,208 @@
+"""Does Locust's web UI make run after run, as somebody at a browser would? Real brokers, a real browser."""
+
+import json
+import shutil
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from playwright.sync_api import Page, sync_playwright
+
+from tests.support.locust_run import LocustRun, nothing_left
+
+STEADY = "scenarios/steady.py"
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+READ_TIMEOUT_S = 120  # the answer to Stop comes once the report is written
+REPORT_TIMEOUT_MS = 120_000
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def eventually(look: Callable[[], bool], timeout_s: float) -> None:
+    """Look a few times a second: each look is a request to the process under test."""
+    deadline_s = time.monotonic() + timeout_s
+    while not look():
+        assert time.monotonic() < deadline_s, f"not within {timeout_s:g} s"
+        time.sleep(0.3)
+
+
+class WebUi:
+    """A `locust` with its web UI, and what its routes say."""
+
+    def __init__(self, runs: Path, *arguments: str) -> None:
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        web = ("--web-host", "127.0.0.1", "--web-port", str(port))
+        self.locust = LocustRun(STEADY, *arguments, *web, "--lag-limit", "5000", runs=runs, headless=False)
+
+    def now(self) -> dict[str, Any]:
+        now: dict[str, Any] = requests.get(f"{self.url}/brokerbench/now", timeout=10).json()
+        return now
+
+    def phase(self) -> str:
+        return str(self.now()["lines"][0][1])
+
+    def state(self) -> str:
+        return str(requests.get(f"{self.url}/stats/requests", timeout=10).json()["state"])
+
+    def post(self, path: str, **fields: str) -> dict[str, Any]:
+        answer = requests.post(f"{self.url}/{path}", data={**fields}, timeout=READ_TIMEOUT_S)
+        told: dict[str, Any] = answer.json()
+        return told
+
+    def start(self, **fields: str) -> dict[str, Any]:
+        return self.post("swarm", user_count="8", spawn_rate="100", warm_up="0", **fields)
+
+    def infos(self) -> list[dict[str, Any]]:
+        """run.json of each run, oldest first."""
+        return [json.loads(path.read_text()) for path in sorted(self.locust.runs.glob("*/run.json"))]
+
+
+@contextmanager
+def web_ui(runs: Path, *arguments: str) -> Iterator[WebUi]:
+    ui = WebUi(runs, *arguments)
+    try:
+        ui.locust.wait_for("Starting web interface")
+        eventually(lambda: answers(ui), 20)
+        yield ui
+    finally:
+        if ui.locust.process.poll() is None:
+            ui.locust.send(signal.SIGTERM)
+            ui.locust.outcome(timeout_s=60)
+
+
+def answers(ui: WebUi) -> bool:
+    try:
+        return bool(ui.now())
+    except requests.ConnectionError:
+        return False
+
+
+@pytest.mark.brokers
+def test_stop_while_brokers_come_up_takes_them_down_and_leaves_locust_usable(tmp_path: Path) -> None:
+    with web_ui(tmp_path / "runs", "--topology", "single", "--runtime", "processes") as ui:
+        assert ui.start()["success"]
+        eventually(lambda: "brokers come up" in ui.phase(), 10)
+        time.sleep(1)
+        assert ui.post("stop")["success"]
+        assert ui.now()["trouble"] == ["interrupted before any load was run"]
+        assert ui.infos()[0]["state"] == "interrupted"
+        assert "--rate many: must be a number" in ui.start(rate="many")["message"]
+        assert ui.start()["success"]
+        eventually(lambda: ui.phase().startswith("load"), 60)
+        ui.locust.send(signal.SIGINT)
+        ui.locust.send(signal.SIGINT)
+        assert ui.locust.outcome(timeout_s=30).status == 130
+        assert nothing_left(ui.locust.runs)
+        assert "Traceback" not in ui.locust.output
+
+
+@pytest.mark.spark
+def test_ctrl_c_in_a_run_reports_it_before_locust_ends(tmp_path: Path) -> None:
+    with web_ui(tmp_path / "runs", "--runtime", "memory") as ui:
+        ui.start(run_time="60s")
+        eventually(lambda: ui.phase().startswith("load"), 30)
+        ui.locust.send(signal.SIGINT)
+        outcome = ui.locust.outcome(timeout_s=120)
+    assert (outcome.status, outcome.summary["verdict"]) == (130, "interrupted"), outcome.output
+    assert (outcome.run / "report.html").exists()
+
+
+@pytest.mark.spark
+def test_runs_in_a_row_have_each_their_own_options_and_none_of_the_run_before(tmp_path: Path) -> None:
+    with web_ui(tmp_path / "runs", "--runtime", "memory", "--topology", "mesh") as ui:
+        assert ui.start(topology="single", producers="2", rate="30", run_time="2s")["success"]
+        eventually(lambda: ui.state() == "stopped", 120)
+        assert ui.start(messages="50")["success"]
+        eventually(lambda: len(ui.now()["reports"]) == 2, 120)
+        ui.locust.send(signal.SIGINT)
+        assert ui.locust.outcome(timeout_s=30).status == 0
+        first, second = ui.infos()
+    assert 2 <= first["durations_s"]["load"] < 2.5  # its whole time, though what came before took longer
+    assert (first["topology"], second["topology"]) == ("single", "mesh")
+    assert [user["count"] for user in first["users"]] == [2, 2]
+    assert [user["count"] for user in second["users"]] == [6, 2]
+    assert first["users"][0]["settings"]["sends_per_second"] == 15
+    assert second["users"][0]["settings"]["sends_per_second"] == 20
+    assert " ".join(first["command"]).endswith(
+        "--headless --producers 2 --rate 30 --run-time 2 --topology single --warm-up 0"
+    )
+    summaries = [json.loads(path.read_text()) for path in sorted(ui.locust.runs.glob("*/summary.json"))]
+    assert [summary["messages"]["sent"] for summary in summaries][1] == 50
+    assert [summary["verdict"] for summary in summaries] == ["pass", "pass"], ui.locust.output
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    assert chromium is not None, "no Chromium on PATH: run .ci/install-browser.sh"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser.new_context().new_page()
+        browser.close()
+
+
+@pytest.mark.brokers
+@pytest.mark.spark
+@pytest.mark.browser
+def test_start_watch_stop_and_start_again_in_a_browser(page: Page, tmp_path: Path) -> None:
+    said: list[str] = []
+    asked: list[str] = []
+    page.context.on("console", lambda message: said.append(message.text))
+    page.context.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    with web_ui(tmp_path / "runs", "--topology", "single", "--runtime", "processes") as ui:
+        page.goto(ui.url)
+        fill_in(page, rate="many")
+        page.get_by_text("--rate many: must be a number").wait_for()
+        fill_in(page, rate="60", runTime="3s", warmUp="0")
+        page.get_by_role("tab", name="Brokers").click()
+        live = page.frame_locator("#brokerbench-live")
+        live.get_by_role("row", name="broker-1 up").wait_for(timeout=60_000)
+        page.get_by_role("cell", name="of 3 s").wait_for(timeout=60_000)
+        live.get_by_role("row", name="producers 6").wait_for()
+        live.get_by_role("link").wait_for(timeout=REPORT_TIMEOUT_MS)
+
+        page.get_by_role("button", name="New").click(timeout=30_000)
+        fill_in(page, runTime="10m")
+        page.get_by_role("cell", name="of 600 s").wait_for(timeout=60_000)
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_role("cell", name="analysis").wait_for(timeout=60_000)
+        eventually(lambda: live.get_by_role("link").count() == 2, REPORT_TIMEOUT_MS / 1000)
+
+        with page.context.expect_page() as opened:
+            live.get_by_role("link").last.click()
+        assert opened.value.get_by_role("heading", level=1).is_visible()
+        assert opened.value.url.startswith(f"{ui.url}/brokerbench/runs/")
+        first, second = ui.infos()
+        assert 3 <= first["durations_s"]["load"] < 3.5
+        assert second["warnings"] == [second["warnings"][0]]
+        assert second["warnings"][0].startswith("stopped by hand in the web UI")
+        assert [info["state"] for info in (first, second)] == ["ended", "ended"]
+        ui.locust.send(signal.SIGINT)
+        assert ui.locust.outcome(timeout_s=30).status == 0
+        assert nothing_left(ui.locust.runs)
+    assert said == []
+    assert {url for url in asked if not url.startswith((ui.url, "data:", "blob:"))} == set()
+
+
+def fill_in(page: Page, **fields: str) -> None:
+    """Fill in the form that is shown, and press its button."""
+    for title in ("Advanced options", "Custom parameters"):
+        button = page.get_by_role("button", name=title)
+        if button.get_attribute("aria-expanded") != "true":
+            button.click()
+    for name, text in fields.items():
+        page.locator(f"input[name={name}]").fill(text)
+    page.get_by_role("button", name="Start", exact=True).click()
