@@ -267,8 +267,13 @@ class Conductor:
             self.exit_status = EXIT_STATUS["interrupted"] if self.interrupted else CANNOT_RUN
             return
         status = jobs.analyse(self.directory, self.options.spark_master, self._say)
+        self._ended("analysis")
         jobs.report(self.directory, self._say)
+        self._ended("report")
         self.exit_status = status
+        # run.json stays as the analysis read it, so that a second analysis has the same to go by
+        text = json.dumps(self.info.durations_s, indent=2)
+        (self.directory.path / "logs" / "durations.json").write_text(text, encoding="utf-8")
 
     def last_words(self) -> list[str]:
         """What the terminal shows last: the verdict, its reasons and where the report is."""

@@ -1,0 +1,57 @@
+"""What does a run of half a minute cost around its load? Each step by itself, and the report's size.
+
+``python -m benchmarks.around_a_run [RUNS] [RUNTIME]`` makes runs of the steady scenario on the mesh and prints medians.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.pairs import conditions
+
+LOCUST = Path(sys.executable).with_name("locust")
+LOAD_S = 30.0
+STEPS = ("up", "prove", "clients", "drain", "browse", "down", "analysis", "report")
+
+
+def one_run(folder: Path, runtime: str) -> dict[str, float]:
+    """Seconds by step, and the whole around the load; the report's kilobytes."""
+    options = ["--runtime", runtime, "--topology", "mesh", "-t", f"{LOAD_S:g}s", "--lag-limit", "60000"]
+    began_s = time.perf_counter()
+    subprocess.run(
+        [LOCUST, "-f", "scenarios/steady.py", "--headless", *options, "--runs", folder],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=True,
+    )
+    wall_s = time.perf_counter() - began_s
+    (run,) = folder.iterdir()
+    info = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    phases = info["phases"]
+    loaded_s = (phases["load_ended_ns"] - phases["warm_up_began_ns"]) / 1e9
+    durations_s = json.loads((run / "logs" / "durations.json").read_text(encoding="utf-8"))
+    steps = {step: durations_s[step] for step in STEPS}
+    size_kb = (run / "report.html").stat().st_size / 1e3
+    return {**steps, "around warm-up and load, in all": wall_s - loaded_s, "report kB": size_kb}
+
+
+def main(runs: int, runtime: str) -> None:
+    print(conditions())
+    rows = []
+    for number in range(runs):
+        with tempfile.TemporaryDirectory() as folder:
+            rows.append(one_run(Path(folder) / "runs", runtime))
+        print(f"run {number + 1} of {runs}: {rows[-1]['around warm-up and load, in all']:.1f} s around the load")
+    print(f"\n| step, {runtime} | median | smallest | largest |\n|---|---|---|---|")
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        unit = "kB" if name.endswith("kB") else "s"
+        print(f"| {name} | {statistics.median(values):.1f} {unit} | {min(values):.1f} | {max(values):.1f} |")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5, sys.argv[2] if len(sys.argv) > 2 else "processes")

@@ -1,0 +1,64 @@
+"""How are two things timed so that the ratio can be trusted? In turn, A B B A …, and pair by pair.
+
+A machine's speed drifts; both sides of one pair see nearly the same machine. What is quoted is the median of the
+ratios, with its spread, and the medians of both sides.
+"""
+
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from scenarios.harness import machine
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Figures of ``a`` and ``b``, one a pair; smaller or larger is better as the figure has it."""
+
+    a: tuple[float, ...]
+    b: tuple[float, ...]
+
+    @property
+    def ratios(self) -> tuple[float, ...]:
+        return tuple(a / b for a, b in zip(self.a, self.b, strict=True))
+
+    def row(self, name: str, unit: str) -> str:
+        """A row of a Markdown table: name, median of A, median of B, ratio A/B with its extremes, pairs."""
+        ratios = self.ratios
+        return (
+            f"| {name} | {statistics.median(self.a):,.3g} {unit} | {statistics.median(self.b):,.3g} {unit} "
+            f"| **{statistics.median(ratios):.3f}** ({min(ratios):.3f} … {max(ratios):.3f}) | {len(ratios)} |"
+        )
+
+
+HEADER = "| figure | A | B | A / B, median (extremes) | pairs |\n|---|---|---|---|---|"
+
+
+def measure(
+    a: Callable[[], Sequence[float]], b: Callable[[], Sequence[float]], pairs: int, say: Callable[[str], None] = print
+) -> list[Pairs]:
+    """Run both sides ``pairs`` times after one of each that does not count; a `Pairs` for each figure they return."""
+    a(), b()
+    seen_a: list[Sequence[float]] = []
+    seen_b: list[Sequence[float]] = []
+    for pair in range(pairs):
+        order = ((a, seen_a), (b, seen_b)) if pair % 2 == 0 else ((b, seen_b), (a, seen_a))
+        for side, seen in order:
+            seen.append(side())
+        say(f"pair {pair + 1} of {pairs}: A {seen_a[-1]}, B {seen_b[-1]}")
+    return [
+        Pairs(tuple(x), tuple(y)) for x, y in zip(zip(*seen_a, strict=True), zip(*seen_b, strict=True), strict=True)
+    ]
+
+
+def conditions() -> str:
+    """The machine and the day, for the line above a table."""
+    facts = machine.describe()
+    memory = f"{int(facts['memory_bytes']) / 2**30:.0f} GiB"
+    return (
+        f"{time.strftime('%Y-%m-%d')}, {facts['cores']} cores of {facts['processor']}, {memory}, {platform.system()}, "
+        f"Python {platform.python_version()}, load average before {os.getloadavg()[0]:.1f}"
+    )
