@@ -35,6 +35,7 @@ from records.gathering import Gathering
 from records.run import ProcessInfo
 from records.rundir import RunDirectory
 from records.writer import Recorder
+from scenarios.harness import plan
 from scenarios.harness.crew import Equipment, process_info
 from topologies.endpoints import Credentials
 
@@ -94,14 +95,17 @@ class MasterCrew:
         self._tallies = self._answers("bb_tally")
         self._closed = self._answers("bb_closed")
         self._gathering: Gathering | None = None
-        runner.register_message("bb_events", self._take_events)
+        self._listen("bb_events", self._take_events)
 
     def _answers(self, message: str) -> dict[str, dict[str, Any]]:
         """The last message of a kind from each worker, by its id; fills as they come."""
         answers: dict[str, dict[str, Any]] = {}
-        self._runner.custom_messages.pop(message, None)  # of the run before, in the web UI
-        self._runner.register_message(message, lambda environment, msg: answers.update({msg.node_id: msg.data}))
+        self._listen(message, lambda environment, msg: answers.update({msg.node_id: msg.data}))
         return answers
+
+    def _listen(self, message: str, listener: Callable[[Any, Any], None]) -> None:
+        self._runner.custom_messages.pop(message, None)  # that of the run before, in the web UI
+        self._runner.register_message(message, listener)
 
     def _take_events(self, environment: Any, msg: Any) -> None:
         if self._gathering:
@@ -111,8 +115,10 @@ class MasterCrew:
         self._gathering = Gathering(equipment.directory)
         self._workers = tuple(worker.id for worker in self._runner.clients.ready)
         self._offsets = {worker: self._probe(worker) for worker in self._workers}
+        settings = plan.settings(self._runner.user_classes)
         for index, worker in enumerate(self._workers, start=1):
-            self._runner.send_message("bb_equip", _packed(equipment, index), worker)
+            packed = {**_packed(equipment, index), "settings": settings}
+            self._runner.send_message("bb_equip", packed, worker)
         self._await(self._equipped, EQUIP_TIMEOUT_S)
 
     def tally(self) -> Tally:
@@ -230,6 +236,9 @@ class WorkerDuty:
 
     def _equip(self, data: dict[str, Any]) -> None:
         name = f"worker-{data['index']}"
+        for user in self._runner.user_classes:
+            for setting, value in data["settings"].get(user.__name__, {}).items():
+                setattr(user, setting, value)
         self._info = process_info(name, data["index"])
         recorder = Recorder(_shared(data["run"]) or partial(self._send_events, name), name)
         recorder.start()

@@ -166,6 +166,10 @@ class Lifecycle:
             if self._conductor and self._conductor.interrupted:
                 environment.process_exit_code = EXIT_STATUS["interrupted"]
             self._call_off(environment)
+        except Exception as error:  # Locust would swallow it, and spawn users that have no run
+            log.exception("this run cannot be made, by a fault of brokerbench's own")
+            self.refusal = f"a fault of brokerbench's own: {error!r}; see the log"
+            self._call_off(environment)
         except BaseException:
             self._idle.set()
             raise

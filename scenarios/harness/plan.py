@@ -1,7 +1,7 @@
 """What exactly will be run? Scenario, options and topology, put together and checked before anything starts."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from drivers.contract import Destination
@@ -57,6 +57,11 @@ def make(scenario: Scenario, options: Options) -> Plan:
 
 
 CONFIGURED = ("fixed_count", "body_bytes", "in_flight", "sends_per_second")
+
+
+def settings(users: Iterable[type]) -> dict[str, dict[str, int | float]]:
+    """What a run's options can change of user classes, by class: a worker's own classes know nothing of the options."""
+    return {user.__name__: {name: getattr(user, name) for name in CONFIGURED if hasattr(user, name)} for user in users}
 
 
 def remember(scenario: Scenario) -> Own:

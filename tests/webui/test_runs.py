@@ -143,6 +143,24 @@ def test_runs_in_a_row_have_each_their_own_options_and_none_of_the_run_before(tm
     assert [summary["verdict"] for summary in summaries] == ["pass", "pass"], ui.locust.output
 
 
+@pytest.mark.brokers
+@pytest.mark.spark
+def test_two_workers_make_runs_in_a_row_with_what_the_form_asks_for(tmp_path: Path) -> None:
+    master = ("--processes", "2", "--master-bind-port", (port := str(free_port())), "--master-port", port)
+    with web_ui(tmp_path / "runs", "--topology", "single", "--runtime", "processes", *master) as ui:
+        ui.locust.wait_for("2 workers connected")
+        for rate in (20, 40):
+            assert ui.start(rate=str(rate), run_time="3s")["success"]
+            eventually(lambda: ui.phase().startswith("load"), 60)
+            eventually(lambda: ui.state() == "stopped", 120)
+        ui.locust.send(signal.SIGINT)
+        assert ui.locust.outcome(timeout_s=30).status == 0
+    summaries = [json.loads(path.read_text()) for path in sorted(ui.locust.runs.glob("*/summary.json"))]
+    sent = [summary["messages"]["sent"] for summary in summaries]
+    assert 50 <= sent[0] <= 70, ui.locust.output
+    assert 100 <= sent[1] <= 130, ui.locust.output
+
+
 @pytest.fixture
 def page() -> Iterator[Page]:
     chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
