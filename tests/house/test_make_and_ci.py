@@ -70,7 +70,8 @@ def ci(folder: Path, make_body: str) -> subprocess.CompletedProcess[str]:
     """The CI script with stand-ins for everything that it starts."""
     (folder / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
-    executable(folder / ".ci" / "install-browser.sh", "exit 0")
+    for name in ("install-browser.sh", "docker-engine.sh"):
+        executable(folder / ".ci" / name, f'echo "$0 $1" >>{folder}/called; exit 0')
     (folder / "bin").mkdir()
     (folder / ".venv" / "bin").mkdir(parents=True)
     executable(folder / "bin" / "make", make_body)
@@ -96,9 +97,21 @@ def test_ci_ends_at_the_first_step_that_fails(tmp_path: Path, failing: str) -> N
     assert ran.stdout.rstrip().endswith(f"make {failing}")
 
 
+@pytest.mark.parametrize("make_body", ["exit 0", "exit 1"])
+def test_ci_ends_the_engine_that_it_started_however_it_ends(tmp_path: Path, make_body: str) -> None:
+    ci(tmp_path, make_body)
+    called = (tmp_path / "called").read_text(encoding="utf-8").splitlines()
+    assert ".ci/docker-engine.sh engine" in called
+    assert called[-1] == ".ci/docker-engine.sh stop"
+
+
 def test_a_test_run_without_tests_is_a_failure(tmp_path: Path) -> None:
     assert ci(tmp_path, '[ "$1" != test ] || exit 5').returncode == 5
 
 
 def test_the_scripts_can_be_executed() -> None:
-    assert [name for name in ("run", "install-browser.sh") if not os.access(ROOT / ".ci" / name, os.X_OK)] == []
+    assert [
+        name
+        for name in ("run", "install-browser.sh", "docker-engine.sh")
+        if not os.access(ROOT / ".ci" / name, os.X_OK)
+    ] == []

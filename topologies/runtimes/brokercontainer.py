@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 from docker.errors import APIError, NotFound
 from testcontainers.core.container import DockerContainer
-from testcontainers.core.exceptions import ContainerStartException
+from testcontainers.core.exceptions import ContainerConnectException, ContainerStartException
 
 from topologies.runtimes import docker_engine
 from topologies.runtimes.brokerlog import BrokerLog
@@ -45,7 +45,6 @@ class BrokerContainer:
 
     def start(self) -> None:
         """Return once the engine has started it; the log and `alive` tell what becomes of the broker."""
-        self._process = None
         self._log.mark_start()
         try:
             if self._created:
@@ -55,7 +54,7 @@ class BrokerContainer:
                 self._container.start()
                 self._created = True
             self._process = self._process_here()
-        except FAILURES as error:
+        except (*FAILURES, ContainerConnectException, ContainerStartException) as error:
             if not self._created:
                 self.discard()
             raise EngineTrouble(f"broker {self._broker!r} cannot be started: {self._why(error)}") from error

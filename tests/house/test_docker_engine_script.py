@@ -1,0 +1,89 @@
+"""Does the CI's engine step leave an engine alone that is there, and make an image only where none can be pulled?"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import ROOT
+
+NEEDED = ("bash", "env", "id", "mkdir", "rm", "touch", "dirname", "timeout")
+
+
+class Machine:
+    """A clone whose PATH has stand-ins: a docker that answers as told, and no apt but one that fails."""
+
+    def __init__(self, folder: Path) -> None:
+        self.clone, self._bin, self._calls = folder / "clone", folder / "bin", folder / "calls"
+        (self.clone / ".ci").mkdir(parents=True)
+        shutil.copy(ROOT / ".ci" / "docker-engine.sh", self.clone / ".ci")
+        self._bin.mkdir()
+        for name in NEEDED:
+            (self._bin / name).symlink_to(shutil.which(name) or pytest.fail(f"no {name}"))
+        self.tool(self._bin / "sleep", "exit 0")
+        self.tool(self._bin / "sudo", 'shift; exec "$@"')
+        self.tool(self._bin / "apt-get", "exit 1")
+        self.tool(self.clone / ".venv" / "bin" / "python", "exit 0")
+
+    def tool(self, path: Path, body: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f'#!{shutil.which("bash")}\necho "{path.name} $*" >>{self._calls}\n{body}\n', encoding="utf-8")
+        path.chmod(0o755)
+
+    def docker(self, body: str) -> None:
+        self.tool(self._bin / "docker", body)
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PATH": str(self._bin), "BROKERBENCH_CACHE": str(self.clone / "cache")}
+        command = ["bash", str(self.clone / ".ci" / "docker-engine.sh"), *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+
+    @property
+    def calls(self) -> list[str]:
+        return self._calls.read_text(encoding="utf-8").splitlines()
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_an_engine_that_answers_is_left_alone(machine: Machine) -> None:
+    machine.docker("echo 28.0")
+    done = machine.run("engine")
+    assert (done.returncode, done.stdout) == (0, "docker-engine: engine 28.0 answers\n"), done.stderr
+    assert {call.split()[0] for call in machine.calls} == {"docker"}
+
+
+def test_an_engine_that_cannot_be_installed_is_a_failure_after_two_tries(machine: Machine) -> None:
+    assert machine.run("engine").returncode != 0
+    assert [call.split()[:2] for call in machine.calls if "apt-get" in call] == [["apt-get", "update"]] * 2
+
+
+def test_upstreams_image_is_enough(machine: Machine) -> None:
+    machine.docker('[ "$1" = image ] && exit 1; exit 0')
+    done = machine.run("image")
+    assert done.returncode == 0, done.stderr
+    assert "docker pull --quiet apache/activemq-classic:5.18.3" in machine.calls
+    assert not (machine.clone / "build" / "no-registry").exists()
+    assert not [call for call in machine.calls if call.startswith("python")]
+
+
+def test_where_nothing_can_be_pulled_our_image_is_built_on_the_base_that_is_there(machine: Machine) -> None:
+    machine.docker('[ "$3" = brokerbench/base-java:17 ]')
+    done = machine.run("image")
+    assert done.returncode == 0, done.stderr
+    assert "python -m topologies.runtimes.container_image --base brokerbench/base-java:17" in machine.calls
+    assert (machine.clone / "build" / "no-registry").exists()
+
+
+def test_stopping_what_was_never_started_does_nothing(machine: Machine) -> None:
+    assert machine.run("stop").returncode == 0
+
+
+def test_an_unknown_word_is_told_the_known_ones(machine: Machine) -> None:
+    done = machine.run("strat")
+    assert done.returncode == 1
+    assert "usage: docker-engine.sh engine [PID] | image | stop" in done.stderr

@@ -1,0 +1,97 @@
+"""What do tests on containers look at, and through what do they cut the engine off?"""
+
+import os
+import socket
+import socketserver
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from topologies.runtimes.docker_engine import client_of, find
+
+REAPER = "testcontainers-ryuk-"  # Testcontainers' own clean-up: one a process, ten seconds longer there than that
+
+
+def on_engine(runs: Path | None = None, *, reapers: bool = False) -> set[str]:
+    """Names of all containers and networks, but for those of runs that have nothing to do with this test.
+
+    ``runs``: the folder of the runs that have. ``reapers``: those of Testcontainers too.
+    """
+    own = {folder.name for folder in runs.iterdir()} if runs and runs.exists() else set()
+    with client_of(find().host) as client:
+        found = [*client.api.containers(all=True), *client.api.networks()]
+    named = {str(each.get("Names") or each["Name"]): (each.get("Labels") or {}) for each in found}
+    return {
+        name
+        for name, labels in named.items()
+        if labels.get("brokerbench.run-id") in {None, *own} and (reapers or REAPER not in name)
+    }
+
+
+@contextmanager
+def severable_engine(folder: Path) -> Iterator["SeverableEngine"]:
+    """The engine behind a socket file of our own, which can be taken away."""
+    engine = SeverableEngine(folder / "engine.sock", urlsplit(find().host).path)
+    before = os.environ.get("DOCKER_HOST")
+    os.environ["DOCKER_HOST"] = f"unix://{engine.path}"
+    try:
+        yield engine
+    finally:
+        engine.sever()
+        os.environ.pop("DOCKER_HOST")
+        if before is not None:
+            os.environ["DOCKER_HOST"] = before
+
+
+class SeverableEngine:
+    """Passes bytes on between a socket file and the engine's, until severed: then nobody listens any more."""
+
+    def __init__(self, path: Path, engine: str) -> None:
+        self.path = path
+        self._open: set[socket.socket] = set()
+        outer = self
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                outer._relay(self.request, engine)
+
+        self._server = socketserver.ThreadingUnixStreamServer(str(path), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def sever(self) -> None:
+        if self.path.exists():
+            self.path.unlink()
+            self._server.shutdown()
+            self._server.server_close()
+            for one in list(self._open):
+                with suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
+
+    def _relay(self, client: socket.socket, engine: str) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as upstream:
+            upstream.connect(engine)
+            both = {client, upstream}
+            self._open |= both
+            back = threading.Thread(target=_copy, args=(upstream, client), daemon=True)
+            back.start()
+            _copy(client, upstream)
+            back.join()
+            self._open -= both
+
+
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65_536):
+            target.sendall(data)
+    with suppress(OSError):
+        target.shutdown(socket.SHUT_WR)
+
+
+def docker(*arguments: str, stdin: bytes = b"") -> str:
+    """Docker's own command line."""
+    done = subprocess.run(["docker", *arguments], input=stdin, capture_output=True, check=True)
+    return done.stdout.decode().strip()

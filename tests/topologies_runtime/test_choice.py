@@ -1,0 +1,65 @@
+"""Are containers taken where they can be had, and is it said why they were or were not?"""
+
+from collections.abc import Callable
+
+import pytest
+
+from topologies.runtimes.choice import Choice, RuntimeImpossible, Seen, choose
+
+ALL_THERE = Seen(engine="Docker engine 20.10.24", image="apache/activemq-classic:5.18.3")
+NO_ENGINE = Seen(engine_problem="no Docker engine answers at unix:///x (No such file or directory)")
+NO_IMAGE = Seen(
+    engine="Docker engine 20.10.24", image="a/b:1", image_problem="image a/b:1 cannot be pulled (no such host)"
+)
+
+
+def seeing(seen: Seen) -> Callable[[str | None], Seen]:
+    return lambda _image: seen
+
+
+def never(_image: str | None) -> Seen:
+    raise AssertionError("nobody needs to know")
+
+
+def test_containers_are_taken_where_engine_and_image_are_there() -> None:
+    assert choose("", None, seeing(ALL_THERE)) == Choice(
+        "containers",
+        "Docker engine 20.10.24, image apache/activemq-classic:5.18.3: the engine answers and the image can be had",
+    )
+
+
+@pytest.mark.parametrize("seen", [NO_ENGINE, NO_IMAGE])
+def test_processes_are_taken_where_something_lacks_and_the_reason_says_what(seen: Seen) -> None:
+    assert choose("", None, seeing(seen)) == Choice(
+        "processes", f"local JVMs, for containers are not to be had: {seen.problem}"
+    )
+
+
+@pytest.mark.parametrize("runtime", ["processes", "memory"])
+def test_no_engine_is_asked_where_containers_do_not_come_into_question(runtime: str) -> None:
+    assert choose(runtime, None, never).runtime == runtime
+
+
+@pytest.mark.parametrize(
+    ("asked", "image", "told"),
+    [
+        ("containers", None, f"--runtime containers: {NO_ENGINE.problem}"),
+        ("containers", "a/b:1", f"--runtime containers: {NO_ENGINE.problem}"),
+        ("", "a/b:1", f"--image a/b:1: {NO_ENGINE.problem}"),
+    ],
+)
+def test_containers_that_were_asked_for_are_never_replaced_by_something_else(
+    asked: str, image: str | None, told: str
+) -> None:
+    with pytest.raises(RuntimeImpossible) as refused:
+        choose(asked, image, seeing(NO_ENGINE))
+    assert str(refused.value) == told
+
+
+def test_an_image_asks_for_containers() -> None:
+    assert choose("", "a/b:1", seeing(ALL_THERE)).reason.endswith("asked for by --image")
+
+
+def test_an_image_and_processes_contradict_each_other() -> None:
+    with pytest.raises(RuntimeImpossible, match="only containers have an image; leave one out"):
+        choose("processes", "a/b:1", never)

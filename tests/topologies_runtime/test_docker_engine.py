@@ -1,0 +1,135 @@
+"""Is what an engine says turned into a sentence with a next step, and is the right image taken?"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import requests
+from docker.errors import APIError, DockerException
+
+from topologies.catalogue import build
+from topologies.model import Broker, ClientGroup, Topology
+from topologies.runtimes import container_image
+from topologies.runtimes.container_image import BUILT, RECIPE, UPSTREAM, wanted
+from topologies.runtimes.container_preparation import host_names, reachable
+from topologies.runtimes.distribution import pinned
+from topologies.runtimes.docker_engine import EngineTrouble, _not_local, _user, answers, explained, find, is_gone
+
+
+def said(text: str) -> APIError:
+    return APIError("500 Server Error", explanation=text)
+
+
+@pytest.mark.parametrize(
+    ("text", "step"),
+    [
+        ("write /var/lib/docker/tmp/x: no space left on device", "docker system df shows what takes it"),
+        ("driver failed: Bind for 127.0.0.1:7 failed: port is already allocated", "choose other ports"),
+        ("listen tcp4 127.0.0.1:7: bind: address already in use", "choose other ports"),
+        ("could not find an available, non-overlapping IPv4 address pool", "docker network prune removes unused ones"),
+        ('Conflict. The container name "/x" is already in use by container "12"', "docker rm --force that container"),
+        ("network with name brokerbench-x already exists", "end that run, or remove it"),
+        ('exec: "/bin/sh": stat /bin/sh: no such file or directory: unknown', "/bin/sh and java on its PATH"),
+        ("the moon is in the wrong phase", "see the engine's own log"),
+    ],
+)
+def test_an_error_of_the_engine_is_told_in_its_own_words_and_with_a_next_step(text: str, step: str) -> None:
+    told = explained(said(f"{text}\n"))
+    assert told.startswith(text)
+    assert told.endswith(step)
+    assert "\n" not in told
+
+
+def lost_connection() -> Exception:
+    """As docker-py wraps it."""
+    try:
+        try:
+            raise FileNotFoundError(2, "No such file or directory")
+        except FileNotFoundError as error:
+            raise requests.ConnectionError("Connection aborted.") from error
+    except requests.ConnectionError as error:
+        wrapped = DockerException("Error while fetching server API version")
+        wrapped.__cause__ = error
+        return wrapped
+
+
+def test_an_engine_that_is_gone_is_told_as_that() -> None:
+    assert is_gone(lost_connection())
+    assert explained(lost_connection(), "unix:///x.sock") == (
+        "the Docker engine at unix:///x.sock does not answer any more (No such file or directory): start it again"
+    )
+
+
+def test_an_engine_that_is_slow_is_not_gone(tmp_path: Path) -> None:
+    assert not is_gone(requests.ReadTimeout("read timed out"))
+    assert not answers(f"unix://{tmp_path}/nobody.sock")
+
+
+@pytest.mark.parametrize("host", ["tcp://192.0.2.1:2376", "ssh://me@far.example", "npipe:////./pipe/docker_engine"])
+def test_an_engine_elsewhere_is_refused_with_the_reason(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", host)
+    with pytest.raises(EngineTrouble) as refused:
+        find()
+    assert str(refused.value).startswith(f"the Docker engine at {host} cannot be used: ")
+    assert str(refused.value).endswith("or --runtime processes")
+
+
+@pytest.mark.parametrize(
+    "host", ["unix:///var/run/docker.sock", "unix:///run/user/1000/docker.sock", "tcp://127.0.0.1:2375"]
+)
+def test_an_engine_of_this_machine_will_do(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DOCKER_TLS_VERIFY", raising=False)
+    assert _not_local(host) == ""
+
+
+def test_in_a_rootless_engine_this_user_is_root() -> None:
+    assert _user(["name=seccomp,profile=default", "name=rootless"]) == ("0:0", None)
+    assert _user(["name=seccomp,profile=default", "name=userns"])[1] == "host"
+    user, namespace = _user(["name=seccomp,profile=default"])
+    assert (":" in user, namespace) == (True, None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "here", "taken"),
+    [
+        (None, {UPSTREAM, BUILT}, UPSTREAM),
+        (None, {BUILT}, BUILT),
+        (None, set(), UPSTREAM),
+        ("a/b:1", {UPSTREAM, BUILT}, "a/b:1"),
+    ],
+)
+def test_upstreams_image_is_taken_unless_only_ours_is_here(asked: str | None, here: set[str], taken: str) -> None:
+    assert wanted(asked, here.__contains__) == taken
+
+
+def test_the_recipe_pins_what_the_process_runtime_runs() -> None:
+    recipe = (RECIPE / "Dockerfile").read_text(encoding="utf-8")
+    distribution = pinned("activemq-classic")
+    assert f"ARG SHA512={distribution.sha512}\n" in recipe
+    assert f"ARG ARCHIVE={distribution.filename}\n" in recipe
+    assert f":{distribution.version}" in UPSTREAM
+    assert f":{distribution.version}" in BUILT
+
+
+def test_a_base_that_cannot_be_had_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def trouble(*_: object) -> str:
+        raise EngineTrouble("image x cannot be built from y: no such host")
+
+    monkeypatch.setattr(container_image, "find", lambda: None)
+    monkeypatch.setattr(container_image, "build", trouble)
+    assert container_image.main(["--base", "y"]) == 2
+    assert capsys.readouterr().err == "container_image: image x cannot be built from y: no such host\n"
+
+
+def test_brokers_are_called_by_their_names_as_far_as_host_names_allow() -> None:
+    brokers = tuple(Broker(name) for name in ("hub", "Spoke_1", "spoke-1", "EU.north"))
+    topology = Topology("odd-names", brokers, (), (ClientGroup("producers", enter_at=brokers[:1]),))
+    assert list(host_names(topology).values()) == ["hub", "spoke-1", "spoke-1-2", "eu-north"]
+
+
+def test_every_connector_publishes_the_address_that_is_loopback_inside() -> None:
+    broker = build("single").brokers[0]
+    named = replace(broker, connectors=tuple(replace(each, published_host="hostname") for each in broker.connectors))
+    assert {connector.published_host for connector in reachable(named).connectors} == {"ipaddress"}
