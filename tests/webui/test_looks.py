@@ -1,0 +1,181 @@
+"""Does a run tell of itself what a watcher needs: last samples, who is connected, how late sends were, an early end?"""
+
+import time
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivers.memory import MemoryConnector
+from drivers.session import Network, Session, Tally, Window
+from drivers.users import ConsumerUser, ProducerUser
+from records.rundir import RunDirectory
+from records.writer import Recorder
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, plan
+from scenarios.harness.conductor import Conductor
+from scenarios.harness.faults import FreezeBroker
+from scenarios.harness.memory_runtime import MemoryRuntime
+from scenarios.harness.options import OptionError, add_arguments, read
+from tests.management.test_sampling import Rows, Runtime
+from topologies.endpoints import Credentials
+from topologies.management.sampling import Row, Sampler
+from topologies.model import Broker, Topology
+
+
+class Producer(ProducerUser):
+    group, fixed_count = "producers", 2
+
+
+class Consumer(ConsumerUser):
+    group, fixed_count = "consumers", 3
+
+
+def scenario(*faults: FreezeBroker) -> Scenario:
+    return Scenario((Producer, Consumer), "single", Hold(for_s=30), (no_acked_send_lost(),), faults)
+
+
+def namespace(**changes: Any) -> Namespace:
+    parser = ArgumentParser()
+    add_arguments(parser, scenario())
+    return Namespace(**{**vars(parser.parse_args(["--runtime", "memory"])), **changes})
+
+
+# -- what the form hands over is text ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "told"),
+    [
+        ("rate", "many", "--rate many: must be a number"),
+        ("rate", "nan", "--rate nan: must be a finite number"),
+        ("warm_up", "inf", "--warm-up inf: must be a finite number"),
+        ("producers", "2.5", "--producers 2.5: must be a whole number"),
+        ("broker_memory", "lots", "--broker-memory lots: must be a whole number"),
+        ("drain_timeout", "-1", "--drain-timeout -1: must be more than 0"),
+        ("runtime", "cloud", "--runtime cloud: not known"),
+    ],
+)
+def test_a_field_that_is_no_value_is_told_in_one_line(field: str, text: str, told: str) -> None:
+    with pytest.raises(OptionError) as raised:
+        read(namespace(**{field: text}), scenario(), None)
+    assert str(raised.value).startswith(told)
+    assert "\n" not in str(raised.value)
+
+
+def test_emptied_fields_have_their_defaults() -> None:
+    empty = {"rate": "", "drain_timeout": "", "broker_memory": "", "seed": "", "messages": "None", "warm_up": ""}
+    options = read(namespace(**empty), scenario(), None)
+    assert (options.rate, options.messages, options.warm_up_s) == (None, None, 5.0)
+    assert (options.drain_s, options.broker_memory_mb) == (60, 512)
+
+
+def test_a_large_seed_stays_what_it_is() -> None:
+    assert read(namespace(seed="9007199254740993"), scenario(), None).seed == 9007199254740993
+
+
+def test_what_one_run_chose_is_not_the_next_ones_default() -> None:
+    own = plan.remember(scenario())
+    plan.make(scenario(), read(namespace(producers="5", rate="50", body_bytes="64"), scenario(), None))
+    assert plan.settings((Producer,)) == {
+        "Producer": {"fixed_count": 5, "body_bytes": 64, "in_flight": 1_000, "sends_per_second": 10}
+    }
+    plan.restore(own)
+    assert plan.settings((Producer, Consumer)) == {
+        "Producer": {"fixed_count": 2, "body_bytes": 1_024, "in_flight": 1_000, "sends_per_second": 10},
+        "Consumer": {"fixed_count": 3},
+    }
+
+
+# -- what is seen of a run ---------------------------------------------------------------------------------------------
+
+
+def test_the_sampler_keeps_the_last_two_readings_of_each_series() -> None:
+    sampler = Sampler(Runtime({}), Topology("t", (Broker("n1"),), (), ()), Rows(), process="main")
+    for at_ns, value in ((1, 10), (2, 20), (3, 35)):
+        sampler._record([Row("n1", at_ns, "process", "", "cpu_ns", value)])
+    [reading] = sampler.latest.values()
+    assert (reading.now.value, reading.before and reading.before.value) == (35, 20)
+    assert list(sampler.latest) == [("n1", "process", "", "cpu_ns")]
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> Iterator[Recorder]:
+    made = Recorder(RunDirectory.create(tmp_path, "run"), "main")
+    yield made
+    made.close()
+
+
+def test_a_session_tells_how_many_clients_of_each_group_are_connected_where(recorder: Recorder) -> None:
+    memory = MemoryRuntime(["b1"])
+    address = memory.endpoint("b1", "memory").uri
+    network = Network(
+        "memory", Credentials("", ""), {"producers": f"failover:({address})"}, {address.partition("://")[2]: "b1"}
+    )
+    session = Session(
+        network=network, connector=MemoryConnector(memory.network), recorder=recorder, run_number=1, seed=1,
+        process_index=0, clock=lambda: 0,
+    )  # fmt: skip
+    first, second = session.client("producers"), session.client("producers")
+    assert session.connected() == Counter()
+    first.open()
+    second.open()
+    assert session.connected() == Counter({("producers", "b1"): 2})
+    first.close()
+    assert session.connected() == Counter({("producers", "b1"): 1})
+    second.close()
+    memory.close()
+
+
+# -- the stop button ---------------------------------------------------------------------------------------------------
+
+
+class Crew:
+    """Nobody: a run that is looked at half-way needs no clients."""
+
+    def tally(self) -> Tally:
+        return Tally()
+
+    def connected(self) -> dict[tuple[str, str], int]:
+        return {}
+
+    def stop_producing(self) -> None:
+        pass
+
+
+def conductor(tmp_path: Path, load_began_ns: int | None, *faults: FreezeBroker) -> Conductor:
+    asked = scenario(*faults)
+    options = read(namespace(runs=str(tmp_path / "runs")), asked, 30.0)
+    made = Conductor(plan.make(asked, options), options, lambda recorder, stage: Crew(), "main")  # type: ignore[arg-type, return-value]
+    if load_began_ns is not None:
+        made._window = Window(load_began_ns, load_began_ns, load_began_ns + 30_000_000_000)
+    return made
+
+
+def test_a_load_stopped_by_hand_is_the_runs_own_with_a_warning(tmp_path: Path) -> None:
+    run = conductor(tmp_path, time.perf_counter_ns() - 7_100_000_000)
+    run.stop()
+    run.stop()
+    assert not run.interrupted
+    assert run.info.warnings[-1] == "stopped by hand in the web UI, 7 s into the load"
+    assert len(run.info.warnings) == 1
+    run.stage.close()
+
+
+@pytest.mark.parametrize("ago_s", [None, -2, 7])
+def test_a_run_stopped_before_its_load_or_its_last_fault_is_interrupted(tmp_path: Path, ago_s: int | None) -> None:
+    faults = (FreezeBroker("broker-1", at_s=5, for_s=3),) if ago_s == 7 else ()
+    run = conductor(tmp_path, None if ago_s is None else time.perf_counter_ns() - ago_s * 1_000_000_000, *faults)
+    run.stop()
+    assert run.interrupted
+    run.stage.close()
+
+
+def test_a_snapshot_of_a_run_that_has_not_begun_is_no_error(tmp_path: Path) -> None:
+    run = conductor(tmp_path, None, FreezeBroker("broker-1", at_s=5, for_s=3))
+    seen = run.snapshot()
+    assert (seen.steps, seen.over, seen.brokers) == ((), False, {"broker-1": "not running"})
+    assert [(fault.kind, fault.state) for fault in seen.faults] == [("freeze", "planned")]
+    run.stage.close()
