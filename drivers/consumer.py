@@ -11,7 +11,7 @@ from records.identity import read
 
 
 class Received(NamedTuple):
-    """One delivery as recorded. ``latency_ns`` is None: the body does not say when the message was due."""
+    """One delivery as recorded."""
 
     consumer: int
     subscription: str
@@ -24,7 +24,6 @@ class Received(NamedTuple):
     redelivered: bool
     hops: int | None
     body_bytes: int
-    latency_ns: int | None = None
 
 
 def kind_of(subscription: Subscription) -> str:

@@ -21,6 +21,9 @@ from records.writer import Recorder
 from topologies.endpoints import Credentials
 
 
+MOST_UNDER_WAY = 100_000  # messages whose due time is kept until their first receipt; others go without
+
+
 @dataclass(frozen=True)
 class Network:
     """How clients reach the brokers: a failover URI a client group, and the name behind each ``host:port``."""
@@ -93,6 +96,7 @@ class Session:
         self.tally = Tally()
         self.producing = True
         self.problems: list[str] = []
+        self._due_ns: dict[tuple[int, int], int] = {}
         self._connector = connector
         self._first_number = process_index * CLIENTS_PER_PROCESS
         self._numbers_given = 0
@@ -136,6 +140,16 @@ class Session:
 
     def ready(self, user_class: str) -> None:
         self.tally.ready[user_class] += 1
+
+    def note_due(self, producer: int, seq: int, due_ns: int) -> None:
+        """For Locust's live statistics only: a consumer of this process can then tell how long a message took."""
+        if len(self._due_ns) < MOST_UNDER_WAY:
+            self._due_ns[producer, seq] = due_ns
+
+    def latency_ns(self, producer: int, seq: int, received_ns: int) -> int | None:
+        """From due to received, at the first receipt; None when another process sent it."""
+        due_ns = self._due_ns.pop((producer, seq), None)
+        return None if due_ns is None else received_ns - due_ns
 
     def report(self, problem: str) -> None:
         """A user cannot go on; the run will say so."""

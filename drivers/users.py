@@ -92,7 +92,8 @@ class ProducerUser(BrokerUser):
             index = session.next_index(name)
             session.ready(name)
             go = session.wait_go()
-            self._keep(self._schedule(session, go, index, client.number), session, producer, room)
+            schedule = self._schedule(session, go, index, client.number)
+            self._keep(schedule, session, client.number, producer, room)
             session.tally.finished_producers += 1
             Event().wait()  # stays connected until Locust stops the users
         except DriverError as error:
@@ -114,7 +115,7 @@ class ProducerUser(BrokerUser):
             ends_ns=go.window.load_ends_ns,
         )
 
-    def _keep(self, schedule: Schedule, session: Session, producer: Producer, room: Event) -> None:
+    def _keep(self, schedule: Schedule, session: Session, number: int, producer: Producer, room: Event) -> None:
         slot = 0
         while session.producing and (due_ns := schedule.due_ns(slot)) is not None:
             early_ns = due_ns - session.clock()
@@ -124,6 +125,7 @@ class ProducerUser(BrokerUser):
             else:
                 gevent.sleep(0)  # behind schedule: let answers and deliveries in between two sends
             blocked = self._wait_for_room(producer, room)
+            session.note_due(number, slot, due_ns)
             producer.send(slot, self.body_bytes, due_ns, blocked=blocked)
             session.tally.sent += 1
             slot += 1
@@ -187,4 +189,5 @@ class ConsumerUser(BrokerUser):
 
     def _received(self, session: Session, received: Received) -> None:
         session.tally.received += 1
-        self.fire("RECEIVE", received.latency_ns, received.body_bytes, None)
+        latency_ns = session.latency_ns(received.producer, received.seq, received.received_ns)
+        self.fire("RECEIVE", latency_ns, received.body_bytes, None)
