@@ -20,7 +20,6 @@ from records.schemas import CLIENTS_PER_PROCESS
 from records.writer import Recorder
 from topologies.endpoints import Credentials
 
-
 MOST_UNDER_WAY = 100_000  # messages whose due time is kept until their first receipt; others go without
 
 
