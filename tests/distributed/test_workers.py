@@ -56,6 +56,7 @@ def test_a_worker_that_does_not_see_the_runs_folder_sends_its_events_over_the_ch
     assert messages["sent"] == messages["received"] > 500
 
 
+@pytest.mark.nightly
 def test_messages_are_shared_out_so_that_all_workers_together_send_what_was_asked_for(tmp_path: Path) -> None:
     arguments = ("--topology", "single", "--messages", "301", "--processes", "2", "--lag-limit", "5000")
     outcome = make_run(STEADY, *arguments, runs=tmp_path / "runs")

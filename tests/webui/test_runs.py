@@ -109,6 +109,7 @@ def test_stop_while_brokers_come_up_takes_them_down_and_leaves_locust_usable(tmp
 
 
 @pytest.mark.spark
+@pytest.mark.nightly
 def test_ctrl_c_in_a_run_reports_it_before_locust_ends(tmp_path: Path) -> None:
     with web_ui(tmp_path / "runs", "--runtime", "memory") as ui:
         ui.start(run_time="60s")
@@ -145,6 +146,7 @@ def test_runs_in_a_row_have_each_their_own_options_and_none_of_the_run_before(tm
 
 @pytest.mark.brokers
 @pytest.mark.spark
+@pytest.mark.nightly
 def test_two_workers_make_runs_in_a_row_with_what_the_form_asks_for(tmp_path: Path) -> None:
     master = ("--processes", "2", "--master-bind-port", (port := str(free_port())), "--master-port", port)
     with web_ui(tmp_path / "runs", "--topology", "single", "--runtime", "processes", *master) as ui:
