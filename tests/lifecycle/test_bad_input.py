@@ -148,6 +148,6 @@ def test_a_full_disk_ends_the_load_keeps_what_was_written_and_says_so(tmp_path: 
     assert outcome.status in (2, 3), outcome.output  # 2: there was no room for the analysis either
     assert outcome.output.count("File too large; raise the limit on file sizes") == 1, outcome.output
     assert "Traceback" not in outcome.output
-    assert len(outcome.events("sends")) > 1_000
+    assert len(outcome.events("sends")) >= 100
     assert outcome.info["state"] == "ended"
     assert any("File too large" in problem for problem in outcome.info["problems"])
