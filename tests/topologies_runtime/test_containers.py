@@ -166,6 +166,17 @@ def test_closing_from_a_signal_handler_while_a_broker_starts_leaves_nothing(tmp_
         assert not list(tmp_path.rglob("data"))
 
 
+def test_a_run_whose_guard_was_killed_removes_everything_itself(tmp_path: Path) -> None:
+    before = on_engine()
+    others = set(psutil.Process().children())
+    runtime = runtime_in(tmp_path)
+    runtime.up(lambda _line: None)
+    (guard,) = set(psutil.Process().children()) - others
+    guard.kill()
+    runtime.close()
+    assert on_engine(tmp_path) == before
+
+
 def test_what_a_killed_harness_and_its_killed_guard_left_goes_with_the_next_run(tmp_path: Path) -> None:
     before = on_engine()
     command = [sys.executable, "-c", HARNESS, tmp_path, "plain", f"first-{tmp_path.name}"]

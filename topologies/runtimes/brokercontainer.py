@@ -82,27 +82,19 @@ class BrokerContainer:
     def terminate(self) -> None:
         """Ask it to shut down; a frozen one is thawed, or it would not hear."""
         if self.thaw():
-            self._tell(lambda: self._engine_container.kill("SIGTERM"))
+            self._signal("SIGTERM")
 
     def kill(self) -> None:
         """SIGKILL, for a frozen one too. Does not wait."""
         if self._created:
-            self._tell(lambda: self._engine_container.kill())
+            self._signal("SIGKILL")
 
     def freeze(self) -> bool:
-        """False when it does not run."""
-        if not self.alive:
-            return False
-        if not self._state().get("Paused"):
-            self._tell(lambda: self._engine_container.pause())
-        return True
+        """False when it does not run. By a signal to its one process: the engine's own pause fails on busy machines."""
+        return self.alive and self._signal("SIGSTOP")
 
     def thaw(self) -> bool:
-        if not self.alive:
-            return False
-        if self._state().get("Paused"):
-            self._tell(lambda: self._engine_container.unpause())
-        return True
+        return self.alive and self._signal("SIGCONT")
 
     def wait(self, timeout_s: float) -> bool:
         """Wait until it is gone, by the engine's knowledge too; False when it still is there after ``timeout_s``."""
@@ -167,14 +159,15 @@ class BrokerContainer:
             return f"{taken(int(refused.group(1)))}. End that process or choose other ports"
         return explained(error, self._host)
 
-    def _tell(self, operation: Any) -> None:
-        """What cannot be done to a broker that is gone needs no doing. Raises RuntimeFailed otherwise."""
+    def _signal(self, name: str) -> bool:
+        """False when there is no process any more. Raises EngineTrouble when the engine does not do it."""
         try:
-            operation()
+            self._engine_container.kill(name)
         except FAILURES as error:
-            gone = isinstance(error, NotFound) or (isinstance(error, APIError) and "is not running" in str(error))
-            if not gone:
-                raise EngineTrouble(f"broker {self._broker!r}: {explained(error, self._host)}") from error
+            if isinstance(error, NotFound) or (isinstance(error, APIError) and "is not running" in str(error)):
+                return False
+            raise EngineTrouble(f"broker {self._broker!r}: {explained(error, self._host)}") from error
+        return True
 
 
 def _runs(process: psutil.Process) -> bool:

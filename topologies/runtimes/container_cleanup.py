@@ -3,7 +3,6 @@
 Everything that a run creates on the engine is labelled with the run and with the process that made it.
 """
 
-import os
 import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,21 +29,24 @@ def labels(token: str, run_id: str) -> dict[str, str]:
 
 
 class Guard:
-    """The watchdog process of one run's containers. ``remove``: folders that go with the run."""
+    """The watchdog process of one run's containers, which listens already. ``remove``: folders that go with the run."""
 
     def __init__(self, engine: Engine, token: str, *, stop_first: bool, remove: Sequence[Path]) -> None:
+        self._engine, self._token = engine, token
         self._process = subprocess.Popen(
             container_guard.command_line(engine.host, token, stop_first=stop_first, remove=remove),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd="/",
-            env=os.environ.copy(),
             start_new_session=True,
         )
+        assert self._process.stdout is not None
+        self._process.stdout.readline()  # before this it would not hear that it is to remove anything
+        self._process.stdout.close()
 
     def finish(self) -> bool:
-        """Have everything removed, and wait for that, at most twice; False if the engine would not. From any place."""
+        """Have everything removed and wait for that; False if the engine would not. May be called again, anywhere."""
         if not has_ended(self._process.pid):
             with suppress(ProcessLookupError):
                 self._process.terminate()
@@ -53,7 +55,10 @@ class Guard:
         end = time.monotonic() + STATUS_LIMIT_S
         while self._process.poll() is None and time.monotonic() < end:
             pause()
-        return self._process.returncode != LEFT_OVER
+        if self._process.returncode in (0, None, LEFT_OVER):  # None: in a signal handler nobody can say
+            return self._process.returncode != LEFT_OVER
+        own = Removal(self._engine.host, self._token)  # somebody has killed it: its work is done here
+        return own.until_nothing_is_left(quiet_s=0, refusal_limit_s=ENGINE_GONE_LIMIT_S)
 
 
 def remove_leftovers(engine: Engine, progress: Progress) -> None:

@@ -36,6 +36,7 @@ CLOSING_LIMIT_S = 20.0
 ENGINE_GONE_LIMIT_S = 2.0  # an orderly close does not wait longer for an engine that refuses to talk
 QUIET_S = 1.0  # after a crash: what the engine was just creating comes up within this time
 LEFT_OVER = 3
+READY = "watching"  # printed once signals are heard: whoever starts a guard waits for it
 
 
 class Removal:
@@ -66,7 +67,7 @@ class Removal:
                 seen = seen if nothing else answered
                 if nothing and answered - seen >= quiet_s:
                     return True
-            except (OSError, http.client.HTTPException):
+            except (OSError, ValueError, http.client.HTTPException):  # nobody answers, or not in order
                 if time.monotonic() - answered > refusal_limit_s:
                     return False
             time.sleep(POLL_S / 4)
@@ -121,6 +122,7 @@ def command_line(engine: str, run: str, *, stop_first: bool = False, remove: Seq
 def main(arguments: Sequence[str]) -> int:
     options = _parse(arguments)
     closing_time = _signals()
+    print(READY, flush=True)
     if os.getppid() != options.parent:
         print(f"container guard: process {options.parent} is gone or did not start this guard", file=sys.stderr)
         return 1
