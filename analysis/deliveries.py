@@ -6,9 +6,11 @@ Only deliveries whose identity could be read are told apart here; unreadable and
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analysis.messages import MESSAGE
+from analysis.messages import MESSAGE, laid_out
 
 IDENTIFIED = ("intact", "corrupted")
+STREAM = ["consumer", "producer", "destination", "subscription"]
+"""What has an order: the messages of one producer at one consumer."""
 
 
 def strangers(receipts: DataFrame) -> DataFrame:
@@ -16,34 +18,49 @@ def strangers(receipts: DataFrame) -> DataFrame:
     return receipts.where(~F.col("integrity").isin(*IDENTIFIED))
 
 
-def deliveries(receipts: DataFrame, messages: DataFrame) -> DataFrame:
-    """One row a delivery: its receipt, its copy number, and the message that it belongs to.
+def deliveries(receipts: DataFrame, messages: DataFrame, sends: DataFrame) -> DataFrame:
+    """One row a delivery, laid out by message: its receipt, its copy number, and the message that it belongs to.
 
     copy: 1 for the first delivery of a message to a subscription, counted in order of receipt. duplicate: a further
     copy that the broker did not mark as redelivered; by_resend: one whose attempt is not that of the first copy.
     due_ns: the message's first due time, null when no send of it is on record (unexpected). sent_ns and from_broker:
     of the attempt that was received; sent_ns is null and from_broker that of the first attempt if it is not on record.
     """
-    copies = _with_copy_numbers(receipts.where(F.col("integrity").isin(*IDENTIFIED)))
-    known = messages.select(*MESSAGE, "due_ns", F.col("from_broker").alias("entered_at"), "attempts")
-    received_attempt = F.filter("attempts", lambda attempt: attempt["attempt"] == F.col("attempt"))
-    return (
-        copies.join(known, MESSAGE, "left")
-        .withColumn("received_attempt", F.get(received_attempt, F.lit(0)))
-        .withColumn("sent_ns", F.col("received_attempt.sent_ns"))
-        .withColumn("from_broker", F.coalesce("received_attempt.broker", "entered_at", F.lit("")))
-        .withColumnRenamed("broker", "to_broker")
-        .drop("attempts", "received_attempt", "entered_at")
+    copies = _with_copy_numbers(laid_out(receipts.where(F.col("integrity").isin(*IDENTIFIED))))
+    first = messages.select(
+        *MESSAGE,
+        "due_ns",
+        F.col("first_attempt").alias("known_attempt"),
+        F.col("sent_ns").alias("first_sent_ns"),
+        F.col("from_broker").alias("entered_at"),
     )
+    of_the_first = F.col("attempt") == F.col("known_attempt")
+    return (
+        copies.withColumnRenamed("broker", "to_broker")
+        .join(first, MESSAGE, "left")
+        .join(_resends(sends), [*MESSAGE, "attempt"], "left")
+        .withColumn("sent_ns", F.when(of_the_first, F.col("first_sent_ns")).otherwise(F.col("resent_ns")))
+        .withColumn("from_broker", F.coalesce(F.when(~of_the_first, F.col("resent_by")), "entered_at", F.lit("")))
+        .drop("known_attempt", "first_sent_ns", "entered_at", "resent_ns", "resent_by")
+    )
+
+
+def _resends(sends: DataFrame) -> DataFrame:
+    """Attempts after the first: few, so that a table of them by message is cheap to look up."""
+    resent = laid_out(sends.where(F.col("attempt") > 1)).select(
+        *MESSAGE, "attempt", F.col("sent_ns").alias("resent_ns"), F.col("broker").alias("resent_by")
+    )
+    return resent.hint("shuffle_hash")
 
 
 def _with_copy_numbers(receipts: DataFrame) -> DataFrame:
     in_order = Window.partitionBy(*MESSAGE, "subscription").orderBy("received_ns", "attempt", "consumer")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     further = (F.col("copy") > 1) & ~F.col("redelivered")
     return (
         receipts.withColumn("copy", F.row_number().over(in_order))
-        .withColumn("first_attempt", F.first("attempt").over(in_order))
-        .withColumn("first_received_ns", F.first("received_ns").over(in_order))
+        .withColumn("first_attempt", F.first("attempt").over(so_far))
+        .withColumn("first_received_ns", F.first("received_ns").over(so_far))
         .withColumn("duplicate", further)
         .withColumn("by_resend", further & (F.col("attempt") != F.col("first_attempt")))
     )
@@ -57,15 +74,13 @@ def first(deliveries: DataFrame) -> DataFrame:
 def out_of_order(deliveries: DataFrame) -> DataFrame:
     """First deliveries with a lower seq than one that the same producer's messages reached the consumer with before.
 
-    Adds overtaken_by: the highest seq received earlier. Deliveries of one and the same moment have no order.
+    Their STREAM, seq, from_broker, due_ns and received_ns, and overtaken_by: the highest seq received earlier. Deliveries of one and the same moment have no order: sorted by
+    seq, none of them comes after a higher one.
     """
-    earlier = (
-        Window.partitionBy("consumer", "subscription", "destination", "producer")
-        .orderBy("received_ns")
-        .rangeBetween(Window.unboundedPreceding, -1)
-    )
+    earlier = Window.partitionBy(*STREAM).orderBy("received_ns", "seq").rowsBetween(Window.unboundedPreceding, -1)
     return (
         first(deliveries)
+        .select(*STREAM, "seq", "from_broker", "due_ns", "received_ns")
         .withColumn("overtaken_by", F.max("seq").over(earlier))
         .where(F.col("seq") < F.col("overtaken_by"))
     )

@@ -6,7 +6,7 @@ Jepsen's total queue, per subscription: what was attempted, acknowledged and rec
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analysis.messages import MESSAGE
+from analysis.messages import MESSAGE, laid_out
 
 QUEUE_PREFIX = "^queue://"
 NOBODY = ""
@@ -44,7 +44,7 @@ def found(leftovers: DataFrame) -> DataFrame:
     dead_letter, and found_at: ``queue at broker``, one of them.
     """
     place = F.struct(F.col("dead_letter"), F.concat_ws(" at ", "queue", "broker").alias("found_at"))
-    return leftovers.groupBy(*MESSAGE).agg(F.min(place).alias("place")).select(*MESSAGE, "place.*")
+    return laid_out(leftovers).groupBy(*MESSAGE).agg(F.min(place).alias("place")).select(*MESSAGE, "place.*")
 
 
 def fates(expected: DataFrame, first_deliveries: DataFrame, found: DataFrame) -> DataFrame:
@@ -55,8 +55,8 @@ def fates(expected: DataFrame, first_deliveries: DataFrame, found: DataFrame) ->
     """
     received = first_deliveries.select(*MESSAGE, "subscription", F.lit(True).alias("received"))
     return (
-        expected.join(received, [*MESSAGE, "subscription"], "left")
-        .join(found, MESSAGE, "left")
+        expected.join(received.hint("shuffle_hash"), [*MESSAGE, "subscription"], "left")
+        .join(found.hint("shuffle_hash"), MESSAGE, "left")
         .withColumn("received", F.coalesce("received", F.lit(False)))
         .withColumn("fate", F.when(F.col("subscription") != NOBODY, _fate()))
     )

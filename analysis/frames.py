@@ -1,6 +1,7 @@
 """Which frames do the results of a run come from? Event tables on the master's clock, and what is derived of them once.
 
-Nothing is computed here: `messages` and `deliveries` feed several results and are kept when the first asks for them.
+Nothing is computed here. `messages` and `deliveries` feed several results, and so do the few that are `out_of_order`,
+which take a sort of all deliveries to find: they are kept when the first asks for them.
 """
 
 from dataclasses import dataclass
@@ -53,7 +54,7 @@ class Frames:
 
     @cached_property
     def deliveries(self) -> DataFrame:
-        return deliveries.deliveries(self.receipts, self.messages).persist(StorageLevel.MEMORY_AND_DISK)
+        return deliveries.deliveries(self.receipts, self.messages, self.sends).persist(StorageLevel.MEMORY_AND_DISK)
 
     @cached_property
     def strangers(self) -> DataFrame:
@@ -61,7 +62,7 @@ class Frames:
 
     @cached_property
     def out_of_order(self) -> DataFrame:
-        return deliveries.out_of_order(self.deliveries)
+        return deliveries.out_of_order(self.deliveries).persist(StorageLevel.MEMORY_AND_DISK)
 
     @cached_property
     def fates(self) -> DataFrame:
@@ -69,7 +70,7 @@ class Frames:
         return fates.fates(expected, deliveries.first(self.deliveries), fates.found(self.leftovers))
 
     def release(self) -> None:
-        for kept in (self.messages, self.deliveries):
+        for kept in (self.messages, self.deliveries, self.out_of_order):
             kept.unpersist()
 
     def _read(self, table: str) -> DataFrame:

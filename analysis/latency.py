@@ -20,30 +20,30 @@ def durations(sends: DataFrame, messages: DataFrame, deliveries: DataFrame) -> D
 
     due_to_received is absent for a message of which no send is on record, sent_to_received for such an attempt.
     """
-    received = first(deliveries)
+    received = _durations(
+        first(deliveries).where(F.col("due_ns").isNotNull()),
+        due_to_received=("due_ns", "received_ns"),
+        sent_to_received=("sent_ns", "received_ns"),
+    )
     acked = sends.where(F.col("outcome") == "acked").withColumnRenamed("broker", "from_broker")
-    return reduce(
-        DataFrame.unionByName,
-        [
-            _durations("due_to_received", received, "due_ns", "received_ns"),
-            _durations("sent_to_received", received, "sent_ns", "received_ns"),
-            _durations("sent_to_settled", acked, "sent_ns", "settled_ns"),
-            _durations("due_to_sent", messages, "due_ns", "sent_ns"),
-        ],
-    )
+    settled = _durations(_not_received(acked), sent_to_settled=("sent_ns", "settled_ns"))
+    lag = _durations(_not_received(messages), due_to_sent=("due_ns", "sent_ns"))
+    return reduce(DataFrame.unionByName, (received, settled, lag))
 
 
-def _durations(measure: str, frame: DataFrame, began: str, ended: str) -> DataFrame:
-    crossed = "to_broker" in frame.columns
-    return frame.where(F.col(began).isNotNull() & F.col(ended).isNotNull()).select(
-        F.lit(measure).alias("measure"),
-        "from_broker",
-        (F.col("to_broker") if crossed else F.lit("")).alias("to_broker"),
-        (F.col("hops") if crossed else F.lit(None).cast("int")).alias("hops"),
-        "due_ns",
-        F.col(began).alias("from_ns"),
-        F.col(ended).alias("until_ns"),
+def _not_received(frame: DataFrame) -> DataFrame:
+    return frame.withColumns({"to_broker": F.lit(""), "hops": F.lit(None).cast("int")})
+
+
+def _durations(frame: DataFrame, **ends: tuple[str, str]) -> DataFrame:
+    """A row for each row and measure of which both ends are known, from one pass over the frame."""
+    measures = (
+        F.struct(F.lit(measure).alias("measure"), F.col(began).alias("from_ns"), F.col(ended).alias("until_ns"))
+        for measure, (began, ended) in ends.items()
     )
+    several = frame.select("from_broker", "to_broker", "hops", "due_ns", F.inline(F.array(*measures)))
+    timed = several.where(F.col("from_ns").isNotNull() & F.col("until_ns").isNotNull())
+    return timed.select("measure", "from_broker", "to_broker", "hops", "due_ns", "from_ns", "until_ns")
 
 
 def latency(durations: DataFrame, timeline: Timeline, clock_error_ns: int) -> DataFrame:

@@ -27,6 +27,14 @@ _SMALL = {
     "spark.sql.adaptive.enabled": "false",
 }
 
+_UNCHECKED = {
+    "spark.shuffle.checksum.enabled": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enableQueryLevelRollbackOnMismatch": "false",
+}
+"""Spark hashes every row that it shuffles, in case a stage must be run again: a tenth of the time of a large run."""
+
 _QUIET = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -88,6 +96,8 @@ def session_settings() -> dict[str, str]:
     return {
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.requireAllClusterKeysForCoPartition": "false",  # frames laid out by message need no second shuffle
+        "spark.sql.inMemoryColumnarStorage.compressed": "false",  # to find out what compresses best costs more
+        **_UNCHECKED,
     }
 
 

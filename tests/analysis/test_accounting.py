@@ -25,9 +25,10 @@ def counted(
     leftovers: list[Row] | None = None,
 ) -> dict[oracle.Key, dict[str, int]]:
     """The accounting by (destination, subscription)."""
-    sent = messages(frame(spark, "sends", sends))
+    attempts = frame(spark, "sends", sends)
+    sent = messages(attempts)
     arrived = frame(spark, "receipts", receipts)
-    delivered = deliveries.deliveries(arrived, sent)
+    delivered = deliveries.deliveries(arrived, sent, attempts)
     became = fates.fates(
         fates.expected(sent, frame(spark, "subscriptions", subscriptions or [])),
         deliveries.first(delivered),

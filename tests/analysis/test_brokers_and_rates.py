@@ -54,7 +54,7 @@ def test_rates_count_events_in_their_own_second_and_the_phase_of_the_due_time(sp
         spark, "receipts", [receipt(1, at=2_100), receipt(1, at=2_200), receipt(0, at=2_300, integrity="foreign")]
     )
     sent = messages(sends)
-    counts = rates(sends, sent, deliveries(receipts, sent), strangers(receipts), TIMELINE)
+    counts = rates(sends, sent, deliveries(receipts, sent, sends), strangers(receipts), TIMELINE)
     expected = [
         (-1, "warm-up", "due", "a", 1),
         (0, "load", "due", "a", 1),
@@ -74,10 +74,10 @@ def test_totals_of_the_load_take_each_event_by_its_own_time_and_each_message_onc
         send(1, attempt=2, due=999, sent=1_002),
         send(2, due=10_999, sent=10_999, settled=11_000, blocked=True),
     ]
-    sent = messages(frame(spark, "sends", sends))
-    arrived = deliveries(
-        frame(spark, "receipts", [receipt(1, at=1_003), receipt(1, at=1_004), receipt(2, at=11_002)]), sent
-    )
+    attempts = frame(spark, "sends", sends)
+    sent = messages(attempts)
+    receipts = frame(spark, "receipts", [receipt(1, at=1_003), receipt(1, at=1_004), receipt(2, at=11_002)])
+    arrived = deliveries(receipts, sent, attempts)
     (totals,) = load_totals(sent, arrived, TIMELINE).collect()
     assert totals.asDict() == {"due": 1, "sent": 2, "acked": 1, "received": 1, "blocked_slots": 1}
 

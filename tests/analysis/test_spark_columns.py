@@ -102,7 +102,7 @@ def timed(spark: SparkSession, sends: list, receipts: list) -> set[tuple]:  # ty
 def latency_rows(spark: SparkSession, sends: list, receipts: list) -> list:  # type: ignore[type-arg]
     sent = frame(spark, "sends", sends)
     of_messages = messages(sent)
-    delivered = deliveries(frame(spark, "receipts", receipts), of_messages)
+    delivered = deliveries(frame(spark, "receipts", receipts), of_messages, sent)
     return latency(durations(sent, of_messages, delivered), TIMELINE, 0).collect()
 
 

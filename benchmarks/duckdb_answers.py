@@ -1,0 +1,125 @@
+"""What does another engine say of the same run? The tables accounting, latency, rates and paths by DuckDB.
+
+For runs of queues, as the generator writes them: a topic's subscriptions are not looked at. It is written as one would for
+DuckDB: two tables in memory, made once, of which everything else is asked. Definitions are those of `records.results`.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from records.results import RESULT_TABLES
+
+TABLES = ("accounting", "latency", "rates", "paths")
+
+MESSAGES = """
+create temp table messages as
+select producer, seq, min(due_ns) as due_ns, arg_min(sent_ns, attempt) as sent_ns,
+       arg_min(broker, attempt) as from_broker, arg_min(destination, attempt) as destination,
+       max(list_position(['failed', 'unconfirmed', 'in_doubt', 'acked'], outcome)) as goodness
+from sends group by producer, seq
+"""
+
+DELIVERIES = """
+create temp table deliveries as
+with copies as (
+    select *, row_number() over copies as copy, first_value(attempt) over copies as first_attempt
+    from receipts where integrity in ('intact', 'corrupted')
+    window copies as (partition by producer, seq, subscription order by received_ns, attempt, consumer))
+select copies.* exclude (broker), copies.broker as to_broker, messages.due_ns, sends.sent_ns,
+       coalesce(sends.broker, messages.from_broker, '') as from_broker,
+       copy > 1 and not copies.redelivered as duplicate, duplicate and copies.attempt <> first_attempt as by_resend
+from copies left join messages using (producer, seq) left join sends using (producer, seq, attempt)
+"""
+
+ACCOUNTING = """
+with found as (select producer, seq, min(dead_letter) as dead from leftovers group by producer, seq),
+firsts as (select * from deliveries where copy = 1),
+fates as (
+    select messages.*, regexp_replace(messages.destination, '^queue://', '') as subscription,
+           firsts.producer is not null as received, found.dead
+    from messages left join firsts using (producer, seq) left join found using (producer, seq)),
+ends as (
+    select destination, subscription, count(*) as sent, count_if(goodness = 4) as acked,
+           count_if(goodness = 1) as failed, count_if(goodness = 3) as in_doubt, count_if(goodness = 2) as unconfirmed,
+           count_if(goodness = 4 and not received and dead is null) as lost,
+           count_if(goodness = 4 and not received and not dead) as stranded,
+           count_if(goodness = 4 and not received and dead) as dead_lettered,
+           count_if(goodness = 3 and received) as recovered
+    from fates group by destination, subscription),
+copies as (
+    select destination, subscription, count_if(copy = 1) as received, count_if(duplicate) as duplicated,
+           count_if(by_resend) as duplicated_by_resend, count_if(integrity = 'corrupted') as corrupted,
+           count_if(due_ns is null) as unexpected
+    from deliveries group by destination, subscription),
+overtaken as (
+    select destination, subscription, seq < max(seq) over (
+        partition by consumer, subscription, destination, producer order by received_ns
+        range between unbounded preceding and 1 preceding) as overtaken
+    from firsts),
+reordered as (
+    select destination, subscription, count_if(overtaken) as reordered from overtaken group by destination, subscription)
+select * from ends join copies using (destination, subscription) join reordered using (destination, subscription)
+"""
+
+LATENCY = """
+with durations as (
+    select 'due_to_received' as measure, from_broker, to_broker, hops, due_ns, received_ns - due_ns as took_ns
+    from deliveries where copy = 1 and due_ns is not null
+    union all
+    select 'sent_to_received', from_broker, to_broker, hops, due_ns, received_ns - sent_ns
+    from deliveries where copy = 1 and due_ns is not null and sent_ns is not null
+    union all
+    select 'sent_to_settled', broker, '', null, due_ns, settled_ns - sent_ns
+    from sends where outcome = 'acked'
+    union all
+    select 'due_to_sent', from_broker, '', null, due_ns, sent_ns - due_ns from messages),
+in_buckets as (
+    select *, abs(took_ns) as magnitude, greatest(0, floor(log2(greatest(magnitude, 1)))::int - 7) as dropped_bits,
+           (dropped_bits * 128 + (magnitude >> dropped_bits)) * sign(took_ns) as bucket
+    from durations)
+select measure, from_broker, to_broker, hops, phase(due_ns) as phase, second(due_ns) as second, false as in_fault,
+       bucket::int as bucket, count(*) as count
+from in_buckets group by all
+"""
+
+RATES = """
+with moments as (
+    select 'due' as event, due_ns as at_ns, due_ns, from_broker as broker from messages
+    union all select 'sent', sent_ns, due_ns, broker from sends
+    union all select 'acked', settled_ns, due_ns, broker from sends where outcome = 'acked'
+    union all select 'received', received_ns, coalesce(due_ns, received_ns), to_broker from deliveries
+    union all select 'received', received_ns, received_ns, broker from receipts
+              where integrity not in ('intact', 'corrupted'))
+select second(at_ns) as second, phase(due_ns) as phase, event, broker, count(*) as count from moments group by all
+"""
+
+PATHS = """
+select from_broker, to_broker, hops, count(*) as messages from deliveries where copy = 1 and due_ns is not null group by all
+"""
+
+
+def answers(events: Path, load_began_ns: int, load_ended_ns: int, memory: str = "4GiB") -> Mapping[str, pa.Table]:
+    """The result tables of a run without faults, of hosts whose clocks agree; each in the schema of its result."""
+    with duckdb.connect(":memory:", config={"memory_limit": memory}) as database:
+        for table in ("sends", "receipts", "leftovers"):
+            database.execute(f"create view {table} as select * from read_parquet('{events}/{table}/*.parquet')")
+        database.execute(
+            f"create macro second(at_ns) as ((at_ns - {load_began_ns} - (((at_ns - {load_began_ns}) % 1000000000)"
+            " + 1000000000) % 1000000000) // 1000000000)::int"
+        )
+        database.execute(
+            f"create macro phase(at_ns) as case when at_ns < {load_began_ns} then 'warm-up' "
+            f"when at_ns < {load_ended_ns} then 'load' else 'drain' end"
+        )
+        database.execute(MESSAGES)
+        database.execute(DELIVERIES)
+        queries = {"accounting": ACCOUNTING, "latency": LATENCY, "rates": RATES, "paths": PATHS}
+        return {name: _asked(database, name, query) for name, query in queries.items()}
+
+
+def _asked(database: duckdb.DuckDBPyConnection, name: str, query: str) -> pa.Table:
+    schema = RESULT_TABLES[name]
+    return database.execute(query).to_arrow_table().select(schema.names).cast(schema)

@@ -1,0 +1,253 @@
+"""What does a long run leave behind? Writes a run folder as large as one likes, in which nearly everything goes well.
+
+    python benchmarks/generate_events.py PARENT --messages 1000000
+
+12 producers and 8 consumers on 3 brokers, recorded by 2 processes, share one queue. A consumer gets a producer's messages in
+order; now and then one stalls, with what is behind it. A thousandth is resent, and a few in a hundred thousand are
+duplicated, redelivered, lost, stranded, dead-lettered or foreign. The same seed gives the same events.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # run by its path
+
+from records.checks import Check
+from records.reader import seal
+from records.run import BrokerInfo, Phases, ProcessInfo, RunInfo
+from records.rundir import RunDirectory, new_run_id
+from records.schemas import CLIENTS_PER_PROCESS, EVENT_TABLES, UNKNOWN
+from records.streams import SUFFIX, StreamFile, described
+
+MS, S = 1_000_000, 1_000_000_000
+PRODUCERS, CONSUMERS, BROKERS, PROCESSES = 12, 8, ("broker-1", "broker-2", "broker-3"), ("worker-1", "worker-2")
+QUEUE, SUBSCRIPTION = "queue://orders", "orders"
+WARM_UP_S, LOAD_FROM_NS = 5, 1_000 * S
+ROUND = PRODUCERS * CONSUMERS  # messages until each producer has had one for each consumer
+ROUNDS_PER_BATCH = 1_500
+RATES = {"resent": 1e-3, "duplicated": 5e-5, "redelivered": 5e-5, "lost": 1e-5, "stranded": 1e-5, "dead": 1e-5}
+STALLED, STALL_MS, RESEND_NS, FOREIGN_PER_BATCH = 2e-5, 200, 500 * MS, 1
+
+Ints = npt.NDArray[np.int64]
+Columns = dict[str, Any]
+Choose = Callable[[float], npt.NDArray[np.bool_]]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Messages of one stretch of the run: a row each, those of a producer at one consumer in order of their due time."""
+
+    producer: Ints
+    consumer: Ints
+    seq: Ints
+    due_ns: Ints
+    sent_ns: Ints
+    settled_ns: Ints
+    received_ns: Ints
+
+    def where(self, chosen: npt.NDArray[np.bool_]) -> "Batch":
+        return Batch(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+
+def write_run(parent: Path, messages: int, per_s: int = 20_000, seed: int = 1) -> Path:
+    """A sealed run of at least so many messages, due at a steady rate. Returns its folder."""
+    rounds = -(-messages // ROUND)
+    directory = RunDirectory.create(parent, new_run_id("generated", f"{messages} messages"))
+    directory.write_run(run_info(directory.path.name, rounds * ROUND / per_s))
+    writers = {table: Writer(directory, table) for table in EVENT_TABLES}
+    for batch in batches(rounds, per_s, np.random.default_rng(seed)):
+        write_batch(writers, batch, np.random.default_rng((seed, int(batch.seq[0]))))
+    write_clients_and_samples(writers, rounds * ROUND // per_s)
+    for writer in writers.values():
+        writer.close()
+    seal(directory)
+    return directory.path
+
+
+def run_info(run_id: str, length_s: float) -> RunInfo:
+    ends_ns = LOAD_FROM_NS - WARM_UP_S * S + int(length_s * S)
+    processes = tuple(
+        ProcessInfo(name, index, "generated", LOAD_FROM_NS, 1_767_225_600 * S)
+        for index, name in enumerate(("master", *PROCESSES))
+    )
+    return RunInfo(
+        run_id=run_id,
+        scenario="steady",
+        topology="mesh(brokers=3)",
+        runtime="memory",
+        protocol="stomp",
+        state="ended",
+        brokers=tuple(map(BrokerInfo, BROKERS)),
+        checks=(Check("no acked send lost", "messages.lost", at_most=0),),
+        phases=Phases(LOAD_FROM_NS - WARM_UP_S * S, LOAD_FROM_NS, ends_ns, ends_ns + 2 * S, ends_ns + 3 * S),
+        processes=processes,
+    )
+
+
+def batches(rounds: int, per_s: int, rng: np.random.Generator) -> Iterator[Batch]:
+    """The messages of the run in order of time. Due times lie on a fixed schedule of each producer's own phase."""
+    period_ns = PRODUCERS * S // per_s
+    phase_ns = np.arange(PRODUCERS) * (period_ns // PRODUCERS) + LOAD_FROM_NS - WARM_UP_S * S
+    for first in range(0, rounds, ROUNDS_PER_BATCH):
+        shape = (min(ROUNDS_PER_BATCH, rounds - first), CONSUMERS, PRODUCERS)
+        nth, slot, producer = np.indices(shape)
+        seq = (first + nth) * CONSUMERS + slot
+        due_ns = phase_ns[producer] + seq * period_ns
+        sent_ns = due_ns + rng.exponential(0.2 * MS, shape).astype("int64")
+        took_ms = rng.lognormal(0.7, 0.5, shape) + (rng.random(shape) < STALLED) * rng.exponential(STALL_MS, shape)
+        arrived_ns = sent_ns + (took_ms * MS).astype("int64")
+        settled_ns = sent_ns + (rng.lognormal(0.4, 0.4, shape) * MS).astype("int64")
+        received_ns = np.maximum.accumulate(
+            arrived_ns, axis=0
+        )  # a queue keeps its order: what stalls holds up the rest
+        columns = (producer, (slot + producer) % CONSUMERS, seq, due_ns, sent_ns, settled_ns, received_ns)
+        yield Batch(*(column.ravel() for column in columns))
+
+
+def write_batch(writers: dict[str, "Writer"], batch: Batch, rng: np.random.Generator) -> None:
+    draw = rng.random(len(batch.seq))
+    bounds = np.cumsum([0, *RATES.values()])
+    kinds = zip(RATES, bounds[:-1], bounds[1:], strict=True)
+    fate = {name: (low <= draw) & (draw < high) for name, low, high in kinds}
+    gone = fate["lost"] | fate["stranded"] | fate["dead"]
+    resent = batch.where(fate["resent"])
+    once = batch.where(~fate["resent"])
+    writers["sends"].add("producer", sends(once))
+    writers["sends"].add("producer", sends(resent, outcome="in_doubt"))
+    writers["sends"].add("producer", sends(resent, attempt=2, later_ns=RESEND_NS))
+    writers["receipts"].add("consumer", receipts(batch.where(~gone & ~fate["resent"])))
+    writers["receipts"].add("consumer", receipts(resent.where(draw[fate["resent"]] < RATES["resent"] / 2)))
+    writers["receipts"].add("consumer", receipts(resent, attempt=2, later_ns=RESEND_NS))
+    writers["receipts"].add("consumer", receipts(batch.where(fate["duplicated"]), later_ns=3 * MS))
+    writers["receipts"].add("consumer", receipts(batch.where(fate["redelivered"]), later_ns=MS, redelivered=True))
+    foreign = {**receipts(batch.where(np.arange(len(draw)) < FOREIGN_PER_BATCH)), "integrity": "foreign"}
+    writers["receipts"].add("consumer", {**foreign, "producer": UNKNOWN, "seq": UNKNOWN, "attempt": UNKNOWN})
+    writers["leftovers"].add(None, leftovers(batch.where(fate["stranded"]), dead_letter=False))
+    writers["leftovers"].add(None, leftovers(batch.where(fate["dead"]), dead_letter=True))
+
+
+def client(number: Ints) -> Ints:
+    """Every second one belongs to the second process."""
+    return (1 + number % len(PROCESSES)) * CLIENTS_PER_PROCESS + number
+
+
+def broker(number: Ints) -> pa.Array:
+    return pa.array(BROKERS).take(pa.array(number % len(BROKERS)))
+
+
+def sends(of: Batch, *, attempt: int = 1, later_ns: int = 0, outcome: str = "acked") -> Columns:
+    return {
+        "producer": client(of.producer),
+        "seq": of.seq,
+        "attempt": attempt,
+        "destination": QUEUE,
+        "broker": broker(of.producer + attempt - 1),
+        "due_ns": of.due_ns,
+        "sent_ns": of.sent_ns + later_ns,
+        "settled_ns": of.settled_ns + later_ns if outcome == "acked" else None,
+        "outcome": outcome,
+        "body_bytes": 1_024,
+        "blocked": False,
+    }
+
+
+def receipts(of: Batch, *, attempt: int = 1, later_ns: int = 0, redelivered: bool = False) -> Columns:
+    crossed = (of.producer + attempt - 1) % len(BROKERS) != of.consumer % len(BROKERS)
+    return {
+        "consumer": client(of.consumer),
+        "subscription": SUBSCRIPTION,
+        "producer": client(of.producer),
+        "seq": of.seq,
+        "attempt": attempt,
+        "destination": QUEUE,
+        "broker": broker(of.consumer),
+        "received_ns": of.received_ns + later_ns,
+        "redelivered": redelivered,
+        "integrity": "intact",
+        "hops": crossed.astype("int32"),
+    }
+
+
+def leftovers(of: Batch, *, dead_letter: bool) -> Columns:
+    queue = "ActiveMQ.DLQ" if dead_letter else SUBSCRIPTION
+    who = {"producer": client(of.producer), "seq": of.seq, "attempt": 1}
+    return {"broker": broker(of.consumer), "queue": queue, "dead_letter": dead_letter, **who, "age_ns": None}
+
+
+def write_clients_and_samples(writers: dict[str, "Writer"], length_s: int) -> None:
+    began_ns, clients = LOAD_FROM_NS - WARM_UP_S * S, np.arange(PRODUCERS + CONSUMERS)
+    group = pa.array(np.where(clients < PRODUCERS, "producers", "consumers"))
+    event: Columns = {"protocol": "stomp", "event": "connected", "at_ns": began_ns - S, "reason": ""}
+    writers["connections"].add(
+        "client", {"client": client(clients), "group": group, "broker": broker(clients), **event}
+    )
+    held: Columns = {"subscription": SUBSCRIPTION, "destination": QUEUE, "kind": "queue", "began_ns": began_ns}
+    consumers = np.arange(CONSUMERS)
+    writers["subscriptions"].add("consumer", {"consumer": client(consumers), "broker": broker(consumers), **held})
+    at_s = np.arange(length_s + WARM_UP_S)
+    add = partial(_samples, writers["samples"], began_ns + at_s * S)
+    for name in BROKERS:
+        add(name, "process", "", "cpu_ns", at_s * 300 * MS)
+        add(name, "process", "", "rss_bytes", at_s * 0 + 5 * 10**8)
+        for metric in ("depth", "in_flight", "enqueue_count", "dequeue_count", "forward_count", "dispatch_count"):
+            add(name, "queue", SUBSCRIPTION, metric, at_s * 10)
+        for other in BROKERS:
+            for metric in ("enqueue_count", "dequeue_count", "received_count"):
+                add(name, "bridge", f"mesh|{other}", metric, at_s * 10)
+
+
+def _samples(writer: "Writer", at_ns: Ints, broker: str, kind: str, of: str, metric: str, value: Ints) -> None:
+    writer.add(None, {"broker": broker, "at_ns": at_ns, "kind": kind, "object": of, "metric": metric, "value": value})
+
+
+class Writer:
+    """Streams of one table, one a process, as `records.writer` leaves them."""
+
+    def __init__(self, directory: RunDirectory, table: str) -> None:
+        self.schema = EVENT_TABLES[table]
+        self.streams = [
+            StreamFile(directory.streams(table) / f"{process}{SUFFIX}", described(self.schema, table, process))
+            for process in PROCESSES
+        ]
+
+    def add(self, client: str | None, columns: Columns) -> None:
+        """Rows to the process that the client number tells, or to the first one. A scalar is the same for all rows."""
+        rows = next(len(column) for column in columns.values() if isinstance(column, np.ndarray | pa.Array))
+        table = pa.table([_column(columns[field.name], field.type, rows) for field in self.schema], schema=self.schema)
+        process = columns[client] // CLIENTS_PER_PROCESS if client else np.ones(rows, "int64")
+        for index, stream in enumerate(self.streams, start=1):
+            for batch in table.filter(pa.array(process == index)).combine_chunks().to_batches():
+                stream.append(batch)
+
+    def close(self) -> None:
+        for stream in self.streams:
+            stream.close(complete=True)
+
+
+def _column(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
+    if isinstance(value, np.ndarray | pa.Array):
+        return pa.array(value).cast(kind)
+    return pa.repeat(pa.scalar(value, kind), rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Write a run folder of generated events.")
+    parser.add_argument("parent", type=Path, help="where to put the run's folder")
+    parser.add_argument("--messages", type=int, default=1_000_000)
+    parser.add_argument("--per-s", type=int, default=20_000, help="the rate, which with the messages gives the length")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    print(write_run(options.parent, options.messages, options.per_s, options.seed))
+
+
+if __name__ == "__main__":
+    main()
