@@ -85,12 +85,19 @@ def failed(evidence: Evidence) -> list[str]:
 def unknown(evidence: Evidence) -> list[str]:
     return [
         *evidence.unknowns,
+        *_unmeasured(evidence),
         *(
             f"check {check['name']!r} could not be evaluated: the run has no figure {check['metric']}"
             for check in evidence.checks
             if check["outcome"] == "unknown"
         ),
     ]
+
+
+def _unmeasured(evidence: Evidence) -> list[str]:
+    if evidence.lag["p99"] is None and evidence.messages["sent"]:
+        return ["no message was due in the load phase, so there is no latency: was the warm-up longer than the load?"]
+    return []
 
 
 def _unfinished(state: str) -> list[str]:
@@ -100,8 +107,10 @@ def _unfinished(state: str) -> list[str]:
 
 
 def _without_sends(messages: Messages) -> list[str]:
-    if messages["sent"]:
+    if messages["sent"] and messages["received"]:
         return []
+    if messages["sent"]:
+        return ["no message was received: nothing was measured"]
     arrived = messages["received"]
     if arrived:
         return [f"no send is on record, though {arrived} messages were received: the senders' events are missing"]

@@ -1,8 +1,8 @@
 """When is each message due? A fixed schedule that a slow broker cannot bend.
 
 The load is open-loop: slot ``n`` is due at ``start + phase + n / rate`` whatever became of the slots before it. A
-generator that was held up sends the missed slots as fast as it can (it catches up, nothing is forgiven), and every
-message is timed from the moment it was due.
+generator that was held up sends the missed slots as fast as it can, and every message is timed from the moment it was
+due. What is due and still not sent when the load is over is counted: nothing is forgiven.
 """
 
 import random
@@ -27,6 +27,13 @@ class Schedule:
             return None
         due_ns = self.start_ns + self.phase_ns + round(slot * NS_PER_S / self.rate_per_s)
         return due_ns if self.ends_ns is None or due_ns < self.ends_ns else None
+
+    def slots_due(self, now_ns: int) -> int:
+        """How many slots are due by ``now_ns``."""
+        last_ns = now_ns if self.ends_ns is None else min(now_ns, self.ends_ns - 1)
+        passed_ns = last_ns - self.start_ns - self.phase_ns
+        slots = max(int(passed_ns * self.rate_per_s / NS_PER_S) + 1, 0) if passed_ns >= 0 else 0
+        return slots if self.count is None else min(slots, self.count)
 
 
 def random_phase_ns(rate_per_s: float, seed: int, client: int) -> int:

@@ -68,6 +68,7 @@ class Tally:
     sent: int = 0
     settled: int = 0
     received: int = 0
+    missed: int = 0  # slots that were due and never sent
     finished_producers: int = 0
     ready: Counter[str] = field(default_factory=Counter)
     lag: Counter[int] = field(default_factory=Counter)

@@ -5,6 +5,8 @@ enters the network, and by which failover URI) and a destination. Locust starts,
 statistics get one request an outcome, but the event tables are what is analysed.
 """
 
+import logging
+from collections.abc import Callable
 from typing import ClassVar
 
 import gevent
@@ -21,6 +23,9 @@ from drivers.session import Go, Session, session_of
 from records.buckets import bucket_of
 
 NS_PER_MS = 1_000_000
+LOOK_EVERY_S = 1.0
+
+log = logging.getLogger("brokerbench")
 
 
 class BrokerUser(User):
@@ -38,15 +43,24 @@ class BrokerUser(User):
             raise StopUser
         return session
 
-    def open(self, session: Session, *, keeps_id: bool = False) -> Client:
-        """Connect as the failover URI says; a refusal ends this user and is told once, by the run."""
-        client = session.client(self.group, keeps_id=keeps_id)
+    def guard(self, work: Callable[[Session], None]) -> None:
+        """Do a user's work. What goes wrong ends this user and is told by the run; Locust would begin the task anew."""
+        session = self.enter()
         try:
-            client.open()
+            work(session)
         except DriverError as error:
             session.report(f"{type(self).__name__}: {error}")
             raise StopUser from error
-        return client
+        except Exception as error:
+            log.exception("%s", type(self).__name__)
+            session.report(f"{type(self).__name__} failed by a fault of brokerbench's own: {error!r}")
+            raise StopUser from error
+
+    def stay(self, client: Client) -> None:
+        """Until Locust stops the users. Raises DriverError when the client gives up, as its failover URI says."""
+        while True:
+            gevent.sleep(LOOK_EVERY_S)
+            client.usable()
 
     def fire(self, kind: str, latency_ns: int | None, body_bytes: int, error: Exception | None) -> None:
         """Tell Locust's statistics; milliseconds, or none where this process cannot know the latency."""
@@ -77,28 +91,27 @@ class ProducerUser(BrokerUser):
 
     @task
     def produce(self) -> None:
-        session = self.enter()
+        self.guard(self._produce)
+
+    def _produce(self, session: Session) -> None:
         name = type(self).__name__
-        client = self.open(session)
+        client = session.client(self.group)
         room = Event()
-        producer = client.producer(
-            Destination.parse(self.destination),
-            durable=self.durable,
-            run=session.run_number,
-            resend_in_doubt=self.resend_in_doubt,
-            on_settled=lambda settled: self._settled(session, settled, room),
-        )
         try:
+            client.open()
+            producer = client.producer(
+                Destination.parse(self.destination),
+                durable=self.durable,
+                run=session.run_number,
+                resend_in_doubt=self.resend_in_doubt,
+                on_settled=lambda settled: self._settled(session, settled, room),
+            )
             index = session.next_index(name)
             session.ready(name)
             go = session.wait_go()
-            schedule = self._schedule(session, go, index, client.number)
-            self._keep(schedule, session, client.number, producer, room)
+            self._keep(self._schedule(session, go, index, client.number), session, client.number, producer, room)
             session.tally.finished_producers += 1
-            Event().wait()  # stays connected until Locust stops the users
-        except DriverError as error:
-            session.report(f"{name}: {error}")
-            raise StopUser from error
+            self.stay(client)
         finally:
             client.close()  # its producers with it, once it has heard the answers that were still under way
 
@@ -117,18 +130,26 @@ class ProducerUser(BrokerUser):
 
     def _keep(self, schedule: Schedule, session: Session, number: int, producer: Producer, room: Event) -> None:
         slot = 0
-        while session.producing and (due_ns := schedule.due_ns(slot)) is not None:
-            early_ns = due_ns - session.clock()
-            if early_ns > 0:
-                if session.wait_unless_stopped(early_ns / NS_PER_S):
+        try:
+            while session.producing and (due_ns := schedule.due_ns(slot)) is not None:
+                blocked = self._wait_for(due_ns, session, producer, room)
+                if not session.producing:
                     return
-            else:
-                gevent.sleep(0)  # behind schedule: let answers and deliveries in between two sends
-            blocked = self._wait_for_room(producer, room)
-            session.note_due(number, slot, due_ns)
-            producer.send(slot, self.body_bytes, due_ns, blocked=blocked)
-            session.tally.sent += 1
-            slot += 1
+                session.note_due(number, slot, due_ns)
+                session.tally.sent += 1
+                slot += 1
+                producer.send(slot - 1, self.body_bytes, due_ns, blocked=blocked)
+        finally:
+            session.tally.missed += schedule.slots_due(session.clock()) - slot
+
+    def _wait_for(self, due_ns: int, session: Session, producer: Producer, room: Event) -> bool:
+        """Until the slot is due and may be sent, or producing stops; True when the in-flight cap made it wait."""
+        early_ns = due_ns - session.clock()
+        if early_ns > 0:
+            session.wait_unless_stopped(early_ns / NS_PER_S)
+        else:
+            gevent.sleep(0)  # behind schedule: let answers and deliveries in between two sends
+        return self._wait_for_room(producer, room)
 
     def _wait_for_room(self, producer: Producer, room: Event) -> bool:
         blocked = False
@@ -160,22 +181,19 @@ class ConsumerUser(BrokerUser):
 
     @task
     def consume(self) -> None:
-        session = self.enter()
-        name = type(self).__name__
-        client = self.open(session, keeps_id=self.durable_subscription)
+        self.guard(self._consume)
+
+    def _consume(self, session: Session) -> None:
+        client = session.client(self.group, keeps_id=self.durable_subscription)
         try:
+            client.open()
             client.consumer(
                 self._subscription(client.number),
                 run=session.run_number,
                 on_receipt=lambda received: self._received(session, received),
             )
-        except DriverError as error:
-            client.close()
-            session.report(f"{name}: {error}")
-            raise StopUser from error
-        try:
-            session.ready(name)
-            Event().wait()  # deliveries come by callback; Locust stops the users
+            session.ready(type(self).__name__)
+            self.stay(client)  # deliveries come by callback
         finally:
             client.close()
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 SCHEMA_VERSION = 1
 CLIENTS_PER_PROCESS = 1_000_000
+CANARY_PREFIX = "brokerbench.canary."  # queues of the proof before the load: nobody's messages
 UNKNOWN = -1  # producer or seq of a body whose identity cannot be read
 
 

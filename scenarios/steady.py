@@ -10,6 +10,8 @@ from scenarios.harness import (
     duplicates_at_most,
     every_send_answered,
     no_acked_send_lost,
+    no_send_refused,
+    no_unconfirmed_send_missing,
     none_corrupted,
     none_stranded,
     run,
@@ -39,7 +41,9 @@ run(
             none_stranded(),
             duplicates_at_most(0),
             none_corrupted(),
+            no_send_refused(),
             every_send_answered(),
+            no_unconfirmed_send_missing(),
         ),
         question=__doc__,
     )

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from records.schemas import CANARY_PREFIX
 from reports.values import Backdrop, Line, Panel, Timeline
 from reports.views.grid import highest_of_steps, last_of_steps, mean_of_steps
 
@@ -32,8 +33,12 @@ def connections(table: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> 
 
 
 def queue_depths(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> Timeline:
-    """The highest depth in each step, a line for each queue on each broker; queues that stayed empty are left out."""
+    """The highest depth in each step, a line for each queue on each broker.
+
+    Queues that stayed empty are left out, and so are those of the proof before the load.
+    """
     rows = of_kind(resources, "queue", "depth")
+    rows = rows.filter(pc.invert(pc.starts_with(rows["object"], pattern=CANARY_PREFIX)))
     filled = set(rows.filter(pc.greater(rows["value"], 0))["object"].to_pylist())
     queues = sorted(filled or rows["object"].to_pylist()[:1])
     lines: list[Line] = []

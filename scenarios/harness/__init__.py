@@ -4,6 +4,8 @@ from scenarios.harness.checks import (
     duplicates_at_most,
     every_send_answered,
     no_acked_send_lost,
+    no_send_refused,
+    no_unconfirmed_send_missing,
     none_corrupted,
     none_stranded,
 )
@@ -16,6 +18,8 @@ __all__ = [
     "duplicates_at_most",
     "every_send_answered",
     "no_acked_send_lost",
+    "no_send_refused",
+    "no_unconfirmed_send_missing",
     "none_corrupted",
     "none_stranded",
     "run",

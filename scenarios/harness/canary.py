@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from drivers.contract import Connection, Connector, Delivery, Destination, DriverError, Outcome, Outgoing, Subscription
+from records.schemas import CANARY_PREFIX
 from topologies.endpoints import Credentials, Endpoint
 from topologies.model import Path
 
-CANARY_PREFIX = "brokerbench.canary."
 CONNECT_TIMEOUT_S = 10.0
 
 

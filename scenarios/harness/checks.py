@@ -23,6 +23,16 @@ def none_corrupted() -> Check:
     return Check("none corrupted", "messages.corrupted", at_most=0)
 
 
-def every_send_answered() -> Check:
-    """No durable send was refused by a broker."""
+def no_send_refused() -> Check:
+    """Brokers confirmed or lost the connection over a durable send, but never said no to one."""
     return Check("no send refused", "messages.failed", at_most=0)
+
+
+def every_send_answered() -> Check:
+    """Every durable send was answered at last, in one of its attempts."""
+    return Check("every send answered", "messages.in_doubt", at_most=0)
+
+
+def no_unconfirmed_send_missing() -> Check:
+    """Every send that nobody promised to keep was received all the same, or found where it waits."""
+    return Check("no unconfirmed send missing", "messages.missing_unconfirmed", at_most=0)

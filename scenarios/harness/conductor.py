@@ -8,6 +8,7 @@ what was recorded stays.
 import json
 import logging
 import secrets
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -35,9 +36,11 @@ from topologies.runtimes.contract import RuntimeFailed
 log = logging.getLogger("brokerbench")
 
 READY_TIMEOUT_S = 60.0
+CATCH_UP_S = 2.0  # after the last due time, for producers that are behind
 LEAD_S = 0.5  # between the start signal and the first due time, so that every process has the signal by then
 LOOK_EVERY_S = 0.2
 TELL_EVERY_S = 5.0
+TEAR_DOWN_TIMEOUT_S = 20.0
 CANNOT_RUN = 2  # exit status of a run that could not be made
 
 
@@ -73,6 +76,7 @@ class Conductor:
         self._beginning = False
         self._load_over = False
         self._abandoned = False
+        self._torn_down = threading.Event()
         self._step_began_s = time.monotonic()
 
     # -- before any user starts ------------------------------------------------------------------------------------
@@ -124,7 +128,7 @@ class Conductor:
         told_s = time.monotonic()
         while not self._load_over and not self._trouble():
             now_ns = time.perf_counter_ns()
-            if window.load_ends_ns is not None and now_ns >= window.load_ends_ns:
+            if window.load_ends_ns is not None and now_ns >= window.load_ends_ns + CATCH_UP_S * NS_PER_S:
                 return
             if self.crew.tally().finished_producers >= sum(self.plan.producers.values()):
                 return
@@ -200,11 +204,11 @@ class Conductor:
 
     def drain(self) -> None:
         """Consumers go on until nothing moves any more."""
-        if self.over:
+        if self._given_up() or self.over:
             return
         self.end_load()
         seen: list[Observation] = []
-        while not self._abandoned:
+        while not self._given_up():
             seen.append(self._observe())
             decision = decide(seen, self.options.drain_s)
             if decision != "wait":
@@ -228,12 +232,16 @@ class Conductor:
             text = f"the drain ended after {self.options.drain_s:g} s while messages still moved ({left})"
             self.info = replace(self.info, unknowns=(*self.info.unknowns, text))
             log.warning("%s; a longer --drain-timeout would tell", text)
+        elif last.waiting is None:
+            text = "whether the queues were empty after the drain is not known: a broker did not say"
+            self.info = replace(self.info, unknowns=(*self.info.unknowns, text))
+            log.warning("%s", text)
         else:
             log.warning("nothing has moved for %g s: %s", STUCK_AFTER_S, left)
 
     def finish(self) -> None:
         """Browse, take the brokers down, analyse, report: the verdict becomes `exit_status`."""
-        if self.over:
+        if self._given_up() or self.over:
             return
         self.over = True
         try:
@@ -257,6 +265,12 @@ class Conductor:
         self._trouble(brokers=False)
         for doubt in self.crew.doubts():
             self._problem(doubt)
+        missed = self.crew.tally().missed
+        if missed and not self.interrupted:
+            self._problem(
+                f"{missed:,} messages that were due were never sent: the load was more than the producers or the "
+                "brokers could take; lower --rate, or use more producers or processes"
+            )
         self.info = replace(self.info, processes=processes, state="interrupted" if self.interrupted else "ended")
         self._ended("down")
         self._write()
@@ -311,6 +325,12 @@ class Conductor:
     def abandon(self) -> None:
         """Tear everything down at once; what was recorded stays."""
         self._abandoned = True
+        try:
+            self._tear_down()
+        finally:
+            self._torn_down.set()
+
+    def _tear_down(self) -> None:
         self.interrupted = True
         self.exit_status = EXIT_STATUS["interrupted"]
         logging.getLogger("drivers").setLevel(logging.CRITICAL)  # that their brokers are gone is no news
@@ -322,6 +342,17 @@ class Conductor:
         with suppress(RunUnwritable):
             self.info = replace(self.info, state="interrupted")
             self._write()
+
+    def _given_up(self) -> bool:
+        """Whether `abandon` was called; returns once it is through, so that nobody ends the process before."""
+        if self._abandoned:
+            self._torn_down.wait(TEAR_DOWN_TIMEOUT_S)
+        return self._abandoned
+
+    def fail(self, error: Exception) -> None:
+        """A fault of our own: the load ends, and the run is invalid."""
+        log.exception("a fault of brokerbench's own")
+        self._problem(f"a fault of brokerbench's own ended the load: {error!r}")
 
     # -- small things --------------------------------------------------------------------------------------------------
 

@@ -128,6 +128,7 @@ class MasterCrew:
             total.sent += tally["sent"]
             total.settled += tally["settled"]
             total.received += tally["received"]
+            total.missed += tally["missed"]
             total.finished_producers += tally["finished_producers"]
             total.ready.update(tally["ready"])
             total.lag.update(dict(tally["lag"]))
@@ -160,6 +161,8 @@ class MasterCrew:
         found = [f"worker {worker}: {answer['refusal']}" for worker, answer in answers if answer["refusal"]]
         if self._gathering and self._gathering.failure:
             found.append(self._gathering.failure)
+        silent = [worker for worker in self._workers if worker not in self._equipped and not self._is_lost(worker)]
+        found += [f"worker {worker} did not answer when it was to be equipped" for worker in silent]
         for worker in self._workers:
             found += self._tallies.get(worker, {}).get("problems", ())
             if worker not in self._closed and self._is_lost(worker):
@@ -235,6 +238,14 @@ class WorkerDuty:
             gevent.spawn(_end_with_the_parent, os.getppid())
 
     def _equip(self, data: dict[str, Any]) -> None:
+        try:
+            self._take_on(data)
+        except Exception as error:  # Locust would only log it, here
+            self._runner.send_message("bb_equipped", {"refusal": f"it could not be equipped: {error!r}"})
+            raise
+        self._runner.send_message("bb_equipped", {"refusal": ""})
+
+    def _take_on(self, data: dict[str, Any]) -> None:
         name = f"worker-{data['index']}"
         for user in self._runner.user_classes:
             for setting, value in data["settings"].get(user.__name__, {}).items():
@@ -253,7 +264,6 @@ class WorkerDuty:
         )
         attach(self._environment, self._session)
         gevent.spawn(self._keep_telling, self._session)
-        self._runner.send_message("bb_equipped", {"refusal": ""})
 
     def _send_events(self, process: str, table: str, messages: bytes) -> None:
         self._runner.send_message("bb_events", {"process": process, "table": table, "messages": messages})

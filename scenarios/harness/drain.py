@@ -14,7 +14,7 @@ STUCK_AFTER_S = 5.0
 
 @dataclass(frozen=True)
 class Observation:
-    """One look. ``unsettled``: sends without an outcome; ``waiting``: messages on all queues, None if unknown."""
+    """One look. ``unsettled``: sends without an outcome; ``waiting``: messages on all queues, None if not known."""
 
     at_s: float
     unsettled: int
@@ -23,7 +23,7 @@ class Observation:
 
     @property
     def empty(self) -> bool:
-        return self.unsettled == 0 and not self.waiting
+        return self.unsettled == 0 and self.waiting == 0
 
     @property
     def state(self) -> tuple[int, int, int | None]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from drivers.contract import Connector, DriverError
 from records import identity
+from records.schemas import CANARY_PREFIX
 from records.writer import Recorder
-from scenarios.harness.canary import CANARY_PREFIX
 from topologies.endpoints import Credentials, Endpoint
 
 BROWSE_TIMEOUT_S = 60.0

@@ -76,6 +76,7 @@ class Lifecycle:
         if isinstance(runner, WorkerRunner):
             distributed.WorkerDuty(environment, runner).register()
             return
+        _keep_locust_from_saying("No run time limit set")  # the limit is the conductor's, so Locust knows of none
         namespace = environment.parsed_options
         self._load_s = namespace.run_time
         try:
@@ -195,7 +196,10 @@ class Lifecycle:
         raise gevent.GreenletExit
 
     def _hold(self, conductor: Conductor) -> None:
-        conductor.hold()
+        try:
+            conductor.hold()
+        except Exception as error:  # nobody else would end the users
+            conductor.fail(error)
         if not conductor.over:
             conductor.end_load()
             self._end_users()
@@ -239,6 +243,9 @@ class Lifecycle:
             if self._web:
                 self._environment.process_exit_code = 0  # its runs have told their verdicts
             raise KeyboardInterrupt  # reaches Locust's main greenlet
+        if self._signals == 1 and conductor.over:
+            log.warning("Ctrl-C: the load is over and the run is being reported; again to tear everything down at once")
+            return
         if self._signals == 1:
             log.warning("Ctrl-C: the load ends, what was measured is reported; again to tear everything down at once")
             gevent.spawn(conductor.interrupt)  # taking brokers down blocks, a signal handler must not
@@ -258,3 +265,7 @@ class Lifecycle:
         if self._last:
             for line in self._last.last_words():
                 print(line)
+
+
+def _keep_locust_from_saying(words: str) -> None:
+    logging.getLogger("locust.main").addFilter(lambda record: words not in record.getMessage())

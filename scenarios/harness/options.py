@@ -195,6 +195,6 @@ def _check(options: Options) -> None:
         value = getattr(options, name)
         if value is not None and (value < bound or (value == bound and not inclusive)):
             rule = f"must be {'at least' if inclusive else 'more than'} {bound:g}"
-            raise OptionError(f"{option} {value:g}: {rule}")
+            raise OptionError(f"{option} {value:g}: {rule}; leave it out for the scenario's own value")
     if options.base_port is not None and not 1024 <= options.base_port <= 65000:
         raise OptionError(f"--base-port {options.base_port}: must lie between 1024 and 65000")

@@ -43,6 +43,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
     by_count_alone = options.messages is not None and options.load_s is None
+    load_s = None if by_count_alone else options.load_s or scenario.load.for_s
     return Plan(
         topology=topology,
         counts={user.__name__: user.fixed_count for user in scenario.users},
@@ -50,8 +51,8 @@ def make(scenario: Scenario, options: Options) -> Plan:
         roles=tuple(
             sorted({(p.group, c.group) for p in producing for c in consuming if p.destination == c.destination})
         ),
-        load_s=None if by_count_alone else options.load_s or scenario.load.for_s,
-        faults=_faults(scenario, topology),
+        load_s=load_s,
+        faults=_faults(scenario, topology, load_s),
         info=_info(scenario, options, topology, groups),
     )
 
@@ -111,13 +112,19 @@ def _topology(options: Options) -> Topology:
         raise OptionError(f"--topology {options.topology}: {error}") from error
 
 
-def _faults(scenario: Scenario, topology: Topology) -> tuple[Fault, ...]:
-    """The scenario's faults, each aimed at a broker that is there."""
+def _faults(scenario: Scenario, topology: Topology, load_s: float | None) -> tuple[Fault, ...]:
+    """The scenario's faults, each aimed at a broker that is there, at a time that comes."""
     for fault in scenario.faults:
         try:
             topology.broker(fault.target)
         except KeyError as error:
             raise OptionError(f"fault {fault.kind} at {fault.at_s:g} s: {error.args[0]}") from error
+        if load_s is not None and fault.at_s + fault.for_s > load_s:
+            ends_s = fault.at_s + fault.for_s
+            raise OptionError(
+                f"fault {fault.kind} of {fault.target}: it lasts from {fault.at_s:g} s to {ends_s:g} s of the load, "
+                f"which is over after {load_s:g} s; make the load longer (-t)"
+            )
     return scenario.faults
 
 

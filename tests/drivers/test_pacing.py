@@ -43,6 +43,21 @@ def test_a_phase_lies_within_one_period_and_comes_again_with_the_seed(rate: floa
     assert phase_ns == random_phase_ns(rate, seed, client)
 
 
+@given(
+    st.floats(0.1, 5_000), st.integers(0, 10**9), st.none() | st.integers(0, 40), st.integers(0, 10**10), st.booleans()
+)
+def test_the_slots_due_by_a_moment_are_those_whose_due_time_has_come(
+    rate: float, phase_ns: int, count: int | None, now_ns: int, ends: bool
+) -> None:
+    now_ns = min(now_ns, round(200 / rate * NS_PER_S))
+    schedule = Schedule(0, rate, phase_ns, count, now_ns // 2 if ends else None)
+    slot = 0
+    while (due_ns := schedule.due_ns(slot)) is not None and due_ns <= now_ns:
+        slot += 1
+    assert abs(schedule.slots_due(now_ns) - slot) <= 1  # a nanosecond of rounding may fall on either side
+    assert schedule.slots_due(-1) == 0
+
+
 def test_two_producers_do_not_send_in_step() -> None:
     assert len({random_phase_ns(10, 1, client) for client in range(50)}) == 50
 

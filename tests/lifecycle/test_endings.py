@@ -56,6 +56,7 @@ def test_two_ctrl_c_tear_everything_down_at_once_and_keep_the_events(loaded: Loc
     assert not anything_listens(ports)
     assert outcome.info["state"] == "interrupted"
     assert any((outcome.run / "streams" / "sends").iterdir())
+    assert not list(outcome.run.glob("brokers/*/data")), "the brokers' stores are thrown away"
 
 
 def test_sigkill_of_the_harness_leaves_no_broker_and_no_port_within_five_seconds(loaded: LocustRun) -> None:

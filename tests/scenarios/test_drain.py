@@ -33,5 +33,9 @@ def test_time_is_up_while_messages_still_move() -> None:
     assert decide(seen, timeout_s=14) == "timeout"
 
 
-def test_unknown_queues_count_as_empty_once_nothing_is_received_any_more() -> None:
-    assert decide(looks((0, 9, None), (0, 9, None), (0, 9, None)), timeout_s=60) == "drained"
+def test_queues_of_which_nothing_is_known_are_not_empty() -> None:
+    assert decide(looks((0, 9, None), (0, 9, None), (0, 9, None)), timeout_s=60) == "wait"
+
+
+def test_queues_that_stay_unknown_end_as_stuck() -> None:
+    assert decide(looks(*[(0, 9, None)] * 11), timeout_s=60) == "stuck"

@@ -1,12 +1,14 @@
 """Does a senseless option end in one sentence that says what to write instead, before anything starts?"""
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from drivers.users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
+from scenarios.harness.faults import FreezeBroker
 from scenarios.harness.options import OptionError, add_arguments, read
 from scenarios.harness.plan import make
 
@@ -43,16 +45,16 @@ def restore_user_classes() -> Any:
 
 
 def test_a_duration_of_zero_is_refused() -> None:
-    assert message_of(load_s=0) == "--run-time 0: must be more than 0"
+    assert message_of(load_s=0).startswith("--run-time 0: must be more than 0; leave it out")
 
 
 def test_a_body_too_small_for_the_identity_is_refused() -> None:
-    assert message_of("--body-bytes", "31") == "--body-bytes 31: must be at least 32"
+    assert message_of("--body-bytes", "31").startswith("--body-bytes 31: must be at least 32;")
 
 
 @pytest.mark.parametrize("option", ["--messages", "--producers", "--consumers", "--in-flight"])
 def test_a_count_of_zero_is_refused(option: str) -> None:
-    assert message_of(option, "0") == f"{option} 0: must be at least 1"
+    assert message_of(option, "0").startswith(f"{option} 0: must be at least 1;")
 
 
 def test_an_unknown_protocol_is_refused_with_the_known_ones() -> None:
@@ -92,6 +94,18 @@ def test_a_rate_is_that_of_all_producers_together() -> None:
 def test_a_run_by_count_has_no_warm_up_and_no_end_by_time() -> None:
     options = read(namespace("--messages", "1000"), scenario(), None)
     assert (options.warm_up_s, make(scenario(), options).load_s) == (0, None)
+
+
+def test_a_fault_that_the_load_is_too_short_for_is_refused() -> None:
+    faulty = replace(scenario(), faults=(FreezeBroker("broker-1", at_s=20, for_s=3),))
+    with pytest.raises(OptionError, match=r"freeze of broker-1: it lasts from 20 s to 23 s .* over after 10 s"):
+        make(faulty, read(namespace(), faulty, 10))
+
+
+def test_a_fault_of_a_broker_that_is_not_there_is_refused() -> None:
+    faulty = replace(scenario(), faults=(FreezeBroker("broker-9", at_s=1, for_s=1),))
+    with pytest.raises(OptionError, match="has no broker 'broker-9'"):
+        make(faulty, read(namespace(), faulty, 10))
 
 
 def test_the_command_to_run_it_again_names_the_seed() -> None:

@@ -60,18 +60,28 @@ def test_what_is_still_broken_when_the_load_ends_is_mended_at_once() -> None:
         time.sleep(0.01)
     line.end()
     assert not brokers.frozen
-    assert len(notebook.rows) == 1
+    assert [row[4] for row in notebook.rows] == ["the load was over before it was"]
 
 
-def test_a_fault_that_is_never_due_leaves_no_row() -> None:
+def test_a_fault_that_was_never_due_says_so() -> None:
     notebook = Notebook()
     timeline(Brokers(), notebook, at_s=60, for_s=1).end()
-    assert notebook.rows == []
+    assert [(row[3], row[4]) for row in notebook.rows] == [(None, "the load was over before it was due")]
+
+
+def test_a_fault_of_our_own_is_a_fault_that_could_not_be_applied() -> None:
+    class Broken(Brokers):
+        def pause(self, broker: str) -> None:
+            raise OSError("no such process")
+
+    notebook = Notebook()
+    timeline(Broken(), notebook, at_s=0, for_s=0).end()
+    assert [row[4] for row in notebook.rows] == ["OSError('no such process')"]
 
 
 def test_a_fault_that_cannot_be_applied_says_why() -> None:
     notebook = Notebook()
     line = timeline(Brokers(refuses=True), notebook, at_s=0, for_s=1)
-    time.sleep(0.1)
+    time.sleep(0.2)
     line.end()
     assert [(row[3], row[4]) for row in notebook.rows] == [(None, "broker b does not run")]

@@ -1,4 +1,8 @@
-"""When does each fault begin and end, and did it? Every fault runs in a greenlet of its own and leaves one row."""
+"""When does each fault begin and end, and did it? Every fault has a thread of its own and leaves one row.
+
+One that never came, was cut short by the end of the load, or could not be applied leaves the reason in its row, which
+makes the run invalid: it did not ask what it was meant to ask.
+"""
 
 import threading
 import time
@@ -38,17 +42,22 @@ class Timeline:
 
     def _apply(self, index: int, fault: Fault) -> None:
         due_s = (self._load_began_ns - time.perf_counter_ns()) / NS_PER_S + fault.at_s
-        if self._over.wait(max(due_s, 0)):
-            return
         began_ns, ended_ns, error = time.perf_counter_ns(), None, None
-        self.states[index] = "going on"
-        try:
-            fault.begin(self._runtime)
-            self._over.wait(fault.for_s)
-            fault.end(self._runtime)
-            ended_ns = time.perf_counter_ns()
-            self.states[index] = "over"
-        except RuntimeFailed as failed:
-            error = str(failed)
-            self.states[index] = f"failed: {error}"
+        if self._over.wait(max(due_s, 0)):
+            error = "the load was over before it was due"
+        else:
+            began_ns = time.perf_counter_ns()
+            self.states[index] = "going on"
+            try:
+                ended_ns, error = self._happen(fault)
+            except Exception as failed:
+                error = str(failed) if isinstance(failed, RuntimeFailed) else repr(failed)
+        self.states[index] = f"failed: {error}" if error else "over"
         self._recorder.fault(fault.kind, fault.target, began_ns, ended_ns, error)
+
+    def _happen(self, fault: Fault) -> tuple[int, str | None]:
+        """When it was mended, and whether it was too early."""
+        fault.begin(self._runtime)
+        cut_short = self._over.wait(fault.for_s)
+        fault.end(self._runtime)
+        return time.perf_counter_ns(), "the load was over before it was" if cut_short else None

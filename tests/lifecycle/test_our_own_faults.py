@@ -1,0 +1,36 @@
+"""Does a fault of brokerbench's own, or a load that nothing can carry, ever come out as a pass, or hang?"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.locust_run import make_run, nothing_left
+
+pytestmark = pytest.mark.spark
+
+MEMORY = ("--runtime", "memory", "-t", "2s", "--warm-up", "0")
+
+
+def test_messages_that_were_due_and_never_sent_make_the_run_invalid(tmp_path: Path) -> None:
+    outcome = make_run(
+        "scenarios/steady.py", *MEMORY, "--rate", "60000", "--lag-limit", "100000", runs=tmp_path / "runs"
+    )
+    assert outcome.summary["verdict"] == "invalid", outcome.output
+    (reason,) = (reason for reason in outcome.summary["reasons"] if "were due were never sent" in reason)
+    missed = int(reason.split()[0].replace(",", ""))
+    assert missed + outcome.summary["messages"]["sent"] == pytest.approx(120_000, abs=12)
+
+
+def test_a_user_that_fails_is_told_once_and_the_run_is_invalid(tmp_path: Path) -> None:
+    outcome = make_run("tests/lifecycle/locustfiles/crashing.py", *MEMORY, runs=tmp_path / "runs")
+    assert outcome.summary["verdict"] == "invalid", outcome.output
+    assert any("planted in a producer" in reason for reason in outcome.summary["reasons"])
+    assert nothing_left(tmp_path / "runs")
+
+
+def test_a_conductor_that_fails_ends_the_run_and_does_not_hang(tmp_path: Path) -> None:
+    env = {"PLANTED_IN": "conductor"}
+    outcome = make_run("tests/lifecycle/locustfiles/crashing.py", *MEMORY, runs=tmp_path / "runs", env=env)
+    assert outcome.status != 0, outcome.output
+    assert "planted in the conductor" in outcome.output
+    assert nothing_left(tmp_path / "runs")
