@@ -17,6 +17,7 @@ SHORT_WARM_UP_S = 10
 MUCH_STEAL = 0.01
 BUSY = 0.8
 DRIFT = 1.5
+BACKLOG = 1.05
 CORES = ("cores", "cpu_count", "logical_cores", "cpus")
 ONE_HOST = ("processes", "containers")
 
@@ -50,6 +51,12 @@ def of_the_generator(summary: Summary) -> Iterator[str]:
     if lag["blocked_slots"]:
         waiting = counted(lag["blocked_slots"], "send")
         yield f"The in-flight cap made {waiting} wait: the brokers confirmed too slowly for the rate."
+    due, received = summary["throughput"]["due_per_s"], summary["throughput"]["received_per_s"]
+    if due and received and received > due * BACKLOG:
+        yield (
+            f"More was received ({significant(received)}/s) than was due ({significant(due)}/s) in the load: it began with "
+            "a backlog from the warm-up, and its throughput is not that of a steady state."
+        )
     error_ms = summary["clocks"].get("error_bound_ms", 0)
     if error_ms:
         yield f"Clocks of several hosts were compared: latencies across hosts may be off by {significant(error_ms)} ms."

@@ -44,6 +44,16 @@ CASES = {
         "invalid",
         "no send is on record, though 4 messages were received",
     ),
+    "nothing received": (
+        {"messages": Messages(**{**NOTHING, "sent": 4, "in_doubt": 4})},  # type: ignore[typeddict-item]
+        "invalid",
+        "no message was received: nothing was measured",
+    ),
+    "all in the warm-up": (
+        {"lag": Lag(p50=None, p99=None, p99_9=None, max=None, limit_p99=10.0, blocked_slots=0)},
+        "unknown",
+        "no message was due in the load phase",
+    ),
     "a shifted clock": (
         {"impossible": {"sent_to_received": 3}, "clock_error_ms": 0.5},
         "invalid",
@@ -80,9 +90,11 @@ def test_interrupted_goes_before_invalid_before_fail_before_unknown_and_all_reas
     assert len(judge(evidence).reasons) == 4
 
 
-def test_without_lag_figures_nothing_is_said_about_lag() -> None:
+def test_without_lag_figures_nothing_is_said_about_lateness_but_it_is_no_pass() -> None:
     silent = Lag(p50=None, p99=None, p99_9=None, max=None, limit_p99=10.0, blocked_slots=0)
-    assert judge(dataclasses.replace(GOOD, lag=silent)).verdict == "pass"
+    told = judge(dataclasses.replace(GOOD, lag=silent))
+    assert told.verdict == "unknown"
+    assert not any("late" in reason.split() for reason in told.reasons)
 
 
 @pytest.mark.parametrize(

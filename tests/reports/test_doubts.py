@@ -119,3 +119,10 @@ def test_the_length_of_the_load_is_that_between_its_marks(tmp_path: Path) -> Non
     marks = Phases(LOAD_BEGAN_NS - 5 * SECOND_NS, LOAD_BEGAN_NS, LOAD_BEGAN_NS + 10 * SECOND_NS)
     plan = Plan(load_s=15, fault_s=None, run={"phases": marks})
     assert "· 10 s of load ·" in parse(render(read_results(write_run_folder(tmp_path, plan)))).text()
+
+
+@pytest.mark.parametrize(("received_per_s", "doubted"), [(120.0, False), (125.0, False), (159.0, True)])
+def test_a_backlog_from_the_warm_up_is_no_steady_throughput(received_per_s: float, doubted: bool) -> None:
+    rates = told()["throughput"] | {"due_per_s": 120.0, "received_per_s": received_per_s}
+    lines = list(of_the_generator(told(throughput=rates)))
+    assert any("backlog from the warm-up" in line for line in lines) == doubted
