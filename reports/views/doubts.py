@@ -54,8 +54,8 @@ def of_the_generator(summary: Summary) -> Iterator[str]:
     due, received = summary["throughput"]["due_per_s"], summary["throughput"]["received_per_s"]
     if due and received and received > due * BACKLOG:
         yield (
-            f"More was received ({significant(received)}/s) than was due ({significant(due)}/s) in the load: it began with "
-            "a backlog from the warm-up, and its throughput is not that of a steady state."
+            f"More was received ({significant(received)}/s) than was due ({significant(due)}/s) in the load: it began "
+            "with a backlog from the warm-up, and its throughput is not that of a steady state."
         )
     error_ms = summary["clocks"].get("error_bound_ms", 0)
     if error_ms:
