@@ -74,8 +74,8 @@ def first(deliveries: DataFrame) -> DataFrame:
 def out_of_order(deliveries: DataFrame) -> DataFrame:
     """First deliveries with a lower seq than one that the same producer's messages reached the consumer with before.
 
-    Their STREAM, seq, from_broker, due_ns and received_ns, and overtaken_by: the highest seq received earlier. Deliveries of one and the same moment have no order: sorted by
-    seq, none of them comes after a higher one.
+    Their STREAM, seq, from_broker, due_ns and received_ns, and overtaken_by: the highest seq received earlier.
+    Deliveries of one and the same moment have no order: sorted by seq, none of them comes after a higher one.
     """
     earlier = Window.partitionBy(*STREAM).orderBy("received_ns", "seq").rowsBetween(Window.unboundedPreceding, -1)
     return (

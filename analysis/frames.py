@@ -17,6 +17,9 @@ from analysis.tables import read_events
 from records.run import RunInfo
 from records.rundir import RunDirectory
 
+KEPT = StorageLevel.DISK_ONLY
+"""On disk, as a large run's frames would fill the memory that its sorts and its results need."""
+
 
 @dataclass(frozen=True)
 class Frames:
@@ -50,11 +53,11 @@ class Frames:
 
     @cached_property
     def messages(self) -> DataFrame:
-        return messages(self.sends).persist(StorageLevel.MEMORY_AND_DISK)
+        return messages(self.sends).persist(KEPT)
 
     @cached_property
     def deliveries(self) -> DataFrame:
-        return deliveries.deliveries(self.receipts, self.messages, self.sends).persist(StorageLevel.MEMORY_AND_DISK)
+        return deliveries.deliveries(self.receipts, self.messages, self.sends).persist(KEPT)
 
     @cached_property
     def strangers(self) -> DataFrame:
@@ -62,7 +65,7 @@ class Frames:
 
     @cached_property
     def out_of_order(self) -> DataFrame:
-        return deliveries.out_of_order(self.deliveries).persist(StorageLevel.MEMORY_AND_DISK)
+        return deliveries.out_of_order(self.deliveries).persist(KEPT)
 
     @cached_property
     def fates(self) -> DataFrame:

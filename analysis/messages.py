@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 MESSAGE = ["seq", "producer", "block"]
-"""What tells a message from others, as `laid_out` has it. A sort compares seq at once, the rest only where it is equal."""
+"""What tells a message from others, once `laid_out`. A sort compares seq at once, the rest only where it is equal."""
 
 BLOCK_BITS = 10
 

@@ -97,6 +97,8 @@ def session_settings() -> dict[str, str]:
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.requireAllClusterKeysForCoPartition": "false",  # frames laid out by message need no second shuffle
         "spark.sql.inMemoryColumnarStorage.compressed": "false",  # to find out what compresses best costs more
+        "spark.sql.execution.arrow.compression.codec": "zstd",  # results pass through the driver's memory
+        "spark.driver.maxResultSize": "0",
         **_UNCHECKED,
     }
 

@@ -1,16 +1,20 @@
 """What does another engine say of the same run? The tables accounting, latency, rates and paths by DuckDB.
 
-For runs of queues, as the generator writes them: a topic's subscriptions are not looked at. It is written as one would for
-DuckDB: two tables in memory, made once, of which everything else is asked. Definitions are those of `records.results`.
+``python -m benchmarks.duckdb_answers RUN FOLDER`` writes them to the folder. For runs of queues, as the generator makes
+them: a topic's subscriptions are not looked at. It is written as one would for DuckDB: two tables, made once, of which
+everything else is asked. Definitions are those of `records.results`.
 """
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from records.results import RESULT_TABLES
+from records.rundir import RunDirectory
 
 TABLES = ("accounting", "latency", "rates", "paths")
 
@@ -60,7 +64,8 @@ overtaken as (
         range between unbounded preceding and 1 preceding) as overtaken
     from firsts),
 reordered as (
-    select destination, subscription, count_if(overtaken) as reordered from overtaken group by destination, subscription)
+    select destination, subscription, count_if(overtaken) as reordered
+    from overtaken group by destination, subscription)
 select * from ends join copies using (destination, subscription) join reordered using (destination, subscription)
 """
 
@@ -97,7 +102,8 @@ select second(at_ns) as second, phase(due_ns) as phase, event, broker, count(*) 
 """
 
 PATHS = """
-select from_broker, to_broker, hops, count(*) as messages from deliveries where copy = 1 and due_ns is not null group by all
+select from_broker, to_broker, hops, count(*) as messages
+from deliveries where copy = 1 and due_ns is not null group by all
 """
 
 
@@ -122,4 +128,18 @@ def answers(events: Path, load_began_ns: int, load_ended_ns: int, memory: str = 
 
 def _asked(database: duckdb.DuckDBPyConnection, name: str, query: str) -> pa.Table:
     schema = RESULT_TABLES[name]
-    return database.execute(query).to_arrow_table().select(schema.names).cast(schema)
+    return database.sql(query).to_arrow_table().select(schema.names).cast(schema)
+
+
+def main(run: Path, folder: Path) -> None:
+    directory = RunDirectory.open(run)
+    phases = directory.read_run().phases
+    if phases.load_began_ns is None or phases.load_ended_ns is None:
+        sys.exit(f"{run}: its load has no beginning or no end: give a run that ended")
+    print("started", flush=True)
+    for name, table in answers(directory.path / "events", phases.load_began_ns, phases.load_ended_ns).items():
+        pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,14 +1,12 @@
 """What does a long run leave behind? Writes a run folder as large as one likes, in which nearly everything goes well.
 
-    python benchmarks/generate_events.py PARENT --messages 1000000
-
-12 producers and 8 consumers on 3 brokers, recorded by 2 processes, share one queue. A consumer gets a producer's messages in
-order; now and then one stalls, with what is behind it. A thousandth is resent, and a few in a hundred thousand are
-duplicated, redelivered, lost, stranded, dead-lettered or foreign. The same seed gives the same events.
+``python -m benchmarks.generate_events PARENT --messages 1000000``. 12 producers and 8 consumers on 3 brokers, recorded
+by 2 processes, share one queue. A consumer gets a producer's messages in order; now and then one stalls, with what is
+behind it. A thousandth is resent, and a few in a hundred thousand are duplicated, redelivered, lost, stranded,
+dead-lettered or foreign. The same seed gives the same events.
 """
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -18,8 +16,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # run by its path
 
 from records.checks import Check
 from records.reader import seal
@@ -44,7 +40,7 @@ Choose = Callable[[float], npt.NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class Batch:
-    """Messages of one stretch of the run: a row each, those of a producer at one consumer in order of their due time."""
+    """Messages of one stretch of the run, a row each, those of a producer in order of their due time."""
 
     producer: Ints
     consumer: Ints

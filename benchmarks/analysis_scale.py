@@ -1,0 +1,129 @@
+"""How do time and memory of the analysis grow with a run, and what does DuckDB take for the same answers?
+
+``python -m benchmarks.analysis_scale [--messages 1000000 10000000] [--pairs 5]`` makes runs, has both answer in turn,
+each in a process of its own, demands that the answers are equal, and prints a table. A is the analysis, B is DuckDB.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import psutil
+import pyarrow.parquet as pq
+
+from benchmarks.duckdb_answers import TABLES
+from benchmarks.generate_events import write_run
+from benchmarks.pairs import HEADER, conditions, measure
+from records.rundir import RunDirectory
+
+LOOK_EVERY_S = 0.1
+FIGURES = {"start-up": "s", "work": "s", "CPU in all": "s", "peak memory": "GiB"}
+
+
+class Usage:
+    """CPU seconds and the largest resident memory of a process and all below it, by looking at them now and then."""
+
+    def __init__(self, root: psutil.Process) -> None:
+        self.peak_bytes = 0
+        self._root = root
+        self._cpu_s: dict[int, float] = {}
+
+    @property
+    def cpu_s(self) -> float:
+        return sum(self._cpu_s.values())
+
+    def look(self) -> None:
+        resident = 0
+        try:
+            for process in (self._root, *self._root.children(recursive=True)):
+                times = process.cpu_times()
+                self._cpu_s[process.pid] = times.user + times.system
+                resident += process.memory_info().rss
+        except psutil.NoSuchProcess:
+            return  # one that ended meanwhile: the next look is without it
+        self.peak_bytes = max(self.peak_bytes, resident)
+
+
+@contextmanager
+def watched(pid: int) -> Iterator[Usage]:
+    usage, over = Usage(psutil.Process(pid)), threading.Event()
+
+    def watch() -> None:
+        while not over.wait(LOOK_EVERY_S):
+            usage.look()
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield usage
+    finally:
+        over.set()
+        thread.join()
+
+
+def timed(module: str, *arguments: str, statuses: Sequence[int]) -> tuple[float, float, float, float]:
+    """FIGURES of one process. Its work begins with the line in which it says that it has started."""
+    began_s, started_s = time.perf_counter(), None
+    command = [sys.executable, "-m", module, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with watched(process.pid) as usage:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if started_s is None and "started" in line:
+                    started_s = time.perf_counter()
+        assert process.stderr is not None
+        errors = process.stderr.read()
+    ended_s = time.perf_counter()
+    if process.returncode not in statuses or started_s is None:
+        sys.exit(f"{module} ended with {process.returncode}: {errors}")
+    return started_s - began_s, ended_s - started_s, usage.cpu_s, usage.peak_bytes / 2**30
+
+
+def differences(run: Path, answers: Path) -> list[str]:
+    """The tables in which the analysis and DuckDB do not say the same."""
+    return [name for name in TABLES if not _equal(RunDirectory(run).results(name), answers / f"{name}.parquet")]
+
+
+def _equal(one: Path, other: Path) -> bool:
+    tables = [pq.read_table(path) for path in (one, other)]
+    ordered = [table.sort_by([(name, "ascending") for name in table.schema.names]) for table in tables]
+    return bool(ordered[0].equals(ordered[1]))
+
+
+def compare(run: Path, answers: Path, pairs: int, messages: int) -> list[str]:
+    """Rows of the table for one run, after both have been shown to say the same."""
+    analysis = partial(timed, "analysis.jobs", str(run), "--master", "local[2]", statuses=(0, 1))  # 1: messages lost
+    duckdb = partial(timed, "benchmarks.duckdb_answers", str(run), str(answers), statuses=(0,))
+    figures = measure(analysis, duckdb, pairs)
+    if differing := differences(run, answers):
+        sys.exit(f"{run}: the analysis and DuckDB differ in {', '.join(differing)}")
+    size = f"{messages / 1e6:g} million sends and receipts"
+    return [figure.row(f"{size}: {name}", unit) for (name, unit), figure in zip(FIGURES.items(), figures, strict=True)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The analysis beside DuckDB, on runs of several sizes.")
+    parser.add_argument("--messages", type=int, nargs="+", default=[1_000_000, 10_000_000])
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--per-s", type=int, default=20_000, help="rate of the runs, which gives their length")
+    options = parser.parse_args()
+    print(conditions())
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="brokerbench-scale-") as folder:
+        for messages in options.messages:
+            run = write_run(Path(folder), messages, options.per_s)
+            answers = Path(folder) / f"{run.name}-duckdb"
+            answers.mkdir()
+            rows += compare(run, answers, options.pairs, messages)
+    print("answers equal; A is the analysis, B is DuckDB", HEADER, *rows, sep="\n")
+
+
+if __name__ == "__main__":
+    main()
