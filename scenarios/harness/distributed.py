@@ -19,7 +19,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from records.run import ProcessInfo
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from scenarios.harness import plan
+from scenarios.harness.clocks import Offset
 from scenarios.harness.crew import Equipment, process_info
 from topologies.endpoints import Credentials
 
@@ -43,42 +44,8 @@ EQUIP_TIMEOUT_S = 20.0
 CLOSE_TIMEOUT_S = 20.0
 TALLY_EVERY_S = 0.5
 ORPHAN_LOOK_EVERY_S = 1.0
-NS_PER_MS = 1_000_000
 CLOCK_PROBES = 5
 CLOCK_TIMEOUT_S = 2.0
-
-
-@dataclass(frozen=True)
-class Offset:
-    """A clock against the master's, and how wrong that may be: half of the round trip; None when it did not answer."""
-
-    offset_ns: int
-    bound: int | None
-
-    @classmethod
-    def of(cls, asked_ns: int, theirs_ns: int, answered_ns: int) -> "Offset":
-        return cls(theirs_ns - (asked_ns + answered_ns) // 2, (answered_ns - asked_ns + 1) // 2)
-
-    def between(self, ours: str, theirs: str) -> "Offset":
-        """On one host the monotonic clock is one: an offset within its bound is the noise of asking, and so none."""
-        one_clock = ours == theirs and self.bound is not None and abs(self.offset_ns) <= self.bound
-        return Offset(0, 0) if one_clock else self
-
-    def doubt(self, later: "Offset") -> str:
-        """Why its times cannot be set beside ours, given a second look at the end of the run; or nothing."""
-        if self.bound is None or later.bound is None:
-            return "its clock did not answer, so its times cannot be set beside the others'"
-        moved_ns = later.offset_ns - self.offset_ns
-        if abs(moved_ns) <= self.bound + later.bound:
-            return ""
-        return (
-            f"its clock moved by {moved_ns / NS_PER_MS:+.1f} ms against the master's during the run: "
-            "latencies between processes are wrong by up to as much"
-        )
-
-
-def _uncertainty(offset: Offset) -> float:
-    return float("inf") if offset.bound is None else offset.bound
 
 
 class MasterCrew:
@@ -187,7 +154,7 @@ class MasterCrew:
             )
         return tuple(sorted(infos, key=lambda info: info.index))
 
-    def _probe(self, worker: str) -> "Offset":
+    def _probe(self, worker: str) -> Offset:
         """How far a worker's clock is from ours, by the quickest of a few questions."""
         best = Offset(0, None)
         for _ in range(CLOCK_PROBES):
@@ -199,7 +166,7 @@ class MasterCrew:
                 time.sleep(0.001)
             if worker in self._clocks:
                 answer = Offset.of(asked_ns, self._clocks[worker]["at_ns"], time.perf_counter_ns())
-                best = min(best, answer, key=_uncertainty)
+                best = min(best, answer, key=lambda offset: offset.uncertainty)
         return best
 
     def _is_lost(self, worker: str) -> bool:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.harness.distributed import Offset
+from scenarios.harness.clocks import Offset
 
 MS = 1_000_000
 
