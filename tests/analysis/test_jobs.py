@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -38,19 +39,27 @@ INFO = RunInfo(
 Plant = Callable[[Recorder], None]
 
 
+def make(parent: Path, plant: Plant, info: RunInfo = INFO) -> RunDirectory:
+    """A run folder of what ``plant`` records."""
+    directory = RunDirectory.create(parent, "planted")
+    directory.write_run(info)
+    recorder = Recorder(directory, "master")
+    plant(recorder)
+    recorder.close()
+    return directory
+
+
 @pytest.fixture
 def planted(tmp_path: Path) -> Callable[..., RunDirectory]:
-    """Makes a run folder of what ``plant`` records."""
+    return partial(make, tmp_path)
 
-    def make(plant: Plant, info: RunInfo = INFO) -> RunDirectory:
-        directory = RunDirectory.create(tmp_path, "planted")
-        directory.write_run(info)
-        recorder = Recorder(directory, "master")
-        plant(recorder)
-        recorder.close()
-        return directory
 
-    return make
+@pytest.fixture(scope="module")
+def everything_analysed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[RunDirectory, Summary]:
+    """A run in which everything happens, demanded to be without loss, and its summary. To be left as it is."""
+    info = replace(INFO, checks=(Check("no loss", "messages.lost", at_most=0),))
+    directory = make(tmp_path_factory.mktemp("everything"), everything, info)
+    return directory, quietly(directory.path)
 
 
 def send(to: Recorder, seq: int, due_ns: int, *, outcome: str = "acked", attempt: int = 1, late_ns: int = 0) -> None:
@@ -96,11 +105,8 @@ def everything(recorder: Recorder) -> None:
     recorder.leftover("a", "ActiveMQ.DLQ", True, 1, 2, 1, None)
 
 
-def test_planted_fates_come_back_as_they_were_planted(
-    spark: SparkSession, planted: Callable[..., RunDirectory]
-) -> None:
-    directory = planted(everything, replace(INFO, checks=(Check("no loss", "messages.lost", at_most=0),)))
-    summary = quietly(directory.path)
+def test_planted_fates_come_back_as_they_were_planted(everything_analysed: tuple[RunDirectory, Summary]) -> None:
+    directory, summary = everything_analysed
     assert summary["messages"] == {
         "sent": 1_000,
         "acked": 999,
@@ -156,18 +162,15 @@ def test_a_healthy_run_passes_with_the_figures_that_arithmetic_gives(
     assert json.loads(directory.summary_path.read_text()) == summary
 
 
-def test_every_result_table_is_written_with_its_schema(
-    spark: SparkSession, planted: Callable[..., RunDirectory]
-) -> None:
-    directory = planted(everything)
-    quietly(directory.path)
+def test_every_result_table_is_written_with_its_schema(everything_analysed: tuple[RunDirectory, Summary]) -> None:
+    directory, _ = everything_analysed
     for name, schema in RESULT_TABLES.items():
         assert pq.read_table(directory.results(name)).schema.equals(schema), name
 
 
-def test_analysing_again_gives_the_same(spark: SparkSession, planted: Callable[..., RunDirectory]) -> None:
-    directory = planted(everything)
-    assert quietly(directory.path) == quietly(directory.path)
+def test_analysing_again_gives_the_same(everything_analysed: tuple[RunDirectory, Summary]) -> None:
+    directory, summary = everything_analysed
+    assert quietly(directory.path) == summary
 
 
 def test_a_freeze_of_3_s_shows_as_latencies_uniform_up_to_3_s(
