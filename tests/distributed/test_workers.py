@@ -1,22 +1,16 @@
 """Do several processes make one run, whether or not they share the run's folder?"""
 
 import json
-import socket
 from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import LocustRun, Outcome, make_run, nothing_left
+from tests.support.locust_run import LocustRun, Outcome, free_port, make_run, nothing_left
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
 STEADY = "scenarios/steady.py"
 QUICK = ("--topology", "mesh(brokers=2)", "-t", "8s", "--warm-up", "1", "--lag-limit", "5000")
-
-
-def free_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return str(listener.getsockname()[1])
 
 
 def rows_by_worker(outcome: Outcome, table: str, column: str) -> dict[int, int]:
@@ -39,7 +33,7 @@ def test_two_forked_workers_make_one_run_and_the_rows_of_both_count(tmp_path: Pa
 
 def test_a_worker_that_does_not_see_the_runs_folder_sends_its_events_over_the_channel(tmp_path: Path) -> None:
     """Its mount namespace hides the folder behind an empty one, as another host's disk would be."""
-    runs, port = tmp_path / "runs", free_port()
+    runs, port = tmp_path / "runs", str(free_port())
     runs.mkdir()
     hidden = ("unshare", "--map-root-user", "--mount", "bash", "-c", f'mount -t tmpfs none "{runs}"; exec "$0" "$@"')
     master = LocustRun(STEADY, *QUICK, "--master", "--expect-workers", "2", "--master-bind-port", port, runs=runs)

@@ -8,16 +8,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support.locust_run import LocustRun, nothing_left
+from tests.support.locust_run import LocustRun, free_port, nothing_left
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
-
-
-def free_port() -> int:
-    import socket
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def test_a_clock_that_jumps_back_two_seconds_gives_negative_latencies_and_an_invalid_verdict(tmp_path: Path) -> None:

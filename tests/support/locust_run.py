@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -118,6 +119,12 @@ def _as_a_user_has_it() -> dict[str, str]:
 def make_run(locustfile: str, *arguments: str, runs: Path, env: Mapping[str, str] | None = None) -> Outcome:
     """Run to the end."""
     return LocustRun(locustfile, *arguments, runs=runs, env=env).outcome()
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
 
 
 def processes_of(runs: Path) -> list[str]:

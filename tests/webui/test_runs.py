@@ -3,7 +3,6 @@
 import json
 import shutil
 import signal
-import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,19 +13,12 @@ import pytest
 import requests
 from playwright.sync_api import Page, sync_playwright
 
-from tests.support.locust_run import LocustRun, nothing_left
+from tests.support.locust_run import LocustRun, free_port, nothing_left
 
 STEADY = "scenarios/steady.py"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 READ_TIMEOUT_S = 120  # the answer to Stop comes once the report is written
 REPORT_TIMEOUT_MS = 120_000
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def eventually(look: Callable[[], bool], timeout_s: float) -> None:
