@@ -69,6 +69,7 @@ lock: ## Remake the lock files from pyproject.toml (keeps the versions that stil
 	@command -v '$(UV)' >/dev/null || { echo "make lock: $(UV) not found. pip install uv, or make lock UV=/path/to/uv" >&2; exit 2; }
 	$(COMPILE) $(UPGRADE) --group build --output-file requirements-build.lock
 	$(COMPILE) $(UPGRADE) pyproject.toml --output-file requirements.lock
+	$(COMPILE) $(UPGRADE) pyproject.toml --extra amqp --constraint requirements.lock --output-file requirements-amqp.lock
 	$(COMPILE) $(UPGRADE) pyproject.toml --group dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean: ## Remove .venv and every cache (runs/ stays)
