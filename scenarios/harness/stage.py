@@ -34,6 +34,7 @@ def runtime_of(options: Options, topology: Topology, directory: RunDirectory) ->
         "broker_memory_mb": options.broker_memory_mb,
         "base_port": options.base_port,
         "keep_data": options.keep_data,
+        "bind_host": options.bind_host,
     }
     if options.runtime == "containers":
         from topologies.runtimes.containers import ContainerRuntime  # half a second that other runs need not wait

@@ -36,6 +36,10 @@ def refused(tmp_path: Path, *arguments: str, env: dict[str, str] | None = None) 
         (("--messages", "0"), "--messages 0: must be at least 1"),
         (("--users", "3"), "--producers and --consumers"),
         (("--protocol", "mqtt"), "--protocol mqtt"),
+        (
+            ("--bind-host", "192.0.2.77"),
+            "--bind-host 192.0.2.77: not an IPv4 address of this machine; write one of 127",
+        ),
         (("--runtime", "memory", "--protocol", "stomp"), "memory goes with memory only"),
     ],
 )

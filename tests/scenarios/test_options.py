@@ -74,6 +74,23 @@ def test_an_unknown_parameter_of_a_topology_is_refused() -> None:
 
 
 def test_an_unknown_failover_option_is_refused_by_name() -> None:
+def test_brokers_listen_on_loopback_unless_another_address_of_this_machine_is_named() -> None:
+    assert read(namespace(), scenario(), None).bind_host == "127.0.0.1"
+    told = message_of("--bind-host", "192.0.2.77")
+    assert told.startswith("--bind-host 192.0.2.77: not an IPv4 address of this machine; write one of 127.0.0.1")
+
+
+def test_the_help_says_that_brokers_can_then_be_reached_from_the_network() -> None:
+    parser = ArgumentParser()
+    add_arguments(parser, scenario())
+    assert "they can be reached from its network" in " ".join(parser.format_help().split())
+
+
+def test_brokers_in_memory_have_no_address() -> None:
+    told = message_of("--bind-host", "127.0.0.2", "--runtime", "memory")
+    assert told == "--bind-host 127.0.0.2: brokers in memory listen nowhere; leave it out"
+
+
     assert "backOffMultiplier" in message_of("--failover", "backOffMultiplier=2")
 
 

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.runtimes.own import OwnBrokers
-from topologies.runtimes.ports import LOOPBACK
 
 GONE_WITHIN_S = 5.0
 
@@ -49,7 +49,8 @@ def answers(runtime: OwnBrokers[Any], broker: str) -> bool:
 def published(uri: str) -> bytes:
     """What a broker tells an OpenWire client of itself. Its own first command says what it can: said back to it, that
     makes us its equal, and the next command has its address."""
-    with socket.create_connection((LOOPBACK, int(uri.rpartition(":")[2])), timeout=5) as client:
+    where = urlsplit(uri)
+    with socket.create_connection((where.hostname, where.port), timeout=5) as client:
         size = client.recv(4, socket.MSG_WAITALL)
         client.sendall(size + client.recv(struct.unpack(">I", size)[0], socket.MSG_WAITALL))
         told = b""

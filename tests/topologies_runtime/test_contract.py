@@ -265,6 +265,28 @@ def test_what_a_broker_publishes_to_clients_is_where_this_machine_reaches_it(mes
     assert uri.encode() in published(uri)
 
 
+def test_with_an_address_to_bind_clients_reach_brokers_there_only_and_management_stays_where_it_was(
+    single: Single,
+) -> None:
+    elsewhere, told = "127.0.0.2", list[str]()
+    runtime = single(bind_host=elsewhere)
+    try:
+        runtime.up(told.append)
+        uri = runtime.endpoint("broker-1", "openwire").uri
+        assert uri.startswith(f"tcp://{elsewhere}:")
+        assert uri.encode() in published(uri)
+        assert answers(runtime, "broker-1")
+        assert runtime._prepared is not None
+        for protocol, port in runtime._prepared.ports_of("broker-1").items():
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection((elsewhere if protocol == "management" else LOOPBACK, port), 1)
+    finally:
+        runtime.close()
+    assert [line for line in told if elsewhere in line] == [
+        f"brokers listen on {elsewhere}, so they can be reached from its network"
+    ]
+
+
 def test_the_process_of_a_broker_is_sampled_as_its_own(mesh: Runtime) -> None:
     pid = mesh.pid("broker-1")
     assert pid is not None

@@ -67,6 +67,14 @@ def test_an_unknown_holder_is_left_out_of_the_sentence(monkeypatch: pytest.Monke
     assert ports.taken(taken_port) == f"port {taken_port} of 127.0.0.1 is already in use"
 
 
+def test_a_port_has_to_be_free_on_every_address_that_it_is_for() -> None:
+    with socket.create_server(("127.0.0.2", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert choose_ports(["a"], base_port=port) == {"a": port}
+        with pytest.raises(PortUnavailable, match=f"port {port} of 127.0.0.2 is already in use"):
+            choose_ports(["a"], base_port=port, addresses=("127.0.0.1", "127.0.0.2"))
+
+
 @pytest.mark.parametrize("base", [0, 80, 65_530, 70_000])
 def test_a_base_port_without_room_is_refused(base: int) -> None:
     with pytest.raises(PortUnavailable, match=f"base port {base}: 9 ports"):
@@ -74,6 +82,6 @@ def test_a_base_port_without_room_is_refused(base: int) -> None:
 
 
 def test_when_no_port_is_free_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ports, "_hold", lambda _held, _port: False)
+    monkeypatch.setattr(ports, "_hold", lambda *_: False)
     with pytest.raises(PortUnavailable, match="no free port found"):
         choose_ports(["a"])

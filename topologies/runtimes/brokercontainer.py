@@ -21,7 +21,7 @@ from topologies.runtimes.waiting import pause
 ASK_AGAIN_S = 1.0
 NOTICE_LIMIT_S = 5.0  # within which the engine knows what happened to a process
 
-PORT_REFUSED = re.compile(r"127\.0\.0\.1:(\d+).*(?:already in use|already allocated)")
+PORT_REFUSED = re.compile(r"(\d+\.\d+\.\d+\.\d+):(\d+).*(?:already in use|already allocated)")
 
 
 class BrokerContainer:
@@ -156,7 +156,7 @@ class BrokerContainer:
 
     def _why(self, error: Exception) -> str:
         if refused := PORT_REFUSED.search(str(error)):
-            return f"{taken(int(refused.group(1)))}. End that process or choose other ports"
+            return f"{taken(int(refused.group(2)), refused.group(1))}. End that process or choose other ports"
         return explained(error, self._host)
 
     def _signal(self, name: str) -> bool:

@@ -21,7 +21,6 @@ from topologies.runtimes.contract import Progress
 from topologies.runtimes.distribution import pinned
 from topologies.runtimes.docker_engine import FAILURES, Engine, EngineTrouble, explained, find
 from topologies.runtimes.jvm import BrokerFolders, Launch, agent_properties, command
-from topologies.runtimes.own import Ports, Prepared, Wishes
 from topologies.runtimes.ports import LOOPBACK, choose_ports
 from topologies.runtimes.preparation import (
     CLIENT,
@@ -33,10 +32,11 @@ from topologies.runtimes.preparation import (
     wanted_ports,
     write_files,
 )
+from topologies.runtimes.prepared import Ports, Prepared, Wishes
 from topologies.runtimes.private import PrivateFolder, new_password, properties
 from topologies.runtimes.startup import MANAGEMENT
 
-EVERYWHERE = "0.0.0.0"  # inside a container, whose ports are published on this machine's loopback only
+EVERYWHERE = "0.0.0.0"  # inside a container, whose ports are published on chosen addresses of this machine only
 INSIDE = BrokerFolders(Path("/brokerbench"))
 AGENT_INSIDE = INSIDE.root / "jolokia-agent.jar"
 SECRETS_INSIDE = INSIDE.root / "private" / "brokers.properties"
@@ -106,7 +106,7 @@ def plain(name: str) -> str:
 
 
 def reachable(broker: Broker) -> Broker:
-    """What it publishes to clients is its address, which is this machine's loopback (see `_container`)."""
+    """What it publishes to clients is its address, which is where this machine publishes it (see `_container`)."""
     return replace(broker, connectors=tuple(replace(each, published_host="ipaddress") for each in broker.connectors))
 
 
@@ -118,7 +118,7 @@ def _prepared(
     private: PrivateFolder,
     guard: Guard,
 ) -> ContainersPrepared:
-    ports = choose_ports(wanted_ports(topology), wishes.base_port)
+    ports = choose_ports(wanted_ports(topology), wishes.base_port, wishes.addresses)
     client, agent_password = Credentials(CLIENT, new_password()), new_password()
     management = {name: management_of(name, ports[name, MANAGEMENT], agent_password) for name in folders}
     private.write(SECRETS_INSIDE.name, properties(secrets_of(client)))
@@ -155,8 +155,8 @@ def _container(
     ports: Ports,
     management: ManagementEndpoint,
 ) -> BrokerContainer:
-    """The container, not yet created. In it the broker's own host name means loopback: so it publishes an address at
-    which clients on this machine reach it, for the ports are the same inside and outside."""
+    """The container, not yet created. In it the broker's own host name means the address at which it is published: so
+    that is what it tells clients, for the ports are the same inside and outside."""
     host, agent_file = ground.names[broker.name], private.path / f"agent-{plain(broker.name)}-{len(broker.name)}"
     inside = ManagementEndpoint(
         broker.name, management.url.replace(LOOPBACK, EVERYWHERE), management.username, management.password
@@ -166,9 +166,9 @@ def _container(
     line = command(launch, INSIDE, AGENT_FILE_INSIDE)
     container = DockerContainer(ground.image.name, network=ground.network, network_aliases=[host])
     container.with_name(f"{ground.network.name}-{host}").with_command(line)
-    for (name, _), port in ports.items():
+    for (name, protocol), port in ports.items():
         if name == broker.name:
-            container.ports[f"{port}/tcp"] = (LOOPBACK, port)  # type: ignore[assignment]
+            container.ports[f"{port}/tcp"] = (wishes.address_of(protocol), port)  # type: ignore[assignment]
     for outside, place, mode in (
         (folders.conf, INSIDE.conf, "ro"),
         (folders.data, INSIDE.data, "rw"),
@@ -181,7 +181,7 @@ def _container(
     container.with_kwargs(
         entrypoint=["/bin/sh", "-c", INTO_THE_LOG, "broker"],
         hostname=host,
-        extra_hosts={host: LOOPBACK},
+        extra_hosts={host: wishes.bind_host},
         labels={**ground.labels, BROKER_LABEL: broker.name},
         user=ground.engine.user,
         userns_mode=ground.engine.userns_mode,

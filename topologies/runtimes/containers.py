@@ -16,7 +16,8 @@ from topologies.model import Topology
 from topologies.runtimes.brokercontainer import BrokerContainer
 from topologies.runtimes.container_preparation import ContainersPrepared, prepare
 from topologies.runtimes.contract import Progress
-from topologies.runtimes.own import ASK_TIMEOUT_S, OwnBrokers, Prepared
+from topologies.runtimes.own import ASK_TIMEOUT_S, OwnBrokers
+from topologies.runtimes.prepared import Prepared
 
 log = logging.getLogger("brokerbench")
 

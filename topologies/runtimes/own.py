@@ -6,27 +6,24 @@ it is reached, or in what can be done to it.
 
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import rmtree
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic
 
 from records.errors import RunUnwritable, explained
 from records.rundir import RunDirectory
 from topologies.endpoints import Credentials, Endpoint, ManagementEndpoint
 from topologies.management.classic import started_connectors
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.model import Broker, Topology
+from topologies.model import Topology
 from topologies.render.classic import render
-from topologies.render.site import Site
 from topologies.runtimes.contract import Progress, RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
 from topologies.runtimes.java import NoJava
-from topologies.runtimes.jvm import BrokerFolders
 from topologies.runtimes.ports import LOOPBACK, PortUnavailable, taken
-from topologies.runtimes.private import PrivateFolder
+from topologies.runtimes.prepared import AHandle, Prepared, Render, Wishes
 from topologies.runtimes.startup import agent_failure, explain
 
 POLL_S = 0.1
@@ -37,73 +34,13 @@ STOP_TIMEOUT_S = 15.0
 KILL_TIMEOUT_S = 5.0
 LEAST_MEMORY_MB = 64
 
-Ports = Mapping[tuple[str, str], int]
-Render = Callable[[Topology, Broker, Site], Mapping[str, str]]
-
-
-class Handle(Protocol):
-    """One broker, however it is run. `start` returns at once; `alive` and the log tell what becomes of it."""
-
-    @property
-    def log(self) -> Path: ...
-    @property
-    def alive(self) -> bool: ...
-    @property
-    def pid(self) -> int | None: ...
-    @property
-    def exit_status(self) -> int | None: ...
-    def start(self) -> None: ...
-    def terminate(self) -> None: ...
-    def kill(self) -> None: ...
-    def freeze(self) -> bool:
-        """False when it does not run."""
-
-    def thaw(self) -> bool: ...
-    def wait(self, timeout_s: float) -> bool:
-        """Wait until it is gone; False when it still is there after ``timeout_s``."""
-
-    def discard(self) -> None:
-        """It was started while the run closed: end it at once."""
-
-    def log_lines(self, *, of_this_start: bool = False) -> list[str]: ...
-
-
-AHandle = TypeVar("AHandle", bound=Handle)
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What the user of a runtime chose. ``renderer`` makes the files of one broker."""
-
-    memory_mb: int = 512
-    base_port: int | None = None
-    keep_data: bool = False
-    renderer: Render = render
-
-
-@dataclass(frozen=True)
-class Prepared(Generic[AHandle]):
-    """Everything that one run's brokers are started with, by broker name; nothing runs yet."""
-
-    private: PrivateFolder
-    ports: Ports  # by (broker, protocol); the agent's under MANAGEMENT
-    client: Credentials
-    management: Mapping[str, ManagementEndpoint]
-    folders: Mapping[str, BrokerFolders]
-    handles: Mapping[str, AHandle]
-    rendered: Mapping[str, str] = field(repr=False)  # by "broker/file"
-    versions: Mapping[str, str]
-
-    def ports_of(self, broker: str) -> dict[str, int]:
-        """By protocol, and the agent's under MANAGEMENT."""
-        return {protocol: port for (name, protocol), port in self.ports.items() if name == broker}
-
 
 class OwnBrokers(Generic[AHandle]):
     """See topologies.runtimes.contract for what each call promises.
 
     ``directory`` gets ``brokers/<name>/{conf,data,log}``; the data goes with the run unless ``keep_data``.
-    ``base_port`` fixes the ports to a row from there on; else they are free ones.
+    ``base_port`` fixes the ports to a row from there on; else they are free ones. ``bind_host``: the address of this
+    machine at which clients reach the brokers; that of management is 127.0.0.1 in any case.
     """
 
     name: str
@@ -120,13 +57,14 @@ class OwnBrokers(Generic[AHandle]):
         keep_data: bool = False,
         start_timeout_s: float = START_TIMEOUT_S,
         renderer: Render = render,
+        bind_host: str = LOOPBACK,
     ) -> None:
         if broker_memory_mb < LEAST_MEMORY_MB:
             raise ValueError(f"broker memory of {broker_memory_mb} MB: a broker needs at least {LEAST_MEMORY_MB} MB")
         if topology.flavour != "classic":
             raise ValueError(f"topology {topology.name!r}: this runtime starts classic brokers, not {topology.flavour}")
         self._topology, self._directory = topology, directory
-        self._wishes = Wishes(broker_memory_mb, base_port, keep_data, renderer)
+        self._wishes = Wishes(broker_memory_mb, base_port, keep_data, renderer, bind_host)
         self._start_timeout_s = start_timeout_s
         self._prepared: Prepared[AHandle] | None = None
         self._closed = False
@@ -147,6 +85,8 @@ class OwnBrokers(Generic[AHandle]):
     def up(self, progress: Progress) -> None:
         try:
             self._leave_if_closed()
+            if self._wishes.bind_host != LOOPBACK:
+                progress(f"brokers listen on {self._wishes.bind_host}, so they can be reached from its network")
             self._prepared = self._prepare(progress)
             for name in self._prepared.handles:
                 self._spawn(name)
@@ -199,7 +139,8 @@ class OwnBrokers(Generic[AHandle]):
         for connector in self._topology.broker(broker).connectors:
             if connector.protocol == protocol:
                 scheme = "tcp" if protocol == "openwire" else protocol  # clients need not know of the broker's nio
-                return Endpoint(broker, protocol, f"{scheme}://{LOOPBACK}:{self._ready.ports[broker, protocol]}")
+                port = self._ready.ports[broker, protocol]
+                return Endpoint(broker, protocol, f"{scheme}://{self._wishes.bind_host}:{port}")
         has = ", ".join(self._topology.broker(broker).protocols)
         raise KeyError(f"broker {broker!r} does not speak {protocol!r}; it speaks {has}")
 
@@ -263,7 +204,9 @@ class OwnBrokers(Generic[AHandle]):
         if why := agent_failure(handle.log_lines(of_this_start=True)):
             handle.kill()
             raise self._failed(name, f"started without its Jolokia agent ({why}) and was ended")
-        return self._answers(name) and all(_accepts(port) for port in self._ready.ports_of(name).values())
+        ports = self._ready.ports_of(name)
+        listening = ((self._wishes.address_of(protocol), port) for protocol, port in ports.items())
+        return self._answers(name) and all(_accepts(address, port) for address, port in listening)
 
     def _answers(self, name: str) -> bool:
         """Whether the broker itself calls all its connectors started: a port alone may be anybody's."""
@@ -275,7 +218,9 @@ class OwnBrokers(Generic[AHandle]):
 
     def _failed(self, name: str, happened: str) -> RuntimeFailed:
         lines = self._handle(name).log_lines(of_this_start=True)
-        return RuntimeFailed(explain(name, happened, lines, self._ready.ports_of(name), taken))
+        ports = self._ready.ports_of(name)
+        address = {port: self._wishes.address_of(protocol) for protocol, port in ports.items()}
+        return RuntimeFailed(explain(name, happened, lines, ports, lambda port: taken(port, address[port])))
 
     def _leave_if_closed(self) -> None:
         if self._closed:
@@ -296,9 +241,9 @@ class OwnBrokers(Generic[AHandle]):
             raise RuntimeFailed(f"broker {broker!r} does not run, so it cannot be paused or resumed: start it first")
 
 
-def _accepts(port: int) -> bool:
+def _accepts(address: str, port: int) -> bool:
     try:
-        with socket.create_connection((LOOPBACK, port), CONNECT_TIMEOUT_S):
+        with socket.create_connection((address, port), CONNECT_TIMEOUT_S):
             return True
     except OSError:
         return False

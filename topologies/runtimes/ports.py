@@ -1,4 +1,4 @@
-"""Which loopback ports does a topology get?
+"""Which ports does a topology get, and on which of this machine's addresses?
 
 All of them at once, each held open until the last is chosen, so that no two brokers are given the same one. Free ports
 are taken from *below* the range that the kernel hands to outgoing connections: while a broker is down, a client's own
@@ -26,10 +26,12 @@ class PortUnavailable(Exception):
     """A port asked for is in use or out of range, or none is free; names it, its holder and what to do."""
 
 
-def choose_ports(wanted: Sequence[Key], base_port: int | None = None) -> dict[Key, int]:
+def choose_ports(
+    wanted: Sequence[Key], base_port: int | None = None, addresses: Sequence[str] = (LOOPBACK,)
+) -> dict[Key, int]:
     """A port for each key of ``wanted``: ``base_port``, ``base_port + 1``, … in that order, or any that are free.
 
-    Raises PortUnavailable.
+    Each is free on all of ``addresses``. Raises PortUnavailable.
     """
     if base_port is not None and not 1024 <= base_port <= HIGHEST - len(wanted) + 1:
         raise PortUnavailable(
@@ -37,9 +39,9 @@ def choose_ports(wanted: Sequence[Key], base_port: int | None = None) -> dict[Ke
         )
     with ExitStack() as held:
         if base_port is not None:
-            return {key: _hold_fixed(held, base_port + n) for n, key in enumerate(wanted)}
+            return {key: _hold_fixed(held, base_port + n, addresses) for n, key in enumerate(wanted)}
         candidates = _candidates(ATTEMPTS_A_PORT * len(wanted))
-        return {key: _hold_any(held, candidates) for key in wanted}
+        return {key: _hold_any(held, candidates, addresses) for key in wanted}
 
 
 def holder_of(port: int) -> str:
@@ -52,10 +54,10 @@ def holder_of(port: int) -> str:
         return ""
 
 
-def taken(port: int) -> str:
+def taken(port: int, address: str = LOOPBACK) -> str:
     """The sentence for a port that somebody else holds."""
     holder = holder_of(port)
-    return f"port {port} of {LOOPBACK} is already in use" + (f" by {holder}" if holder else "")
+    return f"port {port} of {address} is already in use" + (f" by {holder}" if holder else "")
 
 
 def first_ephemeral_port() -> int:
@@ -73,27 +75,30 @@ def _candidates(attempts: int) -> Iterator[int]:
         yield random.randint(lowest, highest)
 
 
-def _hold_any(held: ExitStack, candidates: Iterator[int]) -> int:
+def _hold_any(held: ExitStack, candidates: Iterator[int], addresses: Sequence[str]) -> int:
     for port in candidates:
-        if _hold(held, port):
+        if all(_hold(held, port, address) for address in addresses):
             return port
     raise PortUnavailable(
-        f"no free port found on {LOOPBACK}: end what holds them (ss -ltn), or fix a range by a base port"
+        f"no free port found on {' and '.join(addresses)}: end what holds them (ss -ltn), or fix a range by a base port"
     )
 
 
-def _hold_fixed(held: ExitStack, port: int) -> int:
-    if not _hold(held, port):
-        raise PortUnavailable(f"{taken(port)}: end that process, or choose another base port (or none, for free ports)")
+def _hold_fixed(held: ExitStack, port: int, addresses: Sequence[str]) -> int:
+    for address in addresses:
+        if not _hold(held, port, address):
+            raise PortUnavailable(
+                f"{taken(port, address)}: end that process, or choose another base port (or none, for free ports)"
+            )
     return port
 
 
-def _hold(held: ExitStack, port: int) -> bool:
+def _hold(held: ExitStack, port: int, address: str) -> bool:
     """Bind without listening. Like the brokers (Java sets it) with SO_REUSEADDR: a port in TIME_WAIT is free."""
     holder = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
     holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        holder.bind((LOOPBACK, port))
+        holder.bind((address, port))
         holder.listen(1)  # with SO_REUSEADDR only this tells whether the port is ours alone
     except OSError:
         return False

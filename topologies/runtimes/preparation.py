@@ -16,8 +16,8 @@ from topologies.runtimes.contract import Progress
 from topologies.runtimes.distribution import Distribution, cached, ensure, pinned
 from topologies.runtimes.java import Java, find_java
 from topologies.runtimes.jvm import BrokerFolders, Launch, agent_properties, command, environment
-from topologies.runtimes.own import Ports, Prepared, Render, Wishes
 from topologies.runtimes.ports import LOOPBACK, choose_ports
+from topologies.runtimes.prepared import Ports, Prepared, Render, Wishes
 from topologies.runtimes.private import PrivateFolder, new_password, properties
 from topologies.runtimes.startup import MANAGEMENT
 
@@ -31,7 +31,7 @@ def prepare(topology: Topology, directory: RunDirectory, wishes: Wishes, progres
     java = find_java()
     home, agent = (ensured(pinned(name), progress) for name in (DISTRIBUTION, JOLOKIA_AGENT))
     brokers = [broker.name for broker in topology.brokers]
-    ports = choose_ports(wanted_ports(topology), wishes.base_port)
+    ports = choose_ports(wanted_ports(topology), wishes.base_port, wishes.addresses)
     client, agent_password = Credentials(CLIENT, new_password()), new_password()
     management = {name: management_of(name, ports[name, MANAGEMENT], agent_password) for name in brokers}
     folders = {name: BrokerFolders(directory.broker_folder(name).absolute()) for name in brokers}
@@ -39,7 +39,8 @@ def prepare(topology: Topology, directory: RunDirectory, wishes: Wishes, progres
     try:
         secrets = private.write("brokers.properties", properties(secrets_of(client)))
         launch = Launch(java.executable, home, agent, secrets, wishes.memory_mb)
-        rendered = write_files(topology, wishes.renderer, names.Site(listening(ports)), folders)
+        site = names.Site(listening(ports), bind_host=wishes.bind_host)
+        rendered = write_files(topology, wishes.renderer, site, folders)
         handles = {
             name: _process(launch, folders[name], private, management[name], wishes.keep_data) for name in brokers
         }

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 
 from topologies.runtimes.brokerprocess import BrokerProcess
 from topologies.runtimes.contract import Progress
-from topologies.runtimes.own import KILL_TIMEOUT_S, STOP_TIMEOUT_S, OwnBrokers, Prepared
+from topologies.runtimes.own import KILL_TIMEOUT_S, STOP_TIMEOUT_S, OwnBrokers
 from topologies.runtimes.preparation import prepare
+from topologies.runtimes.prepared import Prepared
 
 
 class ProcessRuntime(OwnBrokers[BrokerProcess]):

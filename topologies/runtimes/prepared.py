@@ -1,0 +1,86 @@
+"""What has been chosen and prepared for one run's brokers before the first starts, and how is each then handled?"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from topologies.endpoints import Credentials, ManagementEndpoint
+from topologies.model import Broker, Topology
+from topologies.render.classic import render
+from topologies.render.site import Site
+from topologies.runtimes.jvm import BrokerFolders
+from topologies.runtimes.ports import LOOPBACK
+from topologies.runtimes.private import PrivateFolder
+from topologies.runtimes.startup import MANAGEMENT
+
+Ports = Mapping[tuple[str, str], int]
+Render = Callable[[Topology, Broker, Site], Mapping[str, str]]
+
+
+class Handle(Protocol):
+    """One broker, however it is run. `start` returns at once; `alive` and the log tell what becomes of it."""
+
+    @property
+    def log(self) -> Path: ...
+    @property
+    def alive(self) -> bool: ...
+    @property
+    def pid(self) -> int | None: ...
+    @property
+    def exit_status(self) -> int | None: ...
+    def start(self) -> None: ...
+    def terminate(self) -> None: ...
+    def kill(self) -> None: ...
+    def freeze(self) -> bool:
+        """False when it does not run."""
+
+    def thaw(self) -> bool: ...
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until it is gone; False when it still is there after ``timeout_s``."""
+
+    def discard(self) -> None:
+        """It was started while the run closed: end it at once."""
+
+    def log_lines(self, *, of_this_start: bool = False) -> list[str]: ...
+
+
+AHandle = TypeVar("AHandle", bound=Handle)
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user of a runtime chose. ``renderer`` makes the files of one broker."""
+
+    memory_mb: int = 512
+    base_port: int | None = None
+    keep_data: bool = False
+    renderer: Render = render
+    bind_host: str = LOOPBACK
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Every address at which ports are needed."""
+        return tuple(dict.fromkeys((LOOPBACK, self.bind_host)))
+
+    def address_of(self, protocol: str) -> str:
+        """Management stays on loopback, whatever clients are to reach."""
+        return LOOPBACK if protocol == MANAGEMENT else self.bind_host
+
+
+@dataclass(frozen=True)
+class Prepared(Generic[AHandle]):
+    """Everything that one run's brokers are started with, by broker name; nothing runs yet."""
+
+    private: PrivateFolder
+    ports: Ports  # by (broker, protocol); the agent's under MANAGEMENT
+    client: Credentials
+    management: Mapping[str, ManagementEndpoint]
+    folders: Mapping[str, BrokerFolders]
+    handles: Mapping[str, AHandle]
+    rendered: Mapping[str, str] = field(repr=False)  # by "broker/file"
+    versions: Mapping[str, str]
+
+    def ports_of(self, broker: str) -> dict[str, int]:
+        """By protocol, and the agent's under MANAGEMENT."""
+        return {protocol: port for (name, protocol), port in self.ports.items() if name == broker}
