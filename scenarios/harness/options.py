@@ -211,11 +211,3 @@ def _check(options: Options) -> None:
         raise OptionError(f"--bind-host {options.bind_host}: brokers in memory listen nowhere; leave it out")
     if why := no_address_to_bind(options.bind_host, addresses_here()):
         raise OptionError(f"--bind-host {options.bind_host}: {why}")
-
-
-def _check_protocol(text: str) -> None:
-    try:
-        Spoken.parse(text)
-    except ValueError as error:
-        raise OptionError(f"--protocol {text}: {error}") from error
-        raise OptionError(f"--base-port {options.base_port}: must lie between 1024 and 65000")
