@@ -44,6 +44,10 @@ class KahaDb:
     check_for_corrupt_journal_files: bool = False
     max_failover_producers_to_track: int = 64
     failover_producers_audit_depth: int = 2048
+    # The lock by which one of several brokers has the store: how often a standby tries, how often the active looks
+    # whether it still has it (0: never).
+    lock_acquire_sleep_interval_ms: int = 10_000
+    lock_keep_alive_period_ms: int = 0
 
     def __post_init__(self) -> None:
         of = "KahaDB"
@@ -63,11 +67,13 @@ class KahaDb:
             index_write_batch_size_pages=self.index_write_batch_size_pages, max_async_jobs=self.max_async_jobs,
             max_failover_producers_to_track=self.max_failover_producers_to_track,
             failover_producers_audit_depth=self.failover_producers_audit_depth,
+            lock_acquire_sleep_interval_ms=self.lock_acquire_sleep_interval_ms,
         )  # fmt: skip
         require_at_least(
             of, 0,
             checkpoint_interval_ms=self.checkpoint_interval_ms, cleanup_interval_ms=self.cleanup_interval_ms,
             compact_acks_after_no_gc=self.compact_acks_after_no_gc,
+            lock_keep_alive_period_ms=self.lock_keep_alive_period_ms,
         )  # fmt: skip
 
 
@@ -77,7 +83,8 @@ class Broker:
 
     name: str
     region: str = ""
-    standby_of: str = ""  # name of the broker it stands by for
+    # Name of the broker it stands by for: it shares that one's store, waits for the lock on it, then opens its links.
+    standby_of: str = ""
     connectors: tuple[TransportConnector, ...] = DEFAULT_CONNECTORS
     policies: tuple[DestinationPolicy, ...] = DEFAULT_POLICIES
     persistence: KahaDb | None = field(default_factory=KahaDb)

@@ -6,15 +6,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from topologies import entries as catalogue_entries
+from topologies import entries as few
+from topologies import entries_meshes as meshes
+from topologies import entries_tiers as tiers
 from topologies.model import Topology
 from topologies.parse import Call, parse_call
 from topologies.validity import TopologyInvalid
 
 ENTRIES: dict[str, Callable[..., Topology]] = {
-    "single": catalogue_entries.single,
-    "source-and-sink": catalogue_entries.source_and_sink,
-    "mesh": catalogue_entries.mesh,
+    "single": few.single,
+    "active-standby": few.active_standby,
+    "source-and-sink": few.source_and_sink,
+    "two-one-way": few.two_one_way,
+    "parallel-connectors": few.parallel_connectors,
+    "mesh": meshes.mesh,
+    "mesh-of-pairs": meshes.mesh_of_pairs,
+    "cross-region-mesh": meshes.cross_region_mesh,
+    "two-regions": meshes.two_regions,
+    "hub-and-spoke": tiers.hub_and_spoke,
+    "concentrator": tiers.concentrator,
+    "tiered-concentrator": tiers.tiered_concentrator,
+    "tree": tiers.tree,
+    "ring": tiers.ring,
 }
 
 

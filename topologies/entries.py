@@ -1,16 +1,15 @@
-"""Which topologies come with the project? One function each, with its picture; the catalogue calls them by name."""
+"""Which topologies have one broker, or two and what joins them? One function each, with its picture.
+
+The other entries are in `entries_meshes` (everyone with everyone) and `entries_tiers` (some brokers above others).
+"""
+
+from dataclasses import replace
 
 from topologies.groups import CONSUMERS, PRODUCERS
-from topologies.model import Broker, ClientGroup, NetworkConnector, Topology, TopologyInvalid
+from topologies.model import Broker, ClientGroup, NetworkConnector, Topology
+from topologies.validity import require_between
 
-# A mesh has a direct link between any two brokers, so one hop reaches every consumer.
-# consumer_ttl 1 (AMQ-4607): told further, each consumer would be known over several ways, and messages go in circles.
-# message_ttl 1: on a second hop a topic's message comes to brokers that have it already. Their subscribers' audit hides
-# that from 64 producers at most: with 120 producers on 5.18.3 and message_ttl 2, 6 to 9 % of 7,200 messages came twice.
-# The price: a queue's message whose broker lost its consumers to another waits there until one returns. Scenarios that
-# look at this can ask for mesh(message_ttl=2), or give the queue a BridgeFilter that replays.
-MESH_HOPS = 1
-MOST_IN_A_MESH = 50  # brokers; already 1,225 links
+MOST_CONNECTORS = 20  # between two brokers; each is a connection with its threads at both ends
 
 
 def single() -> Topology:
@@ -19,12 +18,17 @@ def single() -> Topology:
     producers --> broker-1 --> consumers
     """
     only = Broker("broker-1")
-    return Topology(
-        name="single",
-        brokers=(only,),
-        links=(),
-        groups=(ClientGroup(PRODUCERS, enter_at=(only,)), ClientGroup(CONSUMERS, enter_at=(only,))),
-    )
+    return Topology("single", (only,), (), clients((only,), (only,)))
+
+
+def active_standby() -> Topology:
+    """Two brokers on one store: the standby waits for the lock on it and takes over all that was stored.
+
+    producers --> broker-1 ======== broker-1-standby
+    consumers <--  (active)  store
+    """
+    both = pair("broker-1")
+    return Topology("active-standby", both, (), clients(both, both))
 
 
 def source_and_sink(duplex: bool = False) -> Topology:
@@ -37,29 +41,53 @@ def source_and_sink(duplex: bool = False) -> Topology:
         name="source-and-sink-duplex" if duplex else "source-and-sink",
         brokers=(source, sink),
         links=(NetworkConnector(opened_by=source, to=sink, duplex=duplex),),
-        groups=(ClientGroup(PRODUCERS, enter_at=(source,)), ClientGroup(CONSUMERS, enter_at=(sink,))),
+        groups=clients((source,), (sink,)),
     )
 
 
-def mesh(brokers: int = 3, message_ttl: int = MESH_HOPS) -> Topology:
-    """Each pair of brokers shares one duplex link, opened by the earlier one; all clients enter anywhere.
+def two_one_way() -> Topology:
+    """Both ways between two brokers by a connection each, where a duplex link would share one.
 
-    broker-1 ---- broker-2
-          \\        /
-           broker-3
+    clients <--> broker-1 --------> broker-2 <--> clients
+                          <--------
     """
-    if brokers < 2:
-        raise TopologyInvalid(f"brokers={brokers}: a mesh needs at least 2")
-    if brokers > MOST_IN_A_MESH:
-        raise TopologyInvalid(f"brokers={brokers}: a mesh has at most {MOST_IN_A_MESH}")
-    all_brokers = tuple(Broker(f"broker-{n}") for n in range(1, brokers + 1))
-    return Topology(
-        name=f"mesh-of-{brokers}",
-        brokers=all_brokers,
-        links=tuple(
-            NetworkConnector(opened_by=earlier, to=later, duplex=True, message_ttl=message_ttl, consumer_ttl=MESH_HOPS)
-            for index, earlier in enumerate(all_brokers)
-            for later in all_brokers[index + 1 :]
-        ),
-        groups=(ClientGroup(PRODUCERS, enter_at=all_brokers), ClientGroup(CONSUMERS, enter_at=all_brokers)),
+    one, two = Broker("broker-1"), Broker("broker-2")
+    links = (NetworkConnector(opened_by=one, to=two), NetworkConnector(opened_by=two, to=one))
+    return Topology("two-one-way", (one, two), links, clients((one, two), (one, two)))
+
+
+def parallel_connectors(queue_connectors: int = 2, duplex: bool = False) -> Topology:
+    """Queues share several connections between two brokers and topics have one: so a link's throughput is raised.
+
+                         -- queues 1 -->
+    producers --> source -- queues 2 --> sink --> consumers
+                         -- topics ---->
+    """
+    require_between("parallel connectors", 1, MOST_CONNECTORS, queue_connectors=queue_connectors)
+    source, sink = Broker("source"), Broker("sink")
+    # One for topics: each further connector would subscribe again, and the broker would suppress it as a duplicate.
+    topics = NetworkConnector(
+        opened_by=source, to=sink, name="topics", duplex=duplex, dynamically_included_destinations=("topic://>",)
     )
+    queues = replace(topics, dynamically_included_destinations=("queue://>",))
+    return Topology(
+        name=f"parallel-connectors-{queue_connectors}" + ("-duplex" if duplex else ""),
+        brokers=(source, sink),
+        links=(*(replace(queues, name=f"queues-{n}") for n in range(1, queue_connectors + 1)), topics),
+        groups=clients((source,), (sink,)),
+    )
+
+
+def pair(name: str, region: str = "") -> tuple[Broker, Broker]:
+    """An active broker and the standby that shares its store."""
+    return Broker(name, region), Broker(f"{name}-standby", region, standby_of=name)
+
+
+def numbered(prefix: str, count: int, region: str = "") -> tuple[Broker, ...]:
+    """``prefix-1``, ``prefix-2``, …"""
+    return tuple(Broker(f"{prefix}-{n}", region) for n in range(1, count + 1))
+
+
+def clients(producers_at: tuple[Broker, ...], consumers_at: tuple[Broker, ...]) -> tuple[ClientGroup, ClientGroup]:
+    """The two groups that scenarios speak of."""
+    return ClientGroup(PRODUCERS, enter_at=producers_at), ClientGroup(CONSUMERS, enter_at=consumers_at)

@@ -12,7 +12,7 @@ from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup
 from topologies.links import Link, NetworkConnector, StaticDiscovery
 from topologies.paths import Path, shortest_paths
 from topologies.policies import BridgeFilter, DeadLetters, DestinationPolicy
-from topologies.validation import problems, warnings
+from topologies.validation import active, problems, warnings
 from topologies.validity import UNLIMITED, TopologyInvalid, require_choice, require_name
 
 __all__ = [
@@ -76,8 +76,11 @@ class Topology:
         return tuple(link for link in self.links if link.opened_by.name == broker)
 
     def paths(self) -> dict[tuple[str, str], Path]:
-        """The shortest path for every (producer's broker, consumer's broker) that the links and TTLs connect."""
-        return shortest_paths((broker.name for broker in self.brokers), self.links)
+        """The shortest path for every (producer's broker, consumer's broker) that the links and TTLs connect.
+
+        Standbys have none of their own: the one that takes its active's place has its active's.
+        """
+        return shortest_paths((broker.name for broker in active(self.brokers)), self.links)
 
     def paths_between(self, producers: str, consumers: str) -> tuple[Path, ...]:
         """The paths that clients of two groups may use, by group name, in the order the brokers are listed."""

@@ -49,6 +49,11 @@ def _standbys(brokers: Brokers) -> Iterator[str]:
             yield f"broker {broker.name!r} stands by for {broker.standby_of!r}, {unknown}"
         elif active is broker or active.standby_of:
             yield f"broker {broker.name!r} stands by for {active.name!r}; it must be another, active broker"
+        elif broker.persistence is None or broker.persistence != active.persistence:
+            yield (
+                f"broker {broker.name!r} stands by for {active.name!r} but has another persistence; the two share one"
+                " store, so give both the same"
+            )
 
 
 def _links(brokers: Brokers, links: Links) -> Iterator[str]:
@@ -58,6 +63,11 @@ def _links(brokers: Brokers, links: Links) -> Iterator[str]:
         for end in (link.opened_by, link.to):
             if end not in brokers:
                 yield f"link {link.name!r} ends at {end.name!r}, {_unknown(brokers, end)}"
+            elif end.standby_of:
+                yield (
+                    f"link {link.name!r} ends at {end.name!r}, which stands by for {end.standby_of!r}; name the active"
+                    " broker, the standby takes its links over with its store"
+                )
         if link.opened_by.name == link.to.name:
             yield f"link {link.name!r} joins {link.to.name!r} to itself; a link joins two brokers"
         if "openwire" not in link.to.protocols and link.kind == "networkConnector":
@@ -104,9 +114,14 @@ def _needed(groups: Groups) -> Iterator[tuple[str, str]]:
     """(from, to) for the two groups of agreed names; a topology without them promises nothing."""
     by_name = {group.name: group for group in groups}
     if PRODUCERS in by_name and CONSUMERS in by_name:
-        for begin in by_name[PRODUCERS].enter_at:
-            for end in by_name[CONSUMERS].enter_at:
+        for begin in active(by_name[PRODUCERS].enter_at):
+            for end in active(by_name[CONSUMERS].enter_at):
                 yield begin.name, end.name
+
+
+def active(brokers: Brokers) -> Brokers:
+    """Those that messages pass through: a standby does nothing until it takes its active's place."""
+    return tuple(broker for broker in brokers if not broker.standby_of)
 
 
 def _repeated(names: Iterable[str]) -> list[str]:

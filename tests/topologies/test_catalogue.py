@@ -11,7 +11,7 @@ from topologies.parse import Call, parse_call
 
 MISTAKES = (
     "mehs",
-    "ring",
+    "circle",
     "mesh(broker=3)",
     "mesh(colour='red')",
     "single(brokers=2)",
@@ -23,6 +23,12 @@ MISTAKES = (
     "mesh(brokers='3')",
     "mesh(message_ttl=0)",
     "source-and-sink(duplex=1)",
+    "hub-and-spoke(spokes=1)",
+    "concentrator(edges=0)",
+    "tree(depth=9)",
+    "tree(depth=5, branches=10)",
+    "ring(ttl=-2)",
+    "parallel-connectors(queue_connectors=0)",
     "",
     "mesh(",
     "mesh)",
@@ -69,11 +75,12 @@ def test_a_very_long_text_is_refused_without_repeating_it() -> None:
 
 def test_every_entry_is_built_by_its_bare_name_and_by_its_usage() -> None:
     listed = entries()
-    assert [entry.name for entry in listed] == ["single", "source-and-sink", "mesh"]
+    assert [entry.name for entry in listed] == list(ENTRIES)
     for entry in listed:
         assert build(entry.name) == build(entry.usage)
         assert entry.summary.endswith(".")
-        assert "broker" in entry.picture or "source" in entry.picture
+        assert "\n" not in entry.summary
+        assert entry.picture
 
 
 def test_every_entry_has_producers_and_consumers_and_nothing_to_warn_of() -> None:
@@ -99,6 +106,85 @@ def test_in_a_mesh_everybody_reaches_everybody_in_one_hop(brokers: int) -> None:
 
 def test_a_mesh_forwards_once_only_lest_topics_duplicate() -> None:
     assert {(link.message_ttl, link.consumer_ttl) for link in build("mesh").links} == {(1, 1)}
+
+
+def ways(entry: str) -> set[tuple[str, str]]:
+    """Every (from, to) that has a path."""
+    return {pair for pair in build(entry).paths() if pair[0] != pair[1]}
+
+
+def opened(entry: str) -> list[tuple[str, str]]:
+    return [(link.opened_by.name, link.to.name) for link in build(entry).links]
+
+
+def test_an_active_and_its_standby_are_entered_by_one_failover_uri_and_share_no_link() -> None:
+    topology = build("active-standby")
+    uri = topology.group(PRODUCERS).failover_uri_by_name("stomp")
+    assert uri == "failover:(stomp://broker-1,stomp://broker-1-standby)?randomize=true"
+    assert topology.links == ()
+    assert [path.route for path in topology.paths_between(PRODUCERS, CONSUMERS)] == [("broker-1",)]
+
+
+def test_two_one_way_links_join_what_one_duplex_link_does() -> None:
+    assert opened("two-one-way") == [("broker-1", "broker-2"), ("broker-2", "broker-1")]
+    assert not any(link.duplex for link in build("two-one-way").links)
+
+
+def test_parallel_connectors_keep_queues_and_topics_apart() -> None:
+    names = [link.name for link in build("parallel-connectors(queue_connectors=3)").links]
+    assert names == ["queues-1", "queues-2", "queues-3", "topics"]
+
+
+def test_spokes_reach_each_other_over_the_hub() -> None:
+    paths = build("hub-and-spoke(spokes=3)").paths_between(PRODUCERS, CONSUMERS)
+    assert [path.route for path in paths] == [("spoke-1", "hub", "spoke-3"), ("spoke-2", "hub", "spoke-3")]
+
+
+def test_the_concentrator_of_the_documents_is_three_to_one_and_two() -> None:
+    assert ways("concentrator") == {(f"edge-{n}", f"centre-{m}") for n in (1, 2, 3) for m in (1, 2)}
+
+
+def test_tiers_have_no_way_down() -> None:
+    found = ways("tiered-concentrator")
+    assert ("edge-4", "centre-1") in found
+    assert not {(begin, end) for begin, end in found if begin.startswith("centre") or end.startswith("edge")}
+
+
+def test_leaves_of_a_tree_reach_each_other_over_the_root() -> None:
+    route = build("tree(depth=2, branches=3)").paths()["node-1-1", "node-3-3"].route
+    assert route == ("node-1-1", "node-1", "root", "node-3", "node-3-3")
+
+
+def test_the_cross_region_mesh_opens_the_links_of_the_documents() -> None:
+    documented = [(1, 2), (1, 3), (1, 4), (2, 3), (4, 3), (4, 2)]
+    assert opened("cross-region-mesh") == [(f"broker-{a}", f"broker-{b}") for a, b in documented]
+    assert [broker.region for broker in build("cross-region-mesh").brokers] == ["region-1"] * 3 + ["region-2"]
+
+
+def test_two_regions_meet_at_one_link() -> None:
+    topology = build("two-regions")
+    across = [link for link in topology.links if link.opened_by.region != link.to.region]
+    assert [(link.opened_by.name, link.to.name) for link in across] == [("west-3", "east-3")]
+    assert {(link.message_ttl, link.consumer_ttl) for link in topology.links} == {(5, 5)}
+
+
+def test_corners_of_a_mesh_of_pairs_are_called_with_their_standbys() -> None:
+    topology = build("mesh-of-pairs")
+    standbys = [broker.standby_of for broker in topology.brokers if broker.standby_of]
+    assert standbys == ["broker-1", "broker-2", "broker-3"]
+    assert opened("mesh-of-pairs") == [("broker-1", "broker-2"), ("broker-1", "broker-3"), ("broker-2", "broker-3")]
+
+
+@given(st.integers(3, 12))
+def test_a_ring_goes_one_way_and_all_the_way_round(brokers: int) -> None:
+    paths = build(f"ring(brokers={brokers})").paths_between(PRODUCERS, CONSUMERS)
+    assert [path.hops for path in paths] == list(range(1, brokers))
+
+
+def test_a_ring_of_a_smaller_ttl_leaves_out_what_is_further_away() -> None:
+    topology = build("ring(brokers=5, ttl=2)")
+    assert [path.end for path in topology.paths_between(PRODUCERS, CONSUMERS)] == ["broker-2", "broker-3"]
+    assert len(topology.warnings) == 2
 
 
 def test_source_and_sink_is_one_way_unless_asked_otherwise() -> None:

@@ -25,6 +25,7 @@ from topologies.render import classic_names as names
 from topologies.render.classic import ACTIVEMQ_XML, BROKER_PATH_PROPERTY, LOG4J2_PROPERTIES, render
 from topologies.render.site import SECRET_KEYS, Site
 
+CLASSIC = tuple(entry for entry in ENTRIES if build(entry).flavour == "classic")
 CORE = "{http://activemq.apache.org/schema/core}"
 
 
@@ -40,7 +41,10 @@ def uris(topology: Topology, name: str, tag: str, site: Site | None = None) -> l
     return [str(element.get("uri")) for element in broker_element(topology, name, site).iter(f"{CORE}{tag}")]
 
 
-@pytest.mark.parametrize("entry", [*ENTRIES, "source-and-sink(duplex=True)"])
+VARIANTS = (*CLASSIC, "source-and-sink(duplex=True)", "hub-and-spoke(spokes=2, hub_standby=True)")
+
+
+@pytest.mark.parametrize("entry", VARIANTS)
 def test_a_catalogue_entry_renders_to_its_golden_files(entry: str) -> None:
     topology = build(entry)
     for broker in topology.brokers:
@@ -50,12 +54,12 @@ def test_a_catalogue_entry_renders_to_its_golden_files(entry: str) -> None:
 
 
 def test_no_golden_file_is_left_over() -> None:
-    built = [build(entry) for entry in [*ENTRIES, "source-and-sink(duplex=True)"]]
+    built = [build(entry) for entry in VARIANTS]
     expected = {f"{topology.name}/{broker.name}" for topology in built for broker in topology.brokers}
     assert {str(path.parent.relative_to(FOLDER)) for path in FOLDER.rglob(ACTIVEMQ_XML)} == expected
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("entry", VARIANTS)
 def test_a_catalogue_entry_is_valid_by_the_brokers_own_schema(entry: str, classic_schema: etree.XMLSchema) -> None:
     topology = build(entry)
     for broker in topology.brokers:
@@ -89,12 +93,12 @@ def test_the_schema_refuses_an_attribute_that_does_not_exist(classic_schema: etr
             "region standby_of connectors policies persistence memory_percent_of_heap memory_limit_bytes"
             " store_limit_bytes temp_limit_bytes trace_broker_path",
         ),
-        (KahaDb, (names.KAHADB,), ""),
+        (KahaDb, (names.KAHADB, names.STORE_LOCK), ""),
         (
             TransportConnector,
             (names.TRANSPORT_CONNECTOR,),
             "protocol nio maximum_connections max_frame_size_bytes max_inactivity_ms heartbeat_grace_multiplier"
-            " update_cluster_filter published_host transport_options",
+            " transformer idle_timeout_ms producer_credit update_cluster_filter published_host transport_options",
         ),
         (DestinationPolicy, (names.POLICY,), "pattern kind dead_letters bridge_filter"),
         (DeadLetters, (names.DEAD_LETTERS,), "kind queue"),
@@ -128,14 +132,15 @@ def test_secrets_are_placeholders_only() -> None:
 
 
 def test_every_port_binds_to_the_host_of_the_site() -> None:
-    site = Site(ports={("broker-1", "openwire"): 1, ("broker-1", "stomp"): 2}, bind_host="127.0.0.9")
+    ports = {("broker-1", "openwire"): 1, ("broker-1", "stomp"): 2, ("broker-1", "amqp"): 3}
+    site = Site(ports=ports, bind_host="127.0.0.9")
     heads = [uri.partition("?")[0] for uri in uris(build("single"), "broker-1", "transportConnector", site)]
-    assert heads == ["tcp://127.0.0.9:1", "stomp://127.0.0.9:2"]
+    assert heads == ["tcp://127.0.0.9:1", "stomp://127.0.0.9:2", "amqp://127.0.0.9:3"]
 
 
 def test_a_link_calls_the_other_brokers_openwire_port_by_the_host_brokers_know_it_by() -> None:
     topology = build("source-and-sink")
-    ports = {(name, protocol): 5 for name in ("source", "sink") for protocol in ("openwire", "stomp")}
+    ports = {(name, protocol): 5 for name in ("source", "sink") for protocol in ("openwire", "stomp", "amqp")}
     site = Site(ports=ports | {("sink", "openwire"): 61616}, bind_host="0.0.0.0", hosts={"sink": "sink.internal"})
     assert uris(topology, "source", "networkConnector", site)[0].startswith("static:(tcp://sink.internal:61616?")
     assert uris(topology, "sink", "networkConnector", site) == []
@@ -157,7 +162,22 @@ def test_a_link_to_a_broker_with_a_standby_tries_both() -> None:
     )
     (uri,) = uris(topology, "client", "networkConnector")
     inner = "?wireFormat.maxInactivityDuration=30000"
-    assert uri.startswith(f"masterslave:(tcp://127.0.0.1:40002{inner},tcp://127.0.0.1:40004{inner})?")
+    assert uri.startswith(f"masterslave:(tcp://127.0.0.1:40003{inner},tcp://127.0.0.1:40006{inner})?")
+
+
+def store_of(element: etree._Element) -> str:
+    return str(next(element.iter(f"{CORE}kahaDB")).get("directory"))
+
+
+def test_a_standby_waits_for_the_store_of_its_active() -> None:
+    topology = build("active-standby")
+    assert store_of(broker_element(topology, "broker-1")) == "${activemq.data}/kahadb"
+    assert store_of(broker_element(topology, "broker-1-standby")) == "${brokerbench.store}/kahadb"
+
+
+def test_a_standby_opens_the_links_of_its_active() -> None:
+    topology = build("hub-and-spoke(hub_standby=True)")
+    assert uris(topology, "hub-standby", "networkConnector") == uris(topology, "hub", "networkConnector") != []
 
 
 def test_a_broker_without_a_store_keeps_messages_in_memory() -> None:

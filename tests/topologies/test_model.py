@@ -64,6 +64,13 @@ BREACHES: dict[str, Callable[[], object]] = {
     "a TTL too small for any path": lambda: topology((A, B, C), (link(A, B), link(B, C)), from_to(A, C)),
     "a standby of nobody": lambda: topology(brokers=(A, Broker("s", standby_of="x"))),
     "a standby of itself": lambda: topology(brokers=(A, Broker("s", standby_of="s"))),
+    "a link to a standby": lambda: topology(
+        (A, B, Broker("s", standby_of="b")), (link(A, Broker("s", standby_of="b")),)
+    ),
+    "a standby without a store": lambda: topology(brokers=(A, Broker("s", standby_of="a", persistence=None))),
+    "a standby with another store": lambda: topology(
+        brokers=(A, Broker("s", standby_of="a", persistence=KahaDb(checkpoint_interval_ms=1)))
+    ),
     "several at once": lambda: topology(links=(link(A, C), link(B, B))),
     "a TTL of 0": lambda: link(A, B, message_ttl=0),
     "a TTL of -2": lambda: link(A, B, consumer_ttl=-2),
@@ -84,6 +91,7 @@ BREACHES: dict[str, Callable[[], object]] = {
     "no connection allowed": lambda: TransportConnector(maximum_connections=0),
     "an unknown strategy": lambda: KahaDb(journal_disk_sync_strategy="sometimes"),
     "a journal smaller than a batch": lambda: KahaDb(journal_max_file_length_bytes=1024),
+    "a lock never tried for": lambda: KahaDb(lock_acquire_sleep_interval_ms=0),
     "more than all memory": lambda: Broker("a", memory_percent_of_heap=101),
     "a store of nothing": lambda: Broker("a", store_limit_bytes=0),
     "a policy of neither kind": lambda: DestinationPolicy(kind="stream"),

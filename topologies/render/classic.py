@@ -23,6 +23,7 @@ from topologies.render.site import (
     DATA_PROPERTY,
     SECRETS_PROPERTY,
     Site,
+    store_property,
 )
 from topologies.render.xml import ACTIVEMQ, SCHEMA_LOCATION, SPRING, add, attributes_of, root_of, text, to_text
 
@@ -67,7 +68,7 @@ def _broker(topology: Topology, broker: Broker, site: Site) -> etree._Element:
     _add_policies(element, broker)
     management = {"createConnector": "false"}  # management goes through Jolokia's agent, not through an RMI port
     add(add(element, "managementContext"), "managementContext", management)
-    add_network_connectors(element, topology, broker.name, site)
+    add_network_connectors(element, topology, broker, site)
     _add_persistence(element, broker)
     _add_plugins(element, broker)
     _add_limits(element, broker)
@@ -104,7 +105,9 @@ def _add_dead_letters(parent: etree._Element, dead_letters: DeadLetters) -> None
 def _add_persistence(parent: etree._Element, broker: Broker) -> None:
     if broker.persistence is not None:
         attributes = attributes_of(broker.persistence, names.KAHADB)
-        add(add(parent, "persistenceAdapter"), "kahaDB", {"directory": f"${{{DATA_PROPERTY}}}/kahadb"} | attributes)
+        store = {"directory": f"${{{store_property(broker)}}}/kahadb"}
+        kahadb = add(add(parent, "persistenceAdapter"), "kahaDB", store | attributes)
+        add(add(kahadb, "locker"), "shared-file-locker", attributes_of(broker.persistence, names.STORE_LOCK))
 
 
 def _add_plugins(parent: etree._Element, broker: Broker) -> None:
@@ -148,5 +151,9 @@ def _listening_uri(broker: Broker, connector: TransportConnector, site: Site) ->
         options["wireFormat.maxInactivityDuration"] = text(connector.max_inactivity_ms)
     if connector.protocol == "stomp":
         options["transport.hbGracePeriodMultiplier"] = text(connector.heartbeat_grace_multiplier)
+    if connector.protocol == "amqp":
+        options["transport.transformer"] = connector.transformer
+        options["wireFormat.idleTimeout"] = text(connector.idle_timeout_ms)
+        options["wireFormat.producerCredit"] = text(connector.producer_credit)
     query = "&".join(f"{key}={value}" for key, value in (options | dict(connector.transport_options)).items())
     return f"{connector.scheme}://{site.bind_host}:{site.port(broker.name, connector.protocol)}?{query}"

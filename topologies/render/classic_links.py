@@ -2,6 +2,7 @@
 
 from lxml import etree
 
+from topologies.brokers import Broker
 from topologies.links import NetworkConnector
 from topologies.model import Topology
 from topologies.render import classic_names as names
@@ -9,9 +10,13 @@ from topologies.render.site import BRIDGE_PASSWORD, BRIDGE_USERNAME, Site
 from topologies.render.xml import add, attributes_of
 
 
-def add_network_connectors(parent: etree._Element, topology: Topology, broker: str, site: Site) -> None:
-    """The links that this broker opens; the other end learns of a duplex link by itself."""
-    links = [link for link in topology.opened_by(broker) if isinstance(link, NetworkConnector)]
+def add_network_connectors(parent: etree._Element, topology: Topology, broker: Broker, site: Site) -> None:
+    """The links that this broker opens; the other end learns of a duplex link by itself.
+
+    A standby has its active's: it opens them once it has taken over, for only then does it start.
+    """
+    opener = broker.standby_of or broker.name
+    links = [link for link in topology.opened_by(opener) if isinstance(link, NetworkConnector)]
     if links:
         connectors = add(parent, "networkConnectors")
         for link in links:

@@ -49,6 +49,11 @@ KAHADB = {
     "check_for_corrupt_journal_files": "checkForCorruptJournalFiles",
     "max_failover_producers_to_track": "maxFailoverProducersToTrack",
     "failover_producers_audit_depth": "failoverProducersAuditDepth",
+    "lock_keep_alive_period_ms": "lockKeepAlivePeriod",
+}
+
+STORE_LOCK = {
+    "lock_acquire_sleep_interval_ms": "lockAcquireSleepInterval",
 }
 
 TRANSPORT_CONNECTOR = {

@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from topologies.brokers import Broker
+
 # The system properties that a runtime passes to each Classic broker (-Dname=value); values are paths, never secrets.
 DATA_PROPERTY = "activemq.data"
 """Folder of this broker's own for its store, index and temporary files."""
+STORE_PROPERTY = "brokerbench.store"
+"""Passed to a standby only: the data folder of the broker that it stands by for, whose store and lock it shares."""
 SECRETS_PROPERTY = "brokerbench.secrets"
 """Properties file (mode 600, outside the run folder) with the four values below."""
 
@@ -39,3 +43,8 @@ class Site:
     def address(self, broker: str, protocol: str) -> str:
         """``host:port`` by which other brokers reach this one."""
         return f"{self.hosts.get(broker, self.bind_host)}:{self.port(broker, protocol)}"
+
+
+def store_property(broker: Broker) -> str:
+    """The system property with the folder in which this broker's store is: a standby's is its active's."""
+    return STORE_PROPERTY if broker.standby_of else DATA_PROPERTY
