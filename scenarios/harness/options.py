@@ -14,7 +14,9 @@ from typing import Any, TypeVar
 
 from drivers.protocols import PROTOCOLS
 from scenarios.harness.scenario import Scenario
+from topologies.runtimes.addresses import addresses_here, no_address_to_bind
 from topologies.runtimes.choice import RUNTIMES, RuntimeImpossible, Seen, choose, look_here
+from topologies.runtimes.ports import LOOPBACK
 
 Value = TypeVar("Value", int, float)
 DRAIN_S = 60.0
@@ -48,6 +50,7 @@ class Options:
     runs: Path
     broker_memory_mb: int
     base_port: int | None
+    bind_host: str
     keep_data: bool
     lag_limit_ms: float | None
     spark_master: str | None
@@ -89,6 +92,12 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
     add("--runs", default="runs", help="folder that keeps the runs", in_web_ui=False)
     add("--broker-memory", type=int, default=BROKER_MEMORY_MB, help="heap of each broker in MiB")
     add("--base-port", type=int, default=None, help="first port of a fixed range (default: free ports)")
+    add(
+        "--bind-host",
+        default=LOOPBACK,
+        help="address of this machine where the brokers listen; with another than the default (%(default)s) they can "
+        "be reached from its network, so that workers on other hosts can be their clients",
+    )
     add("--keep-data", action="store_true", help="keep the brokers' message stores in the run's folder")
     add("--lag-limit", type=float, default=None, help="p99 of the generator's lag in ms above which a run is invalid")
     add("--spark-master", default=None, help="where the analysis runs (default local[*])", in_web_ui=False)
@@ -131,6 +140,7 @@ def read(
         runs=Path(namespace.runs),
         broker_memory_mb=BROKER_MEMORY_MB if broker_memory_mb is None else broker_memory_mb,
         base_port=_integer(namespace, "base_port"),
+        bind_host=namespace.bind_host or LOOPBACK,
         keep_data=bool(namespace.keep_data),
         lag_limit_ms=_number(namespace, "lag_limit"),
         spark_master=namespace.spark_master or None,
@@ -198,3 +208,7 @@ def _check(options: Options) -> None:
             raise OptionError(f"{option} {value:g}: {rule}; leave it out for the scenario's own value")
     if options.base_port is not None and not 1024 <= options.base_port <= 65000:
         raise OptionError(f"--base-port {options.base_port}: must lie between 1024 and 65000")
+    if options.bind_host != LOOPBACK and options.runtime == "memory":
+        raise OptionError(f"--bind-host {options.bind_host}: brokers in memory listen nowhere; leave it out")
+    if why := no_address_to_bind(options.bind_host, addresses_here()):
+        raise OptionError(f"--bind-host {options.bind_host}: {why}")

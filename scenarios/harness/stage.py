@@ -33,8 +33,8 @@ def runtime_of(options: Options, topology: Topology, directory: RunDirectory) ->
     wishes: dict[str, Any] = {
         "broker_memory_mb": options.broker_memory_mb,
         "base_port": options.base_port,
-        "keep_data": options.keep_data,
         "bind_host": options.bind_host,
+        "keep_data": options.keep_data,
     }
     if options.runtime == "containers":
         from topologies.runtimes.containers import ContainerRuntime  # half a second that other runs need not wait

@@ -65,15 +65,6 @@ def test_brokers_in_memory_speak_only_memory() -> None:
     assert "memory goes with memory only" in message_of("--protocol", "stomp", "--runtime", "memory")
 
 
-def test_an_unknown_topology_is_refused_with_the_nearest_one() -> None:
-    assert "'mesh'" in message_of("--topology", "mehs")
-
-
-def test_an_unknown_parameter_of_a_topology_is_refused() -> None:
-    assert "brokers" in message_of("--topology", "mesh(nodes=3)")
-
-
-def test_an_unknown_failover_option_is_refused_by_name() -> None:
 def test_brokers_listen_on_loopback_unless_another_address_of_this_machine_is_named() -> None:
     assert read(namespace(), scenario(), None).bind_host == "127.0.0.1"
     told = message_of("--bind-host", "192.0.2.77")
@@ -91,6 +82,15 @@ def test_brokers_in_memory_have_no_address() -> None:
     assert told == "--bind-host 127.0.0.2: brokers in memory listen nowhere; leave it out"
 
 
+def test_an_unknown_topology_is_refused_with_the_nearest_one() -> None:
+    assert "'mesh'" in message_of("--topology", "mehs")
+
+
+def test_an_unknown_parameter_of_a_topology_is_refused() -> None:
+    assert "brokers" in message_of("--topology", "mesh(nodes=3)")
+
+
+def test_an_unknown_failover_option_is_refused_by_name() -> None:
     assert "backOffMultiplier" in message_of("--failover", "backOffMultiplier=2")
 
 
