@@ -7,8 +7,6 @@ A connection is opened once and never reopened: failing over, resubscribing and 
 import threading
 import time
 
-from stomp.utils import Frame
-
 from drivers.contract import (
     Browsed,
     Destination,
@@ -19,10 +17,8 @@ from drivers.contract import (
     Refused,
 )
 from drivers.stomp_connection import StompConnection
-from drivers.stomp_frames import (
-    destination_header,
-    read_address,
-)
+from drivers.stomp_frames import destination_header, read_address
+from drivers.stomp_stream import RawFrame
 from topologies.endpoints import Credentials, Endpoint
 
 HEARTBEAT_MS = 10_000
@@ -63,11 +59,11 @@ class StompConnector:
         trouble: list[str] = []
         deadline_s = time.monotonic() + timeout_s
 
-        def on_message(frame: Frame, _received_ns: int) -> None:
-            if frame.headers.get("browser") == "end":
+        def on_message(frame: RawFrame, _received_ns: int) -> None:
+            if frame.header("browser") == "end":
                 ended.set()
             else:
-                found.append(Browsed(frame.body, _age_ns(frame.headers.get("timestamp"), time.time_ns())))
+                found.append(Browsed(frame.body, _age_ns(frame.header("timestamp"), time.time_ns())))
 
         def on_lost(reason: str) -> None:
             trouble.append(reason)

@@ -1,14 +1,16 @@
 """What does one STOMP 1.2 connection do? Sends, subscribes, settles and leaves; and tells its owner what it hears.
 
-Durable sends carry a receipt and are settled by it; every delivery is acknowledged by itself.
+Durable sends carry a receipt and are settled by it; every delivery is acknowledged by itself. Names and numbers that
+pass by with every message stay bytes, as they came or as they go: nothing is decoded to be encoded again.
 """
 
 import contextlib
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from stomp.utils import Frame
 
@@ -32,15 +34,19 @@ from drivers.stomp_frames import (
     error_words,
     hops,
     may_try_again,
-    send_headers,
+    send_head,
     subscribe_headers,
 )
+from drivers.stomp_stream import END, RawFrame
 from drivers.stomp_wire import Wire
 from topologies.endpoints import Credentials
 
 CLOSE_TIMEOUT_S = 5.0
 
-OnMessage = Callable[[Frame, int], None]
+SUBSCRIPTION, RECEIPT_ID, ACK, REDELIVERED = b"\nsubscription:", b"\nreceipt-id:", b"\nack:", b"\nredelivered:"
+BROKER_PATH = f"\n{BROKER_PATH_PROPERTY}:".encode()
+
+OnMessage = Callable[[RawFrame, int], None]
 
 
 @dataclass
@@ -64,11 +70,11 @@ class StompConnection:
         self.broker = broker
         self._address, self._timeout_s = address, timeout_s
         self._on_settled, self._on_lost = on_settled, on_lost
-        self._wire = Wire(address, self._on_frame, self._on_gone)
+        self._wire = Wire(address, self._on_traffic, self._on_frame, self._on_gone)
         self._numbers: Iterator[int] = itertools.count(1)
-        self._unsettled: dict[str, object] = {}  # receipt id -> token of a durable send
+        self._unsettled: dict[bytes, object] = {}  # receipt id -> token of a durable send
         self._asked: dict[str, _Answer] = {}  # receipt id -> who waits for it
-        self._consumers: dict[str, OnMessage] = {}  # subscription id -> callback
+        self._consumers: dict[bytes, OnMessage] = {}  # subscription id -> callback
         self._changing = threading.Lock()
         self._open = self._gone = False
         self._last_error = ""
@@ -137,21 +143,36 @@ class StompConnection:
     # -- what a client does
 
     def send(self, message: Outgoing) -> int:
-        receipt = f"send-{next(self._numbers)}"
-        frame = self._encoded("SEND", send_headers(message, receipt), message.body)
-        if not message.durable:
-            return self._wire.write(frame)
-        self._unsettled[receipt] = message.token
+        return self.send_batch((message,))
+
+    def send_batch(self, messages: Sequence[Outgoing]) -> int:
+        pieces: list[bytes] = []
+        receipts: list[bytes] = []
+        for message, head in [(each, self._head(each)) for each in messages]:
+            if message.durable:
+                receipt = b"%d" % next(self._numbers)
+                receipts.append(receipt)
+                self._unsettled[receipt] = message.token
+                pieces += (head, receipt, b"\n\n", message.body, END)
+            else:
+                pieces += (head, message.body, END)
         try:
-            return self._wire.write(frame)
+            return self._wire.write(b"".join(pieces))
         except ConnectionError:
-            self._unsettled.pop(receipt, None)
+            for receipt in receipts:
+                self._unsettled.pop(receipt, None)
             raise
+
+    def _head(self, message: Outgoing) -> bytes:
+        try:
+            return send_head(message.destination, len(message.body), message.durable)
+        except ValueError as error:
+            raise Refused(f"broker {self.broker}: {error}") from error
 
     def subscribe(self, subscription: Subscription, on_delivery: OnDelivery) -> int:
         number = str(next(self._numbers))
 
-        def on_message(frame: Frame, received_ns: int) -> None:
+        def on_message(frame: RawFrame, received_ns: int) -> None:
             on_delivery(_delivery(frame, received_ns))
 
         return self.consume(subscribe_headers(subscription, number), on_message)
@@ -163,13 +184,17 @@ class StompConnection:
         a broker that does not answer is given up, and ``on_lost`` says so.
         """
         receipt, answer = self._expect()
-        frame = self._encoded("SUBSCRIBE", headers | {"receipt": receipt})
-        self._consumers[headers["id"]] = on_message  # messages may come before the receipt
+        number = headers["id"].encode()
+        try:
+            frame = encode("SUBSCRIBE", headers | {"receipt": receipt})
+        except ValueError as error:
+            raise Refused(f"broker {self.broker}: {error}") from error
+        self._consumers[number] = on_message  # messages may come before the receipt
         self._wire.write(frame)
         if not answer.came.wait(self._timeout_s):
             self._wire.lose(f"no answer to the subscription of {headers['destination']} in {self._timeout_s:g} s")
         if answer.refusal:
-            del self._consumers[headers["id"]]
+            del self._consumers[number]
             raise Refused(f"broker {self.broker} refused to subscribe {headers['destination']}: {answer.refusal}")
         if not answer.at_ns:
             raise ConnectionError(f"broker {self.broker} at {self._address}: {self._wire.reason}")
@@ -177,13 +202,7 @@ class StompConnection:
 
     def settle(self, delivery: Delivery) -> None:
         with contextlib.suppress(ConnectionError):
-            self._wire.write(encode("ACK", {"id": str(delivery.ack_token)}))
-
-    def _encoded(self, command: str, headers: dict[str, str], body: bytes = b"") -> bytes:
-        try:
-            return encode(command, headers, body)
-        except ValueError as error:
-            raise Refused(f"broker {self.broker}: {error}") from error
+            self._wire.reply(b"".join((b"ACK\nid:", cast(bytes, delivery.ack_token), b"\n\n\0")))
 
     def _expect(self) -> tuple[str, _Answer]:
         receipt, answer = f"ask-{next(self._numbers)}", _Answer()
@@ -194,28 +213,27 @@ class StompConnection:
 
     # -- what the broker does; all of it called by the reader
 
-    def _on_frame(self, frame: Frame, at_ns: int) -> None:
-        match frame.cmd:
-            case "MESSAGE":
-                self._consumers[frame.headers["subscription"]](frame, at_ns)
-            case "RECEIPT":
-                self._on_receipt(frame.headers["receipt-id"], at_ns)
-            case "ERROR":
-                self._on_error(frame, at_ns)
-            case "CONNECTED":
-                self._asked.pop("STOMP").give(at_ns, frame=frame)
-
-    def _on_receipt(self, receipt: str, at_ns: int) -> None:
+    def _on_traffic(self, frame: RawFrame, at_ns: int) -> None:
+        if frame.head.startswith(b"MESSAGE"):
+            self._consumers[frame.raw(SUBSCRIPTION) or b""](frame, at_ns)
+            return
+        receipt = frame.raw(RECEIPT_ID) or b""
         if receipt in self._unsettled:
             self._on_settled(self._unsettled.pop(receipt), Outcome.ACKED, at_ns, "")
-        elif receipt in self._asked:
-            self._asked.pop(receipt).give(at_ns)
+        elif asked := self._asked.pop(receipt.decode(), None):
+            asked.give(at_ns)
+
+    def _on_frame(self, frame: Frame, at_ns: int) -> None:
+        if frame.cmd == "ERROR":
+            self._on_error(frame, at_ns)
+        elif frame.cmd == "CONNECTED":
+            self._asked.pop("STOMP").give(at_ns, frame=frame)
 
     def _on_error(self, frame: Frame, at_ns: int) -> None:
         words = error_words(frame.headers, frame.body)
         receipt = frame.headers.get("receipt-id", "STOMP")
-        if receipt in self._unsettled:
-            self._on_settled(self._unsettled.pop(receipt), Outcome.FAILED, at_ns, words)
+        if receipt.encode() in self._unsettled:
+            self._on_settled(self._unsettled.pop(receipt.encode()), Outcome.FAILED, at_ns, words)
         elif receipt in self._asked:
             self._asked.pop(receipt).give(at_ns, refusal=words)
         else:
@@ -243,12 +261,12 @@ def _hello(address: Address, credentials: Credentials, client_id: str) -> bytes:
     return encode("STOMP", headers | {"client-id": client_id} if client_id else headers)
 
 
-def _delivery(frame: Frame, received_ns: int) -> Delivery:
-    headers = frame.headers
+def _delivery(frame: RawFrame, received_ns: int) -> Delivery:
+    """The acknowledgement repeats the token as it came: it is escaped already."""
     return Delivery(
         body=frame.body,
         received_ns=received_ns,
-        redelivered=headers.get("redelivered") == "true",
-        hops=hops(headers.get(BROKER_PATH_PROPERTY)),
-        ack_token=headers["ack"],
+        redelivered=frame.raw(REDELIVERED) == b"true",
+        hops=hops(frame.raw(BROKER_PATH)),
+        ack_token=frame.raw(ACK),
     )

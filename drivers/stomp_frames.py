@@ -4,16 +4,14 @@ Source: the STOMP 1.2 specification, and what ActiveMQ 5.18.3 was seen to send.
 """
 
 import itertools
-import re
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import parse_qsl, urlsplit
 
-from drivers.contract import Destination, Outgoing, Subscription
+from drivers.contract import Destination, Subscription
+from drivers.stomp_stream import END
 
 BROKER_PATH_PROPERTY = "bbBrokerPath"  # as the renderers name it; a test holds the two together
-END = b"\0"
-_PREAMBLE_END = re.compile(rb"\r?\n\r?\n")
-_CONTENT_LENGTH = re.compile(rb"^content-length:\s*([0-9]+)\s*$", re.MULTILINE)
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", ":": "\\c"})
 _TRY_AGAIN = ("already connected", "being stopped", "has been stopped", "is stopping", "maximum")
 _PASSED_OVER_BEATS = 2.5  # ActiveMQ lets nearly two intervals pass when a frame went out in between
@@ -90,10 +88,16 @@ def destination_header(destination: Destination) -> str:
     return f"/{destination.kind}/{destination.name}"
 
 
-def send_headers(message: Outgoing, receipt: str) -> dict[str, str]:
-    """``content-length`` makes it a BytesMessage and lets a body hold any byte."""
-    headers = {"destination": destination_header(message.destination), "content-length": str(len(message.body))}
-    return headers | {"persistent": "true", "receipt": receipt} if message.durable else headers
+@lru_cache(maxsize=1_024)
+def send_head(destination: Destination, body_bytes: int, durable: bool) -> bytes:
+    """A SEND frame up to what changes from one message to the next: its receipt, if it is durable, and its body.
+
+    ``content-length`` makes it a BytesMessage and lets a body hold any byte. ValueError as `encode` raises it.
+    """
+    headers = {"destination": destination_header(destination), "content-length": str(body_bytes)}
+    if durable:
+        return encode("SEND", headers | {"persistent": "true", "receipt": ""}).removesuffix(b"\n\n" + END)
+    return encode("SEND", headers).removesuffix(END)
 
 
 def subscribe_headers(subscription: Subscription, number: str) -> dict[str, str]:
@@ -110,7 +114,8 @@ def subscribe_headers(subscription: Subscription, number: str) -> dict[str, str]
     return headers
 
 
-def hops(path: str | None) -> int | None:
+@lru_cache(maxsize=1_024)
+def hops(path: bytes | None) -> int | None:
     """Brokers crossed, from the names that each broker appended when it dispatched; null without a path.
 
     A broker appends its name again with every redelivery (and with every browse), so repeats next to each other are
@@ -118,7 +123,7 @@ def hops(path: str | None) -> int | None:
     """
     if not path:
         return None
-    names = [name.strip() for name in path.split(",")]
+    names = [name.strip() for name in path.split(b",")]
     return sum(here != there for here, there in itertools.pairwise(names))
 
 
@@ -131,40 +136,3 @@ def error_words(headers: dict[str, str], body: bytes) -> str:
 def may_try_again(words: str) -> bool:
     """Whether what refused a connection passes by itself: a client id still held, a broker about to stop or full."""
     return any(sign in words.lower() for sign in _TRY_AGAIN)
-
-
-class FrameCutter:
-    """Cuts a byte stream into frames (each with its closing NUL) and line ends between them, losing no byte.
-
-    stomp.py 9.0.0 drops the frame that follows two heart-beats in one read, and cuts a body at its first NUL
-    there; fed with whole frames it does neither.
-    """
-
-    def __init__(self) -> None:
-        self._rest = bytearray()
-        self._wanted = 0  # bytes before which there is no use in looking again
-
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """Every piece that is complete by now, in order."""
-        self._rest += chunk
-        pieces, at = [], 0
-        while (end := self._end_of_piece(at)) is not None:
-            pieces.append(bytes(self._rest[at:end]))
-            at = end
-        del self._rest[:at]
-        self._wanted = max(0, self._wanted - at)
-        return pieces
-
-    def _end_of_piece(self, at: int) -> int | None:
-        if at >= len(self._rest) or len(self._rest) < self._wanted:
-            return None
-        if self._rest[at] in b"\r\n":
-            return at + 1
-        preamble = _PREAMBLE_END.search(self._rest, at)
-        if preamble is None:
-            return None
-        length = _CONTENT_LENGTH.search(self._rest, at, preamble.start() + 1)
-        if length is None:
-            return self._rest.find(END, preamble.end()) + 1 or None
-        self._wanted = preamble.end() + int(length[1]) + 1
-        return self._wanted if len(self._rest) >= self._wanted else None

@@ -232,7 +232,7 @@ class _BreaksOff:
     def __init__(self, sock: socket.socket):
         self._sock = sock
 
-    def sendall(self, data: bytes) -> None:
+    def send(self, data: bytes) -> int:
         self._sock.sendall(data[: len(data) // 2])
         raise KeyboardInterrupt
 

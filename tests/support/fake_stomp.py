@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from types import TracebackType
 
-from drivers.stomp_frames import END, FrameCutter
+from tests.support.stomp_cutter import END, FrameCutter
 from tests.support.stomp_faults import StompFrame
 from topologies.endpoints import Endpoint
 

@@ -17,7 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
-from drivers.stomp_frames import END, FrameCutter
+from tests.support.stomp_cutter import END, FrameCutter
 from tests.support.stomp_faults import (
     IDENTITY,
     PRODUCER_AT,
