@@ -1,11 +1,49 @@
-"""Which protocols can clients speak? One table: the name on the command line, and what opens its connections."""
+"""Which protocols can clients speak? One table: the name on the command line, and what opens its connections.
+
+Producers and consumers may speak two of them: ``stomp:amqp`` is producers by STOMP and consumers by AMQP.
+"""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from drivers.contract import Connector
 from drivers.stomp import StompConnector
 
 PROTOCOLS: tuple[str, ...] = ("stomp", "memory")
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """What the clients of a run speak, by what they are; written ``stomp``, or ``stomp:amqp`` where they differ."""
+
+    producers: str
+    consumers: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Spoken":
+        """Read ``PROTOCOL`` or ``PRODUCERS:CONSUMERS``; ValueError says what is wrong and what to write instead."""
+        producers, both, consumers = text.partition(":")
+        spoken = cls(producers, consumers if both else producers)
+        for protocol in spoken.distinct:
+            if protocol not in PROTOCOLS:
+                known = ", ".join(PROTOCOLS)
+                raise ValueError(f"{protocol!r} is not known; write one of {known}, or two as PRODUCERS:CONSUMERS")
+        if len(spoken.distinct) > 1 and "memory" in spoken.distinct:
+            raise ValueError("brokers in memory speak only memory; write memory alone")
+        return spoken
+
+    def __str__(self) -> str:
+        return ":".join(self.distinct)
+
+    @property
+    def distinct(self) -> tuple[str, ...]:
+        """Each protocol once, the producers' first."""
+        return tuple(dict.fromkeys((self.producers, self.consumers)))
+
+    def of(self, role: str) -> str:
+        """The protocol of a ``producer`` or a ``consumer``."""
+        return self.consumers if role == "consumer" else self.producers
+
 
 _CONNECTORS: Mapping[str, Callable[[], Connector]] = {"stomp": StompConnector}
 
@@ -13,3 +51,8 @@ _CONNECTORS: Mapping[str, Callable[[], Connector]] = {"stomp": StompConnector}
 def connector_of(protocol: str) -> Connector:
     """A connector for a protocol that crosses a network. ``memory`` has none: its runtime holds the brokers."""
     return _CONNECTORS[protocol]()
+
+
+def connectors_of(spoken: Spoken) -> dict[str, Connector]:
+    """A connector for each of the protocols."""
+    return {protocol: connector_of(protocol) for protocol in spoken.distinct}

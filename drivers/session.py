@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 from drivers.client import Client
 from drivers.contract import Connector
 from drivers.failover import FailoverUri
+from drivers.protocols import Spoken
 from records.schemas import CLIENTS_PER_PROCESS
 from records.writer import Recorder
 from topologies.endpoints import Credentials
@@ -25,11 +26,14 @@ MOST_UNDER_WAY = 100_000  # messages whose due time is kept until their first re
 
 @dataclass(frozen=True)
 class Network:
-    """How clients reach the brokers: a failover URI a client group, and the name behind each ``host:port``."""
+    """How clients reach the brokers: a failover URI by protocol and client group, and the name behind each address.
 
-    protocol: str
+    ``broker_names``: by ``host:port``, of every protocol.
+    """
+
+    spoken: Spoken
     credentials: Credentials
-    failover_uris: Mapping[str, str]
+    failover_uris: Mapping[str, Mapping[str, str]]
     broker_names: Mapping[str, str]
 
 
@@ -81,7 +85,7 @@ class Session:
         self,
         *,
         network: Network,
-        connector: Connector,
+        connectors: Mapping[str, Connector],
         recorder: Recorder,
         run_number: int,
         seed: int,
@@ -97,7 +101,7 @@ class Session:
         self.producing = True
         self.problems: list[str] = []
         self._due_ns: dict[tuple[int, int], int] = {}
-        self._connector = connector
+        self._connectors = connectors
         self._first_number = process_index * CLIENTS_PER_PROCESS
         self._numbers_given = 0
         self._clients: list[Client] = []
@@ -116,15 +120,19 @@ class Session:
         self._user_indices[user_class] += 1
         return self._user_indices[user_class] - 1
 
-    def client(self, group: str, *, keeps_id: bool = False) -> Client:
-        """A new, still unconnected client of a client group; ``keeps_id``: as durable subscriptions ask for."""
+    def client(self, role: str, group: str, *, keeps_id: bool = False) -> Client:
+        """A new, still unconnected client of a client group, speaking what its role does: producer or consumer.
+
+        ``keeps_id``: its client id stays the same, as durable subscriptions ask for.
+        """
+        protocol = self.network.spoken.of(role)
         number = self.next_number()
         client = Client(
             number=number,
             group=group,
-            uri=FailoverUri.parse(self.network.failover_uris[group]),
+            uri=FailoverUri.parse(self.network.failover_uris[protocol][group]),
             brokers=self.network.broker_names,
-            connector=self._connector,
+            connector=self._connectors[protocol],
             credentials=self.network.credentials,
             recorder=self.recorder,
             rng=random.Random(f"{self.seed}:failover:{number}"),

@@ -95,7 +95,7 @@ class ProducerUser(BrokerUser):
 
     def _produce(self, session: Session) -> None:
         name = type(self).__name__
-        client = session.client(self.group)
+        client = session.client(self.role, self.group)
         room = Event()
         try:
             client.open()
@@ -184,7 +184,7 @@ class ConsumerUser(BrokerUser):
         self.guard(self._consume)
 
     def _consume(self, session: Session) -> None:
-        client = session.client(self.group, keeps_id=self.durable_subscription)
+        client = session.client(self.role, self.group, keeps_id=self.durable_subscription)
         try:
             client.open()
             client.consumer(

@@ -27,6 +27,10 @@ class TransportConnector:
     max_inactivity_ms: int = 30_000  # openwire: silence after which a connection or bridge is given up; 0: never
     # stomp: how many agreed heartbeat intervals may pass in silence. Classic's 1.0 leaves a loaded machine no grace.
     heartbeat_grace_multiplier: float = 2.0
+    # amqp: jms makes of each message what clients of the other protocols read too, and keeps a binary body binary.
+    transformer: str = "jms"  # jms | native | raw
+    idle_timeout_ms: int = 30_000  # amqp: silence after which a client is given up; 0: never
+    producer_credit: int = 1_000  # amqp: messages that a producer may send ahead
     # What OpenWire clients are told of the network; nothing without update_cluster_clients.
     update_cluster_clients: bool = False
     rebalance_cluster_clients: bool = False
@@ -56,7 +60,9 @@ class TransportConnector:
             maximum_consumers_per_connection=self.maximum_consumers_per_connection,
             maximum_producers_per_connection=self.maximum_producers_per_connection,
         )  # fmt: skip
-        require_at_least(of, 0, max_inactivity_ms=self.max_inactivity_ms)
+        require_at_least(of, 0, max_inactivity_ms=self.max_inactivity_ms, idle_timeout_ms=self.idle_timeout_ms)
+        require_at_least(of, 1, producer_credit=self.producer_credit)
+        require_choice(of, ("jms", "native", "raw"), transformer=self.transformer)
         require_between(of, 1, 1000, heartbeat_grace_multiplier=self.heartbeat_grace_multiplier)
         self._require_telling_clients()
         for option, value in self.transport_options:
@@ -82,4 +88,4 @@ class TransportConnector:
         return "nio" if self.protocol == "openwire" else f"{plain}+nio"
 
 
-DEFAULT_CONNECTORS = (TransportConnector("openwire"), TransportConnector("stomp"))
+DEFAULT_CONNECTORS = (TransportConnector("openwire"), TransportConnector("stomp"), TransportConnector("amqp"))

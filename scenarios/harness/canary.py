@@ -8,6 +8,7 @@ producers enter. All have to arrive.
 import threading
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 
 from drivers.contract import Connection, Connector, Delivery, Destination, DriverError, Outcome, Outgoing, Subscription
@@ -22,17 +23,20 @@ class PathsUnproven(Exception):
     """Some canaries did not arrive: names the paths and the next step."""
 
 
+@dataclass(frozen=True)
+class Side:
+    """How the clients of one end of the paths connect: their protocol, and where each broker (by name) has it."""
+
+    connector: Connector
+    endpoint: Callable[[str], Endpoint]
+
+
 def prove(
-    paths: Iterable[Path],
-    connector: Connector,
-    endpoint: Callable[[str], Endpoint],
-    credentials: Credentials,
-    *,
-    timeout_s: float,
+    paths: Iterable[Path], producers: Side, consumers: Side, credentials: Credentials, *, timeout_s: float
 ) -> None:
     """Send a canary over every path and wait for all. Raises PathsUnproven, naming the paths that stayed silent."""
     wanted = sorted({(path.begin, path.end) for path in paths})
-    flock = _Flock(wanted, connector, endpoint, credentials)
+    flock = _Flock(wanted, producers, consumers, credentials)
     try:
         flock.release()
         missing = flock.wait(timeout_s)
@@ -52,15 +56,15 @@ class _Flock:
     def __init__(
         self,
         paths: list[tuple[str, str]],
-        connector: Connector,
-        endpoint: Callable[[str], Endpoint],
+        producers: Side,
+        consumers: Side,
         credentials: Credentials,
     ) -> None:
         self._paths = paths
-        self._connector = connector
-        self._endpoint = endpoint
+        self._producers = producers
+        self._consumers = consumers
         self._credentials = credentials
-        self._connections: dict[str, Connection] = {}
+        self._connections: dict[tuple[str, str], Connection] = {}
         self._silent = set(paths)
         self._refused: list[str] = []
         self._changed = threading.Event()
@@ -68,11 +72,13 @@ class _Flock:
     def release(self) -> None:
         for consumer in sorted({consumer for _, consumer in self._paths}):
             subscription = Subscription(_queue(consumer))
-            connection = self._connection(consumer)
+            connection = self._connection(self._consumers, consumer)
             connection.subscribe(subscription, partial(self._arrived, connection))
         for producer, consumer in self._paths:
             body = f"{producer}>{consumer}".encode()
-            self._connection(producer).send(Outgoing(_queue(consumer), body, True, f"{producer} → {consumer}"))
+            self._connection(self._producers, producer).send(
+                Outgoing(_queue(consumer), body, True, f"{producer} → {consumer}")
+            )
 
     def wait(self, timeout_s: float) -> list[tuple[str, str]]:
         """The paths whose canary has not arrived in time."""
@@ -88,17 +94,18 @@ class _Flock:
         for connection in self._connections.values():
             connection.close()
 
-    def _connection(self, broker: str) -> Connection:
-        if broker not in self._connections:
-            self._connections[broker] = self._connector.connect(
-                self._endpoint(broker),
+    def _connection(self, side: Side, broker: str) -> Connection:
+        protocol = side.connector.protocol
+        if (protocol, broker) not in self._connections:
+            self._connections[protocol, broker] = side.connector.connect(
+                side.endpoint(broker),
                 self._credentials,
-                client_id=f"canary-{broker}",
+                client_id=f"canary-{protocol}-{broker}",
                 timeout_s=CONNECT_TIMEOUT_S,
                 on_settled=self._settled,
                 on_lost=lambda reason: self._fail(f"connection to {broker} lost: {reason}"),
             )
-        return self._connections[broker]
+        return self._connections[protocol, broker]
 
     def _arrived(self, connection: Connection, delivery: Delivery) -> None:
         producer, _, consumer = delivery.body.decode(errors="replace").partition(">")

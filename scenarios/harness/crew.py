@@ -63,17 +63,17 @@ def process_info(name: str, index: int) -> ProcessInfo:
 class LocalCrew:
     """Users, brokers and recorder in this one process."""
 
-    def __init__(self, environment: Any, recorder: Recorder, connector: Connector) -> None:
+    def __init__(self, environment: Any, recorder: Recorder, connectors: Mapping[str, Connector]) -> None:
         self._environment = environment
         self._recorder = recorder
-        self._connector = connector
+        self._connectors = connectors
         self._session: Session | None = None
         self._info = process_info("main", 0)
 
     def equip(self, equipment: Equipment) -> None:
         self._session = Session(
             network=equipment.network,
-            connector=self._connector,
+            connectors=self._connectors,
             recorder=self._recorder,
             run_number=equipment.run_number,
             seed=equipment.seed,

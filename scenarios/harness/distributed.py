@@ -28,7 +28,7 @@ import gevent
 from locust import events
 from locust.runners import STATE_MISSING, MasterRunner, WorkerRunner
 
-from drivers.protocols import connector_of
+from drivers.protocols import Spoken, connectors_of
 from drivers.session import Go, Network, Session, Tally, Window, attach, detach
 from records.errors import RunUnreadable
 from records.gathering import Gathering
@@ -220,9 +220,10 @@ class WorkerDuty:
         self._info = process_info(name, data["index"])
         recorder = Recorder(_shared(data["run"]) or partial(self._send_events, name), name)
         recorder.start()
+        network = _network(data["network"])
         self._session = Session(
-            network=_network(data["network"]),
-            connector=connector_of(data["network"]["protocol"]),
+            network=network,
+            connectors=connectors_of(network.spoken),
             recorder=recorder,
             run_number=data["run_number"],
             seed=data["seed"],
@@ -292,9 +293,9 @@ def _packed(equipment: Equipment, index: int) -> dict[str, Any]:
         "run_number": equipment.run_number,
         "seed": equipment.seed,
         "network": {
-            "protocol": network.protocol,
+            "spoken": str(network.spoken),
             "credentials": asdict(network.credentials),
-            "failover_uris": dict(network.failover_uris),
+            "failover_uris": {protocol: dict(uris) for protocol, uris in network.failover_uris.items()},
             "broker_names": dict(network.broker_names),
         },
     }
@@ -302,7 +303,7 @@ def _packed(equipment: Equipment, index: int) -> dict[str, Any]:
 
 def _network(data: dict[str, Any]) -> Network:
     return Network(
-        protocol=data["protocol"],
+        spoken=Spoken.parse(data["spoken"]),
         credentials=Credentials(**data["credentials"]),
         failover_uris=data["failover_uris"],
         broker_names=data["broker_names"],

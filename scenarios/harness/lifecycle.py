@@ -185,7 +185,7 @@ class Lifecycle:
         def crew(recorder: Recorder, stage: Stage) -> Crew:
             if distributed_run:
                 return distributed.MasterCrew(environment.runner)
-            return LocalCrew(environment, recorder, stage.connector)
+            return LocalCrew(environment, recorder, stage.connectors)
 
         return Conductor(made, chosen, crew, "master" if distributed_run else "main", self._reroute)
 

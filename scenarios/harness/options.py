@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from drivers.protocols import PROTOCOLS
+from drivers.protocols import PROTOCOLS, Spoken
 from scenarios.harness.scenario import Scenario
 from topologies.runtimes.addresses import addresses_here, no_address_to_bind
 from topologies.runtimes.choice import RUNTIMES, RuntimeImpossible, Seen, choose, look_here
@@ -78,7 +78,7 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
         help="where the brokers run (default: containers if possible)",
     )
     add("--image", default=None, help="image of the brokers' containers (default: apache/activemq-classic:5.18.3)")
-    add("--protocol", default="", help=f"what the clients speak: {', '.join(PROTOCOLS)}")
+    add("--protocol", default="", help=f"what the clients speak: {', '.join(PROTOCOLS)}; or PRODUCERS:CONSUMERS")
     add("--messages", type=int, default=None, help="end the load after so many messages in all, instead of by time")
     add("--warm-up", type=float, default=None, help=f"seconds before the load counts (default {scenario.warm_up_s:g})")
     add("--rate", type=float, default=None, help="sends a second of all producers together")
@@ -194,8 +194,7 @@ _AT_LEAST: tuple[tuple[str, str, float, bool], ...] = (
 def _check(options: Options) -> None:
     if options.runtime not in ("", *RUNTIMES):
         raise OptionError(f"--runtime {options.runtime}: not known; write one of {', '.join(RUNTIMES)}")
-    if options.protocol not in PROTOCOLS:
-        raise OptionError(f"--protocol {options.protocol}: not known; write one of {', '.join(PROTOCOLS)}")
+    _check_protocol(options.protocol)
     if (options.protocol == "memory") != (options.runtime == "memory"):
         raise OptionError(
             f"--protocol {options.protocol} --runtime {options.runtime}: "
@@ -212,3 +211,10 @@ def _check(options: Options) -> None:
         raise OptionError(f"--bind-host {options.bind_host}: brokers in memory listen nowhere; leave it out")
     if why := no_address_to_bind(options.bind_host, addresses_here()):
         raise OptionError(f"--bind-host {options.bind_host}: {why}")
+
+
+def _check_protocol(text: str) -> None:
+    try:
+        Spoken.parse(text)
+    except ValueError as error:
+        raise OptionError(f"--protocol {text}: {error}") from error

@@ -1,11 +1,12 @@
 """What exactly will be run? Scenario, options and topology, put together and checked before anything starts."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from drivers.contract import Destination
 from drivers.failover import FailoverUri, unsupported
+from drivers.protocols import Spoken
 from drivers.users import BrokerUser, ConsumerUser, ProducerUser
 from records.run import BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
 from scenarios.harness import machine
@@ -135,7 +136,11 @@ def _group(topology: Topology, options: Options, user: type[BrokerUser]) -> Clie
         group = topology.group(user.group)
         if options.failover is not None:
             group = ClientGroup(group.name, group.enter_at, options.failover)
-        refused = unsupported(FailoverUri.parse(_with_ports(group, options.protocol)), options.protocol)
+        protocol = Spoken.parse(options.protocol).of(user.role)
+        refused = (
+            *unsupported(FailoverUri.parse(_with_ports(group, protocol)), protocol),
+            *_cannot_speak(group, protocol, options),
+        )
     except KeyError as error:
         raise OptionError(f"{user.__name__}: {error.args[0]}") from error
     except ValueError as error:
@@ -143,6 +148,17 @@ def _group(topology: Topology, options: Options, user: type[BrokerUser]) -> Clie
     if refused:
         raise OptionError(f"{user.__name__}: {'; '.join(refused)}")
     return group
+
+
+def _cannot_speak(group: ClientGroup, protocol: str, options: Options) -> Iterator[str]:
+    """Brokers where the group enters that do not listen for its protocol, as sentences."""
+    if options.runtime != "memory":
+        for broker in group.enter_at:
+            if protocol not in broker.protocols:
+                yield (
+                    f"broker {broker.name} does not speak {protocol}; give it a transport connector for it, or choose "
+                    f"a --protocol of {', '.join(broker.protocols)}"
+                )
 
 
 def _with_ports(group: ClientGroup, protocol: str) -> str:
@@ -167,8 +183,7 @@ def _info(scenario: Scenario, options: Options, topology: Topology, groups: tupl
             LinkInfo(link.name, link.opened_by.name, link.to.name, link.duplex, link.kind) for link in topology.links
         ),
         groups=tuple(
-            GroupInfo(g.name, tuple(b.name for b in g.enter_at), g.failover_uri_by_name(options.protocol))
-            for g in named.values()
+            GroupInfo(g.name, tuple(b.name for b in g.enter_at), _told(g, scenario, options)) for g in named.values()
         ),
         users=tuple(_user_info(user) for user in scenario.users),
         checks=scenario.checks,
@@ -178,6 +193,13 @@ def _info(scenario: Scenario, options: Options, topology: Topology, groups: tupl
         versions=machine.versions(),
         machine=machine.describe(),
     )
+
+
+def _told(group: ClientGroup, scenario: Scenario, options: Options) -> str:
+    """The group's failover URI for people, once a protocol that its users speak."""
+    spoken = Spoken.parse(options.protocol)
+    protocols = dict.fromkeys(spoken.of(user.role) for user in scenario.users if user.group == group.name)
+    return " and ".join(group.failover_uri_by_name(protocol) for protocol in protocols)
 
 
 def _user_info(user: type[BrokerUser]) -> UserInfo:

@@ -1,13 +1,14 @@
 """How do brokers come up, get proven, watched, browsed and taken down? The brokers' side of one run."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import psutil
 
 from drivers.contract import Connector
 from drivers.memory import MemoryConnector
-from drivers.protocols import connector_of
+from drivers.protocols import Spoken, connectors_of
 from drivers.session import Network
 from records.rundir import RunDirectory
 from records.writer import Recorder
@@ -57,18 +58,20 @@ class Stage:
     ) -> None:
         self.topology = topology
         self.runtime: Runtime
-        self.connector: Connector
+        self.connectors: Mapping[str, Connector]
         self._options = options
+        self._spoken = Spoken.parse(options.protocol)
         self._recorder = recorder
         self._reroute = reroute
         self._watch: Watch
         self._is_up = False
         if options.runtime == "memory":
             memory = MemoryRuntime([broker.name for broker in topology.brokers])
-            self.runtime, self.connector, self._watch = memory, MemoryConnector(memory.network), MemoryWatch(memory)
+            self.runtime, self._watch = memory, MemoryWatch(memory)
+            self.connectors = {"memory": MemoryConnector(memory.network)}
         else:
             self.runtime = runtime_of(options, topology, directory)
-            self.connector = connector_of(options.protocol)
+            self.connectors = connectors_of(self._spoken)
             self._watch = ManagedWatch(topology, self.runtime, recorder, process)
 
     def up(self, progress: Progress) -> None:
@@ -81,29 +84,45 @@ class Stage:
         """Every link, then a canary over every path. ``roles``: the (producers', consumers') group names in use."""
         self._watch.prove_links(progress)
         paths = [path for producers, consumers in roles for path in self.topology.paths_between(producers, consumers)]
-        canary.prove(paths, self.connector, self._endpoint, self.runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
+        begin, end = self._side(self._spoken.producers), self._side(self._spoken.consumers)
+        canary.prove(paths, begin, end, self.runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
         progress(f"paths proven by a canary each: {len(paths)}")
 
     def network(self) -> Network:
         """How the clients reach the brokers, with the user's own failover options where given."""
-        endpoints = [self._endpoint(broker.name) for broker in self.topology.brokers]
+        uris = {protocol: self._uris(protocol) for protocol in self._spoken.distinct}
+        groups = [self._group(group) for group in self.topology.groups]
+        return Network(
+            spoken=self._spoken,
+            credentials=self.runtime.credentials(),
+            failover_uris={
+                protocol: {group.name: group.failover_uri(of_broker) for group in groups}
+                for protocol, of_broker in uris.items()
+            },
+            broker_names={
+                uri.partition("://")[2].partition("?")[0]: name
+                for of_broker in uris.values()
+                for name, uri in of_broker.items()
+            },
+        )
+
+    def _uris(self, protocol: str) -> dict[str, str]:
+        """By broker: where clients of this protocol connect."""
+        endpoints = [self._endpoint(protocol, broker.name) for broker in self.topology.brokers]
         if self._reroute:
             endpoints = [self._reroute(endpoint) for endpoint in endpoints]
-        uris = {endpoint.broker: endpoint.uri for endpoint in endpoints}
-        return Network(
-            protocol=self._options.protocol,
-            credentials=self.runtime.credentials(),
-            failover_uris={group.name: self._group(group).failover_uri(uris) for group in self.topology.groups},
-            broker_names={uri.partition("://")[2].partition("?")[0]: name for name, uri in uris.items()},
-        )
+        return {endpoint.broker: endpoint.uri for endpoint in endpoints}
+
+    def _side(self, protocol: str) -> canary.Side:
+        return canary.Side(self.connectors[protocol], partial(self._endpoint, protocol))
 
     def _group(self, group: ClientGroup) -> ClientGroup:
         if self._options.failover is None:
             return group
         return ClientGroup(group.name, group.enter_at, self._options.failover)
 
-    def _endpoint(self, broker: str) -> Endpoint:
-        return self.runtime.endpoint(broker, self._options.protocol)
+    def _endpoint(self, protocol: str, broker: str) -> Endpoint:
+        return self.runtime.endpoint(broker, protocol)
 
     def dead(self) -> list[str]:
         """Brokers that are not alive, though nobody stopped them."""
@@ -139,15 +158,16 @@ class Stage:
         """Record every message left on a queue; returns what could not be established."""
         unknowns: list[str] = []
         credentials = self.runtime.credentials()
+        protocol = self._spoken.consumers  # as what was to come to a consumer
         for broker in self.topology.brokers:
             try:
                 depths = self._watch.depths(broker.name)
             except ManagementFailed as error:
                 unknowns.append(f"what is left on {broker.name} is not known: {error}")
                 continue
-            endpoint = self._endpoint(broker.name)
+            endpoint = self._endpoint(protocol, broker.name)
             unknowns += leftovers.browse_broker(
-                endpoint, depths, self.connector, credentials, self._recorder, run_number
+                endpoint, depths, self.connectors[protocol], credentials, self._recorder, run_number
             )
         return unknowns
 

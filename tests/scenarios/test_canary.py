@@ -3,7 +3,7 @@
 import pytest
 
 from drivers.memory import MemoryConnector, MemoryNetwork, Tampering
-from scenarios.harness.canary import PathsUnproven, prove
+from scenarios.harness.canary import PathsUnproven, Side, prove
 from scenarios.harness.memory_runtime import NOBODY
 from topologies.model import Path
 
@@ -11,7 +11,8 @@ PATHS = [Path(("a",)), Path(("a", "b")), Path(("b", "a")), Path(("b",))]
 
 
 def prove_over(network: MemoryNetwork) -> None:
-    prove(PATHS, MemoryConnector(network), network.endpoint, NOBODY, timeout_s=0.5)
+    side = Side(MemoryConnector(network), network.endpoint)
+    prove(PATHS, side, side, NOBODY, timeout_s=0.5)
 
 
 def test_every_path_that_carries_its_canary_is_proven_and_no_connection_stays() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from drivers.protocols import Spoken
 from drivers.users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.faults import FreezeBroker
@@ -58,7 +59,15 @@ def test_a_count_of_zero_is_refused(option: str) -> None:
 
 
 def test_an_unknown_protocol_is_refused_with_the_known_ones() -> None:
-    assert message_of("--protocol", "mqtt") == "--protocol mqtt: not known; write one of stomp, memory"
+    told = "'mqtt' is not known; write one of stomp, memory, or two as PRODUCERS:CONSUMERS"
+    assert message_of("--protocol", "mqtt") == f"--protocol mqtt: {told}"
+    assert message_of("--protocol", "stomp:mqtt") == f"--protocol stomp:mqtt: {told}"
+
+
+def test_producers_and_consumers_may_speak_two_protocols_but_memory_stays_alone() -> None:
+    assert (str(Spoken("stomp", "amqp")), str(Spoken.parse("stomp:stomp"))) == ("stomp:amqp", "stomp")
+    assert [Spoken("stomp", "amqp").of(role) for role in ("producer", "consumer")] == ["stomp", "amqp"]
+    assert message_of("--protocol", "stomp:memory").endswith("brokers in memory speak only memory; write memory alone")
 
 
 def test_brokers_in_memory_speak_only_memory() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from drivers.memory import MemoryConnector
+from drivers.protocols import Spoken
 from drivers.session import Network, Session, Tally, Window
 from drivers.users import ConsumerUser, ProducerUser
 from records.rundir import RunDirectory
@@ -111,14 +112,13 @@ def recorder(tmp_path: Path) -> Iterator[Recorder]:
 def test_a_session_tells_how_many_clients_of_each_group_are_connected_where(recorder: Recorder) -> None:
     memory = MemoryRuntime(["b1"])
     address = memory.endpoint("b1", "memory").uri
-    network = Network(
-        "memory", Credentials("", ""), {"producers": f"failover:({address})"}, {address.partition("://")[2]: "b1"}
-    )
+    uris = {"memory": {"producers": f"failover:({address})"}}
+    network = Network(Spoken.parse("memory"), Credentials("", ""), uris, {address.partition("://")[2]: "b1"})
     session = Session(
-        network=network, connector=MemoryConnector(memory.network), recorder=recorder, run_number=1, seed=1,
-        process_index=0, clock=lambda: 0,
+        network=network, connectors={"memory": MemoryConnector(memory.network)}, recorder=recorder, run_number=1,
+        seed=1, process_index=0, clock=lambda: 0,
     )  # fmt: skip
-    first, second = session.client("producers"), session.client("producers")
+    first, second = session.client("producer", "producers"), session.client("producer", "producers")
     assert session.connected() == Counter()
     first.open()
     second.open()

@@ -155,5 +155,9 @@ def _listening_uri(broker: Broker, connector: TransportConnector, site: Site) ->
         options["transport.transformer"] = connector.transformer
         options["wireFormat.idleTimeout"] = text(connector.idle_timeout_ms)
         options["wireFormat.producerCredit"] = text(connector.producer_credit)
+    if connector.protocol == "amqp":
+        options["transport.transformer"] = connector.transformer
+        options["wireFormat.idleTimeout"] = text(connector.idle_timeout_ms)
+        options["wireFormat.producerCredit"] = text(connector.producer_credit)
     query = "&".join(f"{key}={value}" for key, value in (options | dict(connector.transport_options)).items())
     return f"{connector.scheme}://{site.bind_host}:{site.port(broker.name, connector.protocol)}?{query}"
