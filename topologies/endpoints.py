@@ -14,12 +14,16 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class ManagementEndpoint:
-    """The Jolokia agent of one broker: ``http://127.0.0.1:40124/jolokia/``."""
+    """The Jolokia agent of one broker: ``http://127.0.0.1:40124/jolokia/``.
+
+    ``ca_file``: certificates to trust for https; '' for those that this machine trusts.
+    """
 
     broker: str
     url: str
     username: str
     password: str = field(repr=False)
+    ca_file: str = ""
 
 
 @dataclass(frozen=True)

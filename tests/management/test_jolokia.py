@@ -1,14 +1,18 @@
 """Does a broker's silence, refusal or nonsense become one clear error, without a password in it?"""
 
 import json
+import ssl
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
 from topologies.endpoints import ManagementEndpoint
 from topologies.management.jolokia import Jolokia, ManagementFailed, execute, object_name, read, search
@@ -17,7 +21,9 @@ PASSWORD = "s3cret-never-shown"
 
 
 @contextmanager
-def agent(status: int, body: bytes, delay_s: float = 0.0) -> Iterator[tuple[ManagementEndpoint, list[Any]]]:
+def agent(
+    status: int, body: bytes, delay_s: float = 0.0, certificate: trustme.LeafCert | None = None
+) -> Iterator[tuple[ManagementEndpoint, list[Any]]]:
     """An HTTP server that answers every request the same way, and a list of the bodies that it was sent."""
     asked: list[Any] = []
 
@@ -34,9 +40,14 @@ def agent(status: int, body: bytes, delay_s: float = 0.0) -> Iterator[tuple[Mana
             """Quiet."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        certificate.configure_cert(context)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    scheme = "http" if certificate is None else "https"
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
-        yield ManagementEndpoint("hub", f"http://127.0.0.1:{server.server_port}/jolokia/", "agent", PASSWORD), asked
+        yield ManagementEndpoint("hub", f"{scheme}://127.0.0.1:{server.server_port}/jolokia/", "agent", PASSWORD), asked
     finally:
         server.shutdown()
         server.server_close()
@@ -124,3 +135,17 @@ def test_an_mbeans_name_is_taken_apart() -> None:
         "brokerName": "b",
         "queue": "a.b_c",
     }
+
+
+def test_https_is_verified_and_a_stranger_is_told_with_the_next_step(tmp_path: Path) -> None:
+    ours, file = trustme.CA(), tmp_path / "ca.pem"
+    ours.cert_pem.write_to_path(file)
+    with agent(200, answer({"status": 200, "value": 1}), certificate=ours.issue_cert("127.0.0.1")) as (endpoint, _):
+        assert Jolokia(replace(endpoint, ca_file=str(file))).bulk([search("a:*")])[0].value == 1
+        with pytest.raises(ManagementFailed, match=r"its certificate is not to be trusted .*--ca-file"):
+            Jolokia(endpoint).bulk([search("a:*")])
+    with (
+        agent(200, b"", certificate=ours.issue_cert("localhost")) as (endpoint, _),
+        pytest.raises(ManagementFailed, match="reach it by a name that its certificate has"),
+    ):
+        Jolokia(replace(endpoint, ca_file=str(file))).bulk([search("a:*")])

@@ -38,6 +38,7 @@ BROKER_FIGURES = {
     "total_messages": "TotalMessageCount",
 }
 HEAP = "java.lang:type=Memory"
+BROKERS = "org.apache.activemq:type=Broker,brokerName=*"  # every broker of a JVM
 
 
 def broker_mbean(broker: str) -> str:
@@ -53,6 +54,11 @@ def started_connectors(agent: Jolokia) -> int:
     """How many transport connectors the broker has started; raises ManagementFailed while it has none."""
     connectors = agent.read(f"{broker_mbean(agent.broker)},connector=clientConnectors,connectorName=*", "Started")
     return sum(bool(connector["Started"]) for connector in connectors.values())
+
+
+def version(agent: Jolokia) -> str:
+    """``5.18.3``. Raises ManagementFailed."""
+    return str(agent.read(broker_mbean(agent.broker), "BrokerVersion")["BrokerVersion"])
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 
 from topologies.endpoints import ManagementEndpoint
+from topologies.trust import untrusted
 
 TIMEOUT_S = 5.0
 
@@ -58,6 +60,8 @@ class Jolokia:
         self._session = requests.Session()
         self._session.trust_env = False  # no proxy, no .netrc between us and a broker
         self._session.auth = (endpoint.username, endpoint.password)
+        self._session.verify = endpoint.ca_file or True
+        self._session.headers["Origin"] = _origin(endpoint.url)  # without it a web console refuses all questions
 
     def __repr__(self) -> str:
         return f"<Jolokia of {self.broker} at {self._url}>"
@@ -96,7 +100,9 @@ class Jolokia:
         except requests.Timeout:
             raise self._failed(about, f"no answer within {self._timeout_s:g} s") from None
         except requests.RequestException as error:
-            raise self._failed(about, f"{self._url} cannot be reached ({type(error).__name__})") from None
+            doubt = untrusted(error)
+            why = f": {doubt}" if doubt else f" cannot be reached ({type(error).__name__})"
+            raise self._failed(about, f"{self._url}{why}") from None
         if response.status_code in (requests.codes.unauthorized, requests.codes.forbidden):
             raise self._failed(about, f"{self._url} refuses the user name or password of the run")
         if response.status_code != requests.codes.ok:
@@ -108,6 +114,11 @@ class Jolokia:
 
     def _failed(self, about: str, why: str) -> ManagementFailed:
         return ManagementFailed(f"broker {self.broker!r}, MBean {about}: {why}")
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _answer(request: Request, answer: Mapping[str, Any]) -> Answer:

@@ -21,7 +21,7 @@ from typing import Protocol
 from topologies.endpoints import ManagementEndpoint
 from topologies.links import Link, NetworkConnector
 from topologies.management.classic import LinkEnd, bridge_client_id, end_of
-from topologies.management.jolokia import Jolokia
+from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.model import Topology
 
 TIMEOUT_S = 60.0
@@ -40,7 +40,9 @@ class LinksNotProven(Exception):
 class Managed(Protocol):
     """What is needed of a runtime (topologies.runtimes.contract.Runtime)."""
 
-    def management(self, broker: str) -> ManagementEndpoint: ...
+    def management(self, broker: str) -> ManagementEndpoint:
+        """Raises ManagementFailed when it has none."""
+
     def log_path(self, broker: str) -> Path | None: ...
 
 
@@ -55,8 +57,15 @@ class Doubt:
 def prove_links(
     runtime: Managed, topology: Topology, *, timeout_s: float = TIMEOUT_S, progress: Callable[[str], None] | None = None
 ) -> float:
-    """Wait until every link is proven; return the seconds it took. Raises LinksNotProven after ``timeout_s``."""
+    """Wait until every link is proven; return the seconds it took. Raises LinksNotProven after ``timeout_s``.
+
+    Where a broker at a link's end cannot be asked, no link is: only messages can show then that they are up.
+    """
     began = time.monotonic()
+    if silent := _without_management(runtime, topology):
+        if progress:
+            progress(f"links are left to the canaries to prove: no management address of {', '.join(silent)}")
+        return 0.0
     while doubts := doubtful(topology.links, _ends(runtime, topology)):
         if time.monotonic() - began >= timeout_s:
             raise LinksNotProven(_told(doubts, timeout_s, runtime))
@@ -118,11 +127,25 @@ def _demand_client_id(link: NetworkConnector, holder: str, listener: str) -> str
     return link.client_id_token.join((link.name, listener, "inbound", holder))
 
 
+def _at_ends(topology: Topology) -> dict[str, None]:
+    """The brokers at an end of a link, in the order of the links."""
+    return dict.fromkeys(name for link in topology.links for name in (link.opened_by.name, link.to.name))
+
+
+def _without_management(runtime: Managed, topology: Topology) -> list[str]:
+    silent = []
+    for broker in _at_ends(topology):
+        try:
+            runtime.management(broker)
+        except ManagementFailed:
+            silent.append(broker)
+    return silent
+
+
 def _ends(runtime: Managed, topology: Topology) -> dict[str, LinkEnd]:
     """What each broker at an end of a link shows now."""
-    at_ends = dict.fromkeys(name for link in topology.links for name in (link.opened_by.name, link.to.name))
     ends = {}
-    for broker in at_ends:
+    for broker in _at_ends(topology):
         with closing(Jolokia(runtime.management(broker), ANSWER_TIMEOUT_S)) as agent:
             ends[broker] = end_of(agent)
     return ends

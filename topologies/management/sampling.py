@@ -58,7 +58,9 @@ class Sink(Protocol):
 class Watched(Protocol):
     """What is needed of a runtime (topologies.runtimes.contract.Runtime)."""
 
-    def management(self, broker: str) -> ManagementEndpoint: ...
+    def management(self, broker: str) -> ManagementEndpoint:
+        """Raises ManagementFailed when it has none."""
+
     def pid(self, broker: str) -> int | None: ...
 
 
@@ -161,7 +163,10 @@ class Sampler:
             thread.join(STOP_TIMEOUT_S)
 
     def _watch(self, broker: str) -> None:
-        agent = Jolokia(self._runtime.management(broker), ANSWER_TIMEOUT_S)
+        try:
+            agent = Jolokia(self._runtime.management(broker), ANSWER_TIMEOUT_S)
+        except ManagementFailed:  # it has none: there is nobody to ask
+            return
         self._every_period(lambda: self._sample_broker(agent))
         agent.close()
 

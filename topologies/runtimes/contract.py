@@ -42,7 +42,9 @@ class Runtime(Protocol):
     def endpoint(self, broker: str, protocol: str) -> Endpoint:
         """Raises KeyError, naming the broker's protocols, when there is none."""
 
-    def management(self, broker: str) -> ManagementEndpoint: ...
+    def management(self, broker: str) -> ManagementEndpoint:
+        """Raises ManagementFailed (topologies.management.jolokia) when it has none that can be reached."""
+
     def credentials(self) -> Credentials: ...
     def pid(self, broker: str) -> int | None:
         """The broker's process on this machine, where there is one (for CPU and memory)."""

@@ -1,0 +1,139 @@
+"""Are brokers that are not ours reached, told apart, and left as they are?"""
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.support.locust_run import free_port
+from topologies.catalogue import build
+from topologies.endpoints import Credentials, Endpoint
+from topologies.management.jolokia import ManagementFailed
+from topologies.management.links import prove_links
+from topologies.runtimes.contract import RuntimeFailed
+from topologies.runtimes.external import ExternalRuntime
+from topologies.runtimes.external_credentials import ExternalCredentials
+from topologies.runtimes.external_file import BrokersFile, ExternalBroker
+
+WHO = ExternalCredentials(Credentials("anna", "s3cret"), Credentials("admin", "s3cret-too"))
+
+
+def runtime_of(*brokers: ExternalBroker, topology: str = "single") -> ExternalRuntime:
+    return ExternalRuntime(build(topology), BrokersFile(Path("b.yaml"), {it.name: it for it in brokers}), WHO)
+
+
+def broker(port: int, name: str = "broker-1", management: str = "") -> ExternalBroker:
+    return ExternalBroker(name, 2, {"stomp": f"stomp://127.0.0.1:{port}"}, management)
+
+
+@contextmanager
+def listener() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@contextmanager
+def console(broker_name: str) -> Iterator[str]:
+    """A web console's Jolokia that tells of one broker, and turns away whoever names no origin."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            (asked,) = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            mbean = f"org.apache.activemq:type=Broker,brokerName={broker_name}"
+            value = [mbean] if asked["type"] == "search" else {"BrokerVersion": "5.16.7"}
+            body = json.dumps([{"status": 200, "value": value}]).encode()
+            host = f"http://127.0.0.1:{self.server.server_port}"  # type: ignore[attr-defined]
+            self.send_response(200 if self.headers.get("Origin") == host else 403)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/api/jolokia/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_broker_that_answers_is_up_and_where_the_file_says() -> None:
+    told: list[str] = []
+    with listener() as port, console("broker-1") as url:
+        runtime = runtime_of(broker(port, management=url))
+        runtime.up(told.append)
+    assert told == ["broker broker-1 answers; it is not ours, and stays as it is"]
+    assert runtime.endpoint("broker-1", "stomp") == Endpoint("broker-1", "stomp", f"stomp://127.0.0.1:{port}")
+    assert runtime.versions() == {"activemq": "5.16.7"}
+    assert runtime.credentials() == WHO.client
+    assert runtime.management("broker-1").username == "admin"
+
+
+def test_a_broker_that_does_not_answer_is_named_with_its_file() -> None:
+    port = free_port()
+    with pytest.raises(RuntimeFailed) as failed:
+        runtime_of(broker(port)).up(lambda line: None)
+    assert str(failed.value) == (
+        f"broker 'broker-1' cannot be reached for stomp at 127.0.0.1:{port}: Connection refused; "
+        "start it, or correct its URI in b.yaml"
+    )
+
+
+def test_a_management_address_of_another_broker_is_refused_with_that_ones_name() -> None:
+    with (
+        listener() as port,
+        console("localhost") as url,
+        pytest.raises(RuntimeFailed, match="tells of a broker named localhost; call the brokers in the topology as"),
+    ):
+        runtime_of(broker(port, management=url)).up(lambda line: None)
+
+
+def test_a_management_address_where_nobody_answers_is_refused() -> None:
+    with listener() as port, pytest.raises(RuntimeFailed, match=r"cannot be reached .* or leave it out"):
+        runtime_of(broker(port, management=f"http://127.0.0.1:{free_port()}/")).up(lambda line: None)
+
+
+@pytest.mark.parametrize("operation", ["start", "stop", "kill", "pause", "resume", "restart"])
+def test_nothing_can_be_done_to_a_broker_that_is_not_ours(operation: str) -> None:
+    with pytest.raises(
+        RuntimeFailed, match=r"^broker 'broker-1' cannot be \w+: it is not ours, and --runtime external"
+    ):
+        getattr(runtime_of(broker(1)), operation)("broker-1")
+
+
+def test_what_only_its_host_knows_is_not_made_up() -> None:
+    runtime = runtime_of(broker(1))
+    assert (runtime.pid("broker-1"), runtime.log_path("broker-1"), runtime.log_tail("broker-1")) == (None, None, [])
+    assert (runtime.rendered(), runtime.versions()) == ({}, {})
+
+
+def test_a_broker_without_a_management_address_says_so() -> None:
+    with pytest.raises(ManagementFailed, match=r"^broker 'broker-1' has no management address in b\.yaml$"):
+        runtime_of(broker(1)).management("broker-1")
+
+
+def test_links_of_brokers_that_cannot_be_asked_are_left_to_the_canaries() -> None:
+    topology, told = build("source-and-sink"), list[str]()
+    runtime = runtime_of(broker(1, "source"), broker(2, "sink"), topology=topology.name)
+    assert prove_links(runtime, topology, progress=told.append) == 0
+    assert told == ["links are left to the canaries to prove: no management address of source, sink"]
+
+
+def test_names_and_protocols_that_are_not_there_name_those_that_are() -> None:
+    runtime = runtime_of(broker(1))
+    with pytest.raises(KeyError, match=r"no broker 'hub'.*broker-1"):
+        runtime.kill("hub")
+    with pytest.raises(KeyError, match=r"'broker-1' has no amqp URI in b\.yaml; it has stomp"):
+        runtime.endpoint("broker-1", "amqp")
+
+
+def test_no_password_is_in_what_is_printed_of_it() -> None:
+    assert "s3cret" not in repr(runtime_of(broker(1)).__dict__)

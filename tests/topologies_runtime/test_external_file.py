@@ -1,0 +1,127 @@
+"""Does a file of brokers that run already say where they are, or exactly where it is wrong?"""
+
+from pathlib import Path
+
+import pytest
+
+from topologies.catalogue import build
+from topologies.runtimes.external_file import BrokersFileInvalid, ExternalBroker, read
+
+WHOLE = """\
+brokers:
+  source:
+    stomp: stomp+ssl://b-1.example.com:61614
+    openwire: ssl://b-1.example.com:61617
+    management: https://b-1.example.com:8162/api/jolokia
+  sink:
+    stomp: stomp://10.0.0.7:61613
+credentials_file: secret/credentials.env
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "brokers.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def told(folder: Path, text: str) -> str:
+    """What is said of a file that cannot be used, without its path."""
+    path = written(folder, text)
+    with pytest.raises(BrokersFileInvalid) as failed:
+        read(path)
+    message = str(failed.value)
+    assert message.startswith(str(path))
+    assert "\n" not in message
+    return message.removeprefix(str(path))
+
+
+def test_a_file_says_of_each_broker_its_uris_by_protocol_and_its_management(tmp_path: Path) -> None:
+    file = read(written(tmp_path, WHOLE))
+    assert dict(file.brokers) == {
+        "source": ExternalBroker(
+            "source",
+            2,
+            {"stomp": "stomp+ssl://b-1.example.com:61614", "openwire": "ssl://b-1.example.com:61617"},
+            "https://b-1.example.com:8162/api/jolokia/",
+        ),
+        "sink": ExternalBroker("sink", 6, {"stomp": "stomp://10.0.0.7:61613"}),
+    }
+    assert file.credentials_file == tmp_path / "secret" / "credentials.env", "beside the file that names it"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", ": is no mapping: write `brokers:` and below it each broker of the topology"),
+        ("- a\n", ", line 1: is no mapping: write `brokers:`"),
+        ("brokers: [1\n", ", line 2: is no YAML: "),
+        ("credentials_file: a\n", ", line 1, brokers: missing"),
+        ("brokers: {}\n", ", line 1, brokers: empty"),
+        ("\nbrokers:\n  b:\n", ", line 3, brokers.b: is no mapping"),
+        ("brokers:\n  b: {}\n", ", line 2, brokers.b: no URI: write one for a protocol, of openwire, "),
+        ("brokers:\n  b:\n    management: http://h:1/\n", ", line 2, brokers.b: no URI"),
+        ("brokers:\n  b:\n    stmop: x\n", ", line 3, brokers.b.stmop: not known; there is openwire, core, stomp"),
+        ("brokers:\n  b:\n    stomp:\n", ", line 3, brokers.b.stomp: write one value on one line"),
+        ("brokers:\n  b:\n    stomp: [x]\n", ", line 3, brokers.b.stomp: write one value on one line"),
+        (
+            "brokers:\n  b:\n    stomp: tcp://h:1\n",
+            ", line 3, brokers.b.stomp: 'tcp://h:1'; write stomp://HOST:PORT or stomp+ssl://HOST:PORT",
+        ),
+        ("brokers:\n  b:\n    stomp: stomp://h\n", ", line 3, brokers.b.stomp: 'stomp://h'; write stomp://HOST:PORT"),
+        (
+            "brokers:\n  b:\n    stomp: stomp://h:99999\n",
+            ", line 3, brokers.b.stomp: 'stomp://h:99999' is no URI (P",
+        ),
+        ("brokers:\n  b:\n    stomp: stomp://h:1/x\n", ", line 3, brokers.b.stomp: 'stomp://h:1/x'; write"),
+        (
+            "brokers:\n  b:\n    stomp: stomp://h:1\n    management: h:8161\n",
+            ", line 4, brokers.b.management: 'h:8161'; write the address of its Jolokia",
+        ),
+        ("brokers:\n  b:\n    stomp: stomp://h:1\n  b:\n    stomp: x\n", ", line 4, brokers.b: is there twice"),
+        ("broker:\n  b: 1\n", ", line 1, broker: not known; there is brokers, credentials_file"),
+    ],
+)
+def test_an_error_names_line_and_field_and_what_to_write(tmp_path: Path, text: str, message: str) -> None:
+    assert told(tmp_path, text).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "brokers:\n  b:\n    stomp: stomp://me:s3cret@h:1\n",
+        "brokers:\n  b:\n    stomp: stomp://h:1\n    management: https://me:s3cret@h:1/\n",
+        "brokers:\n  b:\n    stomp: stomp://h:1\n    password: s3cret\n",
+        "brokers: {b: {stomp: 'stomp://h:1'}}\npassword: s3cret\n",
+    ],
+)
+def test_credentials_in_it_are_refused_and_not_repeated(tmp_path: Path, text: str) -> None:
+    message = told(tmp_path, text)
+    assert "credentials" in message
+    assert "s3cret" not in message
+
+
+def test_a_file_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BrokersFileInvalid, match=r"nowhere\.yaml: cannot be read \(No such file or directory\)"):
+        read(tmp_path / "nowhere.yaml")
+    (tmp_path / "jar").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(BrokersFileInvalid, match="jar: is no text in UTF-8"):
+        read(tmp_path / "jar")
+
+
+def test_a_broker_that_the_topology_lacks_is_refused_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(BrokersFileInvalid, match=r"line 6, brokers\.sink: no such broker: topology .* has broker-1"):
+        read(written(tmp_path, WHOLE.replace("source", "broker-1"))).check(build("single"))
+
+
+def test_a_broker_of_the_topology_that_the_file_lacks_is_named(tmp_path: Path) -> None:
+    text = "brokers:\n  source:\n    stomp: stomp://h:1\n"
+    with pytest.raises(BrokersFileInvalid, match=r"brokers: where is sink\? topology .* has source, sink"):
+        read(written(tmp_path, text)).check(build("source-and-sink"))
+
+
+def test_a_protocol_that_clients_are_to_speak_must_be_there_for_each_broker(tmp_path: Path) -> None:
+    file = read(written(tmp_path, WHOLE))
+    file.check(build("source-and-sink"), ["stomp"])
+    with pytest.raises(BrokersFileInvalid, match=r"line 6, brokers\.sink: no openwire URI.*\(there is: stomp\)"):
+        file.check(build("source-and-sink"), ["stomp", "openwire"])

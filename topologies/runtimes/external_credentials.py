@@ -1,0 +1,79 @@
+"""As whom do clients log in to brokers that are not ours? By the environment, or by a file that only its owner reads.
+
+The same names in both; in the file, one ``NAME=value`` a line.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from topologies.endpoints import Credentials
+
+USERNAME, PASSWORD = "BROKERBENCH_USERNAME", "BROKERBENCH_PASSWORD"
+MANAGEMENT_USERNAME, MANAGEMENT_PASSWORD = "BROKERBENCH_MANAGEMENT_USERNAME", "BROKERBENCH_MANAGEMENT_PASSWORD"
+NAMES = (USERNAME, PASSWORD, MANAGEMENT_USERNAME, MANAGEMENT_PASSWORD)
+OTHERS = 0o077  # the mode's bits for group and all others
+
+
+class CredentialsUnusable(ValueError):
+    """Names the file or the variable, the rule and the next step; never a password."""
+
+
+@dataclass(frozen=True)
+class ExternalCredentials:
+    """``management``: the clients' own, unless told otherwise."""
+
+    client: Credentials
+    management: Credentials
+
+    def as_file(self) -> str:
+        """The text of a file that `find` reads."""
+        values = (self.client.username, self.client.password, self.management.username, self.management.password)
+        return "".join(f"{name}={value}\n" for name, value in zip(NAMES, values, strict=True))
+
+
+def find(file: Path | None, environment: Mapping[str, str]) -> ExternalCredentials:
+    """From ``file`` where there is one, else from the environment. Raises CredentialsUnusable."""
+    values = environment if file is None else _read(file)
+    place = "in the environment" if file is None else f"in {file}"
+    missing = [name for name in (USERNAME, PASSWORD) if name not in values]
+    if missing:
+        raise CredentialsUnusable(
+            f"credentials of the brokers: no {' and no '.join(missing)} {place}; set both there, or name another file "
+            "of mode 600 with both by credentials_file in the brokers' file"
+        )
+    client = Credentials(values[USERNAME], values[PASSWORD])
+    management = Credentials(
+        values.get(MANAGEMENT_USERNAME, client.username), values.get(MANAGEMENT_PASSWORD, client.password)
+    )
+    return ExternalCredentials(client, management)
+
+
+def _read(file: Path) -> dict[str, str]:
+    """Who may read it is asked of the opened file: what is checked is what is read."""
+    try:
+        with file.open(encoding="utf-8") as opened:
+            state = os.fstat(opened.fileno())
+            if state.st_mode & OTHERS or state.st_uid != os.geteuid():
+                mode = f"{state.st_mode & 0o777:o}"
+                told = f"mode {mode} lets others read it" if state.st_mode & OTHERS else "it is somebody else's"
+                raise CredentialsUnusable(f"{file}: {told}; own it, and chmod 600 {file}")
+            lines = opened.read().splitlines()
+    except OSError as error:
+        raise CredentialsUnusable(f"{file}: cannot be read ({error.strerror}); name a file with {USERNAME}") from None
+    except UnicodeDecodeError:
+        raise CredentialsUnusable(f"{file}: is no text in UTF-8; write {USERNAME}=NAME and so on in it") from None
+    return dict(_pair(file, number, line) for number, line in enumerate(lines, start=1) if _tells(line))
+
+
+def _tells(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _pair(file: Path, number: int, line: str) -> tuple[str, str]:
+    """The line itself is not repeated in an error: it may hold a password."""
+    name, equals, value = line.partition("=")
+    if not equals or name.strip() not in NAMES:
+        raise CredentialsUnusable(f"{file}, line {number}: write NAME=value, with a NAME of {', '.join(NAMES)}")
+    return name.strip(), value

@@ -1,0 +1,83 @@
+"""From what a user chose to a runtime: which one is it, and do the choices go together?"""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from records.rundir import RunDirectory
+from topologies.model import Topology
+from topologies.runtimes import external_credentials, external_file
+from topologies.runtimes.contract import Runtime
+from topologies.runtimes.external import ExternalRuntime
+from topologies.runtimes.ports import LOOPBACK
+from topologies.runtimes.processes import ProcessRuntime
+from topologies.trust import Trust
+
+
+class WishesConflict(ValueError):
+    """Two options that do not go together: names both and the next step."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What was chosen for the brokers of one run; ``runtime``: containers | processes | external."""
+
+    runtime: str
+    image: str | None = None
+    broker_memory_mb: int = 512
+    base_port: int | None = None
+    bind_host: str = LOOPBACK
+    keep_data: bool = False
+    brokers_file: Path | None = None
+    trust: Trust = field(default_factory=Trust)
+
+    def check(self) -> None:
+        """Raises WishesConflict."""
+        if self.runtime != "external":
+            if self.brokers_file is not None:
+                told = "only --runtime external reaches brokers that run already; leave one out"
+                raise WishesConflict(f"--brokers-file {self.brokers_file} --runtime {self.runtime}: {told}")
+            return
+        if self.brokers_file is None:
+            raise WishesConflict("--runtime external: say by --brokers-file FILE where the brokers are")
+        for option, is_given in (
+            ("--base-port", self.base_port is not None),
+            ("--bind-host", self.bind_host != LOOPBACK),
+            ("--keep-data", self.keep_data),
+        ):
+            if is_given:
+                told = "brokers that run already are as they are; leave it out"
+                raise WishesConflict(f"{option} with --runtime external: {told}")
+
+
+def runtime_of(wanted: Wanted, topology: Topology, directory: RunDirectory) -> Runtime:
+    """The runtime of real brokers; nothing is started yet. Raises ValueError for what cannot be made."""
+    if wanted.runtime == "external":
+        return external_of(wanted, topology)
+    wishes: dict[str, Any] = {
+        "broker_memory_mb": wanted.broker_memory_mb,
+        "base_port": wanted.base_port,
+        "bind_host": wanted.bind_host,
+        "keep_data": wanted.keep_data,
+    }
+    if wanted.runtime == "containers":
+        from topologies.runtimes.containers import ContainerRuntime  # half a second that other runs need not wait
+
+        return ContainerRuntime(topology, directory, image=wanted.image, **wishes)
+    return ProcessRuntime(topology, directory, **wishes)
+
+
+def external_of(
+    wanted: Wanted,
+    topology: Topology,
+    protocols: Iterable[str] = (),
+    environment: Mapping[str, str] = os.environ,
+) -> ExternalRuntime:
+    """Brokers that run already; ``protocols``: what each must speak. Raises ValueError, naming file, line and field."""
+    assert wanted.brokers_file is not None, "checked by Wanted.check"
+    file = external_file.read(wanted.brokers_file)
+    file.check(topology, protocols)
+    credentials = external_credentials.find(file.credentials_file, environment)
+    return ExternalRuntime(topology, file, credentials, ca_file=wanted.trust.file)
