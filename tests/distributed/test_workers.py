@@ -1,11 +1,14 @@
 """Do several processes make one run, whether or not they share the run's folder?"""
 
 import json
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.locust_run import LocustRun, Outcome, free_port, make_run, nothing_left
+from tests.support.network import Bridged, left_of, other_hosts
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
@@ -31,23 +34,58 @@ def test_two_forked_workers_make_one_run_and_the_rows_of_both_count(tmp_path: Pa
     assert nothing_left(tmp_path / "runs")
 
 
-def test_a_worker_that_does_not_see_the_runs_folder_sends_its_events_over_the_channel(tmp_path: Path) -> None:
-    """Its mount namespace hides the folder behind an empty one, as another host's disk would be."""
+@pytest.fixture
+def lan() -> Iterator[Bridged]:
+    with other_hosts(2) as bridged:
+        yield bridged
+
+
+def start(lan: Bridged, tmp_path: Path, *arguments: str) -> tuple[LocustRun, list[LocustRun]]:
+    """A master on this machine, and a worker on each other host. The second does not see the folder of runs."""
     runs, port = tmp_path / "runs", str(free_port())
     runs.mkdir()
-    hidden = ("unshare", "--map-root-user", "--mount", "bash", "-c", f'mount -t tmpfs none "{runs}"; exec "$0" "$@"')
-    master = LocustRun(STEADY, *QUICK, "--master", "--expect-workers", "2", "--master-bind-port", port, runs=runs)
-    worker = ("--worker", "--master-port", port)
-    near = LocustRun(STEADY, *worker, runs=tmp_path / "near", headless=False)
-    far = LocustRun(STEADY, *worker, runs=tmp_path / "far", headless=False, wrapper=hidden)
+    leading = ("--master", "--expect-workers", "2", "--master-bind-host", lan.address, "--master-bind-port", port)
+    master = LocustRun(STEADY, *arguments, *leading, runs=runs)
+    following = ("--worker", "--master-host", lan.address, "--master-port", port)
+    near, far = lan.hosts
+    return master, [
+        LocustRun(STEADY, *following, runs=tmp_path / "near", headless=False, wrapper=near.wrapper()),
+        LocustRun(STEADY, *following, runs=tmp_path / "far", headless=False, wrapper=far.wrapper(hidden=runs)),
+    ]
+
+
+def test_workers_on_other_hosts_make_one_run_whether_or_not_they_see_its_folder(lan: Bridged, tmp_path: Path) -> None:
+    """Each is in a network namespace of its own, from where only the address that brokers are bound to is reached."""
+    master, workers = start(lan, tmp_path, *QUICK, "--bind-host", lan.address)
     outcome = master.outcome()
-    near.outcome(timeout_s=30)
-    far.outcome(timeout_s=30)
+    for worker in workers:
+        assert worker.outcome(timeout_s=30).status == 0, worker.output
     assert outcome.summary["verdict"] == "pass", json.dumps(outcome.summary["reasons"]) + outcome.output
     assert set(rows_by_worker(outcome, "sends", "producer")) == {1, 2}
     assert set(rows_by_worker(outcome, "connections", "client")) == {1, 2}
     messages = outcome.summary["messages"]
     assert messages["sent"] == messages["received"] > 500
+    here, *there = outcome.info["processes"]
+    assert {process["host"] for process in there} == {host.name for host in lan.hosts} != {here["host"]}
+    assert all(process["error_bound_ns"] > 0 for process in there)
+    assert 0 < outcome.summary["clocks"]["error_bound_ms"] < 1_000
+    assert nothing_left(tmp_path)
+
+
+def test_other_hosts_leave_nothing_even_if_a_test_fails_while_one_is_busy() -> None:
+    made: list[tuple[Bridged, subprocess.Popen[bytes]]] = []
+
+    def fail() -> None:
+        with other_hosts(2) as lan:
+            assert len(left_of(lan)) == 5
+            made.append((lan, subprocess.Popen([*lan.hosts[0].wrapper(), "sleep", "600"])))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    ((lan, busy),) = made
+    assert busy.wait(5) != 0
+    assert left_of(lan) == []
 
 
 @pytest.mark.nightly

@@ -70,7 +70,7 @@ def ci(folder: Path, make_body: str) -> subprocess.CompletedProcess[str]:
     """The CI script with stand-ins for everything that it starts."""
     (folder / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
-    for name in ("install-browser.sh", "docker-engine.sh"):
+    for name in ("install-browser.sh", "install-network-tools.sh", "docker-engine.sh"):
         executable(folder / ".ci" / name, f'echo "$0 $1" >>{folder}/called; exit 0')
     (folder / "bin").mkdir()
     (folder / ".venv" / "bin").mkdir(parents=True)
@@ -112,6 +112,6 @@ def test_a_test_run_without_tests_is_a_failure(tmp_path: Path) -> None:
 def test_the_scripts_can_be_executed() -> None:
     assert [
         name
-        for name in ("run", "install-browser.sh", "docker-engine.sh")
+        for name in ("run", "install-browser.sh", "install-network-tools.sh", "docker-engine.sh")
         if not os.access(ROOT / ".ci" / name, os.X_OK)
     ] == []

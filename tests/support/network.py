@@ -1,0 +1,85 @@
+"""How does a test get other hosts? Network namespaces of its own, on a bridge to this one, which go with the test.
+
+Each host has its own address, host name and loopback, and no way to anything but this machine's end of the bridge. It
+takes root, or sudo that asks nothing.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+AS_ROOT = () if os.geteuid() == 0 else ("sudo", "--non-interactive")
+BACK_TO_OURSELVES = ("setpriv", f"--reuid={os.geteuid()}", f"--regid={os.getegid()}", "--keep-groups")
+PREFIX_BITS = 24
+
+
+@dataclass(frozen=True)
+class Host:
+    """A network namespace, named as the host that it stands for."""
+
+    name: str
+    link: str  # our end of its cable
+
+    def wrapper(self, hidden: Path | None = None) -> Sequence[str]:
+        """To be put before a command line, which then runs there. ``hidden``: a folder whose content it cannot see."""
+        hide = f'mount -t tmpfs -o mode=777 none "{hidden}"; ' if hidden else ""
+        inside = f'hostname {self.name}; {hide}exec {" ".join(BACK_TO_OURSELVES)} env "PYTHONPATH=$0" "$@"'
+        path = str(Path(__file__).resolve().parents[2])
+        return (*AS_ROOT, "ip", "netns", "exec", self.name, "unshare", "--uts", "--mount", "bash", "-c", inside, path)
+
+
+@dataclass(frozen=True)
+class Bridged:
+    """``address``: ours, where the hosts reach this machine."""
+
+    address: str
+    bridge: str
+    hosts: tuple[Host, ...]
+
+
+@contextmanager
+def other_hosts(count: int) -> Iterator[Bridged]:
+    """So many hosts beside this one; afterwards nothing of them is left, whatever happened meanwhile."""
+    unique = os.getpid() % 50_000  # of this test process, so that several can do it at once
+    subnet, bridge = f"10.{200 + unique // 250 % 50}.{unique % 250}", f"bb{unique}"
+    hosts = tuple(Host(f"bb-{unique}-{n}", f"bb{unique}v{n}") for n in range(1, count + 1))
+    bridged = Bridged(f"{subnet}.1", bridge, hosts)
+    with ExitStack() as undo:
+        _ip("link", "add", bridge, "type", "bridge")
+        undo.callback(_ip, "link", "del", bridge)
+        _ip("address", "add", f"{bridged.address}/{PREFIX_BITS}", "dev", bridge)
+        _ip("link", "set", bridge, "up")
+        for number, host in enumerate(hosts, start=2):
+            _ip("netns", "add", host.name)
+            undo.callback(_remove, host)
+            _ip("link", "add", host.link, "type", "veth", "peer", "name", "eth0", "netns", host.name)
+            _ip("link", "set", host.link, "master", bridge, "up")
+            _ip("-n", host.name, "address", "add", f"{subnet}.{number}/{PREFIX_BITS}", "dev", "eth0")
+            _ip("-n", host.name, "link", "set", "lo", "up")
+            _ip("-n", host.name, "link", "set", "eth0", "up")
+        yield bridged
+
+
+def left_of(bridged: Bridged) -> list[str]:
+    """Which of their names the system still knows."""
+    known = _ip("-brief", "link", "show") + _ip("netns", "list")
+    names = [bridged.bridge, *(name for host in bridged.hosts for name in (host.name, host.link))]
+    return [name for name in names if name in known]
+
+
+def _remove(host: Host) -> None:
+    """Its processes too: they would keep the namespace, without its name."""
+    if pids := _ip("netns", "pids", host.name).split():
+        subprocess.run([*AS_ROOT, "kill", "-KILL", *pids], check=False)
+    _ip("netns", "del", host.name)
+    if host.link in _ip("-brief", "link", "show"):
+        _ip("link", "del", host.link)
+
+
+def _ip(*arguments: str) -> str:
+    done = subprocess.run([*AS_ROOT, "ip", *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"ip {' '.join(arguments)}: {done.stderr.strip()}"
+    return done.stdout
