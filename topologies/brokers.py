@@ -78,13 +78,36 @@ class KahaDb:
 
 
 @dataclass(frozen=True)
-class Broker:
-    """One broker of a topology. ``persistence`` None keeps messages in memory only."""
+class AnyBroker:
+    """What brokers of every kind have; each kind adds what it is configured by."""
 
     name: str
     region: str = ""
     # Name of the broker it stands by for: it shares that one's store, waits for the lock on it, then opens its links.
     standby_of: str = ""
+
+    def __post_init__(self) -> None:
+        of = f"broker {self.name!r}"
+        require_name("broker", self.name)
+        require_plain(of, region=self.region)
+        if self.standby_of:
+            require_name(f"{of}: standby_of", self.standby_of)
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """What it speaks: one listening port each, in this order."""
+        return ()
+
+    @property
+    def store(self) -> object | None:
+        """What it keeps messages in, None for memory only; a pair of brokers has the same."""
+        return None
+
+
+@dataclass(frozen=True)
+class Broker(AnyBroker):
+    """One ActiveMQ Classic broker. ``persistence`` None keeps messages in memory only."""
+
     connectors: tuple[TransportConnector, ...] = DEFAULT_CONNECTORS
     policies: tuple[DestinationPolicy, ...] = DEFAULT_POLICIES
     persistence: KahaDb | None = field(default_factory=KahaDb)
@@ -109,11 +132,8 @@ class Broker:
     use_virtual_dest_subs_on_creation: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         of = f"broker {self.name!r}"
-        require_name("broker", self.name)
-        require_plain(of, region=self.region)
-        if self.standby_of:
-            require_name(f"{of}: standby_of", self.standby_of)
         require_between(
             of, 1, 100,
             memory_percent_of_heap=self.memory_percent_of_heap,
@@ -144,3 +164,7 @@ class Broker:
     def protocols(self) -> tuple[str, ...]:
         """What it speaks, in the order of its connectors."""
         return tuple(connector.protocol for connector in self.connectors)
+
+    @property
+    def store(self) -> object | None:
+        return self.persistence

@@ -1,10 +1,11 @@
 """Which topologies join everyone with everyone? Meshes, meshes of pairs and meshes over regions."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from topologies.entries import clients, numbered, pair
-from topologies.model import Broker, NetworkConnector, Topology
-from topologies.validity import require_between
+from topologies.model import Broker, MulticastDiscovery, NetworkConnector, StaticDiscovery, Topology
+from topologies.validity import require_between, require_choice
 
 # A mesh has a direct link between any two brokers, so one hop reaches every consumer.
 # consumer_ttl 1 (AMQ-4607): told further, each consumer would be known over several ways, and messages go in circles.
@@ -16,9 +17,13 @@ MESH_HOPS = 1
 MOST_IN_A_MESH = 50  # brokers; already 1,225 links
 # What people set as networkTTL between regions; the longest way that visits no broker twice has five links.
 REGION_HOPS = 5
+DISCOVERIES: dict[str, StaticDiscovery | MulticastDiscovery] = {
+    "static": StaticDiscovery(),
+    "multicast": MulticastDiscovery(),
+}
 
 
-def mesh(brokers: int = 3, message_ttl: int = MESH_HOPS) -> Topology:
+def mesh(brokers: int = 3, message_ttl: int = MESH_HOPS, discovery: str = "static") -> Topology:
     """Each pair of brokers shares one duplex link, opened by the earlier one; all clients enter anywhere.
 
     broker-1 ---- broker-2
@@ -26,9 +31,12 @@ def mesh(brokers: int = 3, message_ttl: int = MESH_HOPS) -> Topology:
            broker-3
     """
     require_between("mesh", 2, MOST_IN_A_MESH, brokers=brokers)
+    require_choice("mesh", tuple(DISCOVERIES), discovery=discovery)
     members = numbered("broker", brokers)
-    links = tuple(_between_all(members, message_ttl, MESH_HOPS))
-    return Topology(f"mesh-of-{brokers}", members, links, clients(members, members))
+    links = _between_all(members, message_ttl, MESH_HOPS)
+    name = f"mesh-of-{brokers}" + ("" if discovery == "static" else f"-{discovery}")
+    found = tuple(replace(link, discovery=DISCOVERIES[discovery]) for link in links)
+    return Topology(name, members, found, clients(members, members))
 
 
 def mesh_of_pairs(pairs: int = 3) -> Topology:

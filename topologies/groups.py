@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from topologies.brokers import Broker
+from topologies.brokers import AnyBroker
 from topologies.validity import TopologyInvalid, require_name, require_plain
 
 PRODUCERS = "producers"
@@ -15,7 +15,7 @@ class ClientGroup:
     """Clients that share a failover URI over ``enter_at``, in that order, with the query ``failover``."""
 
     name: str
-    enter_at: tuple[Broker, ...]
+    enter_at: tuple[AnyBroker, ...]
     failover: str = "randomize=true"
 
     def __post_init__(self) -> None:

@@ -9,10 +9,12 @@ connectionFilter, sslContext).
 """
 
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import ClassVar
 
-from topologies.brokers import Broker
+from topologies.brokers import AnyBroker
 from topologies.validity import (
+    TopologyInvalid,
     require_at_least,
     require_between,
     require_destinations,
@@ -28,8 +30,8 @@ class Link:
 
     kind: ClassVar[str] = "link"
 
-    opened_by: Broker
-    to: Broker
+    opened_by: AnyBroker
+    to: AnyBroker
     name: str = ""  # default: "broker-1-to-broker-2"
     duplex: bool = False
     message_ttl: int = 1
@@ -50,7 +52,10 @@ class Link:
 
 @dataclass(frozen=True)
 class StaticDiscovery:
-    """How the opening broker tries again; defaults of 5.18.3's ``static:``. There is no jitter."""
+    """The opening broker knows the address, and tries again so; defaults of 5.18.3's ``static:``. There is no jitter.
+
+    Where a standby waits behind the link's end, the URI is ``masterslave:``, which takes the same.
+    """
 
     initial_reconnect_delay_ms: int = 1000
     max_reconnect_delay_ms: int = 30_000
@@ -67,6 +72,49 @@ class StaticDiscovery:
         require_at_least(
             of, 0, max_reconnect_attempts=self.max_reconnect_attempts, min_connect_time_ms=self.min_connect_time_ms
         )
+
+
+@dataclass(frozen=True)
+class MulticastDiscovery:
+    """The far broker tells by multicast that it is there; whoever listens opens the bridge. Defaults of 5.18.3.
+
+    Every broker tells in a group of its own, so that a link has the one end that the topology says. ``time_to_live``:
+    routers that its packets may pass. Silence of ten keep-alive intervals means that the broker is gone.
+    """
+
+    address: str = "239.255.2.3"
+    port: int = 6155
+    time_to_live: int = 1
+    keep_alive_interval_ms: int = 500
+    initial_reconnect_delay_ms: int = 5000
+    max_reconnect_delay_ms: int = 30_000
+    use_exponential_back_off: bool = False
+    back_off_multiplier: int = 2
+    max_reconnect_attempts: int = 0  # 0: for ever
+
+    def __post_init__(self) -> None:
+        of = "multicast discovery"
+        if not _is_multicast(self.address):
+            raise TopologyInvalid(
+                f"{of}: address={self.address!r}, but it must be an address of multicast, e.g. 239.255.2.3",
+                field="address",
+            )
+        require_between(of, 1, 65_535, port=self.port)
+        require_between(of, 0, 255, time_to_live=self.time_to_live)
+        require_at_least(
+            of, 1,
+            keep_alive_interval_ms=self.keep_alive_interval_ms, back_off_multiplier=self.back_off_multiplier,
+            initial_reconnect_delay_ms=self.initial_reconnect_delay_ms,
+        )  # fmt: skip
+        require_at_least(of, self.initial_reconnect_delay_ms, max_reconnect_delay_ms=self.max_reconnect_delay_ms)
+        require_at_least(of, 0, max_reconnect_attempts=self.max_reconnect_attempts)
+
+
+def _is_multicast(address: str) -> bool:
+    try:
+        return ip_address(address).is_multicast
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -107,7 +155,7 @@ class NetworkConnector(Link):
     gc_sweep_time_ms: int = 60_000
     # connection
     max_inactivity_ms: int = 30_000  # silence after which the bridge is given up (the smaller of both ends holds)
-    discovery: StaticDiscovery = field(default_factory=StaticDiscovery)
+    discovery: StaticDiscovery | MulticastDiscovery = field(default_factory=StaticDiscovery)
 
     def __post_init__(self) -> None:
         super().__post_init__()

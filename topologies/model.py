@@ -6,19 +6,21 @@ legal but perhaps not meant is in `Topology.warnings`. The parts live in files o
 
 from dataclasses import dataclass
 
-from topologies.brokers import Broker, KahaDb
+from topologies.brokers import AnyBroker, Broker, KahaDb
 from topologies.connectors import TransportConnector
 from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup
-from topologies.links import Link, NetworkConnector, StaticDiscovery
+from topologies.links import Link, MulticastDiscovery, NetworkConnector, StaticDiscovery
 from topologies.paths import Path, shortest_paths
 from topologies.policies import BridgeFilter, DeadLetters, DestinationPolicy
+from topologies.reach import reaches
 from topologies.validation import active, problems, warnings
-from topologies.validity import UNLIMITED, TopologyInvalid, require_choice, require_name
+from topologies.validity import UNLIMITED, TopologyInvalid, require_choice, require_destinations, require_name
 
 __all__ = [
     "CONSUMERS",
     "PRODUCERS",
     "UNLIMITED",
+    "AnyBroker",
     "BridgeFilter",
     "Broker",
     "ClientGroup",
@@ -26,6 +28,7 @@ __all__ = [
     "DestinationPolicy",
     "KahaDb",
     "Link",
+    "MulticastDiscovery",
     "NetworkConnector",
     "Path",
     "StaticDiscovery",
@@ -40,7 +43,7 @@ class Topology:
     """``flavour``: classic | artemis, which says what the brokers are and so which renderer takes it."""
 
     name: str
-    brokers: tuple[Broker, ...]
+    brokers: tuple[AnyBroker, ...]
     links: tuple[Link, ...]
     groups: tuple[ClientGroup, ...]
     flavour: str = "classic"
@@ -57,7 +60,7 @@ class Topology:
         """What is allowed, but may not be what was meant."""
         return warnings(self.brokers, self.links, self.groups)
 
-    def broker(self, name: str) -> Broker:
+    def broker(self, name: str) -> AnyBroker:
         """Raises KeyError, naming the brokers there are."""
         for broker in self.brokers:
             if broker.name == name:
@@ -75,6 +78,16 @@ class Topology:
         """The links that this broker opens, in their order."""
         return tuple(link for link in self.links if link.opened_by.name == broker)
 
+    def reaches(self, producer: str, consumer: str, destination: str) -> bool:
+        """Whether a message to ``queue://NAME`` or ``topic://NAME`` can get from broker to broker, by name.
+
+        A prediction: topologies/reach.py says what it knows of. KeyError for a broker, `TopologyInvalid` for a
+        destination that is none.
+        """
+        require_destinations(f"topology {self.name!r}", destination=(destination,))
+        begin, end = self.broker(producer), self.broker(consumer)
+        return reaches(self.brokers, self.links, begin.name, end.name, destination)
+
     def paths(self) -> dict[tuple[str, str], Path]:
         """The shortest path for every (producer's broker, consumer's broker) that the links and TTLs connect.
 
@@ -90,5 +103,5 @@ class Topology:
         return tuple(known[pair] for pair in pairs if pair in known)
 
 
-def _names(parts: tuple[Broker, ...] | tuple[ClientGroup, ...]) -> str:
+def _names(parts: tuple[AnyBroker, ...] | tuple[ClientGroup, ...]) -> str:
     return ", ".join(part.name for part in parts) or "none"

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from topologies.brokers import Broker
+from topologies.brokers import AnyBroker
 from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup
-from topologies.links import Link
+from topologies.links import Link, MulticastDiscovery, NetworkConnector
 from topologies.paths import joined, shortest_paths
 
-Brokers = tuple[Broker, ...]
+Brokers = tuple[AnyBroker, ...]
 Links = tuple[Link, ...]
 Groups = tuple[ClientGroup, ...]
 
@@ -45,11 +45,11 @@ def _standbys(brokers: Brokers) -> Iterator[str]:
             continue
         active = by_name.get(broker.standby_of)
         if active is None:
-            unknown = _unknown(brokers, Broker(broker.standby_of))
+            unknown = _unknown(brokers, AnyBroker(broker.standby_of))
             yield f"broker {broker.name!r} stands by for {broker.standby_of!r}, {unknown}"
         elif active is broker or active.standby_of:
             yield f"broker {broker.name!r} stands by for {active.name!r}; it must be another, active broker"
-        elif broker.persistence is None or broker.persistence != active.persistence:
+        elif broker.store is None or broker.store != active.store:
             yield (
                 f"broker {broker.name!r} stands by for {active.name!r} but has another persistence; the two share one"
                 " store, so give both the same"
@@ -73,6 +73,20 @@ def _links(brokers: Brokers, links: Links) -> Iterator[str]:
         if "openwire" not in link.to.protocols and link.kind == "networkConnector":
             yield f"link {link.name!r} needs an openwire transport connector on {link.to.name!r}; add one"
     yield from _twice(links)
+    yield from _told_apart(links)
+
+
+def _told_apart(links: Links) -> Iterator[str]:
+    """A broker tells where it is in one way only, so all that look for it by multicast must look there."""
+    seen: dict[str, tuple[str, MulticastDiscovery]] = {}
+    for link in links:
+        if isinstance(link, NetworkConnector) and isinstance(link.discovery, MulticastDiscovery):
+            first, discovery = seen.setdefault(link.to.name, (link.name, link.discovery))
+            if discovery != link.discovery:
+                yield (
+                    f"links {first!r} and {link.name!r} look for {link.to.name!r} by different multicast discoveries;"
+                    " give both the same"
+                )
 
 
 def _twice(links: Links) -> Iterator[str]:
@@ -128,7 +142,7 @@ def _repeated(names: Iterable[str]) -> list[str]:
     return [name for name, times in Counter(names).items() if times > 1]
 
 
-def _unknown(brokers: Brokers, broker: Broker) -> str:
+def _unknown(brokers: Brokers, broker: AnyBroker) -> str:
     names = [known.name for known in brokers]
     if broker.name in names:
         return "but the topology's broker of that name has other settings; use one and the same value"

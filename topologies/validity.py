@@ -11,11 +11,12 @@ UNLIMITED = -1
 
 
 class TopologyInvalid(ValueError):
-    """A topology breaks a rule. ``problems`` holds one sentence a broken rule."""
+    """A topology breaks a rule. ``problems`` holds one sentence a broken rule; ``field`` is the one it is about."""
 
-    def __init__(self, *problems: str) -> None:
+    def __init__(self, *problems: str, field: str = "") -> None:
         super().__init__("\n".join(problems))
         self.problems = problems
+        self.field = field
 
 
 def require_name(of: str, name: str) -> None:
@@ -30,35 +31,37 @@ def require_at_least(of: str, least: float, **values: float) -> None:
     """Each value is a number no smaller than ``least``."""
     for field, value in values.items():
         if value < least:
-            raise TopologyInvalid(f"{of}: {field}={value}, but it must be at least {least}")
+            raise TopologyInvalid(f"{of}: {field}={value}, but it must be at least {least}", field=field)
 
 
 def require_between(of: str, least: float, most: float, **values: float) -> None:
     """Each value lies in ``least..most``, both included."""
     for field, value in values.items():
         if not least <= value <= most:
-            raise TopologyInvalid(f"{of}: {field}={value}, but it must be between {least} and {most}")
+            raise TopologyInvalid(f"{of}: {field}={value}, but it must be between {least} and {most}", field=field)
 
 
 def require_limit(of: str, **values: int) -> None:
     """Each value is positive, or `UNLIMITED`."""
     for field, value in values.items():
         if value < 1 and value != UNLIMITED:
-            raise TopologyInvalid(f"{of}: {field}={value}, but it must be at least 1, or {UNLIMITED} for no limit")
+            rule = f"it must be at least 1, or {UNLIMITED} for no limit"
+            raise TopologyInvalid(f"{of}: {field}={value}, but {rule}", field=field)
 
 
 def require_choice(of: str, choices: tuple[str, ...], **values: str) -> None:
     """Each value is one of ``choices``."""
     for field, value in values.items():
         if value not in choices:
-            raise TopologyInvalid(f"{of}: {field}={value!r}, but it must be one of {', '.join(choices)}")
+            raise TopologyInvalid(f"{of}: {field}={value!r}, but it must be one of {', '.join(choices)}", field=field)
 
 
 def require_plain(of: str, **values: str) -> None:
     """A text goes into an XML attribute or a URI: no line breaks, no control characters, no placeholders."""
     for field, value in values.items():
         if not value.isprintable() or "${" in value:
-            raise TopologyInvalid(f"{of}: {field}={value!r}, but control characters and '${{' are not allowed in it")
+            rule = "control characters and '${' are not allowed in it"
+            raise TopologyInvalid(f"{of}: {field}={value!r}, but {rule}", field=field)
 
 
 def require_destinations(of: str, **lists: tuple[str, ...]) -> None:
@@ -67,5 +70,6 @@ def require_destinations(of: str, **lists: tuple[str, ...]) -> None:
         for destination in destinations:
             kind, separator, name = destination.partition("://")
             if not separator or kind not in ("queue", "topic") or not name:
-                raise TopologyInvalid(f"{of}: {field} has {destination!r}; write queue://NAME or topic://NAME")
+                rule = "write queue://NAME or topic://NAME"
+                raise TopologyInvalid(f"{of}: {field} has {destination!r}; {rule}", field=field)
             require_plain(of, **{field: destination})

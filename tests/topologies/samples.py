@@ -12,6 +12,7 @@ from topologies.model import (
     ClientGroup,
     DeadLetters,
     DestinationPolicy,
+    MulticastDiscovery,
     NetworkConnector,
     StaticDiscovery,
     Topology,
@@ -75,7 +76,8 @@ settings_of_a_link: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
         "dynamically_included_destinations": destinations,
         "statically_included_destinations": destinations,
         "client_id_token": texts,
-        "discovery": st.builds(StaticDiscovery, max_reconnect_attempts=st.integers(0, 9)),
+        "discovery": st.builds(StaticDiscovery, max_reconnect_attempts=st.integers(0, 9))
+        | st.just(MulticastDiscovery()),
     }
 )
 

@@ -22,6 +22,7 @@ MISTAKES = (
     "mesh(brokers=True)",
     "mesh(brokers='3')",
     "mesh(message_ttl=0)",
+    "mesh(discovery='rendezvous')",
     "source-and-sink(duplex=1)",
     "hub-and-spoke(spokes=1)",
     "concentrator(edges=0)",

@@ -17,9 +17,11 @@ from topologies.model import (
     ClientGroup,
     DeadLetters,
     DestinationPolicy,
+    MulticastDiscovery,
     NetworkConnector,
     StaticDiscovery,
     Topology,
+    TopologyInvalid,
 )
 from topologies.render import classic_names as names
 from topologies.render.classic import ACTIVEMQ_XML, BROKER_PATH_PROPERTY, LOG4J2_PROPERTIES, render
@@ -41,7 +43,12 @@ def uris(topology: Topology, name: str, tag: str, site: Site | None = None) -> l
     return [str(element.get("uri")) for element in broker_element(topology, name, site).iter(f"{CORE}{tag}")]
 
 
-VARIANTS = (*CLASSIC, "source-and-sink(duplex=True)", "hub-and-spoke(spokes=2, hub_standby=True)")
+VARIANTS = (
+    *CLASSIC,
+    "source-and-sink(duplex=True)",
+    "hub-and-spoke(spokes=2, hub_standby=True)",
+    "mesh(discovery='multicast')",
+)
 
 
 @pytest.mark.parametrize("entry", VARIANTS)
@@ -104,6 +111,7 @@ def test_the_schema_refuses_an_attribute_that_does_not_exist(classic_schema: etr
         (DeadLetters, (names.DEAD_LETTERS,), "kind queue"),
         (BridgeFilter, (names.BRIDGE_FILTER,), ""),
         (StaticDiscovery, (names.STATIC_DISCOVERY,), ""),
+        (MulticastDiscovery, (names.MULTICAST_DISCOVERY,), "address port"),
         (
             NetworkConnector,
             (names.NETWORK_CONNECTOR, names.NETWORK_CONNECTOR_LISTS),
@@ -150,6 +158,39 @@ def test_a_proxied_link_calls_its_proxy() -> None:
     topology = build("source-and-sink")
     site = dataclasses.replace(site_of(topology), link_addresses={"source-to-sink": "127.0.0.1:7777"})
     assert uris(topology, "source", "networkConnector", site)[0].startswith("static:(tcp://127.0.0.1:7777?")
+
+
+def telling(topology: Topology, name: str, site: Site | None = None) -> list[str | None]:
+    found = broker_element(topology, name, site).iter(f"{CORE}transportConnector")
+    return [element.get("discoveryUri") for element in found if element.get("name") == "openwire"]
+
+
+def test_who_is_looked_for_by_multicast_tells_in_the_group_that_is_listened_to() -> None:
+    topology = build("mesh(brokers=2, discovery='multicast')")
+    (listening,) = uris(topology, "broker-1", "networkConnector")
+    (told,) = telling(topology, "broker-2")
+    port = site_of(topology).port("broker-2", "openwire")
+    start = (
+        f"multicast://239.255.2.3:6155?group=broker-2-{port}&joinNetworkInterface=lo&networkInterface=lo&timeToLive=1"
+    )
+    assert listening.startswith(start)
+    assert told
+    assert told.startswith(start)
+    assert listening.endswith("&discovered.wireFormat.maxInactivityDuration=30000")
+    assert telling(topology, "broker-1") == [None]
+
+
+def test_multicast_beyond_loopback_goes_where_the_system_sends_it() -> None:
+    topology = build("mesh(brokers=2, discovery='multicast')")
+    site = dataclasses.replace(site_of(topology), bind_host="0.0.0.0")
+    assert "nterface" not in uris(topology, "broker-1", "networkConnector", site)[0]
+
+
+def test_a_link_found_by_multicast_cannot_go_through_a_proxy() -> None:
+    topology = build("mesh(brokers=2, discovery='multicast')")
+    site = dataclasses.replace(site_of(topology), link_addresses={"broker-1-to-broker-2": "127.0.0.1:7777"})
+    with pytest.raises(TopologyInvalid, match="give the link a static discovery"):
+        uris(topology, "broker-1", "networkConnector", site)
 
 
 def test_a_link_to_a_broker_with_a_standby_tries_both() -> None:

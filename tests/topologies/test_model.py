@@ -13,6 +13,7 @@ from topologies.model import (
     ClientGroup,
     DeadLetters,
     DestinationPolicy,
+    MulticastDiscovery,
     NetworkConnector,
     StaticDiscovery,
     Topology,
@@ -81,6 +82,14 @@ BREACHES: dict[str, Callable[[], object]] = {
     "a line break in a text": lambda: DestinationPolicy("a\nb"),
     "a link name with a slash": lambda: link(A, B, name="a/b"),
     "delays the wrong way round": lambda: StaticDiscovery(initial_reconnect_delay_ms=10, max_reconnect_delay_ms=5),
+    "a multicast to nobody": lambda: MulticastDiscovery(address="10.0.0.1"),
+    "a multicast without an interval": lambda: MulticastDiscovery(keep_alive_interval_ms=0),
+    "two multicasts to one broker": lambda: topology(
+        links=(
+            NetworkConnector(A, B, name="x", discovery=MulticastDiscovery()),
+            NetworkConnector(A, B, name="y", discovery=MulticastDiscovery(port=6156)),
+        )
+    ),
     "a back-off of 0": lambda: StaticDiscovery(back_off_multiplier=0),
     "no connector": lambda: Broker("a", connectors=()),
     "two connectors of one protocol": lambda: Broker(

@@ -13,7 +13,7 @@ from topologies.connectors import TransportConnector
 from topologies.model import Topology
 from topologies.policies import DeadLetters, DestinationPolicy
 from topologies.render import classic_names as names
-from topologies.render.classic_links import add_network_connectors
+from topologies.render.classic_links import add_network_connectors, telling_uri
 from topologies.render.log4j import log4j2_properties
 from topologies.render.site import (
     BRIDGE_PASSWORD,
@@ -74,7 +74,9 @@ def _broker(topology: Topology, broker: Broker, site: Site) -> etree._Element:
     _add_limits(element, broker)
     connectors = add(element, "transportConnectors")
     for connector in broker.connectors:
-        _add_connector(connectors, connector, _listening_uri(broker, connector, site))
+        added = _add_connector(connectors, connector, _listening_uri(broker, connector, site))
+        if connector.protocol == "openwire" and (telling := telling_uri(topology, broker, site)):
+            added.set("discoveryUri", telling)
     return element
 
 
@@ -134,12 +136,13 @@ def _add_limits(parent: etree._Element, broker: Broker) -> None:
     add(add(usage, "tempUsage"), "tempUsage", {"limit": str(broker.temp_limit_bytes)})
 
 
-def _add_connector(parent: etree._Element, connector: TransportConnector, uri: str) -> None:
+def _add_connector(parent: etree._Element, connector: TransportConnector, uri: str) -> etree._Element:
     element = add(parent, "transportConnector", attributes_of(connector, names.TRANSPORT_CONNECTOR) | {"uri": uri})
     if connector.update_cluster_filter:
         element.set("updateClusterFilter", connector.update_cluster_filter)
     strategy = {"publishedHostStrategy": connector.published_host.upper()}
     add(add(element, "publishedAddressPolicy"), "publishedAddressPolicy", strategy)
+    return element
 
 
 def _listening_uri(broker: Broker, connector: TransportConnector, site: Site) -> str:
@@ -151,10 +154,6 @@ def _listening_uri(broker: Broker, connector: TransportConnector, site: Site) ->
         options["wireFormat.maxInactivityDuration"] = text(connector.max_inactivity_ms)
     if connector.protocol == "stomp":
         options["transport.hbGracePeriodMultiplier"] = text(connector.heartbeat_grace_multiplier)
-    if connector.protocol == "amqp":
-        options["transport.transformer"] = connector.transformer
-        options["wireFormat.idleTimeout"] = text(connector.idle_timeout_ms)
-        options["wireFormat.producerCredit"] = text(connector.producer_credit)
     if connector.protocol == "amqp":
         options["transport.transformer"] = connector.transformer
         options["wireFormat.idleTimeout"] = text(connector.idle_timeout_ms)

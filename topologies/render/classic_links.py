@@ -1,13 +1,16 @@
 """How does a link become a ``networkConnector``, and what URI does it call?"""
 
+from collections.abc import Mapping
+
 from lxml import etree
 
 from topologies.brokers import Broker
-from topologies.links import NetworkConnector
+from topologies.links import MulticastDiscovery, NetworkConnector
 from topologies.model import Topology
 from topologies.render import classic_names as names
 from topologies.render.site import BRIDGE_PASSWORD, BRIDGE_USERNAME, Site
 from topologies.render.xml import add, attributes_of
+from topologies.validity import TopologyInvalid
 
 
 def add_network_connectors(parent: etree._Element, topology: Topology, broker: Broker, site: Site) -> None:
@@ -24,13 +27,47 @@ def add_network_connectors(parent: etree._Element, topology: Topology, broker: B
 
 
 def bridge_uri(topology: Topology, link: NetworkConnector, site: Site) -> str:
-    """``static:(tcp://host:port?…)?…``; ``masterslave:(…)`` where standbys wait behind the link's end."""
+    """``static:(tcp://host:port?…)?…``, ``masterslave:(…)`` where a standby waits behind the end, or ``multicast://…``."""
+    if isinstance(link.discovery, MulticastDiscovery):
+        return _listening_uri(link, link.discovery, site)
     standbys = [broker.name for broker in topology.brokers if broker.standby_of == link.to.name]
     first = site.link_addresses.get(link.name) or site.address(link.to.name, "openwire")
     addresses = [first, *(site.address(standby, "openwire") for standby in standbys)]
     uris = ",".join(f"tcp://{it}?wireFormat.maxInactivityDuration={link.max_inactivity_ms}" for it in addresses)
-    options = "&".join(f"{key}={value}" for key, value in attributes_of(link.discovery, names.STATIC_DISCOVERY).items())
+    options = _query(attributes_of(link.discovery, names.STATIC_DISCOVERY))
     return f"{'masterslave' if standbys else 'static'}:({uris})?{options}"
+
+
+def telling_uri(topology: Topology, broker: Broker, site: Site) -> str:
+    """Where a broker, or its standby in its place, tells that it is there; empty if no link looks for it so."""
+    reached = broker.standby_of or broker.name
+    for link in topology.links:
+        if link.to.name == reached and isinstance(discovery := getattr(link, "discovery", None), MulticastDiscovery):
+            return _multicast_uri(discovery, reached, site, {})
+    return ""
+
+
+def _listening_uri(link: NetworkConnector, discovery: MulticastDiscovery, site: Site) -> str:
+    if link.name in site.link_addresses:
+        raise TopologyInvalid(
+            f"link {link.name!r} finds its end by multicast, which tells the end's own address: it cannot go through"
+            " a proxy; give the link a static discovery"
+        )
+    inactivity = {"discovered.wireFormat.maxInactivityDuration": str(link.max_inactivity_ms)}
+    return _multicast_uri(discovery, link.to.name, site, inactivity)
+
+
+def _multicast_uri(discovery: MulticastDiscovery, reached: str, site: Site, more: Mapping[str, str]) -> str:
+    # With the port in it, no other run on this machine has the same group.
+    options = {"group": f"{reached}-{site.port(reached, 'openwire')}"}
+    if site.bind_host.startswith("127."):
+        options |= {"joinNetworkInterface": site.loopback_interface, "networkInterface": site.loopback_interface}
+    options |= attributes_of(discovery, names.MULTICAST_DISCOVERY) | dict(more)
+    return f"multicast://{discovery.address}:{discovery.port}?{_query(options)}"
+
+
+def _query(options: Mapping[str, str]) -> str:
+    return "&".join(f"{key}={value}" for key, value in options.items())
 
 
 def _add_network_connector(parent: etree._Element, link: NetworkConnector, uri: str) -> None:

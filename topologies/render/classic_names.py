@@ -170,3 +170,13 @@ STATIC_DISCOVERY = {
     "max_reconnect_attempts": "maxReconnectAttempts",
     "min_connect_time_ms": "minConnectTime",
 }
+
+MULTICAST_DISCOVERY = {
+    "time_to_live": "timeToLive",
+    "keep_alive_interval_ms": "keepAliveInterval",
+    "initial_reconnect_delay_ms": "initialReconnectDelay",
+    "max_reconnect_delay_ms": "maxReconnectDelay",
+    "use_exponential_back_off": "useExponentialBackOff",
+    "back_off_multiplier": "backOffMultiplier",
+    "max_reconnect_attempts": "maxReconnectAttempts",
+}

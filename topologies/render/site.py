@@ -26,12 +26,14 @@ class Site:
     """``ports``: by (broker, protocol). ``hosts``: how brokers reach a broker, ``bind_host`` where none is given.
 
     ``link_addresses``: "host:port" by link name for links that go through a proxy instead of straight to their end.
+    ``loopback_interface``: where multicast goes when brokers listen on loopback; the system chooses it otherwise.
     """
 
     ports: Mapping[tuple[str, str], int]
     bind_host: str = "127.0.0.1"
     hosts: Mapping[str, str] = field(default_factory=dict)
     link_addresses: Mapping[str, str] = field(default_factory=dict)
+    loopback_interface: str = "lo"
 
     def port(self, broker: str, protocol: str) -> int:
         """Raises KeyError that names the broker and the protocol."""
