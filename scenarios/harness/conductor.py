@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
+from drivers.canary import PathsUnproven
 from drivers.pacing import NS_PER_S
 from drivers.session import Window
 from records.errors import RunUnwritable
@@ -21,7 +22,6 @@ from records.rundir import RunDirectory, new_run_id
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
 from scenarios.harness import jobs
-from scenarios.harness.canary import PathsUnproven
 from scenarios.harness.crew import Crew, Equipment
 from scenarios.harness.drain import STUCK_AFTER_S, Observation, decide
 from scenarios.harness.faults.timeline import Timeline

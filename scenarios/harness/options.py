@@ -8,7 +8,7 @@ import math
 import random
 from argparse import Namespace
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +16,9 @@ from drivers.protocols import PROTOCOLS, Spoken
 from scenarios.harness.scenario import Scenario
 from topologies.runtimes.addresses import addresses_here, no_address_to_bind
 from topologies.runtimes.choice import RUNTIMES, RuntimeImpossible, Seen, choose, look_here
+from topologies.runtimes.making import Wanted, WishesConflict
 from topologies.runtimes.ports import LOOPBACK
+from topologies.trust import Trust, TrustInvalid
 
 Value = TypeVar("Value", int, float)
 DRAIN_S = 60.0
@@ -54,11 +56,28 @@ class Options:
     keep_data: bool
     lag_limit_ms: float | None
     spark_master: str | None
+    brokers_file: Path | None = None
+    trust: Trust = field(default_factory=Trust)
 
     def as_record(self) -> dict[str, str | int | float | bool | None]:
         """For run.json."""
-        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "runtime_reason"}
+        names = (field.name for field in fields(self) if field.name not in ("runtime_reason", "trust"))
+        values = {name: getattr(self, name) for name in names} | {"ca_file": self.trust.file or None}
         return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
+
+    @property
+    def wanted(self) -> Wanted:
+        """What of it concerns the brokers."""
+        return Wanted(
+            self.runtime,
+            self.image,
+            self.broker_memory_mb,
+            self.base_port,
+            self.bind_host,
+            self.keep_data,
+            self.brokers_file,
+            self.trust,
+        )
 
 
 def add_arguments(parser: Any, scenario: Scenario) -> None:
@@ -76,6 +95,18 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
         default="",
         choices=("", *RUNTIMES),
         help="where the brokers run (default: containers if possible)",
+    )
+    add(
+        "--brokers-file",
+        default=None,
+        help="YAML file: where brokers run already (--runtime external)",
+        in_web_ui=False,
+    )
+    add(
+        "--ca-file",
+        default=None,
+        help="authorities to trust for TLS, in PEM (default: this machine's)",
+        in_web_ui=False,
     )
     add("--image", default=None, help="image of the brokers' containers (default: apache/activemq-classic:5.18.3)")
     add("--protocol", default="", help=f"what the clients speak: {', '.join(PROTOCOLS)}; or PRODUCERS:CONSUMERS")
@@ -119,7 +150,7 @@ def read(
     warm_up_s = _number(namespace, "warm_up")
     drain_s = _number(namespace, "drain_timeout")
     broker_memory_mb = _integer(namespace, "broker_memory")
-    runtime = namespace.runtime or ("memory" if namespace.protocol == "memory" else "")
+    runtime = namespace.runtime or _runtime_implied(namespace)
     options = Options(
         topology=namespace.topology or scenario.default_topology,
         runtime=runtime,
@@ -144,13 +175,26 @@ def read(
         keep_data=bool(namespace.keep_data),
         lag_limit_ms=_number(namespace, "lag_limit"),
         spark_master=namespace.spark_master or None,
+        brokers_file=Path(namespace.brokers_file) if namespace.brokers_file else None,
     )
     _check(options)
     try:
         chosen = choose(runtime, options.image, look)
-    except RuntimeImpossible as error:
+        trust = Trust.read(Path(namespace.ca_file)) if namespace.ca_file else Trust()
+        options = replace(options, runtime=chosen.runtime, runtime_reason=chosen.reason, trust=trust)
+        options.wanted.check()
+    except TrustInvalid as error:
+        raise OptionError(f"--ca-file {error}") from error
+    except (RuntimeImpossible, WishesConflict) as error:
         raise OptionError(str(error)) from error
-    return replace(options, runtime=chosen.runtime, runtime_reason=chosen.reason)
+    return options
+
+
+def _runtime_implied(namespace: Namespace) -> str:
+    """By the options that only one runtime takes; '' where there is none."""
+    if namespace.protocol == "memory":
+        return "memory"
+    return "external" if namespace.brokers_file else ""
 
 
 def _number(namespace: Namespace, name: str) -> float | None:

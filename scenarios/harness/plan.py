@@ -15,6 +15,8 @@ from scenarios.harness.options import OptionError, Options
 from scenarios.harness.scenario import Scenario
 from topologies import catalogue
 from topologies.model import ClientGroup, Topology, TopologyInvalid
+from topologies.runtimes.external import UNTOUCHABLE
+from topologies.runtimes.making import external_of
 
 Own = tuple[tuple[type[BrokerUser], str, int | float], ...]
 """(user class, attribute, value)"""
@@ -45,6 +47,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
     by_count_alone = options.messages is not None and options.load_s is None
     load_s = None if by_count_alone else options.load_s or scenario.load.for_s
+    _require_brokers(options, topology)
     return Plan(
         topology=topology,
         counts={user.__name__: user.fixed_count for user in scenario.users},
@@ -53,7 +56,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
             sorted({(p.group, c.group) for p in producing for c in consuming if p.destination == c.destination})
         ),
         load_s=load_s,
-        faults=_faults(scenario, topology, load_s),
+        faults=_faults(scenario, options, topology, load_s),
         info=_info(scenario, options, topology, groups),
     )
 
@@ -113,9 +116,20 @@ def _topology(options: Options) -> Topology:
         raise OptionError(f"--topology {options.topology}: {error}") from error
 
 
-def _faults(scenario: Scenario, topology: Topology, load_s: float | None) -> tuple[Fault, ...]:
-    """The scenario's faults, each aimed at a broker that is there, at a time that comes."""
+def _require_brokers(options: Options, topology: Topology) -> None:
+    """Brokers that run already have to be told of, each with its URIs."""
+    if options.runtime == "external":
+        try:
+            external_of(options.wanted, topology, Spoken.parse(options.protocol).distinct)
+        except ValueError as error:
+            raise OptionError(f"--brokers-file {error}") from error
+
+
+def _faults(scenario: Scenario, options: Options, topology: Topology, load_s: float | None) -> tuple[Fault, ...]:
+    """The scenario's faults, each aimed at a broker that is there and ours to break, at a time that comes."""
     for fault in scenario.faults:
+        if options.runtime == "external":
+            raise OptionError(f"fault {fault.kind} of {fault.target}: {UNTOUCHABLE}")
         try:
             topology.broker(fault.target)
         except KeyError as error:
@@ -152,7 +166,7 @@ def _group(topology: Topology, options: Options, user: type[BrokerUser]) -> Clie
 
 def _cannot_speak(group: ClientGroup, protocol: str, options: Options) -> Iterator[str]:
     """Brokers where the group enters that do not listen for its protocol, as sentences."""
-    if options.runtime != "memory":
+    if options.runtime not in ("memory", "external"):  # there the brokers' file tells, not the topology
         for broker in group.enter_at:
             if protocol not in broker.protocols:
                 yield (

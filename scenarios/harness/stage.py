@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
 import psutil
 
+from drivers import canary
 from drivers.contract import Connector
 from drivers.memory import MemoryConnector
 from drivers.protocols import Spoken, connectors_of
 from drivers.session import Network
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from scenarios.harness import canary, leftovers
+from scenarios.harness import leftovers
 from scenarios.harness.memory_runtime import MemoryRuntime
 from scenarios.harness.options import Options
 from scenarios.harness.watch import ManagedWatch, MemoryWatch, Watch
@@ -21,27 +21,12 @@ from topologies.management.jolokia import ManagementFailed
 from topologies.management.sampling import Reading, Series
 from topologies.model import ClientGroup, Topology
 from topologies.runtimes.contract import Progress, Runtime
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.making import runtime_of
 
 PROOF_TIMEOUT_S = 30.0
 
 Reroute = Callable[[Endpoint], Endpoint]
 """Where clients go instead of a broker's own listener: a proxy in between. The proof and the browsing go straight."""
-
-
-def runtime_of(options: Options, topology: Topology, directory: RunDirectory) -> Runtime:
-    """The runtime of real brokers that the options name."""
-    wishes: dict[str, Any] = {
-        "broker_memory_mb": options.broker_memory_mb,
-        "base_port": options.base_port,
-        "bind_host": options.bind_host,
-        "keep_data": options.keep_data,
-    }
-    if options.runtime == "containers":
-        from topologies.runtimes.containers import ContainerRuntime  # half a second that other runs need not wait
-
-        return ContainerRuntime(topology, directory, image=options.image, **wishes)
-    return ProcessRuntime(topology, directory, **wishes)
 
 
 class Stage:
@@ -70,7 +55,7 @@ class Stage:
             self.runtime, self._watch = memory, MemoryWatch(memory)
             self.connectors = {"memory": MemoryConnector(memory.network)}
         else:
-            self.runtime = runtime_of(options, topology, directory)
+            self.runtime = runtime_of(options.wanted, topology, directory)
             self.connectors = connectors_of(self._spoken)
             self._watch = ManagedWatch(topology, self.runtime, recorder, process)
 

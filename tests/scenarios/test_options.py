@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,6 +90,65 @@ def test_the_help_says_that_brokers_can_then_be_reached_from_the_network() -> No
 def test_brokers_in_memory_have_no_address() -> None:
     told = message_of("--bind-host", "127.0.0.2", "--runtime", "memory")
     assert told == "--bind-host 127.0.0.2: brokers in memory listen nowhere; leave it out"
+
+
+def brokers_file(folder: Path, text: str = "brokers: {broker-1: {stomp: 'stomp://h:1'}}\n") -> str:
+    path = folder / "brokers.yaml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BROKERBENCH_USERNAME", "anna")
+    monkeypatch.setenv("BROKERBENCH_PASSWORD", "s3cret")
+
+
+@pytest.mark.usefixtures("credentials")
+def test_a_file_of_brokers_is_enough_to_run_on_them_and_no_password_is_recorded(tmp_path: Path) -> None:
+    options = read(namespace("--topology", "single", "--brokers-file", brokers_file(tmp_path)), scenario(), None)
+    assert (options.runtime, options.runtime_reason) == (
+        "external",
+        "brokers that run already, as --brokers-file tells",
+    )
+    assert "s3cret" not in repr(make(scenario(), options))
+    assert options.as_record()["brokers_file"] == str(tmp_path / "brokers.yaml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--runtime", "external"), "--runtime external: say by --brokers-file FILE where the brokers are"),
+        (("--brokers-file", "b", "--runtime", "processes"), "--brokers-file b --runtime processes: only --runtime ext"),
+        (("--brokers-file", "b", "--base-port", "7000"), "--base-port with --runtime external: brokers that run al"),
+        (("--brokers-file", "b", "--keep-data"), "--keep-data with --runtime external: brokers that run already"),
+        (("--brokers-file", "b", "--image", "i"), "--image i --runtime external: only containers have an image"),
+        (("--brokers-file", "nowhere.yaml"), "--brokers-file nowhere.yaml: cannot be read (No such file or directory)"),
+        (("--ca-file", "nowhere.pem", "--runtime", "processes"), "--ca-file nowhere.pem: No such file or directory;"),
+    ],
+)
+def test_brokers_that_run_already_are_told_of_by_a_file_and_are_as_they_are(
+    arguments: tuple[str, ...], told: str
+) -> None:
+    assert message_of(*arguments).startswith(told)
+
+
+def test_a_file_of_other_brokers_than_the_topologys_is_refused(tmp_path: Path) -> None:
+    message = message_of("--brokers-file", brokers_file(tmp_path))
+    assert message.startswith(f"--brokers-file {tmp_path}/brokers.yaml, brokers: where is broker-2, broker-3? topology")
+
+
+def test_a_protocol_that_the_file_does_not_tell_is_refused(tmp_path: Path) -> None:
+    file = brokers_file(tmp_path, "brokers: {broker-1: {openwire: 'ssl://h:1'}}\n")
+    assert "no stomp URI, and the clients are to speak it" in message_of("--topology", "single", "--brokers-file", file)
+
+
+@pytest.mark.usefixtures("credentials")
+def test_a_fault_of_brokers_that_are_not_ours_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    faulty = replace(scenario(), faults=(FreezeBroker("broker-1", at_s=1, for_s=1),))
+    options = read(namespace("--topology", "single", "--brokers-file", brokers_file(tmp_path)), faulty, None)
+    with pytest.raises(OptionError, match="fault freeze of broker-1: --runtime external only talks to brokers"):
+        make(faulty, options)
 
 
 def test_an_unknown_topology_is_refused_with_the_nearest_one() -> None:

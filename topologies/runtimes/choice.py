@@ -1,4 +1,4 @@
-"""Where do the brokers run: in containers or as processes? As was asked for; else in containers where that can be.
+"""Where do the brokers run: in containers, as processes, or already? As asked for; else in containers if that can be.
 
 `choose` is pure but for asking `look`, and asks only where containers come into question.
 """
@@ -6,7 +6,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-RUNTIMES = ("containers", "processes", "memory")
+RUNTIMES = ("containers", "processes", "external", "memory")
 ASKED = "asked for by --runtime"
 
 
@@ -40,8 +40,10 @@ def choose(asked: str, image: str | None, look: Callable[[str | None], Seen]) ->
     """``asked``: a runtime, or '' for the best there is; ``image``: what was asked for. Raises RuntimeImpossible."""
     if asked == "memory":
         return Choice("memory", "no broker at all: for testing the harness")
-    if image and asked == "processes":
-        raise RuntimeImpossible(f"--image {image} --runtime processes: only containers have an image; leave one out")
+    if image and asked in ("processes", "external"):
+        raise RuntimeImpossible(f"--image {image} --runtime {asked}: only containers have an image; leave one out")
+    if asked == "external":
+        return Choice("external", "brokers that run already, as --brokers-file tells")
     if asked == "processes":
         return Choice("processes", f"local JVMs, {ASKED}")
     seen = look(image)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from drivers.canary import PathsUnproven, Side, prove
 from drivers.memory import MemoryConnector, MemoryNetwork, Tampering
-from scenarios.harness.canary import PathsUnproven, Side, prove
 from scenarios.harness.memory_runtime import NOBODY
 from topologies.model import Path
 
