@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from drivers.contract import Connector
 from drivers.stomp import StompConnector
+from topologies.trust import Trust
 
 PROTOCOLS: tuple[str, ...] = ("stomp", "memory")
 
@@ -45,14 +46,14 @@ class Spoken:
         return self.consumers if role == "consumer" else self.producers
 
 
-_CONNECTORS: Mapping[str, Callable[[], Connector]] = {"stomp": StompConnector}
+_CONNECTORS: Mapping[str, Callable[[Trust], Connector]] = {"stomp": lambda trust: StompConnector(trust=trust)}
 
 
-def connector_of(protocol: str) -> Connector:
+def connector_of(protocol: str, trust: Trust) -> Connector:
     """A connector for a protocol that crosses a network. ``memory`` has none: its runtime holds the brokers."""
-    return _CONNECTORS[protocol]()
+    return _CONNECTORS[protocol](trust)
 
 
-def connectors_of(spoken: Spoken) -> dict[str, Connector]:
-    """A connector for each of the protocols."""
-    return {protocol: connector_of(protocol) for protocol in spoken.distinct}
+def connectors_of(spoken: Spoken, trust: Trust) -> dict[str, Connector]:
+    """A connector for each of the protocols; ``trust``: whose certificates they believe."""
+    return {protocol: connector_of(protocol, trust) for protocol in spoken.distinct}

@@ -20,6 +20,7 @@ from drivers.protocols import Spoken
 from records.schemas import CLIENTS_PER_PROCESS
 from records.writer import Recorder
 from topologies.endpoints import Credentials
+from topologies.trust import Trust
 
 MOST_UNDER_WAY = 100_000  # messages whose due time is kept until their first receipt; others go without
 
@@ -35,6 +36,7 @@ class Network:
     credentials: Credentials
     failover_uris: Mapping[str, Mapping[str, str]]
     broker_names: Mapping[str, str]
+    trust: Trust = field(default_factory=Trust)
 
 
 @dataclass(frozen=True)

@@ -20,18 +20,22 @@ from drivers.stomp_connection import StompConnection
 from drivers.stomp_frames import destination_header, read_address
 from drivers.stomp_stream import RawFrame
 from topologies.endpoints import Credentials, Endpoint
+from topologies.trust import Trust
 
 HEARTBEAT_MS = 10_000
 BROWSE_PREFETCH = 1_000
 
 
 class StompConnector:
-    """Opens STOMP connections; see `drivers.contract.Connector`. ``heartbeat_ms`` may be overridden in the URI."""
+    """Opens STOMP connections; see `drivers.contract.Connector`. ``heartbeat_ms`` may be overridden in the URI.
+
+    ``trust``: whose certificates are believed where the URI says stomp+ssl.
+    """
 
     protocol = "stomp"
 
-    def __init__(self, heartbeat_ms: int = HEARTBEAT_MS):
-        self._heartbeat_ms = heartbeat_ms
+    def __init__(self, heartbeat_ms: int = HEARTBEAT_MS, trust: Trust | None = None):
+        self._heartbeat_ms, self._trust = heartbeat_ms, trust or Trust()
 
     def connect(
         self,
@@ -46,7 +50,7 @@ class StompConnector:
         """One attempt, all of it within ``timeout_s``. Raises `ConnectFailed` or `Refused`."""
         try:
             address = read_address(endpoint.uri, self._heartbeat_ms)
-            connection = StompConnection(endpoint.broker, address, timeout_s, on_settled, on_lost)
+            connection = StompConnection(endpoint.broker, address, timeout_s, on_settled, on_lost, self._trust)
             connection.open(credentials, client_id)
         except ValueError as error:
             raise Refused(f"broker {endpoint.broker}: {error}") from error

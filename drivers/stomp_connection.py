@@ -6,6 +6,7 @@ pass by with every message stay bytes, as they came or as they go: nothing is de
 
 import contextlib
 import itertools
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +40,9 @@ from drivers.stomp_frames import (
 )
 from drivers.stomp_stream import END, RawFrame
 from drivers.stomp_wire import Wire
+from drivers.tls import refused
 from topologies.endpoints import Credentials
+from topologies.trust import Trust
 
 CLOSE_TIMEOUT_S = 5.0
 
@@ -66,11 +69,19 @@ class _Answer:
 class StompConnection:
     """One open connection; see `drivers.contract.Connection`. Made by `StompConnector.connect`."""
 
-    def __init__(self, broker: str, address: Address, timeout_s: float, on_settled: OnSettled, on_lost: OnLost):
+    def __init__(
+        self,
+        broker: str,
+        address: Address,
+        timeout_s: float,
+        on_settled: OnSettled,
+        on_lost: OnLost,
+        trust: Trust,
+    ):
         self.broker = broker
         self._address, self._timeout_s = address, timeout_s
         self._on_settled, self._on_lost = on_settled, on_lost
-        self._wire = Wire(address, self._on_traffic, self._on_frame, self._on_gone)
+        self._wire = Wire(address, self._on_traffic, self._on_frame, self._on_gone, trust)
         self._numbers: Iterator[int] = itertools.count(1)
         self._unsettled: dict[bytes, object] = {}  # receipt id -> token of a durable send
         self._asked: dict[str, _Answer] = {}  # receipt id -> who waits for it
@@ -99,6 +110,8 @@ class StompConnection:
         try:
             self._wire.open(self._timeout_s)
             self._wire.write(hello)
+        except ssl.SSLError as error:
+            raise refused(f"broker {self.broker} at {self._address}", error) from error
         except OSError as error:
             raise self._unreachable(f"could not be reached: {error}") from error
         if not connected.came.wait(max(0.0, deadline_s - time.monotonic())):
@@ -116,8 +129,9 @@ class StompConnection:
             return self._open
 
     def _unreachable(self, what: str) -> ConnectFailed:
+        port = "STOMP port for TLS" if self._address.tls else "STOMP port"
         return ConnectFailed(
-            f"broker {self.broker} at {self._address} {what}; check that it is up and that this is its STOMP port"
+            f"broker {self.broker} at {self._address} {what}; check that it is up and that this is its {port}"
         )
 
     def _turned_away(self, username: str, words: str) -> DriverError:

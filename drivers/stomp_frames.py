@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 from drivers.contract import Destination, Subscription
 from drivers.stomp_stream import END
 
+TLS_SCHEME = "stomp+ssl"
 BROKER_PATH_PROPERTY = "bbBrokerPath"  # as the renderers name it; a test holds the two together
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", ":": "\\c"})
 _TRY_AGAIN = ("already connected", "being stopped", "has been stopped", "is stopping", "maximum")
@@ -24,25 +25,24 @@ class Address:
     host: str
     port: int
     heartbeat_ms: int
+    tls: bool = False
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
 
 
 def read_address(uri: str, heartbeat_ms: int) -> Address:
-    """Read ``stomp://host:port[?heartbeat_ms=N]``; ValueError names what is wrong and what to write instead."""
+    """Read ``stomp://host:port[?heartbeat_ms=N]``, or stomp+ssl; ValueError names what is wrong and what to write."""
     parts = urlsplit(uri)
-    if parts.scheme == "stomp+ssl":
-        raise ValueError(f"{uri}: this driver has no TLS yet; use the broker's stomp:// connector")
-    if parts.scheme != "stomp" or not parts.hostname or parts.port is None:
-        raise ValueError(f"{uri}: write stomp://HOST:PORT")
+    if parts.scheme not in ("stomp", TLS_SCHEME) or not parts.hostname or parts.port is None:
+        raise ValueError(f"{uri}: write stomp://HOST:PORT, or {TLS_SCHEME}://HOST:PORT for TLS")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     every = options.pop("heartbeat_ms", str(heartbeat_ms))
     if options:
         raise ValueError(f"{uri}: STOMP has no option {', '.join(sorted(options))}; it knows heartbeat_ms")
     if not (every.isascii() and every.isdigit()):
         raise ValueError(f"{uri}: heartbeat_ms={every}: write a whole number of milliseconds, 0 for none")
-    return Address(parts.hostname, parts.port, int(every))
+    return Address(parts.hostname, parts.port, int(every), parts.scheme == TLS_SCHEME)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ from stomp.utils import Frame
 
 from drivers.stomp_frames import Address, Beats
 from drivers.stomp_stream import BrokenStream, FrameReader, RawFrame
+from drivers.tls import secured
+from topologies.trust import Trust
 
 RECEIVE_BYTES = 65_536
 MUCH_BYTES = 16_384  # a read of so much is followed by others without a pause: let others have their turn in between
@@ -45,10 +47,11 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
         on_traffic: Callable[[RawFrame, int], None],
         on_frame: Callable[[Frame, int], None],
         on_gone: Callable[[str], None],
+        trust: Trust,
     ):
         super().__init__([(address.host, address.port)], auto_decode=False)
         self.reason = ""
-        self._address = address
+        self._address, self._trust = address, trust
         self._on_traffic, self._on_frame, self._on_gone = on_traffic, on_frame, on_gone
         self._writing = threading.Lock()
         self._reader, self._frames = FrameReader(), iter(list[RawFrame]())
@@ -60,11 +63,12 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
         self._watcher: threading.Thread | None = None
 
     def open(self, timeout_s: float) -> None:
-        """Connect and start reading. Raises OSError."""
-        self.socket = socket.create_connection((self._address.host, self._address.port), timeout_s)
+        """Connect and start reading. Raises OSError, an SSLError where TLS fails."""
+        plain = socket.create_connection((self._address.host, self._address.port), timeout_s)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self.socket = secured(plain, self._address.host, self._trust) if self._address.tls else plain
         self.socket.settimeout(None)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self.start()
 
     def attempt_connection(self) -> None:

@@ -39,6 +39,7 @@ from scenarios.harness import plan
 from scenarios.harness.clocks import Offset
 from scenarios.harness.crew import Equipment, process_info
 from topologies.endpoints import Credentials
+from topologies.trust import Trust
 
 EQUIP_TIMEOUT_S = 20.0
 CLOSE_TIMEOUT_S = 20.0
@@ -223,7 +224,7 @@ class WorkerDuty:
         network = _network(data["network"])
         self._session = Session(
             network=network,
-            connectors=connectors_of(network.spoken),
+            connectors=connectors_of(network.spoken, network.trust),
             recorder=recorder,
             run_number=data["run_number"],
             seed=data["seed"],
@@ -297,6 +298,7 @@ def _packed(equipment: Equipment, index: int) -> dict[str, Any]:
             "credentials": asdict(network.credentials),
             "failover_uris": {protocol: dict(uris) for protocol, uris in network.failover_uris.items()},
             "broker_names": dict(network.broker_names),
+            "trusted_pem": network.trust.pem,
         },
     }
 
@@ -307,4 +309,5 @@ def _network(data: dict[str, Any]) -> Network:
         credentials=Credentials(**data["credentials"]),
         failover_uris=data["failover_uris"],
         broker_names=data["broker_names"],
+        trust=Trust(data["trusted_pem"]),
     )

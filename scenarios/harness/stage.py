@@ -56,7 +56,7 @@ class Stage:
             self.connectors = {"memory": MemoryConnector(memory.network)}
         else:
             self.runtime = runtime_of(options.wanted, topology, directory)
-            self.connectors = connectors_of(self._spoken)
+            self.connectors = connectors_of(self._spoken, options.trust)
             self._watch = ManagedWatch(topology, self.runtime, recorder, process)
 
     def up(self, progress: Progress) -> None:
@@ -89,6 +89,7 @@ class Stage:
                 for of_broker in uris.values()
                 for name, uri in of_broker.items()
             },
+            trust=self._options.trust,
         )
 
     def _uris(self, protocol: str) -> dict[str, str]:

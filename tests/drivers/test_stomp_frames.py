@@ -46,7 +46,7 @@ def test_an_address_takes_its_heartbeat_from_the_uri_or_else_the_default() -> No
 @pytest.mark.parametrize(
     ("uri", "says"),
     [
-        ("stomp+ssl://b:1", "no TLS yet"),
+        ("stomp+ssl://b", "write stomp://HOST:PORT, or stomp\\+ssl://HOST:PORT for TLS"),
         ("tcp://b:1", "write stomp://HOST:PORT"),
         ("stomp://b", "write stomp://HOST:PORT"),
         ("stomp://b:70000", "ort out of range"),

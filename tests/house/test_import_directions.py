@@ -11,7 +11,7 @@ from tests.house.tree import ROOMS, parsed, python_files
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "records": (),
     "topologies": ("records",),
-    "drivers": ("records", "topologies.model", "topologies.endpoints"),
+    "drivers": ("records", "topologies.model", "topologies.endpoints", "topologies.trust"),
     "scenarios": ("drivers", "topologies", "records"),
     "analysis": ("records",),
     "reports": ("records",),

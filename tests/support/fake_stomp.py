@@ -2,9 +2,12 @@
 
 import contextlib
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from types import TracebackType
+
+import trustme
 
 from tests.support.stomp_cutter import END, FrameCutter
 from tests.support.stomp_faults import StompFrame
@@ -54,10 +57,14 @@ class Session:
 
 
 class FakeBroker:
-    """Plays ``script`` to each connection, then closes it."""
+    """Plays ``script`` to each connection, then closes it. With a ``certificate`` it speaks TLS."""
 
-    def __init__(self, script: Callable[[Session], None]):
+    def __init__(self, script: Callable[[Session], None], certificate: trustme.LeafCert | None = None):
         self._script = script
+        self._tls: ssl.SSLContext | None = None
+        if certificate is not None:
+            self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            certificate.configure_cert(self._tls)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
@@ -72,7 +79,8 @@ class FakeBroker:
         self._thread.join(5)
 
     def endpoint(self, query: str = "") -> Endpoint:
-        return Endpoint("fake", "stomp", f"stomp://127.0.0.1:{self._listener.getsockname()[1]}{query}")
+        scheme = "stomp+ssl" if self._tls else "stomp"
+        return Endpoint("fake", "stomp", f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}{query}")
 
     def _serve(self) -> None:
         while True:
@@ -80,5 +88,7 @@ class FakeBroker:
                 sock, _ = self._listener.accept()
             except OSError:
                 return
-            with sock, contextlib.suppress(EOFError, OSError):
-                self._script(Session(sock))
+            with contextlib.suppress(EOFError, OSError), sock:
+                wrapped = self._tls.wrap_socket(sock, server_side=True) if self._tls else sock
+                with wrapped:
+                    self._script(Session(wrapped))

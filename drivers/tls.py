@@ -1,0 +1,132 @@
+"""How does a client speak TLS over a socket that one greenlet or thread reads and others write?
+
+Python's own SSLSocket is not made for two threads at once, and the selectors of libraries above it do not get on with
+gevent's. Here TLS works in memory, behind a lock that is held for moments, and the socket below stays a plain one: to
+wait for it, to shut it down from anywhere and to ask it for its number are what they always were.
+"""
+
+import contextlib
+import socket
+import ssl
+import threading
+from functools import lru_cache
+
+from drivers.contract import ConnectFailed, DriverError, Refused
+from topologies.trust import Trust, untrusted
+
+RECEIVE_BYTES = 65_536
+
+
+class TlsSocket:
+    """As much of a socket as drivers use. Made around a connected one; `shake_hands` comes first."""
+
+    def __init__(self, plain: socket.socket, host: str, trust: Trust) -> None:
+        """``host``: the name that the other side has to prove."""
+        self._plain = plain
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = _context(trust.pem).wrap_bio(self._incoming, self._outgoing, server_hostname=host)
+        self._thinking = threading.Lock()  # around TLS itself, which nothing blocks
+        self._sending = threading.Lock()  # around what leaves, so that it leaves in order
+
+    def shake_hands(self) -> None:
+        """Raises SSLError when there is no TLS or no trust, and OSError when the connection goes."""
+        while True:
+            try:
+                self._tls.do_handshake()
+                self._flush()
+                return
+            except ssl.SSLWantReadError:
+                self._flush()
+            except ssl.SSLError:
+                with contextlib.suppress(OSError):  # the alert: why we go
+                    self._flush()
+                raise
+            self._take(self._plain.recv(RECEIVE_BYTES))
+
+    def recv(self, most_bytes: int) -> bytes:
+        """What has come, waiting for the first byte; empty when the other side has ended. Raises OSError."""
+        while True:
+            try:
+                with self._thinking:
+                    return self._tls.read(most_bytes)
+            except ssl.SSLWantReadError:
+                self._flush_if_free()
+            except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+                return b""
+            self._take(self._plain.recv(RECEIVE_BYTES))
+
+    def send(self, data: bytes | memoryview) -> int:
+        """All of it. Raises OSError."""
+        self.sendall(data)
+        return len(data)
+
+    def sendall(self, data: bytes | memoryview) -> None:
+        with self._sending:
+            left = memoryview(data)
+            with self._thinking:
+                while left:
+                    left = left[self._tls.write(left) :]
+            self._send_out()
+
+    def fileno(self) -> int:
+        return self._plain.fileno()
+
+    def settimeout(self, timeout_s: float | None) -> None:
+        self._plain.settimeout(timeout_s)
+
+    def shutdown(self, how: int) -> None:
+        """Ends the connection below: whoever reads or writes learns of it."""
+        self._plain.shutdown(how)
+
+    def close(self) -> None:
+        self._plain.close()
+
+    def _take(self, chunk: bytes) -> None:
+        with self._thinking:
+            if chunk:
+                self._incoming.write(chunk)
+            else:
+                self._incoming.write_eof()
+
+    def _flush(self) -> None:
+        with self._sending:
+            self._send_out()
+
+    def _flush_if_free(self) -> None:
+        """What TLS itself has to say. A writer that is at it takes it along; waiting for one could be for ever."""
+        if self._outgoing.pending and self._sending.acquire(blocking=False):
+            try:
+                self._send_out()
+            finally:
+                self._sending.release()
+
+    def _send_out(self) -> None:
+        with self._thinking:
+            data = self._outgoing.read()
+        if data:
+            self._plain.sendall(data)
+
+
+def secured(plain: socket.socket, host: str, trust: Trust) -> TlsSocket:
+    """TLS over a connected socket, within the socket's own time-out. Raises OSError; closes the socket then."""
+    try:
+        tls = TlsSocket(plain, host, trust)
+        tls.shake_hands()
+    except BaseException:
+        plain.close()
+        raise
+    return tls
+
+
+def refused(who: str, error: ssl.SSLError) -> DriverError:
+    """What a failed handshake means to a client: a certificate does not become better by trying again."""
+    if doubt := untrusted(error):
+        return Refused(f"{who}: {doubt}")
+    why = (error.reason or str(error)).replace("_", " ").lower()
+    return ConnectFailed(f"{who}: no TLS there ({why}); check that this is its port for TLS")
+
+
+@lru_cache(maxsize=8)
+def _context(pem: str) -> ssl.SSLContext:
+    """Reading the authorities takes longer than a handshake: once a process."""
+    return Trust(pem).context()
