@@ -1,9 +1,9 @@
 """What do a client, its producer and its consumer share? The connection in use, and the way to say that it broke."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from drivers.contract import Connection
+from drivers.contract import Connection, Outgoing, SendsBatches
 from records.writer import Recorder
 
 
@@ -18,6 +18,7 @@ class Link:
         self.reason = ""  # why it was lost
         self.lost_ns = 0
         self._connection: Connection | None = None
+        self._batching: SendsBatches | None = None  # the same, if it can write several messages at once
 
     def __repr__(self) -> str:
         return f"Link({self.broker}, {'alive' if self.alive else f'lost: {self.reason}'})"
@@ -32,6 +33,21 @@ class Link:
     def carry(self, connection: Connection) -> None:
         """The connector succeeded: from now on this link has a connection."""
         self._connection = connection
+        self._batching = connection if isinstance(connection, SendsBatches) else None
+
+    def together(self, messages: int) -> int:
+        """How many of so many messages `send` takes at once: all of them, or one."""
+        return messages if self._batching else 1
+
+    def send(self, messages: Sequence[Outgoing]) -> int:
+        """Write as many messages as go `together`; return when (ns) that began.
+
+        Raises ConnectionError, and DriverError for what the driver refuses.
+        """
+        if self._batching:
+            return self._batching.send_batch(messages)
+        (message,) = messages
+        return self.connection.send(message)
 
 
 class Access(Protocol):

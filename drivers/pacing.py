@@ -28,6 +28,16 @@ class Schedule:
         due_ns = self.start_ns + self.phase_ns + round(slot * NS_PER_S / self.rate_per_s)
         return due_ns if self.ends_ns is None or due_ns < self.ends_ns else None
 
+    def due_by(self, now_ns: int, slot: int, most: int) -> list[tuple[int, int]]:
+        """The slots from ``slot`` on that are due by ``now_ns``, at most so many, each with when it is due (ns)."""
+        due = []
+        for each in range(slot, slot + most):
+            due_ns = self.due_ns(each)
+            if due_ns is None or due_ns > now_ns:
+                break
+            due.append((each, due_ns))
+        return due
+
     def slots_due(self, now_ns: int) -> int:
         """How many slots are due by ``now_ns``."""
         last_ns = now_ns if self.ends_ns is None else min(now_ns, self.ends_ns - 1)

@@ -12,7 +12,7 @@ in_doubt and tried again, as the Java client does.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,13 +37,24 @@ class Settled(NamedTuple):
     final: bool
 
 
+class Slot(NamedTuple):
+    """A message that is due. ``blocked``: the cap on what may be in flight made it wait."""
+
+    seq: int
+    due_ns: int
+    blocked: bool = False
+
+
 class Answer(NamedTuple):
     outcome: Outcome
     settled_ns: int | None
     reason: str
 
 
-@dataclass(eq=False)
+UNCONFIRMED = Answer(Outcome.UNCONFIRMED, None, "")
+
+
+@dataclass(eq=False, slots=True)
 class SendAttempt:
     """One attempt to send one message. ``link`` is None while it waits to be sent again."""
 
@@ -92,11 +103,24 @@ class Producer:
         Blocks while the client is disconnected, at most the failover URI's ``timeout``. A message that could not be
         written at all is recorded as failed, and DriverError raised.
         """
-        attempt = SendAttempt(self, seq, 1, due_ns, body_bytes, blocked)
-        if self._durable:
-            self._send_durable(attempt)
-        else:
-            self._send_one_way(attempt)
+        self.send_batch((Slot(seq, due_ns, blocked),), body_bytes)
+
+    def send_batch(self, slots: Sequence[Slot], body_bytes: int) -> None:
+        """Write messages that are all due by now, in one write where the connection can; otherwise as `send`.
+
+        They share the time of that write, and if it breaks, the doubt.
+        """
+        attempts = [SendAttempt(self, slot.seq, 1, slot.due_ns, body_bytes, slot.blocked) for slot in slots]
+        send = self._send_durable if self._durable else self._send_one_way
+        try:
+            while attempts:
+                link = self._usable(attempts[0].seq)
+                together = link.together(len(attempts))
+                if send(attempts[:together], link):
+                    attempts = attempts[together:]
+        except DriverError as error:
+            self._never_written(attempts, str(error))
+            raise
 
     @property
     def outstanding(self) -> int:
@@ -129,8 +153,8 @@ class Producer:
         with self._lock:
             waiting = sorted((a for a in self._open.values() if a.link is None), key=lambda a: a.seq)
         for attempt in waiting:
-            if self._claim(attempt, link):
-                self._write(attempt, link, self._outgoing(attempt))
+            if self._claim([attempt], link):
+                self._write([attempt], link, [self._outgoing(attempt)])
 
     def answered(self, attempt: SendAttempt, answer: Answer) -> None:
         """The broker's answer; ignored when the attempt was given up as in doubt before it came."""
@@ -143,66 +167,83 @@ class Producer:
             self._forget(attempt)
         self._record(attempt, answer)
 
-    def _send_durable(self, attempt: SendAttempt) -> None:
-        message = self._outgoing(attempt)
-        link = self._usable(attempt)
-        while not self._claim(attempt, link):
-            link = self._usable(attempt)
+    def _send_durable(self, attempts: list[SendAttempt], link: Link) -> bool:
+        """Open the attempts and write them; False when ``link`` was lost before."""
+        messages = [self._outgoing(attempt) for attempt in attempts]
+        if not self._claim(attempts, link):
+            return False
         try:
-            self._write(attempt, link, message)
+            self._write(attempts, link, messages)
         except ConnectionError as error:
             self._access.broken(link, str(error))  # in doubt from now on; the client sends it again
+        return True
 
-    def _send_one_way(self, attempt: SendAttempt) -> None:
-        while True:
-            link = self._usable(attempt)
-            attempt.link, attempt.sent_ns = link, self._access.clock()
-            try:
-                attempt.sent_ns = link.connection.send(self._outgoing(attempt))
-                return self._record(attempt, Answer(Outcome.UNCONFIRMED, None, ""))
-            except ConnectionError as error:
-                self._access.broken(link, str(error))
-                self._record(attempt, Answer(Outcome.IN_DOUBT, None, str(error)), final=not self._resend)
-            if not self._resend:
-                return None
-            attempt.number += 1
-
-    def _usable(self, attempt: SendAttempt) -> Link:
+    def _send_one_way(self, attempts: list[SendAttempt], link: Link) -> bool:
+        """Write the attempts; False when that broke and they are to be tried again."""
+        self._on_link(attempts, link)
         try:
-            if self._closed:
-                raise DriverError(
-                    f"producer {self._access.number} of {self._name} was closed before message {attempt.seq} went"
-                )
-            return self._access.usable(self._timeout_s)
-        except DriverError as error:
-            now_ns = attempt.sent_ns = self._access.clock()
-            self._record(attempt, Answer(Outcome.FAILED, now_ns, str(error)))
-            raise
+            sent_ns = link.send([self._outgoing(attempt) for attempt in attempts])
+        except ConnectionError as error:
+            self._access.broken(link, str(error))
+            for attempt in attempts:
+                self._record(attempt, Answer(Outcome.IN_DOUBT, None, str(error)), final=not self._resend)
+                attempt.number += 1
+            return not self._resend
+        for attempt in attempts:
+            attempt.sent_ns = sent_ns
+            self._record(attempt, UNCONFIRMED)
+        return True
 
-    def _claim(self, attempt: SendAttempt, link: Link) -> bool:
-        """Make the attempt open on ``link``, unless that was lost meanwhile or the producer closed."""
+    def _usable(self, seq: int) -> Link:
+        if self._closed:
+            raise DriverError(f"producer {self._access.number} of {self._name} was closed before message {seq} went")
+        return self._access.usable(self._timeout_s)
+
+    def _never_written(self, attempts: list[SendAttempt], reason: str) -> None:
+        for attempt in attempts:
+            attempt.sent_ns = self._access.clock()
+            self._record(attempt, Answer(Outcome.FAILED, attempt.sent_ns, reason))
+
+    def _on_link(self, attempts: list[SendAttempt], link: Link) -> None:
+        now_ns = self._access.clock()
+        for attempt in attempts:
+            attempt.link, attempt.sent_ns = link, now_ns
+
+    def _claim(self, attempts: list[SendAttempt], link: Link) -> bool:
+        """Make the attempts open on ``link``, unless that was lost meanwhile or the producer closed: all or none."""
         with self._lock:
-            if self._closed or not link.alive or (attempt.number > 1 and self._open.get(attempt.seq) is not attempt):
+            if self._closed or not link.alive:
                 return False
-            attempt.link, attempt.sent_ns = link, self._access.clock()
-            self._open[attempt.seq] = attempt
+            if any(each.number > 1 and self._open.get(each.seq) is not each for each in attempts):
+                return False
+            self._on_link(attempts, link)
+            self._open.update((attempt.seq, attempt) for attempt in attempts)
             return True
 
-    def _write(self, attempt: SendAttempt, link: Link, message: Outgoing) -> None:
-        """Write an open attempt. No lock is held: the write may wait for a reader that delivers an answer here."""
+    def _write(self, attempts: list[SendAttempt], link: Link, messages: list[Outgoing]) -> None:
+        """Write open attempts. No lock is held: the write may wait for a reader that delivers an answer here."""
+        refusal: Answer | None = None
+        sent_ns = attempts[0].sent_ns
         try:
-            sent_ns = link.connection.send(message)
+            sent_ns = link.send(messages)
         except DriverError as error:
-            sent_ns, attempt.answer = attempt.sent_ns, Answer(Outcome.FAILED, self._access.clock(), str(error))
+            refusal = Answer(Outcome.FAILED, self._access.clock(), str(error))
         with self._lock:
-            if self._open.get(attempt.seq) is not attempt:
-                return  # given up as in doubt while it was being written
-            attempt.sent_ns, attempt.written = sent_ns, True
-            answer = attempt.answer
-            if answer is None:
-                return
-            self._forget(attempt)
-        self._record(attempt, answer)
+            answered = [each for each in attempts if self._now_written(each, sent_ns, refusal)]
+        for attempt in answered:
+            if attempt.answer is not None:
+                self._record(attempt, attempt.answer)
+
+    def _now_written(self, attempt: SendAttempt, sent_ns: int, refusal: Answer | None) -> bool:
+        """Whether its answer is there already; then it is open no more."""
+        if self._open.get(attempt.seq) is not attempt:
+            return False  # given up as in doubt while it was being written
+        attempt.sent_ns, attempt.written = sent_ns, True
+        attempt.answer = refusal or attempt.answer
+        if attempt.answer is None:
+            return False
+        self._forget(attempt)
+        return True
 
     def _outgoing(self, attempt: SendAttempt) -> Outgoing:
         identity = Identity(self._run, self._access.number, attempt.seq, attempt.number)

@@ -18,12 +18,16 @@ from drivers.client import Client
 from drivers.consumer import Received
 from drivers.contract import Destination, DriverError, Outcome, Subscription
 from drivers.pacing import NS_PER_S, Schedule, random_phase_ns, share
-from drivers.producer import Producer, Settled
+from drivers.producer import Producer, Settled, Slot
 from drivers.session import Go, Session, session_of
 from records.buckets import bucket_of
 
 NS_PER_MS = 1_000_000
 LOOK_EVERY_S = 1.0
+MOST_AT_ONCE, BYTES_AT_ONCE = (
+    32,
+    65_536,
+)  # of late messages in one write: so few that they are as good as sent one by one
 
 log = logging.getLogger("brokerbench")
 
@@ -135,12 +139,20 @@ class ProducerUser(BrokerUser):
                 blocked = self._wait_for(due_ns, session, producer, room)
                 if not session.producing:
                     return
-                session.note_due(number, slot, due_ns)
-                session.tally.sent += 1
-                slot += 1
-                producer.send(slot - 1, self.body_bytes, due_ns, blocked=blocked)
+                first = Slot(slot, due_ns, blocked)
+                batch = [first, *self._late_too(schedule, first, session.clock(), producer)]
+                for each in batch:
+                    session.note_due(number, each.seq, each.due_ns)
+                session.tally.sent += len(batch)
+                slot += len(batch)
+                producer.send_batch(batch, self.body_bytes)
         finally:
             session.tally.missed += schedule.slots_due(session.clock()) - slot
+
+    def _late_too(self, schedule: Schedule, first: Slot, now_ns: int, producer: Producer) -> list[Slot]:
+        """The slots behind ``first`` that are late already and may go with it."""
+        room = min(MOST_AT_ONCE, BYTES_AT_ONCE // self.body_bytes, self.in_flight - producer.outstanding)
+        return [Slot(*each) for each in schedule.due_by(now_ns, first.seq + 1, room - 1)]
 
     def _wait_for(self, due_ns: int, session: Session, producer: Producer, room: Event) -> bool:
         """Until the slot is due and may be sent, or producing stops; True when the in-flight cap made it wait."""

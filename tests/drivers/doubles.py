@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple, cast
@@ -122,6 +122,17 @@ class ScriptedConnection:
         self.on_settled(self.sent[nth].token, outcome, time.perf_counter_ns(), "")
 
 
+class BatchingConnection(ScriptedConnection):
+    """One that takes several messages at once."""
+
+    batches: list[int]
+
+    def send_batch(self, messages: Sequence[Outgoing]) -> int:
+        self.batches = [*getattr(self, "batches", []), len(messages)]
+        sent_ns = [self.send(message) for message in messages]
+        return sent_ns[0]
+
+
 class ScriptedConnector:
     """Each connect takes the next step of the script: an exception is raised, anything else prepares the connection."""
 
@@ -129,6 +140,7 @@ class ScriptedConnector:
 
     def __init__(self, *script: Exception | Callable[[ScriptedConnection], None] | None) -> None:
         self.script = list(script)
+        self.kind: type[ScriptedConnection] = ScriptedConnection
         self.connections: list[ScriptedConnection] = []
         self.endpoints: list[Endpoint] = []
         self.connected = threading.Semaphore(0)
@@ -147,7 +159,7 @@ class ScriptedConnector:
         step = self.script.pop(0) if self.script else None
         if isinstance(step, Exception):
             raise step
-        connection = ScriptedConnection(endpoint.broker, client_id, on_settled, on_lost)
+        connection = self.kind(endpoint.broker, client_id, on_settled, on_lost)
         if step is not None:
             step(connection)
         self.connections.append(connection)

@@ -67,3 +67,11 @@ def test_shares_add_up_to_the_whole_and_differ_by_one_at_most(total: int, parts:
     shares = [share(total, parts, index) for index in range(parts)]
     assert sum(shares) == total
     assert max(shares) - min(shares) <= 1
+
+
+def test_what_is_due_by_now_is_what_is_late_and_no_more_than_asked_for() -> None:
+    schedule = Schedule(start_ns=100, rate_per_s=NS_PER_S / 10, count=6)
+    assert schedule.due_by(125, 0, 9) == [(0, 100), (1, 110), (2, 120)]
+    assert schedule.due_by(125, 1, 1) == [(1, 110)]
+    assert schedule.due_by(10_000, 4, 9) == [(4, 140), (5, 150)]
+    assert schedule.due_by(125, 3, 9) == schedule.due_by(10_000, 0, 0) == schedule.due_by(10_000, 0, -1) == []

@@ -1,17 +1,19 @@
 """Every attempt to send is recorded once, with what is known of it and no more."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import cast
 
 import pytest
 
 from drivers.client import Client
 from drivers.contract import ConnectFailed, Destination, DriverError, Outcome, Outgoing, Refused
 from drivers.link import Link
-from drivers.producer import Producer, Settled
+from drivers.producer import Producer, Settled, Slot
 from records.identity import Identity, read
 from tests.drivers.doubles import (
     RUN,
+    BatchingConnection,
     KeepingRecorder,
     ScriptedConnection,
     ScriptedConnector,
@@ -263,3 +265,94 @@ def test_a_body_too_small_for_its_identity_is_refused_before_anything_is_sent(be
         bench.producer.send(0, 31, 0)
     assert bench.producer.outstanding == 0
     assert bench.connection.sent == []
+
+
+SLOTS = [Slot(0, 10, blocked=True), Slot(1, 20), Slot(2, 30)]
+
+
+def batching(*script: Exception | Callable[[ScriptedConnection], None] | None) -> ScriptedConnector:
+    connector = ScriptedConnector(*script)
+    connector.kind = BatchingConnection
+    return connector
+
+
+def break_after_two(connection: ScriptedConnection) -> None:
+    def on_send(_: Outgoing) -> None:
+        if len(connection.sent) > 2:
+            raise BrokenPipeError("broken pipe")
+
+    connection.on_send = on_send
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_a_batch_goes_in_one_write_with_each_message_as_it_was_due(durable: bool) -> None:
+    bench = Bench(batching(), durable=durable)
+    bench.producer.send_batch(SLOTS, 64)
+    for nth in range(3 * durable):
+        bench.connection.ack(nth)
+    assert cast(BatchingConnection, bench.connection).batches == [3]
+    assert [(row.seq, row.due_ns, row.blocked) for row in bench.recorder.sends] == [tuple(slot) for slot in SLOTS]
+    assert {row.sent_ns for row in bench.recorder.sends} == {bench.connection.sent_ns[0]}
+    bench.client.close()
+
+
+def test_a_connection_without_batches_gets_one_message_after_the_other(bench: Bench) -> None:
+    bench.producer.send_batch(SLOTS, 64)
+    assert [read(message.body, RUN).seq for message in bench.connection.sent] == [0, 1, 2]
+    for nth in range(3):
+        bench.connection.ack(nth)
+    assert [row.sent_ns for row in bench.recorder.sends] == bench.connection.sent_ns
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_a_batch_that_breaks_is_in_doubt_as_a_whole(durable: bool) -> None:
+    bench = Bench(batching(break_after_two), durable=durable)
+    bench.producer.send_batch(SLOTS, 64)
+    eventually(lambda: len(bench.connector.connections) == 2 and len(bench.connection.sent) == 3)
+    for nth in range(3 * durable):
+        bench.connection.ack(nth)
+    last = "acked" if durable else "unconfirmed"
+    assert {seq: bench.recorder.attempts(seq) for seq in range(3)} == {
+        seq: [(1, "in_doubt"), (2, last)] for seq in range(3)
+    }
+    bench.client.close()
+
+
+def test_without_batches_only_the_message_that_broke_is_in_doubt() -> None:
+    bench = Bench(ScriptedConnector(break_after_two), durable=False)
+    bench.producer.send_batch(SLOTS, 64)
+    assert [bench.recorder.attempts(seq)[0] for seq in range(3)] == [
+        (1, "unconfirmed"),
+        (1, "unconfirmed"),
+        (1, "in_doubt"),
+    ]
+    bench.client.close()
+
+
+def test_answers_within_a_batch_settle_their_own_message() -> None:
+    bench = Bench(batching())
+    bench.producer.send_batch(SLOTS, 64)
+    bench.connection.ack(1, Outcome.FAILED)
+    assert bench.recorder.attempts(1) == [(1, "failed")]
+    assert bench.producer.outstanding == 2
+    bench.client.close()
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_what_a_batch_could_not_write_has_failed(durable: bool) -> None:
+    bench = Bench(ScriptedConnector(), durable=durable)
+    bench.client.close()
+    with pytest.raises(DriverError, match="was closed before message 0 went"):
+        bench.producer.send_batch(SLOTS, 64)
+    assert [bench.recorder.attempts(seq) for seq in range(3)] == [[(1, "failed")]] * 3
+
+
+def test_a_one_way_send_refused_while_writing_has_failed() -> None:
+    def too_large(message: Outgoing) -> None:
+        raise Refused("the frame is larger than the broker takes")
+
+    bench = Bench(ScriptedConnector(lambda made: setattr(made, "on_send", too_large)), durable=False)
+    with pytest.raises(Refused, match="larger than the broker takes"):
+        bench.producer.send(0, 64, 0)
+    assert bench.recorder.attempts(0) == [(1, "failed")]
+    bench.client.close()
