@@ -103,6 +103,12 @@ class AnyBroker:
         """What it keeps messages in, None for memory only; a pair of brokers has the same."""
         return None
 
+    def listener(self, protocol: str) -> str:
+        """Which of `protocols` has the port for clients of this one. Raises KeyError that names what there is."""
+        if protocol in self.protocols:
+            return protocol
+        raise KeyError(f"broker {self.name!r} does not speak {protocol!r}; it speaks {', '.join(self.protocols)}")
+
 
 @dataclass(frozen=True)
 class Broker(AnyBroker):
@@ -159,6 +165,14 @@ class Broker(AnyBroker):
                 raise TopologyInvalid(
                     f"broker {self.name!r} has two transport connectors of {what} {value!r}: keep one"
                 )
+
+    def connector(self, protocol: str) -> TransportConnector:
+        """The connector of a protocol. Raises KeyError that names what there is."""
+        for connector in self.connectors:
+            if connector.protocol == protocol:
+                return connector
+        has = ", ".join(self.protocols)
+        raise KeyError(f"broker {self.name!r} does not speak {protocol!r}; it speaks {has}")
 
     @property
     def protocols(self) -> tuple[str, ...]:

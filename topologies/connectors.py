@@ -13,6 +13,10 @@ from topologies.validity import (
 
 SCHEMES = {"openwire": "tcp", "stomp": "stomp", "amqp": "amqp", "mqtt": "mqtt"}
 """Protocol, as endpoints name it, to the URI scheme of its connector."""
+TRANSPORTS = ("tcp", "nio", "ssl", "nio+ssl")
+"""What any protocol is carried by; ``nio``: selector threads instead of a thread a connection."""
+OPENWIRE_TRANSPORTS = (*TRANSPORTS, "http", "https", "auto", "auto+nio", "auto+ssl", "auto+nio+ssl")
+"""``http``: OpenWire as XML, for where only that passes; ``auto``: one port that tells protocols apart as they come."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,7 @@ class TransportConnector:
 
     protocol: str = "openwire"  # openwire | stomp | amqp | mqtt
     name: str = ""  # default: the protocol's
-    nio: bool = False  # selector threads instead of a thread a connection
+    transport: str = "tcp"  # one of `TRANSPORTS`; openwire: of `OPENWIRE_TRANSPORTS`
     maximum_connections: int = 100_000  # Classic's own limit is none; its shipped configuration has 1000
     max_frame_size_bytes: int = 104_857_600
     max_inactivity_ms: int = 30_000  # openwire: silence after which a connection or bridge is given up; 0: never
@@ -49,6 +53,8 @@ class TransportConnector:
     def __post_init__(self) -> None:
         of = f"transport connector {self.name or self.protocol!r}"
         require_choice(of, tuple(SCHEMES), protocol=self.protocol)
+        choices = OPENWIRE_TRANSPORTS if self.protocol == "openwire" else TRANSPORTS
+        require_choice(of, choices, transport=self.transport)
         if not self.name:
             object.__setattr__(self, "name", self.protocol)
         require_name("transport connector", self.name)
@@ -81,11 +87,26 @@ class TransportConnector:
 
     @property
     def scheme(self) -> str:
-        """``tcp``, ``nio``, ``stomp``, ``stomp+nio``, …"""
+        """By which it listens: ``tcp``, ``nio+ssl``, ``stomp``, ``stomp+nio``, …"""
+        if self.protocol == "openwire":
+            return self.transport
         plain = SCHEMES[self.protocol]
-        if not self.nio:
-            return plain
-        return "nio" if self.protocol == "openwire" else f"{plain}+nio"
+        return plain if self.transport == "tcp" else f"{plain}+{self.transport}"
+
+    @property
+    def called_by(self) -> str:
+        """The scheme by which another broker's bridge calls it: nio and auto are the listener's own affair."""
+        if self.is_http:
+            return self.transport
+        return "ssl" if self.is_secure else "tcp"
+
+    @property
+    def is_secure(self) -> bool:
+        return self.transport == "https" or self.transport.endswith("ssl")
+
+    @property
+    def is_http(self) -> bool:
+        return self.transport in ("http", "https")
 
 
 DEFAULT_CONNECTORS = (TransportConnector("openwire"), TransportConnector("stomp"), TransportConnector("amqp"))

@@ -5,6 +5,7 @@ The other entries are in `entries_meshes` (everyone with everyone) and `entries_
 
 from dataclasses import replace
 
+from topologies.connectors import DEFAULT_CONNECTORS
 from topologies.groups import CONSUMERS, PRODUCERS
 from topologies.model import Broker, ClientGroup, NetworkConnector, Topology
 from topologies.validity import require_between
@@ -31,14 +32,19 @@ def active_standby() -> Topology:
     return Topology("active-standby", both, (), clients(both, both))
 
 
-def source_and_sink(duplex: bool = False) -> Topology:
+def source_and_sink(duplex: bool = False, transport: str = "tcp") -> Topology:
     """Every message crosses one link: producers on its one end, consumers on the other.
 
     producers --> source --------> sink --> consumers
     """
-    source, sink = Broker("source"), Broker("sink")
+    called = tuple(
+        replace(connector, transport=transport) if connector.protocol == "openwire" else connector
+        for connector in DEFAULT_CONNECTORS
+    )
+    source, sink = Broker("source"), Broker("sink", connectors=called)
+    by = "" if transport == "tcp" else f"-{transport.replace('+', '-')}"
     return Topology(
-        name="source-and-sink-duplex" if duplex else "source-and-sink",
+        name=("source-and-sink-duplex" if duplex else "source-and-sink") + by,
         brokers=(source, sink),
         links=(NetworkConnector(opened_by=source, to=sink, duplex=duplex),),
         groups=clients((source,), (sink,)),

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from topologies.brokers import GIB, MIB, KahaDb
-from topologies.connectors import TransportConnector
+from topologies.connectors import OPENWIRE_TRANSPORTS, TransportConnector
 from topologies.model import (
     BridgeFilter,
     Broker,
@@ -38,11 +38,11 @@ policies = st.builds(
     bridge_filter=st.builds(BridgeFilter, replay_when_no_consumers=flags, rate_limit=st.integers(0, 1000)),
 )
 connectors = st.builds(
-    lambda nio, stomp, filters: (
-        TransportConnector("openwire", nio=nio, update_cluster_clients=True, update_cluster_filter=filters),
-        *((TransportConnector("stomp", name="extra", nio=nio, max_inactivity_ms=0),) if stomp else ()),
+    lambda transport, stomp, filters: (
+        TransportConnector("openwire", transport=transport, update_cluster_clients=True, update_cluster_filter=filters),
+        *((TransportConnector("stomp", name="extra", transport="nio+ssl", max_inactivity_ms=0),) if stomp else ()),
     ),
-    flags,
+    st.sampled_from(OPENWIRE_TRANSPORTS),
     flags,
     texts,
 )
@@ -106,10 +106,10 @@ def site_of(topology: Topology, first_port: int = 40000) -> Site:
 def every_feature() -> Topology:
     """Two brokers that use what no catalogue entry uses: a broker must start from each of these too."""
     odd = TransportConnector(
-        "openwire", nio=True, update_cluster_clients=True, rebalance_cluster_clients=True, update_cluster_filter="b.*",
-        audit_network_producers=True, enable_status_monitor=True,
+        "openwire", transport="nio", update_cluster_clients=True, rebalance_cluster_clients=True,
+        update_cluster_filter="b.*", audit_network_producers=True, enable_status_monitor=True,
     )  # fmt: skip
-    stomp = TransportConnector("stomp", nio=True, transport_options=(("transport.soTimeout", "0"),))
+    stomp = TransportConnector("stomp", transport="nio", transport_options=(("transport.soTimeout", "0"),))
     policies_ = (
         DestinationPolicy(
             "orders.>", dead_letters=DeadLetters(kind="individual", queue="DLQ", process_non_persistent=True),

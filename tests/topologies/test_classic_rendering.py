@@ -48,6 +48,8 @@ VARIANTS = (
     "source-and-sink(duplex=True)",
     "hub-and-spoke(spokes=2, hub_standby=True)",
     "mesh(discovery='multicast')",
+    "source-and-sink(duplex=True, transport='nio+ssl')",
+    "source-and-sink(transport='http')",
 )
 
 
@@ -104,7 +106,7 @@ def test_the_schema_refuses_an_attribute_that_does_not_exist(classic_schema: etr
         (
             TransportConnector,
             (names.TRANSPORT_CONNECTOR,),
-            "protocol nio maximum_connections max_frame_size_bytes max_inactivity_ms heartbeat_grace_multiplier"
+            "protocol transport maximum_connections max_frame_size_bytes max_inactivity_ms heartbeat_grace_multiplier"
             " transformer idle_timeout_ms producer_credit update_cluster_filter published_host transport_options",
         ),
         (DestinationPolicy, (names.POLICY,), "pattern kind dead_letters bridge_filter"),
@@ -158,6 +160,24 @@ def test_a_proxied_link_calls_its_proxy() -> None:
     topology = build("source-and-sink")
     site = dataclasses.replace(site_of(topology), link_addresses={"source-to-sink": "127.0.0.1:7777"})
     assert uris(topology, "source", "networkConnector", site)[0].startswith("static:(tcp://127.0.0.1:7777?")
+
+
+def test_a_link_calls_its_end_by_what_that_listens_for() -> None:
+    (secure,) = uris(build("source-and-sink(transport='auto+ssl')"), "source", "networkConnector")
+    assert secure.startswith("static:(ssl://127.0.0.1:")
+    assert "socket.verifyHostName=true)?" in secure
+    (http,) = uris(build("source-and-sink(transport='http')"), "source", "networkConnector")
+    assert http.split("?")[0].startswith("static:(http://127.0.0.1:")
+    assert ")" in http.split("?")[0]
+
+
+def test_both_ends_of_a_secure_link_are_told_of_their_certificates_and_no_others() -> None:
+    secure, plain = build("source-and-sink(transport='ssl')"), build("source-and-sink(transport='nio')")
+    for name in ("source", "sink"):
+        (context,) = broker_element(secure, name).findall(f"{CORE}sslContext/{CORE}sslContext")
+        assert context.get("keyStorePassword") == "${brokerbench.keystore.password}"
+        assert context.get("trustStore") == "file:${brokerbench.truststore}"
+        assert broker_element(plain, name).find(f"{CORE}sslContext") is None
 
 
 def telling(topology: Topology, name: str, site: Site | None = None) -> list[str | None]:

@@ -96,6 +96,8 @@ BREACHES: dict[str, Callable[[], object]] = {
         "a", connectors=(TransportConnector(name="x"), TransportConnector(name="y"))
     ),
     "an unknown protocol": lambda: TransportConnector("xmpp"),
+    "an unknown transport": lambda: TransportConnector("openwire", transport="udp"),
+    "a transport of another protocol": lambda: TransportConnector("stomp", transport="http"),
     "rebalance without update": lambda: TransportConnector(rebalance_cluster_clients=True),
     "no connection allowed": lambda: TransportConnector(maximum_connections=0),
     "an unknown strategy": lambda: KahaDb(journal_disk_sync_strategy="sometimes"),
@@ -166,13 +168,29 @@ def test_what_is_not_there_is_named_with_what_is() -> None:
     ("connector", "scheme"),
     [
         (TransportConnector("openwire"), "tcp"),
-        (TransportConnector("openwire", nio=True), "nio"),
+        (TransportConnector("openwire", transport="auto+nio+ssl"), "auto+nio+ssl"),
         (TransportConnector("stomp"), "stomp"),
-        (TransportConnector("amqp", nio=True), "amqp+nio"),
+        (TransportConnector("amqp", transport="nio"), "amqp+nio"),
+        (TransportConnector("stomp", transport="nio+ssl"), "stomp+nio+ssl"),
     ],
 )
 def test_a_connector_has_the_scheme_of_its_protocol(connector: TransportConnector, scheme: str) -> None:
     assert connector.scheme == scheme
+
+
+@pytest.mark.parametrize(
+    ("transport", "scheme"),
+    [
+        ("tcp", "tcp"),
+        ("auto+nio", "tcp"),
+        ("nio+ssl", "ssl"),
+        ("auto+ssl", "ssl"),
+        ("http", "http"),
+        ("https", "https"),
+    ],
+)
+def test_bridges_call_a_connector_by_what_it_carries(transport: str, scheme: str) -> None:
+    assert TransportConnector("openwire", transport=transport).called_by == scheme
 
 
 def test_defaults_are_those_of_the_version_and_not_of_older_manuals() -> None:

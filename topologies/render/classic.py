@@ -14,6 +14,7 @@ from topologies.model import Topology
 from topologies.policies import DeadLetters, DestinationPolicy
 from topologies.render import classic_names as names
 from topologies.render.classic_links import add_network_connectors, telling_uri
+from topologies.render.classic_tls import add_tls
 from topologies.render.log4j import log4j2_properties
 from topologies.render.site import (
     BRIDGE_PASSWORD,
@@ -71,6 +72,7 @@ def _broker(topology: Topology, broker: Broker, site: Site) -> etree._Element:
     add_network_connectors(element, topology, broker, site)
     _add_persistence(element, broker)
     _add_plugins(element, broker)
+    add_tls(element, topology, broker)
     _add_limits(element, broker)
     connectors = add(element, "transportConnectors")
     for connector in broker.connectors:
@@ -146,6 +148,14 @@ def _add_connector(parent: etree._Element, connector: TransportConnector, uri: s
 
 
 def _listening_uri(broker: Broker, connector: TransportConnector, site: Site) -> str:
+    start = f"{connector.scheme}://{site.bind_host}:{site.port(broker.name, connector.protocol)}"
+    options = _listening_options(connector) | dict(connector.transport_options)
+    return f"{start}?{'&'.join(f'{key}={value}' for key, value in options.items())}" if options else start
+
+
+def _listening_options(connector: TransportConnector) -> dict[str, str]:
+    if connector.is_http:  # neither Jetty nor its XML knows any of these
+        return {}
     options = {
         "maximumConnections": text(connector.maximum_connections),
         "wireFormat.maxFrameSize": text(connector.max_frame_size_bytes),
@@ -158,5 +168,4 @@ def _listening_uri(broker: Broker, connector: TransportConnector, site: Site) ->
         options["transport.transformer"] = connector.transformer
         options["wireFormat.idleTimeout"] = text(connector.idle_timeout_ms)
         options["wireFormat.producerCredit"] = text(connector.producer_credit)
-    query = "&".join(f"{key}={value}" for key, value in (options | dict(connector.transport_options)).items())
-    return f"{connector.scheme}://{site.bind_host}:{site.port(broker.name, connector.protocol)}?{query}"
+    return options

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from lxml import etree
 
-from topologies.brokers import Broker
+from topologies.brokers import AnyBroker, Broker
 from topologies.links import MulticastDiscovery, NetworkConnector
 from topologies.model import Topology
 from topologies.render import classic_names as names
@@ -30,12 +30,25 @@ def bridge_uri(topology: Topology, link: NetworkConnector, site: Site) -> str:
     """``static:(tcp://host:port?…)?…``, ``masterslave:(…)`` where a standby waits behind the end, or ``multicast://…``."""
     if isinstance(link.discovery, MulticastDiscovery):
         return _listening_uri(link, link.discovery, site)
-    standbys = [broker.name for broker in topology.brokers if broker.standby_of == link.to.name]
+    standbys = [broker for broker in topology.brokers if broker.standby_of == link.to.name]
     first = site.link_addresses.get(link.name) or site.address(link.to.name, "openwire")
-    addresses = [first, *(site.address(standby, "openwire") for standby in standbys)]
-    uris = ",".join(f"tcp://{it}?wireFormat.maxInactivityDuration={link.max_inactivity_ms}" for it in addresses)
+    addresses = [(link.to, first), *((standby, site.address(standby.name, "openwire")) for standby in standbys)]
+    uris = ",".join(_called_uri(link, broker, address) for broker, address in addresses)
     options = _query(attributes_of(link.discovery, names.STATIC_DISCOVERY))
     return f"{'masterslave' if standbys else 'static'}:({uris})?{options}"
+
+
+def _called_uri(link: NetworkConnector, broker: AnyBroker, address: str) -> str:
+    """One address of the link's end, by the scheme that its OpenWire connector listens for."""
+    assert isinstance(broker, Broker)  # what else could a networkConnector lead to
+    connector = broker.connector("openwire")
+    options: dict[str, str] = {}
+    if not connector.is_http:  # its XML has no such negotiation
+        options["wireFormat.maxInactivityDuration"] = str(link.max_inactivity_ms)
+    if connector.called_by == "ssl":
+        options["socket.verifyHostName"] = "true"
+    uri = f"{connector.called_by}://{address}"
+    return f"{uri}?{_query(options)}" if options else uri
 
 
 def telling_uri(topology: Topology, broker: Broker, site: Site) -> str:

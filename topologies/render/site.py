@@ -11,7 +11,12 @@ DATA_PROPERTY = "activemq.data"
 STORE_PROPERTY = "brokerbench.store"
 """Passed to a standby only: the data folder of the broker that it stands by for, whose store and lock it shares."""
 SECRETS_PROPERTY = "brokerbench.secrets"
-"""Properties file (mode 600, outside the run folder) with the four values below."""
+"""Properties file (mode 600, outside the run folder) with `SECRET_KEYS` and, where TLS is needed, `TLS_SECRET_KEYS`."""
+
+KEYSTORE_PROPERTY = "brokerbench.keystore"
+"""PKCS12 file with the certificate and key that a broker shows; passed where `classic_tls.needs_tls`."""
+TRUSTSTORE_PROPERTY = "brokerbench.truststore"
+"""PKCS12 file with the authorities whose brokers a bridge believes; passed where `classic_tls.needs_tls`."""
 
 # The keys of the secrets file. Passwords: no '${', no backslash (a properties file would read it as an escape).
 CLIENT_USERNAME = "brokerbench.client.username"
@@ -19,6 +24,9 @@ CLIENT_PASSWORD = "brokerbench.client.password"
 BRIDGE_USERNAME = "brokerbench.bridge.username"
 BRIDGE_PASSWORD = "brokerbench.bridge.password"
 SECRET_KEYS = (CLIENT_USERNAME, CLIENT_PASSWORD, BRIDGE_USERNAME, BRIDGE_PASSWORD)
+KEYSTORE_PASSWORD = "brokerbench.keystore.password"
+TRUSTSTORE_PASSWORD = "brokerbench.truststore.password"
+TLS_SECRET_KEYS = (KEYSTORE_PASSWORD, TRUSTSTORE_PASSWORD)
 
 
 @dataclass(frozen=True)
