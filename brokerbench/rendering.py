@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from topologies.model import Topology
-from topologies.render.classic import render
+from topologies.render.files import render
 from topologies.render.site import Site
 
 

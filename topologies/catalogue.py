@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from topologies import artemis_entries as artemis
 from topologies import entries as few
 from topologies import entries_meshes as meshes
 from topologies import entries_tiers as tiers
@@ -28,6 +29,14 @@ ENTRIES: dict[str, Callable[..., Topology]] = {
     "tiered-concentrator": tiers.tiered_concentrator,
     "tree": tiers.tree,
     "ring": tiers.ring,
+    "artemis-single": artemis.artemis_single,
+    "live-backup": artemis.live_backup,
+    "cluster": artemis.cluster,
+    "senders": artemis.senders,
+    "receivers": artemis.receivers,
+    "mirror": artemis.mirror,
+    "dual-mirror": artemis.dual_mirror,
+    "router-peer": artemis.router_peer,
 }
 
 

@@ -6,6 +6,7 @@ legal but perhaps not meant is in `Topology.warnings`. The parts live in files o
 
 from dataclasses import dataclass
 
+from topologies.artemis_validation import artemis_problems, artemis_warnings, kind_problems
 from topologies.brokers import AnyBroker, Broker, KahaDb
 from topologies.connectors import TransportConnector
 from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup
@@ -51,14 +52,18 @@ class Topology:
     def __post_init__(self) -> None:
         require_name("topology", self.name)
         require_choice(f"topology {self.name!r}", ("classic", "artemis"), flavour=self.flavour)
-        found = problems(self.brokers, self.links, self.groups)
+        found = (
+            *kind_problems(self.flavour, self.brokers, self.links),
+            *problems(self.brokers, self.links, self.groups),
+            *artemis_problems(self.brokers, self.links),
+        )
         if found:
             raise TopologyInvalid(*(f"topology {self.name!r}: {problem}" for problem in found))
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is allowed, but may not be what was meant."""
-        return warnings(self.brokers, self.links, self.groups)
+        return (*warnings(self.brokers, self.links, self.groups), *artemis_warnings(self.links))
 
     def broker(self, name: str) -> AnyBroker:
         """Raises KeyError, naming the brokers there are."""

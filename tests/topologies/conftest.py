@@ -16,3 +16,9 @@ def classic_schema() -> etree.XMLSchema:
     jar = ensure(distribution) / "lib" / f"activemq-spring-{distribution.version}.jar"
     with zipfile.ZipFile(jar) as archive:
         return etree.XMLSchema(etree.parse(BytesIO(archive.read("activemq.xsd"))))
+
+
+@pytest.fixture(scope="session")
+def artemis_schema() -> etree.XMLSchema:
+    """artemis-configuration.xsd of the pinned version: what may be in ``core``."""
+    return etree.XMLSchema(etree.parse(ensure(pinned("activemq-artemis")) / "schema" / "artemis-configuration.xsd"))

@@ -1,4 +1,4 @@
-"""What does a Classic broker log? One line an event on standard output, which the runtime keeps in a file.
+"""What does a broker log? One line an event on standard output, which the runtime keeps in a file.
 
 The log is part of a run's evidence: how bridges came and went is logged at INFO, noise is not. log4j's own shutdown
 hook is off, for it would silence the broker's last words.
@@ -27,9 +27,10 @@ logger.network.level = info
 """
 
 
-def log4j2_properties() -> str:
-    """The text of log4j2.properties; the same for every broker."""
+def log4j2_properties(off: tuple[str, ...] = ()) -> str:
+    """The text of log4j2.properties; the same for every broker of a kind. ``off``: packages that log nothing."""
     quiet = (
         f"\nlogger.quiet{n}.name = {package}\nlogger.quiet{n}.level = warn\n" for n, package in enumerate(QUIET, 1)
     )
-    return _HEAD + "".join(quiet)
+    silent = (f"\nlogger.off{n}.name = {package}\nlogger.off{n}.level = off\n" for n, package in enumerate(off, 1))
+    return _HEAD + "".join((*quiet, *silent))

@@ -12,7 +12,7 @@ from testcontainers.core.network import Network
 
 from records.rundir import RunDirectory
 from topologies.endpoints import Credentials, ManagementEndpoint
-from topologies.model import Broker, Topology
+from topologies.model import AnyBroker, Broker, Topology
 from topologies.render import site as names
 from topologies.runtimes.brokercontainer import BrokerContainer
 from topologies.runtimes.container_cleanup import BROKER_LABEL, Guard, labels, remove_leftovers
@@ -105,8 +105,10 @@ def plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "broker"
 
 
-def reachable(broker: Broker) -> Broker:
+def reachable(broker: AnyBroker) -> AnyBroker:
     """What it publishes to clients is its address, which is where this machine publishes it (see `_container`)."""
+    if not isinstance(broker, Broker):
+        return broker
     return replace(broker, connectors=tuple(replace(each, published_host="ipaddress") for each in broker.connectors))
 
 
@@ -147,7 +149,7 @@ def _network(engine: Engine, name: str, made: Mapping[str, str]) -> Network:
 
 
 def _container(
-    broker: Broker,
+    broker: AnyBroker,
     wishes: Wishes,
     ground: Ground,
     folders: BrokerFolders,

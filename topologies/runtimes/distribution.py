@@ -64,6 +64,17 @@ PINNED = (
         folder="apache-activemq-5.18.3",
     ),
     Distribution(
+        name="activemq-artemis",
+        group="org.apache.activemq",
+        artifact="apache-artemis",
+        version="2.44.0",
+        packaging="tar.gz",
+        classifier="bin",
+        sha512="d709eafe1ead38234216d324e9876ee0f66265a2deba36b526f64512de4da1e2"
+        "5ae6b5430a03dc002071ed91553c72f3ef01211d7414b14752272cbec66883b4",
+        folder="apache-artemis-2.44.0",
+    ),
+    Distribution(
         name="jolokia-agent",
         group="org.jolokia",
         artifact="jolokia-agent-jvm",

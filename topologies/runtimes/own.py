@@ -18,7 +18,7 @@ from topologies.endpoints import Credentials, Endpoint, ManagementEndpoint
 from topologies.management.classic import started_connectors
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.model import Topology
-from topologies.render.classic import render
+from topologies.render.files import render
 from topologies.runtimes.contract import Progress, RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
 from topologies.runtimes.java import NoJava
@@ -136,13 +136,10 @@ class OwnBrokers(Generic[AHandle]):
         return self._handle(broker).alive
 
     def endpoint(self, broker: str, protocol: str) -> Endpoint:
-        for connector in self._topology.broker(broker).connectors:
-            if connector.protocol == protocol:
-                scheme = "tcp" if protocol == "openwire" else protocol  # clients need not know of the broker's nio
-                port = self._ready.ports[broker, protocol]
-                return Endpoint(broker, protocol, f"{scheme}://{self._wishes.bind_host}:{port}")
-        has = ", ".join(self._topology.broker(broker).protocols)
-        raise KeyError(f"broker {broker!r} does not speak {protocol!r}; it speaks {has}")
+        listener = self._topology.broker(broker).listener(protocol)  # KeyError, naming what it speaks
+        scheme = "tcp" if protocol in ("openwire", "core") else protocol  # clients need not know of the broker's nio
+        port = self._ready.ports[broker, listener]
+        return Endpoint(broker, protocol, f"{scheme}://{self._wishes.bind_host}:{port}")
 
     def management(self, broker: str) -> ManagementEndpoint:
         self._topology.broker(broker)  # KeyError, naming those there are
@@ -212,7 +209,7 @@ class OwnBrokers(Generic[AHandle]):
         """Whether the broker itself calls all its connectors started: a port alone may be anybody's."""
         with closing(Jolokia(self.management(name), ASK_TIMEOUT_S)) as agent:
             try:
-                return started_connectors(agent) >= len(self._topology.broker(name).connectors)
+                return started_connectors(agent) >= len(self._topology.broker(name).protocols)
             except ManagementFailed:
                 return False
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from topologies.endpoints import Credentials, ManagementEndpoint
-from topologies.model import Broker, Topology
-from topologies.render.classic import render
+from topologies.model import AnyBroker, Topology
+from topologies.render.files import render
 from topologies.render.site import Site
 from topologies.runtimes.jvm import BrokerFolders
 from topologies.runtimes.ports import LOOPBACK
@@ -15,7 +15,7 @@ from topologies.runtimes.private import PrivateFolder
 from topologies.runtimes.startup import MANAGEMENT
 
 Ports = Mapping[tuple[str, str], int]
-Render = Callable[[Topology, Broker, Site], Mapping[str, str]]
+Render = Callable[[Topology, AnyBroker, Site], Mapping[str, str]]
 
 
 class Handle(Protocol):

@@ -1,0 +1,168 @@
+"""Is each mistake in an Artemis topology told apart, and are paths where messages can go?"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.topologies.golden_files import assert_golden
+from topologies.artemis import Acceptor, ArtemisBroker, HaPolicy, Journal
+from topologies.artemis_addresses import Address, AddressSetting
+from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
+from topologies.artemis_router import Router
+from topologies.artemis_validation import overlap
+from topologies.brokers import AnyBroker
+from topologies.catalogue import build
+from topologies.links import Link
+from topologies.model import Broker, ClientGroup, NetworkConnector, Topology, TopologyInvalid
+
+A, B, C = ArtemisBroker("a"), ArtemisBroker("b"), ArtemisBroker("c")
+PAIR = (ArtemisBroker("b", ha=HaPolicy()), ArtemisBroker("b-backup", standby_of="b", ha=HaPolicy()))
+ROUTER = Router("r", waypoints=("queue",))
+EVERYTHING = AddressMatch("#")
+
+
+def topology(brokers: tuple[AnyBroker, ...], *links: Link, flavour: str = "artemis") -> Topology:
+    return Topology("t", brokers, links, (ClientGroup("anybody", brokers[:1]),), flavour=flavour)
+
+
+def pushing(opener: ArtemisBroker, to: AnyBroker, match: str = "#", name: str = "") -> BrokerConnection:
+    return BrokerConnection(opener, to, name, senders=(AddressMatch(match),))
+
+
+MISTAKES: dict[str, Callable[[], Any]] = {
+    "a Classic broker": lambda: topology((A, Broker("x"))),
+    "a Classic link": lambda: topology((A, B), NetworkConnector(A, B)),
+    "an Artemis broker in a Classic topology": lambda: topology((A,), flavour="classic"),
+    "no acceptor": lambda: ArtemisBroker("a", acceptors=()),
+    "two acceptors for one protocol": lambda: ArtemisBroker("a", acceptors=(Acceptor("amqp"), Acceptor("amqp", "x"))),
+    "an unknown protocol": lambda: Acceptor("rabbit"),
+    "two settings for one pattern": lambda: ArtemisBroker("a", address_settings=(AddressSetting(), AddressSetting())),
+    "an address twice": lambda: ArtemisBroker("a", addresses=(Address("q"), Address("q"))),
+    "an unknown journal": lambda: Journal("KAHADB"),
+    "an unknown high availability": lambda: HaPolicy("colocated"),
+    "a pair of which one knows": lambda: topology((A, ArtemisBroker("a2", standby_of="a", ha=HaPolicy()))),
+    "a pair without a store": lambda: topology(
+        (
+            ArtemisBroker("a", persistence=None, ha=HaPolicy()),
+            ArtemisBroker("a2", standby_of="a", persistence=None, ha=HaPolicy()),
+        )
+    ),
+    "an unknown balancing": lambda: ClusterConnection(message_load_balancing="ROUND_ROBIN"),
+    "no hops": lambda: ClusterConnection(max_hops=0),
+    "a cluster of two minds": lambda: topology(
+        (A, B, C), ClusterLink(A, B), ClusterLink(B, C, cluster=ClusterConnection(max_hops=2))
+    ),
+    "a cluster without core": lambda: topology(
+        (A, ArtemisBroker("b", acceptors=(Acceptor("amqp"),))),
+        ClusterLink(A, ArtemisBroker("b", acceptors=(Acceptor("amqp"),))),
+    ),
+    "a connection for nothing": lambda: BrokerConnection(A, B),
+    "a match of two kinds": lambda: AddressMatch("orders", "orders"),
+    "a match of nothing": lambda: AddressMatch(),
+    "no attempts": lambda: BrokerConnection(A, B, mirror=Mirror(), reconnect_attempts=0),
+    "no interval": lambda: BrokerConnection(A, B, mirror=Mirror(), retry_interval_ms=0),
+    "a connection without amqp": lambda: topology(
+        (A, ArtemisBroker("b", acceptors=(Acceptor("core"),))),
+        pushing(A, ArtemisBroker("b", acceptors=(Acceptor("core"),))),
+    ),
+    "an alternate of nowhere": lambda: topology((A, B), BrokerConnection(A, B, mirror=Mirror(), alternates=(C,))),
+    "a mirror to two stores": lambda: topology((A, B, C), BrokerConnection(A, B, mirror=Mirror(), alternates=(C,))),
+    "a peer that is a broker": lambda: topology((A, B), BrokerConnection(A, B, peers=(EVERYTHING,))),
+    "sender and receiver of the same": lambda: topology(
+        (A, B), BrokerConnection(A, B, senders=(AddressMatch("orders.#"),), receivers=(AddressMatch("orders.*"),))
+    ),
+    "senders both ways": lambda: topology((A, B), pushing(A, B), pushing(B, A, "orders")),
+    "a router of nothing": lambda: Router("r"),
+    "a name that is not one": lambda: ArtemisBroker("a b"),
+    "too many brokers": lambda: build("cluster(brokers=100)"),
+    "a pair by hearsay": lambda: build("live-backup(ha='hearsay')"),
+}
+
+
+def test_each_mistake_draws_its_own_sentence() -> None:
+    said = []
+    for mistake, make in MISTAKES.items():
+        with pytest.raises(TopologyInvalid) as caught:
+            make()
+        said.append(f"{mistake}\n    {caught.value}\n")
+    assert_golden("artemis-errors.txt", "".join(said))
+
+
+def test_what_goes_one_way_each_may_go_both() -> None:
+    there_and_back = BrokerConnection(A, B, senders=(AddressMatch("out.#"),), receivers=(AddressMatch("in.#"),))
+    assert topology((A, B), there_and_back).paths().keys() >= {("a", "b"), ("b", "a")}
+
+
+def test_a_receiver_without_its_queue_is_warned_of() -> None:
+    link = BrokerConnection(A, B, receivers=(AddressMatch(queue_name="orders"),))
+    (warning,) = topology((A, B), link).warnings
+    assert warning.startswith("link 'a-to-b' receives into queue 'orders', which 'a' does not have when it starts")
+
+
+def test_a_receiver_whose_queue_and_address_differ_is_warned_of() -> None:
+    here = ArtemisBroker("a", addresses=(Address("orders", queue="orders.in"),))
+    link = BrokerConnection(here, B, receivers=(AddressMatch(queue_name="orders.in"),))
+    (warning,) = topology((here, B), link).warnings
+    assert "it asks the other end for 'orders'" in warning
+
+
+def test_a_receiver_with_its_queue_is_not_warned_of() -> None:
+    here = ArtemisBroker("a", addresses=(Address("orders"),))
+    link = BrokerConnection(here, B, receivers=(AddressMatch(queue_name="orders"),))
+    assert topology((here, B), link).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("link", "directions"),
+    [
+        (pushing(A, B), {("a", "b")}),
+        (BrokerConnection(A, B, receivers=(EVERYTHING,)), {("b", "a")}),
+        (BrokerConnection(A, B, mirror=Mirror()), {("a", "b")}),
+        (BrokerConnection(A, ROUTER, peers=(EVERYTHING,)), {("a", "r"), ("r", "a")}),
+        (ClusterLink(A, B), {("a", "b"), ("b", "a")}),
+        (ClusterLink(A, B, cluster=ClusterConnection(message_load_balancing="OFF")), set()),
+    ],
+)
+def test_messages_go_where_the_kind_of_link_lets_them(link: Link, directions: set[tuple[str, str]]) -> None:
+    assert set(link.directions) == directions
+    assert link.duplex == (len(directions) == 2) or not directions
+
+
+def test_hops_within_a_cluster_are_limited_as_it_says() -> None:
+    for hops, reached in ((1, False), (2, True)):
+        cluster = ClusterConnection(max_hops=hops)
+        chain = topology((A, B, C), ClusterLink(A, B, cluster=cluster), ClusterLink(B, C, cluster=cluster))
+        assert (("a", "c") in chain.paths()) is reached
+
+
+def test_a_pair_at_the_end_of_a_link_needs_no_more_than_its_active() -> None:
+    link = BrokerConnection(A, PAIR[0], mirror=Mirror(), alternates=PAIR[1:])
+    assert topology((A, *PAIR), link).warnings == ()
+
+
+words = st.lists(st.sampled_from(["a", "b", "*", "#"]), min_size=1, max_size=4).map(".".join)
+plain = st.lists(st.sampled_from(["a", "b"]), min_size=1, max_size=4)
+
+
+def matches(pattern: list[str], address: list[str]) -> bool:
+    """A plain reference: does this pattern match this address?"""
+    if not pattern:
+        return not address
+    if pattern[0] == "#":
+        return any(matches(pattern[1:], address[n:]) for n in range(len(address) + 1))
+    return bool(address) and pattern[0] in ("*", address[0]) and matches(pattern[1:], address[1:])
+
+
+@given(words, words, plain)
+def test_patterns_that_match_one_address_overlap(first: str, second: str, address: list[str]) -> None:
+    if matches(first.split("."), address) and matches(second.split("."), address):
+        assert overlap(first, second)
+    assert overlap(first, second) == overlap(second, first)
+
+
+@given(words, plain)
+def test_a_pattern_overlaps_an_address_exactly_if_it_matches(pattern: str, address: list[str]) -> None:
+    assert overlap(pattern, ".".join(address)) == matches(pattern.split("."), address)

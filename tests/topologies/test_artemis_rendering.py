@@ -1,0 +1,237 @@
+"""Is a rendered Artemis broker what it should be, by golden files and by the broker's own schema?"""
+
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+from lxml import etree
+
+from tests.topologies.artemis_samples import clusters_and_connections, every_artemis_feature
+from tests.topologies.golden_files import FOLDER, assert_golden
+from tests.topologies.samples import site_of
+from topologies.artemis import Acceptor, ArtemisBroker, HaPolicy, Journal
+from topologies.artemis_addresses import Address, AddressSetting
+from topologies.artemis_links import BrokerConnection, ClusterConnection, Mirror
+from topologies.brokers import AnyBroker
+from topologies.catalogue import ENTRIES, build
+from topologies.model import Topology
+from topologies.render import artemis_names as names
+from topologies.render.artemis import BROKER_XML, core, listening_uri
+from topologies.render.artemis_files import BROKER_PROPERTIES, ROLES, SECRETS_FOLDER, USERS, filled
+from topologies.render.artemis_links import connection_uri
+from topologies.render.files import render
+from topologies.render.site import SECRET_KEYS, Site
+
+CORE = "{urn:activemq:core}"
+OF_ONE_BROKER = (BROKER_XML, BROKER_PROPERTIES, "qdrouterd.conf")
+VARIANTS = ("live-backup(ha='replication')", "senders(alternate=True)")
+ARTEMIS = [*(name for name in ENTRIES if build(name).flavour == "artemis"), *VARIANTS]
+
+
+def named(entry: str) -> str:
+    """The folder of a variant is the variant's own."""
+    return entry.replace("(", "-").replace("='", "-").replace("=", "-").strip(")'") if "(" in entry else entry
+
+
+def artemis_broker(topology: Topology, name: str) -> ArtemisBroker:
+    broker = topology.broker(name)
+    assert isinstance(broker, ArtemisBroker)
+    return broker
+
+
+def core_of(topology: Topology, name: str, site: Site | None = None) -> etree._Element:
+    return core(topology, artemis_broker(topology, name), site or site_of(topology))
+
+
+def texts(element: etree._Element, tag: str) -> list[str]:
+    return [str(found.text) for found in element.iter(f"{CORE}{tag}")]
+
+
+def files_of(topology: Topology, broker: AnyBroker) -> dict[str, str]:
+    return render(topology, broker, site_of(topology))
+
+
+@pytest.mark.parametrize("entry", ARTEMIS)
+def test_a_catalogue_entry_renders_to_its_golden_files(entry: str) -> None:
+    topology = build(entry)
+    for broker in topology.brokers:
+        for filename, text in files_of(topology, broker).items():
+            folder = f"{named(entry)}/{broker.name}" if filename in OF_ONE_BROKER else "artemis"
+            assert_golden(f"{folder}/{filename}", text)
+
+
+def test_no_golden_file_is_left_over() -> None:
+    expected = {
+        f"{named(entry)}/{broker.name}/{filename}"
+        for entry in ARTEMIS
+        for broker in build(entry).brokers
+        for filename in files_of(build(entry), broker)
+        if filename in OF_ONE_BROKER
+    }
+    found = {str(path.relative_to(FOLDER)) for name in OF_ONE_BROKER for path in FOLDER.glob(f"*/*/{name}")}
+    assert found == expected
+
+
+@pytest.mark.parametrize("entry", ARTEMIS)
+def test_a_catalogue_entry_is_valid_by_the_brokers_own_schema(entry: str, artemis_schema: etree.XMLSchema) -> None:
+    topology = build(entry)
+    for broker in topology.brokers:
+        if isinstance(broker, ArtemisBroker):
+            artemis_schema.assertValid(core_of(topology, broker.name))
+
+
+def test_what_the_catalogue_does_not_use_is_valid_by_the_brokers_own_schema(artemis_schema: etree.XMLSchema) -> None:
+    topology = every_artemis_feature()
+    for broker in topology.brokers:
+        artemis_schema.assertValid(core_of(topology, broker.name))
+
+
+@settings(max_examples=40, deadline=None)
+@given(topology=clusters_and_connections())
+def test_any_topology_is_valid_by_the_brokers_own_schema(topology: Topology, artemis_schema: etree.XMLSchema) -> None:
+    for broker in topology.brokers:
+        artemis_schema.assertValid(core_of(topology, broker.name))
+
+
+def test_the_schema_refuses_an_element_that_does_not_exist(artemis_schema: etree.XMLSchema) -> None:
+    element = core_of(build("artemis-single"), "broker-1")
+    etree.SubElement(element, f"{CORE}journal-typ").text = "NIO"
+    assert not artemis_schema.validate(element)
+
+
+@pytest.mark.parametrize(
+    ("of", "tables", "rendered_otherwise"),
+    [
+        (
+            ArtemisBroker,
+            (names.BROKER,),
+            "region standby_of acceptors address_settings addresses persistence ha memory_percent_of_heap"
+            " memory_limit_bytes",
+        ),
+        (Journal, (names.JOURNAL,), ""),
+        (
+            Acceptor,
+            (names.ACCEPTOR, *names.ACCEPTOR_OF_A_PROTOCOL.values(), names.ACCEPTOR_PREFIXES),
+            "protocol name",
+        ),
+        (AddressSetting, (names.ADDRESS_SETTING,), "match max_redelivery_delay_ms default_routing"),
+        (Address, (), "name routing queue"),
+        (ClusterConnection, (names.CLUSTER_CONNECTION,), "name"),
+        (
+            BrokerConnection,
+            (names.BROKER_CONNECTION,),
+            "opened_by to duplex message_ttl consumer_ttl senders receivers peers mirror alternates",
+        ),
+        (Mirror, (names.MIRROR,), "address_filter properties"),
+        (HaPolicy, ({name: "" for table in names.HA.values() for name in table},), "kind"),
+    ],
+)
+def test_no_field_of_the_model_is_forgotten(
+    of: type, tables: tuple[dict[str, str], ...], rendered_otherwise: str
+) -> None:
+    given_names = [field for table in tables for field in table] + rendered_otherwise.split()
+    assert sorted(given_names) == sorted(field.name for field in dataclasses.fields(of))
+
+
+def test_no_user_and_no_password_is_in_a_file_but_as_a_placeholder() -> None:
+    topology = build("dual-mirror")
+    files = files_of(topology, topology.brokers[0])
+    assert "password" not in files[BROKER_XML].lower()
+    secret = "".join(text for name, text in files.items() if name.startswith(SECRETS_FOLDER))
+    values = {line.partition("=")[2] for line in secret.splitlines()}
+    assert values == {f"${{{key}}}" for key in SECRET_KEYS}
+
+
+def test_a_template_is_filled_by_the_secrets_of_a_run() -> None:
+    topology = build("mirror")
+    secrets = {key: key.rpartition(".")[2] + "-of-" + key.split(".")[1] for key in SECRET_KEYS}
+    files = {
+        name: filled(text, secrets)
+        for name, text in files_of(topology, topology.brokers[0]).items()
+        if name.startswith(SECRETS_FOLDER)
+    }
+    assert files[USERS] == "username-of-client=password-of-client\nusername-of-bridge=password-of-bridge\n"
+    assert files[ROLES] == "clients=username-of-client\nbridges=username-of-bridge\n"
+    assert files[BROKER_PROPERTIES] == (
+        'AMQPConnections."broker-1-to-broker-2".user=username-of-bridge\n'
+        'AMQPConnections."broker-1-to-broker-2".password=password-of-bridge\n'
+    )
+
+
+def test_every_port_binds_to_the_host_of_the_site() -> None:
+    topology = build("artemis-single")
+    site = dataclasses.replace(site_of(topology), bind_host="127.0.0.9")
+    heads = [uri.partition("?")[0] for uri in texts(core_of(topology, "broker-1", site), "acceptor")]
+    assert heads == [f"tcp://127.0.0.9:{port}" for port in range(40000, 40004)]
+
+
+def test_clients_write_destinations_as_they_do_for_classic() -> None:
+    uris = {uri for uri in texts(core_of(build("artemis-single"), "broker-1"), "acceptor")}
+    (stomp,) = (uri for uri in uris if "protocols=STOMP" in uri)
+    assert "anycastPrefix=/queue/;multicastPrefix=/topic/" in stomp
+
+
+def test_one_port_can_serve_every_protocol() -> None:
+    broker = ArtemisBroker("b", acceptors=(Acceptor("all"),))
+    uri = listening_uri(broker, broker.acceptors[0], Site(ports={("b", "all"): 61616}))
+    assert uri.startswith("tcp://127.0.0.1:61616?protocols=CORE,AMQP,STOMP,OPENWIRE,MQTT;")
+    assert broker.listener("stomp") == "all"
+
+
+def test_a_broker_publishes_the_address_at_which_the_site_has_it() -> None:
+    topology = build("cluster(brokers=2)")
+    site = dataclasses.replace(site_of(topology), hosts={"broker-2": "two.internal"})
+    connectors = core_of(topology, "broker-1", site).find(f"{CORE}connectors")
+    assert connectors is not None
+    told = {str(each.get("name")): str(each.text) for each in connectors}
+    assert told == {"broker-1": "tcp://127.0.0.1:40000", "broker-2": "tcp://two.internal:40004"}
+
+
+def test_members_of_a_cluster_name_each_other_and_not_themselves() -> None:
+    element = core_of(build("cluster(brokers=3)"), "broker-2")
+    assert texts(element, "connector-ref") == ["broker-2", "broker-1", "broker-3"]
+
+
+@pytest.mark.parametrize(("name", "role"), [("broker-1", "primary"), ("broker-1-backup", "backup")])
+def test_a_pair_is_joined_by_a_cluster_connection_of_its_own(name: str, role: str) -> None:
+    element = core_of(build("live-backup"), name)
+    assert element.find(f"{CORE}ha-policy/{CORE}shared-store/{CORE}{role}") is not None
+    assert texts(element, "message-load-balancing") == ["OFF"]
+
+
+def test_a_backup_works_in_its_actives_store_unless_it_has_a_copy() -> None:
+    shared, copied = build("live-backup"), build("live-backup(ha='replication')")
+    assert texts(core_of(shared, "broker-1"), "journal-directory") == ["${activemq.data}/journal"]
+    assert texts(core_of(shared, "broker-1-backup"), "journal-directory") == ["${brokerbench.store}/journal"]
+    assert texts(core_of(copied, "broker-1-backup"), "journal-directory") == ["${activemq.data}/journal"]
+
+
+def test_alternates_stand_behind_the_hash() -> None:
+    topology = build("senders(alternate=True)")
+    (link,) = topology.links
+    assert isinstance(link, BrokerConnection)
+    assert connection_uri(link, site_of(topology)) == "tcp://127.0.0.1:40005#tcp://127.0.0.1:40009"
+
+
+def test_a_proxied_link_calls_its_proxy() -> None:
+    topology = build("mirror")
+    site = dataclasses.replace(site_of(topology), link_addresses={"broker-1-to-broker-2": "127.0.0.1:7777"})
+    (connection,) = core_of(topology, "broker-1", site).iter(f"{CORE}amqp-connection")
+    assert connection.get("uri") == "tcp://127.0.0.1:7777"
+
+
+def test_dead_letters_have_a_queue_to_go_to() -> None:
+    element = core_of(build("artemis-single"), "broker-1")
+    assert [queue.get("name") for queue in element.iter(f"{CORE}queue")] == ["DLQ", "ExpiryQueue"]
+
+
+def test_receivers_have_their_queues_beforehand() -> None:
+    element = core_of(build("receivers(queues='orders, prices')"), "sink")
+    made = [str(queue.get("name")) for queue in element.iter(f"{CORE}queue")]
+    assert made == ["DLQ", "ExpiryQueue", "orders", "prices", "brokerbench.canary.sink"]
+
+
+def test_a_broker_without_a_store_keeps_messages_in_memory() -> None:
+    element = core_of(every_artemis_feature(), "left")
+    assert texts(element, "persistence-enabled") == ["false"]
+    assert texts(element, "journal-type") == []

@@ -1,0 +1,182 @@
+"""What joins two Artemis brokers? A cluster, or an AMQP connection that one of them opens.
+
+Defaults are those of Artemis 2.44.0.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from topologies.brokers import AnyBroker
+from topologies.links import Link
+from topologies.validity import (
+    UNLIMITED,
+    TopologyInvalid,
+    require_at_least,
+    require_choice,
+    require_limit,
+    require_name,
+    require_plain,
+)
+
+BALANCING = ("ON_DEMAND", "STRICT", "OFF", "OFF_WITH_REDISTRIBUTION")
+
+
+@dataclass(frozen=True)
+class ClusterConnection:
+    """What every member of one cluster is configured with; the members' links all carry the same."""
+
+    name: str = "cluster"
+    # OFF: nothing crosses. OFF_WITH_REDISTRIBUTION: only what has lost its consumers, after redistribution_delay_ms.
+    message_load_balancing: str = "ON_DEMAND"  # ON_DEMAND | STRICT | OFF | OFF_WITH_REDISTRIBUTION
+    max_hops: int = 1
+    use_duplicate_detection: bool = True
+    retry_interval_ms: int = 500
+    retry_interval_multiplier: float = 1.0
+    max_retry_interval_ms: int = 2000
+    initial_connect_attempts: int = -1
+    reconnect_attempts: int = -1
+    check_period_ms: int = 30_000
+    connection_ttl_ms: int = 60_000
+    call_timeout_ms: int = 30_000
+    call_failover_timeout_ms: int = -1
+    min_large_message_bytes: int = 102_400
+    confirmation_window_bytes: int = 10_485_760
+    producer_window_bytes: int = 1_048_576
+    notification_interval_ms: int = 1000
+    notification_attempts: int = 2
+    topology_scanner_attempts: int = 30
+
+    def __post_init__(self) -> None:
+        of = f"cluster {self.name!r}"
+        require_name("cluster", self.name)
+        require_choice(of, BALANCING, message_load_balancing=self.message_load_balancing)
+        require_limit(
+            of,
+            initial_connect_attempts=self.initial_connect_attempts,
+            reconnect_attempts=self.reconnect_attempts,
+            call_failover_timeout_ms=self.call_failover_timeout_ms,
+            producer_window_bytes=self.producer_window_bytes,
+        )
+        require_at_least(
+            of, 1,
+            max_hops=self.max_hops, retry_interval_ms=self.retry_interval_ms,
+            retry_interval_multiplier=self.retry_interval_multiplier,
+            max_retry_interval_ms=self.max_retry_interval_ms, check_period_ms=self.check_period_ms,
+            connection_ttl_ms=self.connection_ttl_ms, call_timeout_ms=self.call_timeout_ms,
+            min_large_message_bytes=self.min_large_message_bytes,
+            confirmation_window_bytes=self.confirmation_window_bytes,
+            notification_interval_ms=self.notification_interval_ms, notification_attempts=self.notification_attempts,
+            topology_scanner_attempts=self.topology_scanner_attempts,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ClusterLink(Link):
+    """Two members of a cluster: each opens a bridge to the other, so it is the same from both ends."""
+
+    kind: ClassVar[str] = "clusterConnection"
+
+    cluster: ClusterConnection = field(default_factory=ClusterConnection)
+
+    def __post_init__(self) -> None:
+        hops = self.cluster.max_hops
+        for name, value in (("duplex", True), ("message_ttl", hops), ("consumer_ttl", hops)):
+            object.__setattr__(self, name, value)
+        super().__post_init__()
+
+    @property
+    def directions(self) -> tuple[tuple[str, str], ...]:
+        return () if self.cluster.message_load_balancing == "OFF" else super().directions
+
+
+@dataclass(frozen=True)
+class AddressMatch:
+    """What a sender, a receiver or a peer is for: addresses by pattern (``#``, ``*``), or one queue by its name."""
+
+    address_match: str = ""
+    queue_name: str = ""
+
+    def __post_init__(self) -> None:
+        require_plain("address match", address_match=self.address_match, queue_name=self.queue_name)
+        if bool(self.address_match) == bool(self.queue_name):
+            raise TopologyInvalid(
+                f"address match: address_match={self.address_match!r} and queue_name={self.queue_name!r};"
+                " give exactly one of them"
+            )
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """What of a broker's life is repeated at another: every send, and by default acknowledgements and queues.
+
+    Messages that are older than the mirror are not repeated. With ``sync`` a send waits for the target too.
+    """
+
+    message_acknowledgements: bool = True
+    queue_creation: bool = True
+    queue_removal: bool = True
+    durable: bool = True  # whether what waits for the target survives a restart
+    sync: bool = False
+    address_filter: str = ""  # "orders,prices,!prices.eu": prefixes of addresses, those with ! left out; empty: all
+    properties: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        require_plain("mirror", address_filter=self.address_filter)
+        for name, value in self.properties:
+            require_name("mirror: property", name)
+            require_plain("mirror", **{name: value})
+
+
+@dataclass(frozen=True)
+class BrokerConnection(Link):
+    """An AMQP connection (``amqp-connection``) and what is made on it; unlike a bridge it asks for no demand.
+
+    ``senders`` push what is on a queue here to the other end, ``receivers`` pull from there into a queue that must
+    exist here, ``peers`` do both with a router's waypoint, a ``mirror`` repeats this broker there. ``alternates`` are
+    tried in turn with the other end; of a mirror they must be a pair of one store.
+    """
+
+    kind: ClassVar[str] = "amqpConnection"
+
+    senders: tuple[AddressMatch, ...] = ()
+    receivers: tuple[AddressMatch, ...] = ()
+    peers: tuple[AddressMatch, ...] = ()
+    mirror: Mirror | None = None
+    alternates: tuple[AnyBroker, ...] = ()  # behind # in its URI
+    retry_interval_ms: int = 5000
+    reconnect_attempts: int = -1
+    auto_start: bool = True  # else by management: startBrokerConnection
+
+    def __post_init__(self) -> None:
+        back = bool(self.receivers or self.peers)
+        object.__setattr__(self, "duplex", back and self._forth)
+        for ttl in ("message_ttl", "consumer_ttl"):  # nothing counts hops here
+            object.__setattr__(self, ttl, UNLIMITED)
+        super().__post_init__()
+        of = f"link {self.name!r}"
+        require_limit(of, reconnect_attempts=self.reconnect_attempts)
+        require_at_least(of, 1, retry_interval_ms=self.retry_interval_ms)
+        if not (back or self._forth):
+            raise TopologyInvalid(f"{of} carries nothing: give it senders, receivers, peers or a mirror")
+
+    @property
+    def _forth(self) -> bool:
+        return bool(self.senders or self.peers or self.mirror)
+
+    @property
+    def directions(self) -> tuple[tuple[str, str], ...]:
+        forth = (self.opened_by.name, self.to.name)
+        if self.duplex:
+            return (forth, forth[::-1])
+        return (forth,) if self._forth else (forth[::-1],)
+
+
+def cluster_links(members: Iterable[AnyBroker], cluster: ClusterConnection) -> tuple[ClusterLink, ...]:
+    """Each pair of ``members`` joined: a symmetric cluster."""
+    all_members = tuple(members)
+    return tuple(
+        ClusterLink(opened_by=earlier, to=later, cluster=cluster)
+        for index, earlier in enumerate(all_members)
+        for later in all_members[index + 1 :]
+    )

@@ -1,0 +1,153 @@
+"""Do Artemis brokers and their links make a topology together? Rules beside those that hold for every kind.
+
+Each rule yields a sentence a breach.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from topologies.artemis import ALL, ArtemisBroker
+from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterLink
+from topologies.artemis_router import Router
+from topologies.brokers import AnyBroker, Broker
+from topologies.links import Link, NetworkConnector
+
+KINDS: dict[str, tuple[tuple[type, ...], tuple[type, ...]]] = {
+    "classic": ((Broker,), (NetworkConnector,)),
+    "artemis": ((ArtemisBroker, Router), (ClusterLink, BrokerConnection)),
+}
+"""Flavour to its kinds of brokers and of links."""
+
+
+def kind_problems(flavour: str, brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
+    """Parts of the other broker's."""
+    of_brokers, of_links = KINDS[flavour]
+    for what, parts, kinds in (("broker", brokers, of_brokers), ("link", links, of_links)):
+        for part in parts:
+            if not isinstance(part, kinds):
+                fitting = " or ".join(kind.__name__ for kind in kinds)
+                yield (
+                    f"{what} {part.name!r} is of kind {type(part).__name__}, which flavour {flavour!r} does not have;"
+                    f" use {fitting}"
+                )
+
+
+def artemis_problems(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
+    yield from _pairs(brokers)
+    yield from _clusters([link for link in links if isinstance(link, ClusterLink)])
+    connections = [link for link in links if isinstance(link, BrokerConnection)]
+    for link in connections:
+        yield from _ends(link, brokers)
+    yield from _loops(connections)
+
+
+def artemis_warnings(links: Sequence[Link]) -> Iterator[str]:
+    """What is allowed, but leaves messages where nobody looks for them."""
+    for link in links:
+        if isinstance(link, BrokerConnection) and isinstance(link.opened_by, ArtemisBroker):
+            yield from _receivers_queues(link, link.opened_by)
+
+
+def overlap(first: str, second: str) -> bool:
+    """Whether some address is matched by both patterns: words joined by dots, ``*`` one word, ``#`` any number."""
+    return _overlap(tuple(first.split(".")), tuple(second.split(".")))
+
+
+def _overlap(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+    if not first or not second:
+        return all(word == "#" for word in first + second)
+    if first[0] == "#":
+        return _overlap(first[1:], second) or _overlap(first, second[1:])
+    if second[0] == "#":
+        return _overlap(second, first)
+    return (first[0] == second[0] or "*" in (first[0], second[0])) and _overlap(first[1:], second[1:])
+
+
+def _pairs(brokers: Sequence[AnyBroker]) -> Iterator[str]:
+    by_name = {broker.name: broker for broker in brokers}
+    for broker in brokers:
+        active = by_name.get(broker.standby_of)
+        if isinstance(broker, ArtemisBroker) and isinstance(active, ArtemisBroker):
+            if broker.ha is None or broker.ha != active.ha:
+                yield f"broker {broker.name!r} stands by for {active.name!r}; give both the same ha, an HaPolicy"
+            if "core" not in _spoken(active) or "core" not in _spoken(broker):
+                yield f"brokers {active.name!r} and {broker.name!r} are a pair; give both a core acceptor"
+
+
+def _clusters(links: Sequence[ClusterLink]) -> Iterator[str]:
+    settings: dict[str, ClusterLink] = {}
+    for link in links:
+        first = settings.setdefault(link.cluster.name, link)
+        if link.cluster != first.cluster:
+            yield (
+                f"links {first.name!r} and {link.name!r} are of cluster {link.cluster.name!r} but differ in its"
+                " settings; give both the same"
+            )
+        for end in (link.opened_by, link.to):
+            if "core" not in _spoken(end):
+                yield f"link {link.name!r} needs a core acceptor on {end.name!r}; add one"
+
+
+def _ends(link: BrokerConnection, brokers: Sequence[AnyBroker]) -> Iterator[str]:
+    for end in (link.to, *link.alternates):
+        if end not in brokers:
+            yield f"link {link.name!r} has the alternate {end.name!r}, which is not among the topology's brokers"
+        if "amqp" not in _spoken(end):
+            yield f"link {link.name!r} needs an amqp acceptor on {end.name!r}; add one"
+    if link.peers and not isinstance(link.to, Router):
+        yield (
+            f"link {link.name!r} has a peer but ends at broker {link.to.name!r}: messages would go round between the"
+            " two for ever; a peer is for a Router, use senders or receivers between brokers"
+        )
+    strangers = [end.name for end in link.alternates if end.standby_of != link.to.name]
+    if link.mirror and strangers:
+        yield (
+            f"link {link.name!r} mirrors to {link.to.name!r} or {strangers[0]!r}, two brokers with stores of their own:"
+            " each would get a part; alternates of a mirror are the standbys of its end"
+        )
+
+
+def _loops(links: Sequence[BrokerConnection]) -> Iterator[str]:
+    """What is pushed or pulled from a to b comes back if the same addresses go from b to a too."""
+    flows = [flow for link in links for flow in _flows(link)]
+    for index, (link, begin, end, match) in enumerate(flows):
+        for other, other_begin, other_end, other_match in flows[index + 1 :]:
+            if (begin, end) == (other_end, other_begin) and _both(match, other_match):
+                where = f"link {link!r}" if link == other else f"links {link!r} and {other!r}"
+                yield (
+                    f"{where}: {_shown(match)} goes from {begin!r} to {end!r} and {_shown(other_match)} comes back, so"
+                    " messages go round for ever; let the two match different addresses"
+                )
+
+
+def _flows(link: BrokerConnection) -> Iterator[tuple[str, str, str, AddressMatch]]:
+    here, there = link.opened_by.name, link.to.name
+    yield from ((link.name, here, there, match) for match in link.senders)
+    yield from ((link.name, there, here, match) for match in link.receivers)
+
+
+def _both(first: AddressMatch, second: AddressMatch) -> bool:
+    return overlap(first.address_match or first.queue_name, second.address_match or second.queue_name)
+
+
+def _shown(match: AddressMatch) -> str:
+    return repr(match.address_match or match.queue_name)
+
+
+def _receivers_queues(link: BrokerConnection, opener: ArtemisBroker) -> Iterator[str]:
+    made = {queue: address for address in opener.addresses for queue in address.queues}
+    for receiver in link.receivers:
+        if receiver.queue_name and receiver.queue_name not in made:
+            yield (
+                f"link {link.name!r} receives into queue {receiver.queue_name!r}, which {opener.name!r} does not have"
+                " when it starts: nothing comes until somebody makes it; add an Address"
+            )
+        address = made.get(receiver.queue_name)
+        if address and address.name != receiver.queue_name:
+            yield (
+                f"link {link.name!r} receives into queue {receiver.queue_name!r} of address {address.name!r}: it asks"
+                f" the other end for {address.name!r}, where a queue of that name has to be; name both alike"
+            )
+
+
+def _spoken(broker: AnyBroker) -> tuple[str, ...]:
+    return ("core", "amqp", "stomp", "openwire", "mqtt") if ALL in broker.protocols else broker.protocols
