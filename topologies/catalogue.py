@@ -1,9 +1,10 @@
-"""Which topology does a text name? ``build("mesh(brokers=5)")``; `entries` lists what there is."""
+"""Which topology does a text name? ``build("mesh(brokers=5)")`` or a file; `entries` lists what there is."""
 
 import difflib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from topologies import artemis_entries as artemis
@@ -11,6 +12,7 @@ from topologies import entries as few
 from topologies import entries_meshes as meshes
 from topologies import entries_tiers as tiers
 from topologies.model import Topology
+from topologies.own_topology import is_file, read_topology
 from topologies.parse import Call, parse_call
 from topologies.validity import TopologyInvalid
 
@@ -56,7 +58,9 @@ def entries() -> tuple[Entry, ...]:
 
 
 def build(text: str) -> Topology:
-    """The topology that ``text`` names, e.g. ``mesh`` or ``mesh(brokers=5)``. Raises `TopologyInvalid`."""
+    """The topology that ``text`` names: ``mesh(brokers=5)`` or ``my-network.yaml``. Raises `TopologyInvalid`."""
+    if is_file(text):
+        return read_topology(Path(text.strip()))
     call = parse_call(text)
     function = _function(call)
     for name, value in call.arguments.items():

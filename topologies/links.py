@@ -57,6 +57,8 @@ class StaticDiscovery:
     Where a standby waits behind the link's end, the URI is ``masterslave:``, which takes the same.
     """
 
+    kind: ClassVar[str] = "static"
+
     initial_reconnect_delay_ms: int = 1000
     max_reconnect_delay_ms: int = 30_000
     use_exponential_back_off: bool = True
@@ -81,6 +83,8 @@ class MulticastDiscovery:
     Every broker tells in a group of its own, so that a link has the one end that the topology says. ``time_to_live``:
     routers that its packets may pass. Silence of ten keep-alive intervals means that the broker is gone.
     """
+
+    kind: ClassVar[str] = "multicast"
 
     address: str = "239.255.2.3"
     port: int = 6155

@@ -7,6 +7,7 @@ rule and what to write instead.
 import re
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+NAME_RULE = "a name has only letters, digits, '_', '.' and '-' and does not begin with '.' or '-'"
 UNLIMITED = -1
 
 
@@ -22,9 +23,7 @@ class TopologyInvalid(ValueError):
 def require_name(of: str, name: str) -> None:
     """Names end up in file names, URIs, JMX object names and comma-joined paths: keep to letters that suit them all."""
     if not NAME.fullmatch(name):
-        raise TopologyInvalid(
-            f"{of} {name!r}: a name has only letters, digits, '_', '.' and '-' and does not begin with '.' or '-'"
-        )
+        raise TopologyInvalid(f"{of} {name!r}: {NAME_RULE}")
 
 
 def require_at_least(of: str, least: float, **values: float) -> None:

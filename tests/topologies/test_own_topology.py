@@ -1,0 +1,160 @@
+"""Is a file of one's own read as it is meant, and is every mistake told with its line and field?"""
+
+import dataclasses
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.topologies.golden_files import assert_golden
+from tests.topologies.samples import every_feature, topologies
+from topologies.artemis_router import Router
+from topologies.catalogue import ENTRIES, build
+from topologies.model import CONSUMERS, PRODUCERS, AnyBroker, Broker, Topology, TopologyInvalid
+from topologies.own_topology import SECTIONS, parse_topology
+
+EXAMPLE = Path(__file__).parents[2] / "topologies" / "examples" / "branch-offices.yaml"
+TWO = "name: t\nbrokers: [a, b]\n"
+PAIRS = ("transport_options", "properties")  # fields that are written FIELD: VALUE
+LINK = TWO + "links:\n  - opened_by: a\n    to: b\n"
+
+MISTAKES = {
+    "nothing": "",
+    "a list": "- a\n- b\n",
+    "no YAML": "name: [a\nbrokers: b\n",
+    "a tab": "name: t\nbrokers:\n\t- a\n",
+    "no name": "brokers: [a]\n",
+    "no brokers": "name: t\n",
+    "a section misspelt": TWO + "link: []\n",
+    "a flavour misspelt": TWO + "flavour: clasic\n",
+    "a section that is no list": "name: t\nbrokers:\n  a: {}\n",
+    "a broker that is a number": "name: t\nbrokers: [1]\n",
+    "a broker without a name": "name: t\nbrokers:\n  - region: north\n",
+    "a broker's name with a space": "name: t\nbrokers: [a b]\n",
+    "a field misspelt": "name: t\nbrokers:\n  - name: a\n    regoin: north\n",
+    "a field as the manual spells it": LINK + "    conduitSubscriptions: false\n",
+    "networkTTL": LINK + "    networkTTL: 5\n",
+    "a field that is like no other": LINK + "    discovery: {colour: red}\n",
+    "a field of the other kind of brokers": "name: t\nbrokers:\n  - name: a\n    acceptors: []\n",
+    "a number out of range": LINK + "    message_ttl: 0\n",
+    "a text for a number": LINK + "    message_ttl: many\n",
+    "a number for a text": "name: t\nbrokers:\n  - name: a\n    region: 5\n",
+    "yes for a text": "name: t\nbrokers:\n  - name: a\n    region: yes\n",
+    "a number for true or false": LINK + "    duplex: 1\n",
+    "nothing for a number": LINK + "    message_ttl:\n",
+    "a mapping for a text": LINK + "    name: {a: b}\n",
+    "a destination without a kind": LINK + "    excluded_destinations: [orders]\n",
+    "a text for a list": LINK + "    excluded_destinations: queue://orders\n",
+    "a discovery of an unknown kind": LINK + "    discovery: {kind: rendezvous}\n",
+    "a link of an unknown kind": LINK + "    kind: federation\n",
+    "an unknown broker at a link": TWO + "links:\n  - opened_by: a\n    to: c\n",
+    "a broker misspelt in a group": "name: t\nbrokers: [depot]\ngroups:\n  - {name: g, enter_at: [deptos]}\n",
+    "a link without an end": TWO + "links:\n  - opened_by: a\n",
+    "a link to itself": TWO + "links:\n  - {opened_by: a, to: b}\n  - {opened_by: b, to: b}\n",
+    "two brokers of one name": "name: t\nbrokers:\n  - a\n  - a\n",
+    "a field twice": "name: t\nbrokers:\n  - name: a\n    region: x\n    region: y\n",
+    "a merge of nothing": "name: t\nbrokers:\n  - <<: 5\n    name: a\n",
+    "a field named by a list": "name: t\nbrokers:\n  - [x]: y\n",
+    "a standby with another store": "name: t\nbrokers:\n  - a\n  - {name: s, standby_of: a, persistence: null}\n",
+    "no way from producers to consumers": TWO
+    + "groups:\n  - {name: producers, enter_at: [a]}\n  - {name: consumers, enter_at: [b]}\n",
+    "a rule about two fields": "name: t\nbrokers:\n  - name: a\n    connectors:\n"
+    "      - {protocol: openwire, rebalance_cluster_clients: true}\n",
+    "a name that is no name": "name: a/b\nbrokers: [a]\n",
+}
+
+
+def test_each_mistake_draws_its_own_sentence_with_line_and_field() -> None:
+    said = []
+    for title, text in MISTAKES.items():
+        with pytest.raises(TopologyInvalid) as caught:
+            parse_topology(text, "my.yaml")
+        assert all(problem.startswith("my.yaml:") for problem in caught.value.problems)
+        said.append(f"{title}\n" + "".join(f"    {line}\n" for line in caught.value.problems))
+    assert_golden("own-topology-errors.txt", "".join(said))
+
+
+def test_the_example_is_a_topology_with_what_it_says() -> None:
+    topology = build(str(EXAMPLE))
+    assert topology.name == "branch-offices"
+    assert topology.warnings == ()
+    assert [link.message_ttl for link in topology.links] == [2, 2, 2]
+    assert {path.begin for path in topology.paths_between(PRODUCERS, CONSUMERS)} == {"branch-1", "branch-2", "branch-3"}
+    assert topology.reaches("branch-1", "branch-2", "queue://private.letters")
+    assert not topology.reaches("branch-1", "branch-3", "queue://private.letters")
+
+
+def test_what_is_left_out_has_the_models_default() -> None:
+    assert parse_topology("name: t\nbrokers: [a]\n", "my.yaml") == Topology("t", (Broker("a"),), (), ())
+
+
+def test_a_file_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TopologyInvalid, match=r"none\.yaml: No such file or directory; name a YAML file"):
+        build(str(tmp_path / "none.yaml"))
+    (tmp_path / "picture.yaml").write_bytes(b"name: \xff\xd8")
+    with pytest.raises(TopologyInvalid, match=r"picture\.yaml: byte 7 is no UTF-8"):
+        build(str(tmp_path / "picture.yaml"))
+
+
+def written(value: Any, *, named: bool = False) -> Any:
+    """A value of the model as YAML has it: every field, whatever its default. ``named``: brokers by name alone."""
+    if isinstance(value, AnyBroker) and named:
+        return value.name
+    if dataclasses.is_dataclass(value):
+        fields = {it.name: written(getattr(value, it.name), named=True) for it in dataclasses.fields(value)}
+        fields |= {name: dict(getattr(value, name)) for name in PAIRS if name in fields}
+        kind = "router" if isinstance(value, Router) else getattr(value, "kind", "")
+        return fields | {"kind": kind} if kind and "kind" not in fields else fields
+    if isinstance(value, tuple):
+        return [written(item, named=named) for item in value]
+    return value
+
+
+def as_yaml(topology: Topology) -> str:
+    sections = {name: getattr(topology, name) for name in SECTIONS}
+    listed = {name: [written(part) for part in value] for name, value in sections.items() if isinstance(value, tuple)}
+    return yaml.safe_dump(sections | listed, sort_keys=False, allow_unicode=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(topologies())
+def test_any_topology_can_be_written_down(topology: Topology) -> None:
+    assert parse_topology(as_yaml(topology), "my.yaml") == topology
+
+
+@pytest.mark.parametrize("entry", list(ENTRIES))
+def test_every_entry_of_the_catalogue_can_be_written_down(entry: str) -> None:
+    assert parse_topology(as_yaml(build(entry)), "my.yaml") == build(entry)
+
+
+def test_what_no_entry_uses_can_be_written_down() -> None:
+    assert parse_topology(as_yaml(every_feature()), "my.yaml") == every_feature()
+
+
+def lines_of(text: str) -> Iterable[str]:
+    return text.splitlines(keepends=True)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_a_damaged_file_is_a_topology_or_a_sentence_with_its_line(data: st.DataObject) -> None:
+    lines = list(lines_of(EXAMPLE.read_text(encoding="utf-8")))
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(lines) - 1))
+        lines[at : at + 1] = data.draw(st.sampled_from([[], [lines[at], lines[at]], [lines[at][1:]], ["  - <<: *x\n"]]))
+    try:
+        said = parse_topology("".join(lines), "my.yaml").name
+    except TopologyInvalid as error:
+        said = str(error)
+        assert said.startswith("my.yaml:")
+    assert said
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_a_topology_or_a_sentence(text: str) -> None:
+    with pytest.raises(TopologyInvalid, match=r"^my\.yaml"):
+        parse_topology(text, "my.yaml")

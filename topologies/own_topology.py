@@ -1,0 +1,152 @@
+"""Which topology does a YAML file of one's own describe? The same model as the catalogue's, field by field.
+
+    name: branch-offices
+    brokers: [head-office, {name: branch-1, region: north}]
+    links:
+      - {opened_by: branch-1, to: head-office, duplex: true}
+    groups:
+      - {name: producers, enter_at: [branch-1]}
+      - {name: consumers, enter_at: [head-office]}
+
+Field names are those of `topologies.model`. A link's ``kind`` may be left out, as may ``flavour: classic``. Each error
+names the file, the line and the field.
+"""
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from yaml.nodes import Node, ScalarNode
+
+from topologies.artemis import ArtemisBroker
+from topologies.artemis_links import BrokerConnection, ClusterLink
+from topologies.artemis_router import Router
+from topologies.brokers import AnyBroker, Broker
+from topologies.groups import ClientGroup
+from topologies.links import Link, NetworkConnector
+from topologies.model import Topology
+from topologies.validity import NAME, NAME_RULE, TopologyInvalid
+from topologies.yaml_nodes import Document, Reader, nearest
+
+SUFFIXES = (".yaml", ".yml")
+SECTIONS = ("name", "flavour", "brokers", "links", "groups")
+BROKERS: dict[str, Mapping[str, type[AnyBroker]]] = {
+    "classic": {"broker": Broker},
+    "artemis": {"broker": ArtemisBroker, "router": Router},
+}
+LINKS: dict[str, Mapping[str, type[Link]]] = {
+    "classic": {NetworkConnector.kind: NetworkConnector},
+    "artemis": {BrokerConnection.kind: BrokerConnection, ClusterLink.kind: ClusterLink},
+}
+PART = re.compile(r"(broker|link|client group)s?(?: are named)? '([^']+)'")
+"""How the model's sentences name a part."""
+
+Places = dict[tuple[str, str], tuple[Node, str]]
+"""(what, its name) to where it stands and its path."""
+
+
+def is_file(text: str) -> bool:
+    """Whether ``--topology`` names a file and no entry of the catalogue."""
+    return text.strip().endswith(SUFFIXES)
+
+
+def read_topology(path: Path) -> Topology:
+    """Raises `TopologyInvalid`, each of whose problems begins with ``file:line:column``."""
+    return parse_topology(_text(path), str(path))
+
+
+def parse_topology(text: str, name: str) -> Topology:
+    """``name``: what errors call the text."""
+    document = Document(name, text)
+    sections = document.mapping(document.root, "")
+    for section, (key, _) in sections.items():
+        if section not in SECTIONS:
+            hint = nearest(section, list(SECTIONS))
+            raise document.wrong(
+                key, "", f"{section!r} is not known here{hint or '; known are ' + ', '.join(SECTIONS)}"
+            )
+    for needed in ("name", "brokers"):
+        if needed not in sections:
+            raise document.wrong(document.root, "", f"{needed} is missing; add a line {needed}: …")
+    return _topology(document, {section: value for section, (_, value) in sections.items()})
+
+
+def _topology(document: Document, sections: dict[str, Node]) -> Topology:
+    plain = Reader(document)
+    flavour = plain.read(sections["flavour"], str, "flavour") if "flavour" in sections else "classic"
+    if flavour not in BROKERS:
+        rule = f"{flavour!r}, but it must be one of {', '.join(BROKERS)}"
+        raise document.wrong(sections["flavour"], "flavour", rule)
+    places: Places = {}
+    brokers = _parts(
+        Reader(document, elsewhere=_other_kind(flavour, BROKERS)), sections, "brokers", BROKERS[flavour], places
+    )
+    named: dict[str, AnyBroker] = {broker.name: broker for broker in brokers}
+
+    def broker(node: Node, path: str) -> AnyBroker:
+        name = node.value if isinstance(node, ScalarNode) else ""
+        if name not in named:
+            hint = f"{nearest(name, list(named))} (brokers: {', '.join(named)})"
+            raise document.wrong(
+                node, path, f"{name!r} is none of the brokers above{hint}" if name else f"name a broker{hint}"
+            )
+        return named[name]
+
+    reader = Reader(document, {AnyBroker: broker}, _other_kind(flavour, LINKS))
+    links = _parts(reader, sections, "links", LINKS[flavour], places)
+    groups = _parts(reader, sections, "groups", {"group": ClientGroup}, places)
+    name = plain.read(sections["name"], str, "name")
+    if not NAME.fullmatch(name):
+        raise document.wrong(sections["name"], "name", f"{name!r}; {NAME_RULE}")
+    try:
+        return Topology(name, tuple(brokers), tuple(links), tuple(groups), flavour)
+    except TopologyInvalid as error:
+        raise TopologyInvalid(*(_placed(document, problem, places) for problem in error.problems)) from error
+
+
+def _parts(
+    reader: Reader, sections: dict[str, Node], section: str, kinds: Mapping[str, type], places: Places
+) -> list[Any]:
+    """The values of one section; a section that is left out has none."""
+    if section not in sections:
+        return []
+    what = {"brokers": "broker", "links": "link", "groups": "client group"}[section]
+    found = []
+    for node, path in reader.document.items(sections[section], section):
+        part = reader.part(node, kinds, path)
+        places[what, part.name] = (node, path)  # of two with one name, the second is the one too many
+        found.append(part)
+    return found
+
+
+def _placed(document: Document, problem: str, places: Places) -> str:
+    """A sentence about the whole, at the line of the first part that it names."""
+    sentence = problem.partition(": ")[2]
+    for what, name in PART.findall(sentence):
+        if (what, name) in places:
+            return str(document.wrong(*places[what, name], sentence))
+    return str(document.wrong(document.root, "", sentence))
+
+
+def _other_kind(flavour: str, kinds: Mapping[str, Mapping[str, type]]) -> Callable[[str], str]:
+    """What says of a field that the brokers or links of the other flavour have it."""
+
+    def told(field: str) -> str:
+        for other, classes in kinds.items():
+            known = {it.name for kind in classes.values() for it in dataclasses.fields(kind)}
+            if other != flavour and field in known:
+                return f"it belongs to flavour {other}, and this topology's is {flavour}"
+        return ""
+
+    return told
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise TopologyInvalid(f"{path}: {error.strerror}; name a YAML file, or an entry of the catalogue") from error
+    except UnicodeDecodeError as error:
+        raise TopologyInvalid(f"{path}: byte {error.start + 1} is no UTF-8; save the file as UTF-8") from error
