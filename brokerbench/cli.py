@@ -5,6 +5,7 @@ Each command imports its room when it is called: ``brokerbench doctor`` must wor
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,6 +18,8 @@ RUNS = click.option(
     show_default=True,
     help="The folder that keeps runs.",
 )
+UP_RUNTIMES = ("containers", "processes", "external")
+TO = ("broker", "diagram")
 RUN = click.argument("run", metavar="RUN")
 
 
@@ -30,31 +33,65 @@ def main(debug: bool) -> None:
 @main.command()
 @click.argument("name", required=False)
 def topologies(name: str | None) -> None:
-    """List the topologies, or show one: its picture, links, client groups and paths. NAME: mesh, 'mesh(brokers=5)'."""
+    """List the topologies, or show one: picture, links, paths, what a broker more would change.
+
+    NAME: mesh, 'mesh(brokers=5)', or a YAML file of your own.
+    """
     from brokerbench import showing
-    from topologies.catalogue import build, entries
+    from brokerbench.growth import growths
+    from topologies.catalogue import arguments, build, entries
+    from topologies.own_topology import is_file
     from topologies.parse import parse_call
 
     if name is None:
         click.echo(showing.catalogue(entries()))
-        return
-    built = build(name)
-    called = parse_call(name).name.replace("_", "-")
-    click.echo(showing.topology(next(entry for entry in entries() if entry.name == called), built))
+    elif is_file(name):
+        click.echo(showing.topology(build(name)))
+    else:
+        built, called = build(name), parse_call(name).name.replace("_", "-")
+        entry = next(entry for entry in entries() if entry.name == called)
+        click.echo(showing.entry(entry, arguments(name), built, growths(name)))
 
 
 @main.command()
 @click.argument("name")
-@click.option("--to", type=click.Choice(["broker"]), default="broker", help="What to render: the brokers' own files.")
+@click.option("--to", type=click.Choice(TO), default="broker", show_default=True, help="What to render.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write into.")
 @click.option("--base-port", type=click.IntRange(1024, 65000), default=61616, show_default=True, help="The first port.")
 def render(name: str, to: str, out: Path, base_port: int) -> None:
-    """Write the configuration files of every broker of a topology, a folder each. Nothing is started."""
-    from brokerbench.rendering import broker_files, write_files
+    """Write a topology in a form that others read. Nothing is started. NAME as for topologies.
+
+    \b
+    broker   the configuration files of every broker, a folder each
+    diagram  an SVG, the drawing of the reports
+    """
+    from brokerbench.rendering import rendered, write_files
     from topologies.catalogue import build
 
-    for path in write_files(broker_files(build(name), base_port), out):
+    for path in write_files(rendered(build(name), to, base_port), out):
         click.echo(path)
+
+
+@main.command()
+@click.argument("name")
+@click.option("--runtime", type=click.Choice(UP_RUNTIMES), help="Where the brokers run: containers if possible.")
+@click.option("--brokers-file", type=click.Path(path_type=Path), help="YAML file: where brokers run already.")
+@click.option("--ca-file", type=click.Path(path_type=Path), help="Authorities to trust for TLS, in PEM.")
+@click.option("--image", help="Image of the brokers' containers.")
+@click.option("--protocol", default="stomp", show_default=True, help="What the canaries speak; or TO:FROM the network.")
+@click.option("--failover", help="Options of the failover URIs, such as 'randomize=false&timeout=3000'.")
+@click.option("--broker-memory", "broker_memory_mb", type=click.IntRange(64), default=512, help="Heap of each in MiB.")
+@click.option("--base-port", type=click.IntRange(1024, 65000), help="First port of a fixed range.")
+@click.option("--bind-host", default="127.0.0.1", show_default=True, help="Address where the brokers listen.")
+@click.option("--keep-data", is_flag=True, help="Keep the brokers' message stores and logs.")
+@RUNS
+def up(name: str, **chosen: Any) -> None:
+    """Bring a topology up, prove it, say how to reach it, and take all of it down at Ctrl-C. NAME as for topologies."""
+    from brokerbench.up import request, up
+
+    wanted, reason = request(name, **chosen)
+    click.echo(f"topology {name} on {wanted.wanted.runtime}: {reason}", err=True)
+    sys.exit(up(wanted, lambda line: click.echo(line, err=True), click.echo))
 
 
 @main.command()

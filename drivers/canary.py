@@ -7,11 +7,13 @@ producers enter. All have to arrive.
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from drivers.contract import Connection, Connector, Delivery, Destination, DriverError, Outcome, Outgoing, Subscription
+from drivers.protocols import Spoken
 from records.schemas import CANARY_PREFIX
 from topologies.endpoints import Credentials, Endpoint
 from topologies.model import Path
@@ -29,6 +31,21 @@ class Side:
 
     connector: Connector
     endpoint: Callable[[str], Endpoint]
+
+
+class Reached(Protocol):
+    """What is needed of a runtime (topologies.runtimes.contract.Runtime)."""
+
+    def endpoint(self, broker: str, protocol: str) -> Endpoint: ...
+
+
+def sides(runtime: Reached, connectors: Mapping[str, Connector], spoken: Spoken) -> tuple[Side, Side]:
+    """How producers and consumers connect straight to the brokers. ``connectors``: by protocol."""
+
+    def side(protocol: str) -> Side:
+        return Side(connectors[protocol], lambda broker: runtime.endpoint(broker, protocol))
+
+    return side(spoken.producers), side(spoken.consumers)
 
 
 def prove(

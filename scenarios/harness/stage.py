@@ -1,7 +1,6 @@
 """How do brokers come up, get proven, watched, browsed and taken down? The brokers' side of one run."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 
 import psutil
 
@@ -69,7 +68,7 @@ class Stage:
         """Every link, then a canary over every path. ``roles``: the (producers', consumers') group names in use."""
         self._watch.prove_links(progress)
         paths = [path for producers, consumers in roles for path in self.topology.paths_between(producers, consumers)]
-        begin, end = self._side(self._spoken.producers), self._side(self._spoken.consumers)
+        begin, end = canary.sides(self.runtime, self.connectors, self._spoken)
         canary.prove(paths, begin, end, self.runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
         progress(f"paths proven by a canary each: {len(paths)}")
 
@@ -98,9 +97,6 @@ class Stage:
         if self._reroute:
             endpoints = [self._reroute(endpoint) for endpoint in endpoints]
         return {endpoint.broker: endpoint.uri for endpoint in endpoints}
-
-    def _side(self, protocol: str) -> canary.Side:
-        return canary.Side(self.connectors[protocol], partial(self._endpoint, protocol))
 
     def _group(self, group: ClientGroup) -> ClientGroup:
         if self._options.failover is None:

@@ -21,7 +21,7 @@ def call(*arguments: str) -> Result:
 
 
 def test_exactly_the_commands_that_work_are_offered() -> None:
-    assert set(main.commands) == {"topologies", "render", "analyse", "report", "doctor"}
+    assert set(main.commands) == {"topologies", "render", "up", "analyse", "report", "doctor"}
 
 
 def test_the_catalogue_has_a_line_for_each_topology() -> None:
@@ -81,13 +81,14 @@ def test_rendered_files_have_a_folder_a_broker_and_ports_of_their_own(tmp_path: 
     configurations = [tmp_path / f"broker-{n}" / "activemq.xml" for n in (1, 2, 3)]
     assert [path for path in configurations if str(path) not in result.output.splitlines()] == []
     ports = [
-        re.findall(r'uri="(?:tcp|stomp)://127.0.0.1:(70\d\d)\?', path.read_text("utf-8")) for path in configurations
+        re.findall(r'uri="(?:tcp|stomp|amqp)://127.0.0.1:(70\d\d)\?', path.read_text("utf-8"))
+        for path in configurations
     ]
-    assert ports == [["7000", "7001"], ["7002", "7003"], ["7004", "7005"]]
+    assert ports == [["7000", "7001", "7002"], ["7003", "7004", "7005"], ["7006", "7007", "7008"]]
 
 
 def test_ports_past_the_last_one_are_refused() -> None:
-    with pytest.raises(ValueError, match="base port 65534: 6 ports are needed, which passes 65535"):
+    with pytest.raises(ValueError, match="base port 65534: 9 ports are needed, which passes 65535"):
         broker_files(build("mesh"), 65_534)
 
 

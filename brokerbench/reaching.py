@@ -1,0 +1,120 @@
+"""How is a network reached that is up? What the terminal shows of it, and files for programs; no password is shown.
+
+Credentials lie in a folder that only its owner can read and that goes with the brokers, in the form in which a run on
+brokers that run already takes them, and a shell too (``set -a; . FILE``).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import yaml
+
+from topologies.endpoints import Credentials
+from topologies.management.jolokia import ManagementFailed
+from topologies.model import Topology
+from topologies.runtimes.contract import Runtime
+from topologies.runtimes.external_credentials import ExternalCredentials
+from topologies.runtimes.external_file import BROKERS, CREDENTIALS_FILE, MANAGEMENT, SCHEMES
+from topologies.runtimes.private import PrivateFolder
+
+BROKERS_NAME, CREDENTIALS_NAME = "brokers.yaml", "credentials.env"
+WIDTH = 12
+
+
+@dataclass(frozen=True)
+class ReachFiles:
+    """``brokers``: as ``--brokers-file`` takes it; ``credentials``: what it refers to."""
+
+    brokers: Path
+    credentials: Path
+
+
+def uris_of(runtime: Runtime, broker: str) -> dict[str, str]:
+    """By protocol, for all that it speaks."""
+    found = {}
+    for protocol in SCHEMES:
+        with suppress(KeyError):
+            found[protocol] = runtime.endpoint(broker, protocol).uri
+    return found
+
+
+def management_of(runtime: Runtime, broker: str) -> str:
+    """The address of its Jolokia, '' where it has none."""
+    try:
+        return runtime.management(broker).url
+    except ManagementFailed:
+        return ""
+
+
+@contextmanager
+def files_for(runtime: Runtime, topology: Topology) -> Iterator[ReachFiles | None]:
+    """Written, and removed at the end; none for brokers that are not ours, whose user has them."""
+    if runtime.name == "external":
+        yield None
+        return
+    folder = PrivateFolder.create()
+    try:
+        agent = runtime.management(topology.brokers[0].name)  # all brokers of a run have the same
+        secrets = ExternalCredentials(runtime.credentials(), Credentials(agent.username, agent.password))
+        credentials = folder.write(CREDENTIALS_NAME, secrets.as_file())
+        yield ReachFiles(folder.write(BROKERS_NAME, brokers_file(runtime, topology)), credentials)
+    finally:
+        folder.remove()
+
+
+def brokers_file(runtime: Runtime, topology: Topology) -> str:
+    """YAML as ``--brokers-file`` takes it."""
+    brokers = {
+        broker.name: {**uris_of(runtime, broker.name), MANAGEMENT: management_of(runtime, broker.name)}
+        for broker in topology.brokers
+    }
+    return yaml.safe_dump({BROKERS: brokers, CREDENTIALS_FILE: CREDENTIALS_NAME}, sort_keys=False)
+
+
+def told(
+    name: str, topology: Topology, runtime: Runtime, failover: str | None, logs: Path, files: ReachFiles | None
+) -> str:
+    """All that a person needs to connect; ``failover``: options instead of those of the topology's groups."""
+    parts = [f"{name} is up ({runtime.name}), and every path is proven"]
+    for broker in topology.brokers:
+        addresses = uris_of(runtime, broker.name) | {MANAGEMENT: management_of(runtime, broker.name) or "none known"}
+        parts.append(_section(broker.name, list(addresses.items())))
+    parts += [
+        _section(f"clients: {group}", [("", uri) for uri in uris])
+        for group, uris in failover_uris(runtime, topology, failover).items()
+    ]
+    parts.append(_ways(name, runtime, logs, files))
+    return "\n\n".join(parts)
+
+
+def failover_uris(runtime: Runtime, topology: Topology, failover: str | None) -> dict[str, list[str]]:
+    """Those of each client group, one for every protocol that all its brokers speak."""
+    uris = {broker.name: uris_of(runtime, broker.name) for broker in topology.brokers}
+    found = {}
+    for group in topology.groups:
+        chosen = group if failover is None else replace(group, failover=failover)
+        spoken = [p for p in SCHEMES if all(p in uris[broker.name] for broker in group.enter_at)]
+        found[group.name] = [
+            chosen.failover_uri({broker.name: uris[broker.name][protocol] for broker in group.enter_at})
+            for protocol in spoken
+        ]
+    return found
+
+
+def _ways(name: str, runtime: Runtime, logs: Path, files: ReachFiles | None) -> str:
+    if files is None:
+        return f"They are not ours: they stay as they are. As user {runtime.credentials().username!r}."
+    command = f"locust -f scenarios/steady.py --headless --topology '{name}' --brokers-file {files.brokers}"
+    lines = [
+        ("user", runtime.credentials().username),
+        ("passwords", f"{files.credentials} (only you can read it; gone with the brokers)"),
+        ("a load", command),
+        ("logs", f"{logs}/brokers/"),
+    ]
+    return "\n".join([*(f"{what:<{WIDTH}}{how}" for what, how in lines), "", "Ctrl-C takes all of it down."])
+
+
+def _section(title: str, rows: list[tuple[str, str]]) -> str:
+    return "\n".join([title, *(f"  {what:<{WIDTH}}{value}" if what else f"  {value}" for what, value in rows)])

@@ -1,0 +1,80 @@
+"""Is all told that a person needs to connect, and no password?"""
+
+from pathlib import Path
+
+from brokerbench.reaching import ReachFiles, brokers_file, failover_uris, told
+from topologies.catalogue import build
+from topologies.endpoints import Credentials
+from topologies.model import Topology
+from topologies.runtimes import external_file
+from topologies.runtimes.external import ExternalRuntime
+from topologies.runtimes.external_credentials import ExternalCredentials
+from topologies.runtimes.external_file import BrokersFile, ExternalBroker
+
+WHO = ExternalCredentials(Credentials("anna", "s3cret"), Credentials("admin", "s3cret-too"))
+SOURCE = ExternalBroker("source", 2, {"openwire": "tcp://h:1", "stomp": "stomp://h:2"}, "https://h:3/api/jolokia/")
+SINK = ExternalBroker("sink", 5, {"stomp": "stomp://i:2", "openwire": "tcp://i:1"}, "https://i:3/api/jolokia/")
+
+
+def network(sink: ExternalBroker = SINK) -> tuple[Topology, ExternalRuntime]:
+    topology = build("source-and-sink")
+    return topology, ExternalRuntime(topology, BrokersFile(Path("b.yaml"), {"source": SOURCE, "sink": sink}), WHO)
+
+
+def test_each_broker_is_told_with_its_uris_and_each_group_with_its_failover_uris() -> None:
+    topology, runtime = network(ExternalBroker("sink", 5, {"stomp": "stomp://i:2"}))
+    files = ReachFiles(Path("p/brokers.yaml"), Path("p/credentials.env"))
+    assert (
+        told("source-and-sink", topology, runtime, None, Path("runs/x"), files)
+        == """\
+source-and-sink is up (external), and every path is proven
+
+source
+  openwire    tcp://h:1
+  stomp       stomp://h:2
+  management  https://h:3/api/jolokia/
+
+sink
+  stomp       stomp://i:2
+  management  none known
+
+clients: producers
+  failover:(tcp://h:1)?randomize=true
+  failover:(stomp://h:2)?randomize=true
+
+clients: consumers
+  failover:(stomp://i:2)?randomize=true
+
+user        anna
+passwords   p/credentials.env (only you can read it; gone with the brokers)
+a load      locust -f scenarios/steady.py --headless --topology 'source-and-sink' --brokers-file p/brokers.yaml
+logs        runs/x/brokers/
+
+Ctrl-C takes all of it down."""
+    )
+
+
+def test_brokers_that_are_not_ours_stay_and_no_password_is_shown() -> None:
+    topology, runtime = network()
+    text = told("source-and-sink", topology, runtime, None, Path("runs/x"), None)
+    assert text.endswith("They are not ours: they stay as they are. As user 'anna'.")
+    assert "s3cret" not in text
+
+
+def test_failover_options_of_ones_own_replace_the_topologys() -> None:
+    topology, runtime = network()
+    assert failover_uris(runtime, topology, "randomize=false")["producers"] == [
+        "failover:(tcp://h:1)?randomize=false",
+        "failover:(stomp://h:2)?randomize=false",
+    ]
+
+
+def test_the_file_of_brokers_is_one_that_a_run_takes(tmp_path: Path) -> None:
+    topology, runtime = network()
+    (tmp_path / "brokers.yaml").write_text(brokers_file(runtime, topology), encoding="utf-8")
+    file = external_file.read(tmp_path / "brokers.yaml")
+    file.check(topology, ["stomp", "openwire"])
+    assert file.credentials_file == tmp_path / "credentials.env"
+    for broker in (SOURCE, SINK):
+        assert dict(file.brokers[broker.name].uris) == dict(broker.uris)
+        assert file.brokers[broker.name].management == broker.management

@@ -1,0 +1,171 @@
+"""Does `brokerbench up` bring a network up, tell how to reach it, and leave nothing at the end, however that comes?"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from click.testing import CliRunner
+
+from brokerbench.cli import main
+from brokerbench.up import _signals_interrupt, routes
+from tests.support.locust_run import REPOSITORY, nothing_left
+from topologies.catalogue import build
+from topologies.model import ClientGroup, Topology
+from topologies.runtimes.external_credentials import find
+
+BROKERBENCH = str(Path(sys.executable).with_name("brokerbench"))
+UP_TIMEOUT_S = 120.0
+
+
+class Up:
+    """One `brokerbench up` on processes, in a folder of its own."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self._out, self._told = folder / "out", folder / "told"
+        command = [BROKERBENCH, "up", *arguments, "--runtime", "processes", "--broker-memory", "128"]
+        with self._out.open("w") as out, self._told.open("w") as told:
+            self.process = subprocess.Popen([*command, "--runs", str(folder / "runs")], stdout=out, stderr=told)
+
+    @property
+    def out(self) -> str:
+        return self._out.read_text(encoding="utf-8")
+
+    @property
+    def told(self) -> str:
+        return self._told.read_text(encoding="utf-8")
+
+    def wait_for(self, pattern: str) -> None:
+        deadline_s = time.monotonic() + UP_TIMEOUT_S
+        while not re.search(pattern, self.out + self.told):
+            assert self.process.poll() is None, f"ended too early:\n{self.out}{self.told}"
+            assert time.monotonic() < deadline_s, f"no {pattern!r}:\n{self.out}{self.told}"
+            time.sleep(0.05)
+
+    def end(self, number: signal.Signals) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(30)
+
+    def path(self, name: str) -> Path:
+        found = re.search(rf"(\S+)/{name}", self.out)
+        assert found, self.out
+        return Path(found[1]) / name
+
+
+@contextmanager
+def upped(folder: Path, *arguments: str) -> Iterator[Up]:
+    one = Up(folder, *arguments)
+    try:
+        yield one
+    finally:
+        if one.process.poll() is None:
+            one.end(signal.SIGTERM)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("mehs",), "did you mean 'mesh'"),
+        (("mesh", "--protocol", "foo"), "--protocol foo: 'foo' is not known"),
+        (("mesh", "--protocol", "memory"), "--protocol memory: real brokers do not speak it; leave it out"),
+        (("mesh", "--bind-host", "203.0.113.7"), "--bind-host 203.0.113.7: not an IPv4 address of this machine"),
+        (("mesh", "--runtime", "external"), "--runtime external: say by --brokers-file FILE where the brokers are"),
+        (("mesh", "--brokers-file", "none"), "none: cannot be read (No such file or directory)"),
+        (("mesh", "--brokers-file", "none", "--runtime", "processes"), "only --runtime external reaches brokers that"),
+        (("mesh", "--image", "x", "--runtime", "processes"), "only containers have an image"),
+        (("mesh", "--ca-file", "none", "--runtime", "processes"), "none: No such file or directory; give a file of"),
+    ],
+)
+def test_bad_input_is_one_sentence_before_anything_is_made(
+    arguments: tuple[str, ...], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["up", *arguments])
+    assert result.exit_code == 2
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("brokerbench: ")]
+    assert told in line
+    assert result.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_has_no_part_of_locust_nor_spark() -> None:
+    code = "import sys, brokerbench.up; print(sorted({'locust', 'gevent', 'pyspark', 'scenarios'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY)
+    assert done.stdout == "[]\n"
+
+
+def test_paths_are_proven_from_producers_to_consumers_or_between_whatever_groups_there_are() -> None:
+    mesh = build("mesh")
+    assert len(routes(mesh)) == 9
+    broker = mesh.brokers[0]
+    assert len(routes(Topology("t", mesh.brokers, mesh.links, (ClientGroup("all", (broker,)),)))) == 1
+
+
+def test_the_first_signal_interrupts_and_no_other_does_until_all_is_down() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with _signals_interrupt():
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.kill(os.getpid(), number)
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.brokers
+def test_a_network_is_up_until_ctrl_c_and_then_nothing_is_left(tmp_path: Path) -> None:
+    with upped(tmp_path, "single") as up:
+        up.wait_for("Ctrl-C takes all of it down")
+        assert "paths proven by a canary each: 1" in up.told
+        credentials = up.path("credentials.env")
+        password = find(credentials, {}).client.password
+        assert len(password) > 20
+        assert password not in up.out + up.told
+        used = subprocess.run(
+            [BROKERBENCH, "up", "single", "--brokers-file", str(up.path("brokers.yaml"))],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+        )
+        assert (used.returncode, "single is up (external)" in used.stdout) == (0, True), used.stderr
+        assert up.process.poll() is None, "and it stays up"
+        assert up.end(signal.SIGINT) == 0
+    assert not credentials.parent.exists()
+    assert not (tmp_path / "runs").exists()
+    assert nothing_left(tmp_path / "runs")
+
+
+@pytest.mark.brokers
+@pytest.mark.nightly
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("moment", ["topology mesh on", "broker broker-. is up", "Ctrl-C takes all of it down"])
+def test_it_can_be_ended_at_any_moment_by_any_signal(tmp_path: Path, number: signal.Signals, moment: str) -> None:
+    with upped(tmp_path, "mesh") as up:
+        up.wait_for(moment)
+        assert up.end(number) == (0 if moment.startswith("Ctrl-C") else 130), up.told
+    assert "Traceback" not in up.told
+    assert not (tmp_path / "runs").exists()
+    assert nothing_left(tmp_path / "runs")
+
+
+@pytest.mark.brokers
+@pytest.mark.nightly
+def test_a_broker_that_somebody_ends_is_told_and_data_is_kept_where_wished(tmp_path: Path) -> None:
+    with upped(tmp_path, "single", "--keep-data") as up:
+        up.wait_for("Ctrl-C takes all of it down")
+        (pid,) = [
+            process.pid
+            for process in psutil.process_iter(["name", "cmdline"])
+            if process.info["name"] == "java" and str(tmp_path) in " ".join(process.info["cmdline"])
+        ]
+        os.kill(pid, signal.SIGKILL)
+        up.wait_for("broker broker-1 has ended; it is not started again")
+        assert up.end(signal.SIGINT) == 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert (folder / "brokers" / "broker-1" / "data" / "kahadb").is_dir()
