@@ -1,4 +1,4 @@
-"""How many messages of each subscription came to which end? Three counts of three frames, put side by side."""
+"""How many messages of each subscription came to which end? Counts of several frames, put side by side."""
 
 from functools import reduce
 
@@ -16,23 +16,28 @@ BEYOND_THE_TABLE = ("redelivered", "foreign", "missing_unconfirmed")
 COUNTS = (*ACCOUNTING.names[len(SUBSCRIPTION) :], *BEYOND_THE_TABLE)
 
 
-def accounting(fates: DataFrame, deliveries: DataFrame, out_of_order: DataFrame, strangers: DataFrame) -> DataFrame:
+def accounting(
+    expected: DataFrame, fates: DataFrame, deliveries: DataFrame, out_of_order: DataFrame, strangers: DataFrame
+) -> DataFrame:
     """One row a subscription of a destination: the columns of ACCOUNTING, then BEYOND_THE_TABLE. Never null.
 
     A body whose identity cannot be read counts as corrupted: it is not as any producer sent it.
     """
-    parts = (of_fates(fates), of_deliveries(deliveries), of_order(out_of_order), of_strangers(strangers))
+    of_messages = (of_expected(expected), of_fates(fates))
+    parts = (*of_messages, of_deliveries(deliveries), of_order(out_of_order), of_strangers(strangers))
     together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
     totals = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in COUNTS]
     return together.groupBy(*SUBSCRIPTION).agg(*totals)
 
 
-def of_fates(fates: DataFrame) -> DataFrame:
+def of_expected(expected: DataFrame) -> DataFrame:
     outcomes = [_count(name, F.col("outcome") == name) for name in ("acked", "failed", "in_doubt", "unconfirmed")]
+    return expected.groupBy(*SUBSCRIPTION).agg(F.count("*").alias("sent"), *outcomes)
+
+
+def of_fates(fates: DataFrame) -> DataFrame:
     ends = ("lost", "stranded", "dead_lettered", "recovered", "missing_unconfirmed")
-    return fates.groupBy(*SUBSCRIPTION).agg(
-        F.count("*").alias("sent"), *outcomes, *[_count(name, F.col("fate") == name) for name in ends]
-    )
+    return fates.groupBy(*SUBSCRIPTION).agg(*[_count(name, F.col("fate") == name) for name in ends])
 
 
 def of_deliveries(deliveries: DataFrame) -> DataFrame:

@@ -48,7 +48,7 @@ def found(leftovers: DataFrame) -> DataFrame:
 
 
 def fates(expected: DataFrame, first_deliveries: DataFrame, found: DataFrame) -> DataFrame:
-    """One row a (message, subscription) with its fate; null for what is as it should be, or was never promised.
+    """One row a (message, subscription) that came to a fate; none for what is as it should be, or was never promised.
 
     fate: lost | stranded | dead_lettered (acked, not received) | recovered (in doubt, received)
     | missing_unconfirmed (unconfirmed, neither received nor found).
@@ -59,6 +59,7 @@ def fates(expected: DataFrame, first_deliveries: DataFrame, found: DataFrame) ->
         .join(found.hint("shuffle_hash"), MESSAGE, "left")
         .withColumn("received", F.coalesce("received", F.lit(False)))
         .withColumn("fate", F.when(F.col("subscription") != NOBODY, _fate()))
+        .where(F.col("fate").isNotNull())
     )
 
 

@@ -1,7 +1,8 @@
 """Which frames do the results of a run come from? Event tables on the master's clock, and what is derived of them once.
 
-Nothing is computed here. `messages` and `deliveries` feed several results, and so do the few that are `out_of_order`,
-which take a sort of all deliveries to find: they are kept when the first asks for them.
+Nothing is computed here. `messages` and `deliveries` feed several results, and so do the few that are `out_of_order`
+or came to one of the `fates`, which take a sort or a join of all deliveries to find: they are kept when the first asks
+for them.
 """
 
 from dataclasses import dataclass
@@ -68,12 +69,16 @@ class Frames:
         return deliveries.out_of_order(self.deliveries).persist(KEPT)
 
     @cached_property
+    def expected(self) -> DataFrame:
+        return fates.expected(self.messages, self.subscriptions)
+
+    @cached_property
     def fates(self) -> DataFrame:
-        expected = fates.expected(self.messages, self.subscriptions)
-        return fates.fates(expected, deliveries.first(self.deliveries), fates.found(self.leftovers))
+        arrived, left = deliveries.first(self.deliveries), fates.found(self.leftovers)
+        return fates.fates(self.expected, arrived, left).persist(KEPT)
 
     def release(self) -> None:
-        for kept in (self.messages, self.deliveries, self.out_of_order):
+        for kept in (self.messages, self.deliveries, self.out_of_order, self.fates):
             kept.unpersist()
 
     def _read(self, table: str) -> DataFrame:

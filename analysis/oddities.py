@@ -30,7 +30,7 @@ def oddities(
 def _ends(fates: DataFrame) -> DataFrame:
     attempts = F.concat(F.col("attempts").cast("string"), F.lit(" attempt(s)"))
     where = F.coalesce(F.concat(F.lit(", left on "), F.col("found_at")), F.lit(""))
-    named = fates.where(F.col("fate").isNotNull() & (F.col("fate") != "missing_unconfirmed"))
+    named = fates.where(F.col("fate") != "missing_unconfirmed")
     return _rows(named, F.col("fate"), F.concat(F.col("outcome"), F.lit(" after "), attempts, where))
 
 

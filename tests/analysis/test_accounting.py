@@ -29,12 +29,11 @@ def counted(
     sent = messages(attempts)
     arrived = frame(spark, "receipts", receipts)
     delivered = deliveries.deliveries(arrived, sent, attempts)
-    became = fates.fates(
-        fates.expected(sent, frame(spark, "subscriptions", subscriptions or [])),
-        deliveries.first(delivered),
-        fates.found(frame(spark, "leftovers", leftovers or [])),
-    )
-    result = accounting(became, delivered, deliveries.out_of_order(delivered), deliveries.strangers(arrived))
+    expected = fates.expected(sent, frame(spark, "subscriptions", subscriptions or []))
+    found = fates.found(frame(spark, "leftovers", leftovers or []))
+    became = fates.fates(expected, deliveries.first(delivered), found)
+    disorder, strange = deliveries.out_of_order(delivered), deliveries.strangers(arrived)
+    result = accounting(expected, became, delivered, disorder, strange)
     return {(row["destination"], row["subscription"]): {name: row[name] for name in COUNTS} for row in result.collect()}
 
 
