@@ -135,7 +135,7 @@ def test_brokers_that_run_already_are_told_of_by_a_file_and_are_as_they_are(
 
 def test_a_file_of_other_brokers_than_the_topologys_is_refused(tmp_path: Path) -> None:
     message = message_of("--brokers-file", brokers_file(tmp_path))
-    assert message.startswith(f"--brokers-file {tmp_path}/brokers.yaml, brokers: where is broker-2, broker-3? topology")
+    assert message.startswith(f"--brokers-file {tmp_path}/brokers.yaml: brokers: where is broker-2, broker-3? topology")
 
 
 def test_a_protocol_that_the_file_does_not_tell_is_refused(tmp_path: Path) -> None:

@@ -53,37 +53,40 @@ def test_a_file_says_of_each_broker_its_uris_by_protocol_and_its_management(tmp_
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", ": is no mapping: write `brokers:` and below it each broker of the topology"),
-        ("- a\n", ", line 1: is no mapping: write `brokers:`"),
-        ("brokers: [1\n", ", line 2: is no YAML: "),
-        ("credentials_file: a\n", ", line 1, brokers: missing"),
-        ("brokers: {}\n", ", line 1, brokers: empty"),
-        ("\nbrokers:\n  b:\n", ", line 3, brokers.b: is no mapping"),
-        ("brokers:\n  b: {}\n", ", line 2, brokers.b: no URI: write one for a protocol, of openwire, "),
-        ("brokers:\n  b:\n    management: http://h:1/\n", ", line 2, brokers.b: no URI"),
-        ("brokers:\n  b:\n    stmop: x\n", ", line 3, brokers.b.stmop: not known; there is openwire, core, stomp"),
-        ("brokers:\n  b:\n    stomp:\n", ", line 3, brokers.b.stomp: write one value on one line"),
-        ("brokers:\n  b:\n    stomp: [x]\n", ", line 3, brokers.b.stomp: write one value on one line"),
+        ("", ":1:1: nothing is written here, but it must be a mapping"),
+        ("- a\n", ":1:1: a list, but it must be a mapping"),
+        ("brokers: [1\n", ":2:1: this is no YAML: "),
+        ("credentials_file: a\n", ":1:1: brokers: missing; write below it where each broker is"),
+        ("brokers: {}\n", ":1:10: brokers: empty; write below it where each broker is"),
+        ("\nbrokers:\n  b:\n", ":3:5: brokers.b: nothing is written here, but it must be a mapping"),
+        ("brokers:\n  b: {}\n", ":2:3: brokers.b: no URI; write one for a protocol, of openwire, "),
+        ("brokers:\n  b:\n    management: http://h:1/\n", ":2:3: brokers.b: no URI"),
+        ("brokers:\n  b:\n    stmop: x\n", ":3:5: brokers.b: 'stmop' is not known here; did you mean 'stomp'?"),
+        ("brokers:\n  b:\n    web: x\n", ":3:5: brokers.b: 'web' is not known here; known are openwire, core, "),
+        ("brokers:\n  b:\n    stomp:\n", ":3:11: brokers.b.stomp: write one value on one line"),
+        ("brokers:\n  b:\n    stomp: [x]\n", ":3:12: brokers.b.stomp: write one value on one line"),
         (
             "brokers:\n  b:\n    stomp: tcp://h:1\n",
-            ", line 3, brokers.b.stomp: 'tcp://h:1'; write stomp://HOST:PORT or stomp+ssl://HOST:PORT",
+            ":3:12: brokers.b.stomp: 'tcp://h:1'; write stomp://HOST:PORT or stomp+ssl://HOST:PORT",
         ),
-        ("brokers:\n  b:\n    stomp: stomp://h\n", ", line 3, brokers.b.stomp: 'stomp://h'; write stomp://HOST:PORT"),
-        (
-            "brokers:\n  b:\n    stomp: stomp://h:99999\n",
-            ", line 3, brokers.b.stomp: 'stomp://h:99999' is no URI (P",
-        ),
-        ("brokers:\n  b:\n    stomp: stomp://h:1/x\n", ", line 3, brokers.b.stomp: 'stomp://h:1/x'; write"),
+        ("brokers:\n  b:\n    stomp: stomp://h\n", ":3:12: brokers.b.stomp: 'stomp://h'; write stomp://HOST:PORT"),
+        ("brokers:\n  b:\n    stomp: stomp://h:70000\n", ":3:12: brokers.b.stomp: 'stomp://h:70000' is no URI ("),
+        ("brokers:\n  b:\n    stomp: stomp://h:1/x\n", ":3:12: brokers.b.stomp: 'stomp://h:1/x'; write"),
         (
             "brokers:\n  b:\n    stomp: stomp://h:1\n    management: h:8161\n",
-            ", line 4, brokers.b.management: 'h:8161'; write the address of its Jolokia",
+            ":4:17: brokers.b.management: 'h:8161'; write the address of its Jolokia",
         ),
-        ("brokers:\n  b:\n    stomp: stomp://h:1\n  b:\n    stomp: x\n", ", line 4, brokers.b: is there twice"),
-        ("broker:\n  b: 1\n", ", line 1, broker: not known; there is brokers, credentials_file"),
+        ("brokers:\n  b:\n    stomp: stomp://h:1\n  b:\n    stomp: x\n", ":4:3: brokers: 'b' is given twice, first in"),
+        ("broker:\n  b: 1\n", ":1:1: 'broker' is not known here; did you mean 'brokers'?"),
     ],
 )
 def test_an_error_names_line_and_field_and_what_to_write(tmp_path: Path, text: str, message: str) -> None:
     assert told(tmp_path, text).startswith(message)
+
+
+def test_capital_letters_and_a_slash_do_not_make_another_address(tmp_path: Path) -> None:
+    file = read(written(tmp_path, "brokers:\n  b:\n    stomp: stomp://Broker.Example.com:1/?heartbeat_ms=5\n"))
+    assert file.brokers["b"].uris == {"stomp": "stomp://broker.example.com:1?heartbeat_ms=5"}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +113,7 @@ def test_a_file_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:
 
 
 def test_a_broker_that_the_topology_lacks_is_refused_with_its_line(tmp_path: Path) -> None:
-    with pytest.raises(BrokersFileInvalid, match=r"line 6, brokers\.sink: no such broker: topology .* has broker-1"):
+    with pytest.raises(BrokersFileInvalid, match=r":6: brokers\.sink: no such broker: topology .* has broker-1"):
         read(written(tmp_path, WHOLE.replace("source", "broker-1"))).check(build("single"))
 
 
@@ -123,5 +126,5 @@ def test_a_broker_of_the_topology_that_the_file_lacks_is_named(tmp_path: Path) -
 def test_a_protocol_that_clients_are_to_speak_must_be_there_for_each_broker(tmp_path: Path) -> None:
     file = read(written(tmp_path, WHOLE))
     file.check(build("source-and-sink"), ["stomp"])
-    with pytest.raises(BrokersFileInvalid, match=r"line 6, brokers\.sink: no openwire URI.*\(there is: stomp\)"):
+    with pytest.raises(BrokersFileInvalid, match=r":6: brokers\.sink: no openwire URI.*\(there is: stomp\)"):
         file.check(build("source-and-sink"), ["stomp", "openwire"])

@@ -12,12 +12,13 @@ Every error names the file, the line, the field and what to write instead. It ho
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
-import yaml
+from yaml.nodes import Node, ScalarNode
 
 from topologies.model import Topology
+from topologies.validity import TopologyInvalid
+from topologies.yaml_nodes import Document, nearest
 
 SCHEMES: Mapping[str, tuple[str, ...]] = {
     "openwire": ("tcp", "ssl"),
@@ -60,7 +61,9 @@ class BrokersFile:
             if broker.name not in names:
                 raise _invalid(self.path, broker.line, f"{BROKERS}.{broker.name}", f"no such broker: {has}")
         if missing := [name for name in names if name not in self.brokers]:
-            raise _invalid(self.path, None, BROKERS, f"where is {', '.join(missing)}? {has}: say where each one is")
+            raise BrokersFileInvalid(
+                f"{self.path}: {BROKERS}: where is {', '.join(missing)}? {has}: say where each one is"
+            )
         for broker in self.brokers.values():
             for protocol in protocols:
                 self._require(broker, protocol)
@@ -75,108 +78,92 @@ class BrokersFile:
 def read(path: Path) -> BrokersFile:
     """What the file says. Raises BrokersFileInvalid."""
     try:
-        text = path.read_text(encoding="utf-8")
-        root = yaml.compose(text, yaml.SafeLoader)
+        document = Document(str(path), path.read_text(encoding="utf-8"))
+        return _Reader(document).file(path)
     except OSError as error:
-        raise _invalid(path, None, "", f"cannot be read ({error.strerror}): give the path of a YAML file") from None
+        raise BrokersFileInvalid(f"{path}: cannot be read ({error.strerror}); give the path of a YAML file") from None
     except UnicodeDecodeError:
-        raise _invalid(path, None, "", "is no text in UTF-8: give the path of a YAML file") from None
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise _invalid(path, line, "", f"is no YAML: {error.problem}") from None
-    except yaml.YAMLError as error:
-        raise _invalid(path, None, "", f"is no YAML: {' '.join(str(error).split())}") from None
-    return _Reader(path).file(root)
+        raise BrokersFileInvalid(f"{path}: is no text in UTF-8; give the path of a YAML file") from None
+    except TopologyInvalid as error:
+        raise BrokersFileInvalid(str(error)) from None
 
 
-class _Field(NamedTuple):
-    """One ``name: node`` of a mapping, and where the name stands."""
-
-    line: int
-    node: yaml.Node
-
-
+@dataclass(frozen=True)
 class _Reader:
-    """Goes through the nodes of one file, which know their lines."""
+    """Goes through the nodes of one file. Raises TopologyInvalid, with line and field."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    document: Document
 
-    def file(self, root: yaml.Node | None) -> BrokersFile:
-        fields = self._mapping(root, "", f"write `{BROKERS}:` and below it each broker of the topology")
-        self._only(fields, "", (BROKERS, CREDENTIALS_FILE))
+    def file(self, path: Path) -> BrokersFile:
+        fields = self._fields(self.document.root, "", (BROKERS, CREDENTIALS_FILE))
         if BROKERS not in fields:
-            raise _invalid(self._path, 1, BROKERS, "missing: write below it where each broker is")
-        named = self._mapping(fields[BROKERS].node, BROKERS, "write each broker's name, and below it its URIs")
+            raise self.document.wrong(self.document.root, BROKERS, "missing; write below it where each broker is")
+        named = self.document.mapping(fields[BROKERS], BROKERS)
         if not named:
-            raise self._error(fields[BROKERS].node, BROKERS, "empty: write below it where each broker is")
-        brokers = {name: self._broker(name, field) for name, field in named.items()}
+            raise self.document.wrong(fields[BROKERS], BROKERS, "empty; write below it where each broker is")
+        brokers = {name: self._broker(name, key, value) for name, (key, value) in named.items()}
         secrets = fields.get(CREDENTIALS_FILE)
-        name = None if secrets is None else self._text(secrets.node, CREDENTIALS_FILE)
-        return BrokersFile(self._path, brokers, None if name is None else self._path.parent / name)
+        name = None if secrets is None else self._text(secrets, CREDENTIALS_FILE)
+        return BrokersFile(path, brokers, None if name is None else path.parent / name)
 
-    def _broker(self, name: str, field: _Field) -> ExternalBroker:
+    def _broker(self, name: str, key: Node, value: Node) -> ExternalBroker:
         where = f"{BROKERS}.{name}"
-        fields = self._mapping(field.node, where, "write below it its URIs, such as `stomp: stomp://HOST:PORT`")
-        self._only(fields, where, (*SCHEMES, MANAGEMENT))
+        fields = self._fields(value, where, (*SCHEMES, MANAGEMENT))
         management = fields.pop(MANAGEMENT, None)
-        uris = {known: self._uri(uri.node, f"{where}.{known}", SCHEMES[known]) for known, uri in fields.items()}
+        uris = {known: self._uri(uri, f"{where}.{known}", SCHEMES[known]) for known, uri in fields.items()}
         if not uris:
-            raise _invalid(self._path, field.line, where, f"no URI: write one for a protocol, of {', '.join(SCHEMES)}")
-        url = "" if management is None else self._url(management.node, f"{where}.{MANAGEMENT}")
-        return ExternalBroker(name, field.line, uris, url)
+            raise self.document.wrong(key, where, f"no URI; write one for a protocol, of {', '.join(SCHEMES)}")
+        url = "" if management is None else self._url(management, f"{where}.{MANAGEMENT}")
+        return ExternalBroker(name, key.start_mark.line + 1, uris, url)
 
-    def _uri(self, node: yaml.Node, where: str, schemes: tuple[str, ...]) -> str:
+    def _fields(self, node: Node | None, where: str, known: tuple[str, ...]) -> dict[str, Node]:
+        """Values by name; no other than the ``known``."""
+        fields = self.document.mapping(node, where)
+        for name, (key, _) in fields.items():
+            if name in SECRETS:
+                told = f"no credentials in this file; put them into the environment, or into the {CREDENTIALS_FILE}"
+                raise self.document.wrong(key, f"{where}.{name}".strip("."), told)
+            if name not in known:
+                hint = nearest(name, [*known]) or f"; known are {', '.join(known)}"
+                raise self.document.wrong(key, where, f"{name!r} is not known here{hint}")
+        return {name: value for name, (_, value) in fields.items()}
+
+    def _uri(self, node: Node, where: str, schemes: tuple[str, ...]) -> str:
         text, rule = self._text(node, where), f"write {' or '.join(f'{scheme}://HOST:PORT' for scheme in schemes)}"
         try:
             parts = urlsplit(text)
             fits = parts.scheme in schemes and parts.hostname and parts.port and not parts.path.strip("/")
         except ValueError as error:
-            raise self._error(node, where, f"{text!r} is no URI ({error}); {rule}") from None
-        if parts.username is not None or parts.password is not None:
-            raise self._error(node, where, f"holds a user name or password; {rule}, and the credentials elsewhere")
+            raise self.document.wrong(node, where, f"{text!r} is no URI ({error}); {rule}") from None
+        self._require_no_login(parts, node, where, rule)
         if not fits:
-            raise self._error(node, where, f"{text!r}; {rule}")
-        return text
+            raise self.document.wrong(node, where, f"{text!r}; {rule}")
+        return f"{parts.scheme}://{_address(parts)}" + (f"?{parts.query}" if parts.query else "")
 
-    def _url(self, node: yaml.Node, where: str) -> str:
+    def _url(self, node: Node, where: str) -> str:
         text, rule = self._text(node, where), "write the address of its Jolokia, such as https://HOST:8162/api/jolokia/"
         parts = urlsplit(text)
-        if parts.username is not None or parts.password is not None:
-            raise self._error(node, where, f"holds a user name or password; {rule}, and the credentials elsewhere")
+        self._require_no_login(parts, node, where, rule)
         if parts.scheme not in MANAGEMENT_SCHEMES or not parts.hostname:
-            raise self._error(node, where, f"{text!r}; {rule}")
+            raise self.document.wrong(node, where, f"{text!r}; {rule}")
         return text if text.endswith("/") else f"{text}/"
 
-    def _mapping(self, node: yaml.Node | None, where: str, rule: str) -> dict[str, _Field]:
-        if not isinstance(node, yaml.MappingNode):
-            raise self._error(node, where, f"is no mapping: {rule}")
-        fields: dict[str, _Field] = {}
-        for key, value in node.value:
-            name = self._text(key, where or "a field's name")
-            if name in fields:
-                raise self._error(key, f"{where}.{name}".strip("."), "is there twice: keep one")
-            fields[name] = _Field(key.start_mark.line + 1, value)
-        return fields
+    def _require_no_login(self, parts: SplitResult, node: Node, where: str, rule: str) -> None:
+        if parts.username is not None or parts.password is not None:
+            told = f"holds a user name or password; {rule}, and the credentials elsewhere"
+            raise self.document.wrong(node, where, told)
 
-    def _only(self, fields: Mapping[str, _Field], where: str, known: tuple[str, ...]) -> None:
-        for name, field in fields.items():
-            if name in known:
-                continue
-            told = f"not known; there is {', '.join(known)}"
-            if name in SECRETS:
-                told = f"no credentials in this file: put them into the environment, or into the {CREDENTIALS_FILE}"
-            raise _invalid(self._path, field.line, f"{where}.{name}".strip("."), told)
-
-    def _text(self, node: yaml.Node, where: str) -> str:
-        if not isinstance(node, yaml.ScalarNode) or not node.value.strip():
-            raise self._error(node, where, "write one value on one line")
+    def _text(self, node: Node, where: str) -> str:
+        if not isinstance(node, ScalarNode) or not node.value.strip():
+            raise self.document.wrong(node, where, "write one value on one line")
         return str(node.value.strip())
 
-    def _error(self, node: yaml.Node | None, where: str, told: str) -> BrokersFileInvalid:
-        return _invalid(self._path, node.start_mark.line + 1 if node else None, where, told)
+
+def _address(parts: SplitResult) -> str:
+    """As connections are told apart: a host's name has no capital letters."""
+    host = str(parts.hostname)
+    return f"[{host}]:{parts.port}" if ":" in host else f"{host}:{parts.port}"
 
 
-def _invalid(path: Path, line: int | None, where: str, told: str) -> BrokersFileInvalid:
-    place = [str(path), *([f"line {line}"] if line is not None else []), *([where] if where else [])]
-    return BrokersFileInvalid(f"{', '.join(place)}: {told}")
+def _invalid(path: Path, line: int, where: str, told: str) -> BrokersFileInvalid:
+    return BrokersFileInvalid(f"{path}:{line}: {where}: {told}")
