@@ -6,6 +6,9 @@ from topologies.model import Topology
 from topologies.render.files import render
 from topologies.render.site import Site
 
+USUAL_PORTS = {"openwire": 61616, "core": 61617, "all": 61616, "stomp": 61613, "amqp": 5672, "mqtt": 1883}
+"""By protocol, as the brokers' own distributions have them; core stands aside of openwire."""
+
 
 def broker_files(topology: Topology, base_port: int) -> dict[str, str]:
     """Every file by ``broker/file``. Ports are given out one by one from ``base_port``, a broker after the other."""
@@ -16,10 +19,23 @@ def broker_files(topology: Topology, base_port: int) -> dict[str, str]:
         )
     site = Site(ports={key: base_port + n for n, key in enumerate(wanted)})
     return {
-        f"{broker.name}/{name}": text
-        for broker in topology.brokers
-        for name, text in render(topology, broker, site).items()
+        f"{broker}/{name}": text for broker, files in files_of(topology, site).items() for name, text in files.items()
     }
+
+
+def files_of(topology: Topology, site: Site) -> dict[str, dict[str, str]]:
+    """Broker to its files, each name with its text."""
+    return {broker.name: dict(render(topology, broker, site)) for broker in topology.brokers}
+
+
+def site_by_names(topology: Topology) -> Site:
+    """Every broker on a host of its own name, at the usual ports: what a broker gets does not depend on its place."""
+    listening = [(broker.name, protocol) for broker in topology.brokers for protocol in broker.protocols]
+    return Site(
+        ports={key: USUAL_PORTS[key[1]] for key in listening},
+        bind_host="0.0.0.0",
+        hosts={broker.name: broker.name for broker in topology.brokers},
+    )
 
 
 def write_files(files: dict[str, str], out: Path) -> list[Path]:
@@ -31,3 +47,12 @@ def write_files(files: dict[str, str], out: Path) -> list[Path]:
         path.write_text(text, encoding="utf-8")
         written.append(path)
     return written
+
+
+def rendered(topology: Topology, to: str, base_port: int) -> dict[str, str]:
+    """Every file by its path. ``to``: broker | diagram."""
+    if to == "diagram":
+        from brokerbench.diagram import diagram  # the report's drawing, which the other forms do not need
+
+        return {f"{topology.name}.svg": diagram(topology)}
+    return broker_files(topology, base_port)

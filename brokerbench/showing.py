@@ -1,13 +1,16 @@
 """What does a topology look like on a terminal? Values in, text out."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from brokerbench.growth import Growth
+from topologies.brokers import AnyBroker
 from topologies.catalogue import Entry
 from topologies.groups import CONSUMERS, PRODUCERS
 from topologies.links import Link
 from topologies.model import Topology
 
 PROTOCOL = "stomp"  # what the shown failover URIs speak
+MOST_NAMES = 12
 
 
 def catalogue(entries: Sequence[Entry]) -> str:
@@ -16,12 +19,23 @@ def catalogue(entries: Sequence[Entry]) -> str:
     return "\n".join(f"{entry.usage:<{width}}  {entry.summary}" for entry in entries)
 
 
-def topology(entry: Entry, built: Topology) -> str:
-    """The entry's picture, then what this very topology has: brokers, links, client groups, paths, warnings."""
+def entry(of: Entry, given: Mapping[str, object], built: Topology, growths: Sequence[Growth]) -> str:
+    """The entry's picture, its parameters, all of `topology`, and what one broker more would change."""
+    return "\n\n".join(
+        [
+            of.summary,
+            of.picture,
+            _section("parameters", (f"{name}={value!r}" for name, value in given.items())),
+            topology(built),
+            _section("adding a broker", (line for growth in growths for line in _growth(growth))),
+        ]
+    )
+
+
+def topology(built: Topology) -> str:
+    """What this very topology has: brokers, links, client groups, paths, warnings."""
     parts = [
-        entry.summary,
-        entry.picture,
-        _section(f"{built.name} ({built.flavour}): brokers", (broker.name for broker in built.brokers)),
+        _section(f"{built.name} ({built.flavour}): brokers", map(_broker, built.brokers)),
         _section("links", map(_link, built.links)),
         _section("client groups", (f"{g.name}  {g.failover_uri_by_name(PROTOCOL)}" for g in built.groups)),
         _section(f"paths from {PRODUCERS} to {CONSUMERS}", _paths(built)),
@@ -32,6 +46,24 @@ def topology(entry: Entry, built: Topology) -> str:
 
 def _section(title: str, lines: Iterable[str]) -> str:
     return "\n".join([f"{title}:", *(f"  {line}" for line in tuple(lines) or ("none",))])
+
+
+def _broker(broker: AnyBroker) -> str:
+    told = [f"in {broker.region}"] if broker.region else []
+    told += [f"stands by for {broker.standby_of}"] if broker.standby_of else []
+    return f"{broker.name}  {', '.join(told)}".rstrip()
+
+
+def _growth(growth: Growth) -> Iterator[str]:
+    yield f"{growth.change}: {_few(growth.added)} new"
+    yield f"  configuration changes, so restart: {_few(growth.restarted)}"
+    yield f"  as before, keeps running: {_few(growth.untouched)}"
+
+
+def _few(names: Sequence[str]) -> str:
+    if not names:
+        return "none"
+    return ", ".join(names) if len(names) <= MOST_NAMES else f"{', '.join(names[:MOST_NAMES])}, … ({len(names)} in all)"
 
 
 def _link(link: Link) -> str:

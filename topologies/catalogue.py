@@ -71,6 +71,13 @@ def build(text: str) -> Topology:
         raise TopologyInvalid(*(f"topology {text!r}: {problem}" for problem in error.problems)) from error
 
 
+def arguments(text: str) -> dict[str, object]:
+    """Every parameter of an entry with the value that ``text`` gives it, defaults included."""
+    call = parse_call(text)
+    parameters = inspect.signature(_function(call)).parameters.values()
+    return {parameter.name: parameter.default for parameter in parameters} | call.arguments
+
+
 def _entry(name: str, function: Callable[..., Topology]) -> Entry:
     summary, _, picture = inspect.getdoc(function).partition("\n\n")  # type: ignore[union-attr]
     defaults = ", ".join(f"{p.name}={p.default!r}" for p in inspect.signature(function).parameters.values())

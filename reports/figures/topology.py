@@ -38,7 +38,8 @@ def canvas(net: Network) -> Canvas:
     placed = layout([node.name for node in net.nodes], pairs, box_height)
     flows = [flow.per_s or 0 for edge in net.edges for flow in edge.flows]
     weight = min(1.0, max(0.25, (FEW_LINKS / max(1, len(net.edges))) ** 0.7))
-    return Canvas(placed, box_height, max(flows, default=0) or 1, len(flows) <= MOST_LABELS, weight)
+    labelled = net.measured and len(flows) <= MOST_LABELS
+    return Canvas(placed, box_height, max(flows, default=0) or 1, labelled, weight)
 
 
 def draw(net: Network, anchor: str, title: str, description: str) -> str:

@@ -51,9 +51,12 @@ class Edge:
 
 @dataclass(frozen=True)
 class Network:
+    """``measured``: whether there was a run; without one a drawing has no figures."""
+
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     over_s: float
+    measured: bool = True
 
 
 def network(run: RunInfo, links: pa.Table, connections: pa.Table, over_s: float, load_s: float) -> Network:

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import click
 import pytest
@@ -14,6 +15,8 @@ from brokerbench.errors import OneLineErrors, sentence
 from brokerbench.rendering import broker_files
 from topologies.catalogue import ENTRIES, build
 from topologies.runtimes.java import NoJava
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def call(*arguments: str) -> Result:
@@ -43,6 +46,39 @@ def test_a_topology_is_shown_as_its_parameters_say() -> None:
     assert shown.count(" <-> ") == 6
 
 
+def test_an_entry_says_its_parameters_as_they_are() -> None:
+    assert "parameters:\n  spokes=6\n  hub_standby=False\n" in call("topologies", "hub-and-spoke(spokes=6)").output
+
+
+def test_an_entry_says_what_a_broker_more_would_change() -> None:
+    shown = call("topologies", "hub-and-spoke(spokes=2)").output
+    assert "spokes=3: spoke-3 new\n" in shown
+    assert "configuration changes, so restart: hub\n" in shown
+    assert "as before, keeps running: spoke-1, spoke-2\n" in shown
+
+
+def test_a_file_of_ones_own_is_shown_without_a_picture() -> None:
+    shown = call("topologies", "topologies/examples/branch-offices.yaml").output
+    assert shown.startswith("branch-offices (classic): brokers:")
+    assert "head-office-standby  in city, stands by for head-office" in shown
+    assert "1 hop   branch-1 -> head-office" in shown
+
+
+def test_a_diagram_is_a_drawing_in_a_file_of_its_own(tmp_path: Path) -> None:
+    result = call("render", "hub-and-spoke", "--to", "diagram", "--out", str(tmp_path))
+    assert result.output == f"{tmp_path / 'hub-and-4-spokes.svg'}\n"
+    drawn = ElementTree.parse(tmp_path / "hub-and-4-spokes.svg").getroot()
+    texts = ["".join(part.itertext()) for part in drawn.iter(f"{SVG}text")]
+    assert [text for text in texts if text.startswith(("hub", "spoke"))] == [
+        "hub",
+        *(f"spoke-{n}" for n in (1, 2, 3, 4)),
+    ]
+    assert texts.count("entry of producers") == 3
+    assert not [text for text in texts if "?" in text or "/s" in text]
+    assert len(list(drawn.iter(f"{SVG}line"))) == 8
+    assert "--ink" in "".join(part.text or "" for part in drawn.iter(f"{SVG}style"))
+
+
 def test_a_topology_without_links_says_so() -> None:
     assert "links:\n  none\n" in call("topologies", "single").output
 
@@ -52,6 +88,7 @@ def test_a_topology_without_links_says_so() -> None:
     [
         (("topologies", "mseh"), "did you mean 'mesh'"),
         (("topologies", "mesh(borkers=3)"), "borkers"),
+        (("topologies", "none.yaml"), "none.yaml: No such file or directory; name a YAML file"),
         (("render", "nowhere", "--out", "out"), "no topology is called 'nowhere'"),
         (("report", "none"), "none: there is no such folder"),
         (("analyse", "latest", "--runs", "none"), "holds no run yet"),

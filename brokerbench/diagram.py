@@ -1,0 +1,60 @@
+"""What is the picture of a topology that has not run? The report's own drawing, without figures, in its own file."""
+
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+
+from records.run import LinkInfo
+from reports.figures.topology import draw
+from reports.views.network import Clients, Edge, Flow, Network, Node
+from topologies.links import Link
+from topologies.model import Topology
+
+ANCHOR = "topology"
+DRAWN = (".broker", ".link", ".flow", ".opener")
+OWN_STYLE = "svg { background: var(--card); font-family: system-ui, sans-serif; }"
+
+
+@dataclass(frozen=True)
+class Entrance(Clients):
+    """Where a group enters, before anybody has."""
+
+    @property
+    def text(self) -> str:
+        return "entry of"
+
+
+def diagram(topology: Topology) -> str:
+    """An SVG file, with the report's colours, light and dark."""
+    description = f"{len(topology.brokers)} brokers and {len(topology.links)} links; a dot marks who opens a link."
+    svg = draw(_network(topology), ANCHOR, f"Topology {topology.name}", description)
+    head, rest = svg.split(">", 1)
+    head = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    return f"{head}>\n<style>\n{_style()}\n</style>\n{rest}\n"
+
+
+def _network(topology: Topology) -> Network:
+    nodes = tuple(
+        Node(broker.name, broker.region, broker.standby_of, _entrances(topology, broker.name))
+        for broker in topology.brokers
+    )
+    return Network(nodes, tuple(map(_edge, topology.links)), over_s=0.0, measured=False)
+
+
+def _entrances(topology: Topology, broker: str) -> tuple[Clients, ...]:
+    return tuple(
+        Entrance(group.name, 0, 0) for group in topology.groups if broker in {entry.name for entry in group.enter_at}
+    )
+
+
+def _edge(link: Link) -> Edge:
+    flows = tuple(Flow(sender, receiver, None, None) for sender, receiver in link.directions)
+    return Edge(LinkInfo(link.name, link.opened_by.name, link.to.name, link.duplex, link.kind), flows)
+
+
+def _style() -> str:
+    """Of the report's style, the colours and what this drawing uses."""
+    css = files("reports").joinpath("templates", "report.css").read_text(encoding="utf-8")
+    colours = css[: css.index("* {")].strip()
+    rules = re.findall(r"^(?:\.[^\n]+)$", css, flags=re.MULTILINE)
+    return "\n".join([colours, OWN_STYLE, *(rule for rule in rules if rule.startswith(DRAWN))])
