@@ -19,7 +19,7 @@ RUNS = click.option(
     help="The folder that keeps runs.",
 )
 UP_RUNTIMES = ("containers", "processes", "external")
-TO = ("broker", "diagram")
+TO = ("broker", "compose", "diagram")
 RUN = click.argument("run", metavar="RUN")
 
 
@@ -63,6 +63,7 @@ def render(name: str, to: str, out: Path, base_port: int) -> None:
 
     \b
     broker   the configuration files of every broker, a folder each
+    compose  a folder that Docker Compose brings up
     diagram  an SVG, the drawing of the reports
     """
     from brokerbench.rendering import rendered, write_files

@@ -11,16 +11,21 @@ USUAL_PORTS = {"openwire": 61616, "core": 61617, "all": 61616, "stomp": 61613, "
 
 
 def broker_files(topology: Topology, base_port: int) -> dict[str, str]:
-    """Every file by ``broker/file``. Ports are given out one by one from ``base_port``, a broker after the other."""
+    """Every file by ``broker/file``, for brokers that share one host."""
+    site = Site(ports_from(topology, base_port))
+    return {
+        f"{broker}/{name}": text for broker, files in files_of(topology, site).items() for name, text in files.items()
+    }
+
+
+def ports_from(topology: Topology, base_port: int) -> dict[tuple[str, str], int]:
+    """By (broker, protocol), given out one by one from ``base_port``, a broker after the other."""
     wanted = [(broker.name, protocol) for broker in topology.brokers for protocol in broker.protocols]
     if base_port + len(wanted) - 1 > 65535:
         raise ValueError(
             f"base port {base_port}: {len(wanted)} ports are needed, which passes 65535: choose a lower one"
         )
-    site = Site(ports={key: base_port + n for n, key in enumerate(wanted)})
-    return {
-        f"{broker}/{name}": text for broker, files in files_of(topology, site).items() for name, text in files.items()
-    }
+    return {key: base_port + n for n, key in enumerate(wanted)}
 
 
 def files_of(topology: Topology, site: Site) -> dict[str, dict[str, str]]:
@@ -50,9 +55,13 @@ def write_files(files: dict[str, str], out: Path) -> list[Path]:
 
 
 def rendered(topology: Topology, to: str, base_port: int) -> dict[str, str]:
-    """Every file by its path. ``to``: broker | diagram."""
+    """Every file by its path. ``to``: broker | compose | diagram."""
     if to == "diagram":
         from brokerbench.diagram import diagram  # the report's drawing, which the other forms do not need
 
         return {f"{topology.name}.svg": diagram(topology)}
+    if to == "compose":
+        from brokerbench.compose import compose_files
+
+        return compose_files(topology, base_port)
     return broker_files(topology, base_port)

@@ -1,0 +1,100 @@
+"""Is the folder for Docker Compose complete, safe and readable by old versions, and is the repository's that one?"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from brokerbench.compose import EXAMPLE, compose_files, host_name
+from brokerbench.rendering import write_files
+from topologies.catalogue import build
+from topologies.model import Broker, ClientGroup, Topology, TopologyInvalid
+
+REPOSITORY = Path(__file__).parents[2] / "docker-compose"
+KEPT = ("source-and-sink", "active-standby", "mesh", "hub-and-spoke", "concentrator")
+BASE_PORT = 61616
+
+
+def compose(entry: str) -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load(compose_files(build(entry), BASE_PORT)["docker-compose.yml"])
+    return read
+
+
+@pytest.mark.parametrize("entry", KEPT)
+def test_the_repositorys_folder_is_what_is_rendered(entry: str) -> None:
+    """BROKERBENCH_REGENERATE=1 makes it anew."""
+    topology = build(entry)
+    folder, files = REPOSITORY / topology.name, compose_files(topology, BASE_PORT)
+    if os.environ.get("BROKERBENCH_REGENERATE") == "1":
+        write_files(files, folder)
+    there = {str(path.relative_to(folder)): path.read_text("utf-8") for path in folder.rglob("*") if path.is_file()}
+    there.pop("passwords.env", None)  # of somebody who has brought it up
+    assert there == files
+
+
+def test_the_repository_has_no_folder_that_nothing_renders() -> None:
+    assert {path.name for path in REPOSITORY.iterdir()} == {"images", *(build(entry).name for entry in KEPT)}
+
+
+@pytest.mark.parametrize("entry", [*KEPT, "mesh-of-pairs", "two-regions"])
+def test_every_port_is_bound_to_loopback_and_given_once(entry: str) -> None:
+    ports = [port for service in compose(entry)["services"].values() for port in service["ports"]]
+    assert len(ports) == sum(len(broker.protocols) for broker in build(entry).brokers)
+    assert len(set(ports)) == len(ports)
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_only_what_compose_1_29_knows_is_at_the_top() -> None:
+    assert set(compose("mesh")) == {"services", "volumes"}
+
+
+def test_passwords_come_from_a_file_that_is_not_there_yet_and_is_ignored() -> None:
+    files = compose_files(build("mesh"), BASE_PORT)
+    assert files[".gitignore"] == "passwords.env\n"
+    assert files["passwords.env.example"] == EXAMPLE
+    assert "_PASSWORD=\n" in EXAMPLE
+    assert "passwords.env" not in files
+    services = compose("mesh")["services"]
+    assert [service["env_file"] for service in services.values()] == [["passwords.env"]] * 3
+    assert not any("PASSWORD" in name for service in services.values() for name in service["environment"])
+
+
+def test_the_start_script_keeps_passwords_out_of_arguments_and_environment() -> None:
+    script = compose_files(build("mesh"), BASE_PORT)["start.sh"]
+    before, after = script.split("\nexec java", 1)
+    assert "PASSWORD" not in after
+    assert "umask 077" in before
+    assert "unset BROKERBENCH_CLIENT_USERNAME BROKERBENCH_CLIENT_PASSWORD" in before
+
+
+def test_brokers_call_each_other_by_their_services() -> None:
+    files = compose_files(build("source-and-sink"), BASE_PORT)
+    assert "static:(tcp://sink:61619?" in files["source/activemq.xml"]
+    assert "tcp://0.0.0.0:61616?" in files["source/activemq.xml"]
+
+
+def test_a_standby_mounts_its_actives_data_and_waits_healthy() -> None:
+    services = compose("active-standby")["services"]
+    assert "broker-1-data:/brokerbench/data" in services["broker-1"]["volumes"]
+    assert "broker-1-data:/brokerbench/store" in services["broker-1-standby"]["volumes"]
+    assert services["broker-1-standby"]["healthcheck"]["test"] == ["CMD-SHELL", "kill -0 1"]
+    assert set(compose("active-standby")["volumes"]) == {"broker-1-data"}
+
+
+@pytest.mark.parametrize(
+    ("broker", "host"), [("broker-1", "broker-1"), ("My_Broker.x", "my-broker-x"), ("_", "broker")]
+)
+def test_a_brokers_host_name_is_one(broker: str, host: str) -> None:
+    assert host_name(broker) == host
+
+
+def test_what_compose_cannot_bring_up_is_refused() -> None:
+    with pytest.raises(TopologyInvalid, match="broker 'source' needs certificates for TLS"):
+        compose_files(build("source-and-sink(transport='ssl')"), BASE_PORT)
+    with pytest.raises(TopologyInvalid, match="--to compose renders classic topologies"):
+        compose_files(build("artemis-single"), BASE_PORT)
+    twins = (Broker("a.b"), Broker("a_b"))
+    with pytest.raises(TopologyInvalid, match="as a host it is 'a-b', and so is another"):
+        compose_files(Topology("t", twins, (), (ClientGroup("g", twins),)), BASE_PORT)
