@@ -21,16 +21,16 @@ help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "  e.g.  make bench TOPOLOGY='mesh(brokers=4)' TIME=60s ARGS='--seed 7'"
 
-bench: .venv/.installed ## Run a benchmark on real brokers: SCENARIO, TOPOLOGY, TIME, ARGS
+bench: .venv/.installed .venv/.installed-amqp ## Run a benchmark on real brokers: SCENARIO, TOPOLOGY, TIME, ARGS
 	$(BIN)/locust -f $(SCENARIO) --headless --runtime processes --topology '$(TOPOLOGY)' -t $(TIME) $(ARGS)
 
-test: .venv/.installed-dev ## Run every test but the nightly ones (ARGS are passed to pytest)
+test: .venv/.installed-dev .venv/.installed-amqp ## Run every test but the nightly ones (ARGS are passed to pytest)
 	$(BIN)/python -m pytest -v --durations=25 -m "not nightly" $(ARGS)
 
-nightly-tests: .venv/.installed-dev ## Run the full matrices
+nightly-tests: .venv/.installed-dev .venv/.installed-amqp ## Run the full matrices
 	$(BIN)/python -m pytest -m nightly $(ARGS)
 
-setup: .venv/.installed-dev ## Make .venv with everything that tests and development need
+setup: .venv/.installed-dev .venv/.installed-amqp ## Make .venv with everything that tests and development need
 
 lint: .venv/.installed-dev ## Check style and formatting
 	$(BIN)/ruff check .
@@ -52,6 +52,10 @@ types: .venv/.installed-dev ## Check types
 	@$(PIP_INSTALL) --require-hashes --use-pep517 --no-build-isolation -r requirements-dev.lock
 	@touch $@
 
+# Left out, with one line that says so, where it cannot be built: then it is tried again the next time.
+.venv/.installed-amqp: .venv/.installed requirements-amqp.lock requirements-amqp-build.lock .ci/build-amqp.sh
+	@bash .ci/build-amqp.sh .venv
+
 .venv/bin/python:
 	@test -n '$(PYTHON)' || { echo "make: no Python 3.11 or newer among $(PYTHON_CANDIDATES)." \
 	  "Install one, or name it: make PYTHON=/path/to/python3.11" >&2; exit 2; }
@@ -70,6 +74,7 @@ lock: ## Remake the lock files from pyproject.toml (keeps the versions that stil
 	$(COMPILE) $(UPGRADE) --group build --output-file requirements-build.lock
 	$(COMPILE) $(UPGRADE) pyproject.toml --output-file requirements.lock
 	$(COMPILE) $(UPGRADE) pyproject.toml --extra amqp --constraint requirements.lock --output-file requirements-amqp.lock
+	$(COMPILE) $(UPGRADE) --group amqp-build --constraint requirements-amqp.lock --output-file requirements-amqp-build.lock
 	$(COMPILE) $(UPGRADE) pyproject.toml --group dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean: ## Remove .venv and every cache (runs/ stays)

@@ -19,7 +19,9 @@ NEEDED_DISK_BYTES = 1 * GIB  # Spark, the distribution and a run's events
 WANTED_DISK_BYTES = 5 * GIB
 
 REQUIRED_LIBRARIES = ("locust", "stomp.py", "pyarrow", "pyspark", "matplotlib", "jgo")
-OPTIONAL_LIBRARIES = {"python-qpid-proton": "AMQP clients"}
+OPTIONAL_LIBRARIES = {
+    "python-qpid-proton": ("AMQP clients", "for those: apt-get install gcc libc6-dev python3-dev, then make setup")
+}  # what each is for, and how to have it
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def python(facts: Facts) -> Finding:
 
 def libraries(facts: Facts) -> list[Finding]:
     required = [_required_library(name, facts.libraries.get(name)) for name in REQUIRED_LIBRARIES]
-    optional = [_optional_library(name, use, facts.libraries.get(name)) for name, use in OPTIONAL_LIBRARIES.items()]
+    optional = [_optional_library(name, *why, facts.libraries.get(name)) for name, why in OPTIONAL_LIBRARIES.items()]
     return required + optional
 
 
@@ -93,9 +95,9 @@ def _required_library(name: str, version: str | None) -> Finding:
     return Finding(name, OK, version)
 
 
-def _optional_library(name: str, use: str, version: str | None) -> Finding:
+def _optional_library(name: str, use: str, next_step: str, version: str | None) -> Finding:
     if version is None:
-        return Finding(name, OK, f"not installed (optional: {use})")
+        return Finding(name, OK, f"not installed (optional: {use})", next_step)
     return Finding(name, OK, version)
 
 

@@ -94,6 +94,13 @@ def test_what_is_optional_or_just_enough_is_well(change: dict[str, object]) -> N
     assert unwell(replace(GOOD, **change)) == []  # type: ignore[arg-type]
 
 
+def test_a_library_that_is_left_out_says_how_to_have_it() -> None:
+    findings = examine(replace(GOOD, libraries=GOOD.libraries | {"python-qpid-proton": None}))
+    (finding,) = [finding for finding in findings if finding.check == "python-qpid-proton"]
+    assert finding.found == "not installed (optional: AMQP clients)"
+    assert "apt-get install gcc" in finding.next_step
+
+
 def test_the_table_is_aligned_and_puts_each_next_step_below_its_finding() -> None:
     findings = [Finding("Java", OK, "17"), Finding("Docker engine", WARNING, "none", "start one")]
     assert table(findings).splitlines() == [

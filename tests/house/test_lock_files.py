@@ -15,6 +15,8 @@ WANTED = {
     "requirements.lock": PROJECT["project"]["dependencies"],
     "requirements-dev.lock": PROJECT["project"]["dependencies"] + PROJECT["dependency-groups"]["dev"],
     "requirements-build.lock": PROJECT["dependency-groups"]["build"],
+    "requirements-amqp.lock": PROJECT["project"]["dependencies"] + PROJECT["project"]["optional-dependencies"]["amqp"],
+    "requirements-amqp-build.lock": PROJECT["dependency-groups"]["amqp-build"],
 }
 
 
@@ -45,11 +47,17 @@ def test_each_locked_package_has_a_hash(name: str) -> None:
     assert [entry.splitlines()[0] for entry in packages if "--hash=sha256:" not in entry] == []
 
 
-def test_a_benchmark_and_the_tests_run_the_same_versions() -> None:
-    run, development = locked("requirements.lock"), locked("requirements-dev.lock")
-    assert {
-        name: (version, development.get(name)) for name, version in run.items() if development.get(name) != version
-    } == {}
+@pytest.mark.parametrize(
+    ("smaller", "larger"),
+    [
+        ("requirements.lock", "requirements-dev.lock"),
+        ("requirements.lock", "requirements-amqp.lock"),
+        ("requirements-amqp-build.lock", "requirements-amqp.lock"),
+    ],
+)
+def test_what_is_installed_one_after_the_other_has_the_same_versions(smaller: str, larger: str) -> None:
+    first, second = locked(smaller), locked(larger)
+    assert {name: (version, second.get(name)) for name, version in first.items() if second.get(name) != version} == {}
 
 
 def test_the_build_requirement_is_the_one_that_is_locked() -> None:

@@ -12,6 +12,15 @@ from tests.house.tree import ROOT
 TARGETS = ("setup", "bench", "test", "nightly-tests", "lint", "types", "lock", "clean", "help")
 
 
+SCRIPTS = (
+    "install-browser.sh",
+    "install-compiler.sh",
+    "install-network-tools.sh",
+    "docker-engine.sh",
+    "build-amqp.sh",
+)
+
+
 def executable(path: Path, body: str) -> Path:
     path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
     path.chmod(0o755)
@@ -51,26 +60,58 @@ def test_a_python_without_venv_says_what_to_install(tmp_path: Path) -> None:
     assert "apt-get install python3-venv" in made.stderr
 
 
-@pytest.mark.parametrize("changed", ["requirements.lock", "requirements-build.lock", "pyproject.toml"])
+INPUTS = ("pyproject.toml", "requirements.lock", "requirements-build.lock")
+AMQP_INPUTS = ("requirements-amqp.lock", "requirements-amqp-build.lock", ".ci/build-amqp.sh")
+
+
+@pytest.mark.parametrize("changed", [*INPUTS, *AMQP_INPUTS])
 def test_a_changed_lock_file_is_installed_again(tmp_path: Path, changed: str) -> None:
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
-    python = executable(tmp_path / ".venv" / "bin" / "python", "exit 0")
-    stamp = tmp_path / ".venv" / ".installed"
-    for age, path in enumerate(
-        [python, *(tmp_path / n for n in ("requirements.lock", "requirements-build.lock", "pyproject.toml")), stamp]
-    ):
-        path.touch()
-        os.utime(path, (1_000_000 + age, 1_000_000 + age))
-    assert "pip install" not in make(tmp_path, "--dry-run", "bench").stdout
+    (tmp_path / ".ci").mkdir()
+    executable(tmp_path / ".venv" / "bin" / "python", "exit 0")
+    in_order = (".venv/bin/python", *INPUTS, ".venv/.installed", *AMQP_INPUTS, ".venv/.installed-amqp")
+    for age, name in enumerate(in_order):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (1_000_000 + age, 1_000_000 + age))
+    command = "pip install" if changed in INPUTS else "build-amqp.sh .venv"
+    assert command not in make(tmp_path, "--dry-run", "bench").stdout
     (tmp_path / changed).touch()
-    assert "pip install" in make(tmp_path, "--dry-run", "bench").stdout
+    assert command in make(tmp_path, "--dry-run", "bench").stdout
+
+
+def build_amqp(folder: Path, compiler: str) -> subprocess.CompletedProcess[str]:
+    """The script that builds AMQP's library, with a pip that only says what it is asked for."""
+    (folder / "bin").mkdir()
+    executable(folder / "bin" / "python", f'case "$1" in -c) echo cc;; *) echo "$@" >>{folder}/asked;; esac')
+    environment = {**os.environ, "CC": str(executable(folder / "compiler", compiler))}
+    script = ["bash", ".ci/build-amqp.sh", str(folder)]
+    return subprocess.run(script, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False, env=environment)
+
+
+def test_without_a_compiler_amqp_is_left_out_with_one_line_that_says_what_to_install(tmp_path: Path) -> None:
+    built = build_amqp(tmp_path, "exit 1")
+    assert (built.returncode, built.stdout) == (0, "")
+    assert built.stderr.startswith(
+        "AMQP clients are left out: no C compiler with Python's headers (apt-get install gcc"
+    )
+    assert built.stderr.count("\n") == 1
+    assert not (tmp_path / "asked").exists()
+    assert not (tmp_path / ".installed-amqp").exists()  # so that it is tried again
+
+
+def test_with_a_compiler_what_builds_amqp_comes_first_and_every_hash_is_checked(tmp_path: Path) -> None:
+    assert build_amqp(tmp_path, "exit 0").returncode == 0
+    first, second = (tmp_path / "asked").read_text(encoding="utf-8").splitlines()
+    assert "--require-hashes --requirement requirements-amqp-build.lock" in first
+    assert "--require-hashes --use-pep517 --no-build-isolation --requirement requirements-amqp.lock" in second
+    assert (tmp_path / ".installed-amqp").exists()
 
 
 def ci(folder: Path, make_body: str) -> subprocess.CompletedProcess[str]:
     """The CI script with stand-ins for everything that it starts."""
     (folder / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
-    for name in ("install-browser.sh", "install-network-tools.sh", "docker-engine.sh"):
+    for name in SCRIPTS:
         executable(folder / ".ci" / name, f'echo "$0 $1" >>{folder}/called; exit 0')
     (folder / "bin").mkdir()
     (folder / ".venv" / "bin").mkdir(parents=True)
@@ -110,8 +151,4 @@ def test_a_test_run_without_tests_is_a_failure(tmp_path: Path) -> None:
 
 
 def test_the_scripts_can_be_executed() -> None:
-    assert [
-        name
-        for name in ("run", "install-browser.sh", "install-network-tools.sh", "docker-engine.sh")
-        if not os.access(ROOT / ".ci" / name, os.X_OK)
-    ] == []
+    assert [name for name in ("run", *SCRIPTS) if not os.access(ROOT / ".ci" / name, os.X_OK)] == []
