@@ -1,7 +1,8 @@
-"""What does recording cost, and what does the STOMP driver cost over a bare stomp.py loop?
+"""What do STOMP users under Locust cost beside a bare stomp.py loop, and what does recording?
 
-``python -m benchmarks.stomp_speed [PAIRS]`` starts one broker and prints Markdown tables for docs/performance.md.
-Every side is one process with one producer and one consumer, 1 KiB bodies, the same in-flight cap and prefetch.
+``python -m benchmarks.stomp_speed [PAIRS]`` starts one broker and prints Markdown tables for docs/performance.md; about
+four minutes with 5 pairs. Every side is one process with one producer and one consumer, 1 KiB bodies, the same cap on
+durable messages in flight and the same prefetch: `benchmarks.stomp_users` and `benchmarks.stomp_bare`.
 """
 
 import json
@@ -16,18 +17,31 @@ from records.rundir import RunDirectory
 from topologies.catalogue import build
 from topologies.runtimes.processes import ProcessRuntime
 
-COUNT = {"durable": 4_000, "non-durable": 20_000}
-PACED_PER_S = 500.0
+COUNT = {"durable": 6_000, "non-durable": 30_000}
+PACED_PER_S, PACED_COUNT = 2_000, 6_000
 BROKER = "broker-1"
 
+Side = Callable[[], Sequence[float]]
 
-def worker(runtime: ProcessRuntime, mode: str, rate: float, kind: str) -> Callable[[], Sequence[float]]:
+
+def users(runtime: ProcessRuntime, mode: str, count: int, kind: str, rate: int = 0) -> Side:
+    return _side(runtime, "benchmarks.stomp_users", mode, _uri(runtime), str(count), kind, str(rate))
+
+
+def bare(runtime: ProcessRuntime, count: int, kind: str) -> Side:
+    return _side(runtime, "benchmarks.stomp_bare", _uri(runtime), str(count), kind)
+
+
+def _uri(runtime: ProcessRuntime) -> str:
+    return runtime.endpoint(BROKER, "stomp").uri
+
+
+def _side(runtime: ProcessRuntime, module: str, *arguments: str) -> Side:
     """One side: messages a second, and CPU microseconds a message."""
-    arguments = [mode, runtime.endpoint(BROKER, "stomp").uri, str(COUNT[kind]), str(rate), kind]
 
     def side() -> Sequence[float]:
         done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-m", "benchmarks.stomp_worker", *arguments],
+            [sys.executable, "-W", "ignore", "-m", module, *arguments],
             input=runtime.credentials().password,
             capture_output=True,
             text=True,
@@ -39,10 +53,9 @@ def worker(runtime: ProcessRuntime, mode: str, rate: float, kind: str) -> Callab
     return side
 
 
-def compare(runtime: ProcessRuntime, kind: str, a: str, b: str, rate: float, pairs: int) -> None:
-    pace = f"{rate:g} messages a second" if rate else "as fast as it goes"
-    rates, cpu = measure(worker(runtime, a, rate, kind), worker(runtime, b, rate, kind), pairs)
-    print(f"\n{kind}, {pace}: {a} (A) against {b} (B)\n\n{HEADER}")
+def compare(title: str, a: Side, b: Side, pairs: int) -> None:
+    rates, cpu = measure(a, b, pairs)
+    print(f"\n{title}\n\n{HEADER}")
     print(rates.row("messages a second", "/s"))
     print(cpu.row("CPU a message", "µs"), flush=True)
 
@@ -53,9 +66,12 @@ def main(pairs: int) -> None:
         runtime = ProcessRuntime(build("single"), RunDirectory.create(Path(folder), "broker"))
         runtime.up(print)
         try:
-            for kind in COUNT:
-                compare(runtime, kind, "recorded", "unrecorded", PACED_PER_S, pairs)
-                compare(runtime, kind, "recorded", "bare", 0.0, pairs)
+            for kind, count in COUNT.items():
+                both = users(runtime, "recorded", count, kind), bare(runtime, count, kind)
+                compare(f"{kind}, as fast as it goes: users under Locust (A), bare stomp.py (B)", *both, pairs)
+            paced = (PACED_COUNT, "non-durable", PACED_PER_S)
+            both = users(runtime, "recorded", *paced), users(runtime, "unrecorded", *paced)
+            compare(f"non-durable, {PACED_PER_S}/s: recorded (A), unrecorded (B)", *both, pairs)
         finally:
             runtime.close()
 

@@ -1,0 +1,31 @@
+"""One-way messages at a steady rate on one broker: the load of `benchmarks.pacing`.
+
+Asks: how late is the generator when nothing makes it wait? Durable messages would ask how fast the broker's disk is.
+"""
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, no_unconfirmed_send_missing, none_corrupted, run
+
+
+class PacedProducer(ProducerUser):
+    group = "producers"
+    destination, body_bytes, durable = "queue://paced", 1_024, False
+    sends_per_second = 400
+    fixed_count = 5
+
+
+class PacedConsumer(ConsumerUser):
+    group = "consumers"
+    destination = "queue://paced"
+    fixed_count = 2
+
+
+run(
+    Scenario(
+        users=(PacedProducer, PacedConsumer),
+        default_topology="single",
+        load=Hold(for_s=30),
+        checks=(none_corrupted(), no_unconfirmed_send_missing()),
+        question=__doc__,
+    )
+)

@@ -1,0 +1,89 @@
+"""How fast is stomp.py alone? A process of its own that sends and receives so many messages, and nothing else.
+
+``python -m benchmarks.stomp_bare URI COUNT durable|non-durable [--gevent]``, with the password on standard input;
+prints one JSON line (`benchmarks.stopwatch`). One connection sends, one receives and acknowledges each message, as the
+users of `benchmarks.stomp_users` do. By threads, as one would write it, which is also the faster; ``--gevent``: as it
+would run in Locust.
+"""
+
+import sys
+
+if "--gevent" in sys.argv:
+    import gevent.monkey
+
+    gevent.monkey.patch_all()
+
+import threading
+import time
+from typing import Any
+
+import stomp
+
+from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, PREFETCH, USER, WARM_UP, Stopwatch
+
+
+class Listener(stomp.ConnectionListener):  # type: ignore[misc]
+    """Acknowledges and counts what comes, and keeps the sends that await their receipt."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._changed = threading.Event()
+        self.seen = 0
+        self.open: set[str] = set()
+
+    def on_message(self, frame: Any) -> None:
+        self._connection.ack(frame.headers["ack"])
+        self.seen += 1
+        self._changed.set()
+
+    def on_receipt(self, frame: Any) -> None:
+        self.open.discard(frame.headers["receipt-id"])
+        self._changed.set()
+
+    def wait_for(self, count: int) -> None:
+        while self.seen < count:
+            self._changed.clear()
+            assert self.seen >= count or self._changed.wait(60), f"{self.seen} of {count} messages came back"
+
+    def wait_for_room(self) -> None:
+        while len(self.open) >= IN_FLIGHT:
+            self._changed.clear()
+            assert len(self.open) < IN_FLIGHT or self._changed.wait(60), f"{len(self.open)} sends stay unanswered"
+
+
+def connected(uri: str, password: str) -> tuple[Any, Listener]:
+    host, _, port = uri.partition("://")[2].rpartition(":")
+    where = {"prefer_localhost": False, "try_loopback_connect": False, "auto_decode": False}
+    made = stomp.StompConnection12([(host, int(port))], **where)
+    listener = Listener(made)
+    made.set_listener("", listener)
+    made.connect(USER, password, wait=True)
+    return made, listener
+
+
+def main(uri: str, count: int, durable: bool) -> None:
+    password, destination = sys.stdin.readline().strip(), f"/queue/benchmark.{time.time_ns()}"
+    body = b"x" * BODY_BYTES
+    (consuming, consumed), (producing, produced) = connected(uri, password), connected(uri, password)
+    consuming.subscribe(destination, 1, ack="client-individual", headers={"activemq.prefetchSize": str(PREFETCH)})
+
+    def send(seq: int) -> None:
+        if durable:
+            produced.wait_for_room()
+            produced.open.add(str(seq))
+        producing.send(destination, body, headers={"persistent": "true", "receipt": str(seq)} if durable else {})
+
+    for seq in range(WARM_UP):
+        send(seq)
+    consumed.wait_for(WARM_UP)
+    stopwatch = Stopwatch()
+    for seq in range(WARM_UP, WARM_UP + count):
+        send(seq)
+    consumed.wait_for(WARM_UP + count)
+    print(stopwatch.stop(count))
+    producing.disconnect()
+    consuming.disconnect()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3] == "durable")

@@ -1,0 +1,110 @@
+"""How fast are this project's own users? A process of its own: a Locust runner with one producer and one consumer.
+
+``python -m benchmarks.stomp_users recorded|unrecorded URI COUNT durable|non-durable RATE``, with the password on
+standard input; prints one JSON line (`benchmarks.stopwatch`). The users are those of a scenario, with Locust's request
+events and statistics; only brokers, proof, drain and analysis around them are left out. RATE 0: all is due at once, so
+that the producer is always late and sends as fast as it can. ``unrecorded``: to a recorder that forgets.
+"""
+
+from locust.env import Environment  # isort: skip  # first: it has gevent patch what the others import
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gevent
+
+from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, PREFETCH, USER, WARM_UP, Stopwatch
+from drivers.protocols import Spoken
+from drivers.session import Go, Network, Session, Window, attach
+from drivers.stomp import StompConnector
+from drivers.users import ConsumerUser, ProducerUser
+from records.rundir import RunDirectory
+from records.writer import Recorder
+from topologies.endpoints import Credentials
+
+AT_ONCE_PER_S = 10_000_000.0
+GROUP = "benchmark"
+QUEUE = f"queue://benchmark.{time.time_ns()}"
+GIVE_UP_S = 120.0
+
+
+class Sender(ProducerUser):
+    group, destination, fixed_count = GROUP, QUEUE, 1
+    body_bytes, in_flight = BODY_BYTES, IN_FLIGHT
+
+
+class Receiver(ConsumerUser):
+    group, destination, fixed_count = GROUP, QUEUE, 1
+    prefetch: ClassVar[int] = PREFETCH
+
+
+class Forgetful(Recorder):
+    """A recorder that keeps nothing: what it saves is what recording costs."""
+
+    def send(self, *_: Any) -> None:
+        """Forget it."""
+
+    def receipt(self, *_: Any) -> None:
+        """Forget it."""
+
+
+def session_for(uri: str, password: str, recorder: Recorder, process_index: int) -> Session:
+    spoken = Spoken.parse("stomp")
+    network = Network(
+        spoken=spoken,
+        credentials=Credentials(USER, password),
+        failover_uris={"stomp": {GROUP: f"failover:({uri})"}},
+        broker_names={uri.partition("://")[2]: "broker"},
+    )
+    return Session(
+        network=network,
+        connectors={"stomp": StompConnector()},
+        recorder=recorder,
+        run_number=1,
+        seed=1,
+        process_index=process_index,
+        clock=time.perf_counter_ns,
+    )
+
+
+def messages_through(runner: Any, session: Session, count: int) -> str:
+    """Start the users, let them send and receive so many messages, stop them; what the stopwatch says."""
+    attach(runner.environment, session)
+    runner.start(2, spawn_rate=2)
+    _wait(session, lambda: len(session.tally.ready) == 2)
+    now_ns = time.perf_counter_ns()
+    stopwatch = Stopwatch()
+    session.go(Go(Window(now_ns, now_ns, None), count, {Sender.__name__: 1}, {Sender.__name__: 0}))
+    _wait(session, lambda: session.tally.received >= count)
+    figures = stopwatch.stop(count)
+    runner.stop()
+    return figures
+
+
+def _wait(session: Session, done: Callable[[], bool]) -> None:
+    ends_s = time.monotonic() + GIVE_UP_S
+    while not done():
+        assert not session.problems, session.problems
+        assert time.monotonic() < ends_s, session.tally
+        gevent.sleep(0.002)
+
+
+def main(mode: str, uri: str, count: int, durable: bool, rate: float) -> None:
+    password = sys.stdin.readline().strip()
+    Sender.durable, Sender.sends_per_second = durable, rate or AT_ONCE_PER_S
+    runner = Environment(user_classes=[Sender, Receiver]).create_local_runner()
+    with tempfile.TemporaryDirectory() as folder:
+        kind = Recorder if mode == "recorded" else Forgetful
+        recorder = kind(RunDirectory.create(Path(folder), "run"), "main")
+        recorder.start()
+        messages_through(runner, session_for(uri, password, recorder, 0), WARM_UP)
+        print(messages_through(runner, session_for(uri, password, recorder, 1), count))
+        recorder.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "durable", float(sys.argv[5]))
