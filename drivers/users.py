@@ -159,9 +159,10 @@ class ProducerUser(BrokerUser):
         early_ns = due_ns - session.clock()
         if early_ns > 0:
             session.wait_unless_stopped(early_ns / NS_PER_S)
-        else:
+        blocked = self._wait_for_room(producer, room)
+        if early_ns <= 0 and not blocked:
             gevent.sleep(0)  # behind schedule: let answers and deliveries in between two sends
-        return self._wait_for_room(producer, room)
+        return blocked
 
     def _wait_for_room(self, producer: Producer, room: Event) -> bool:
         blocked = False
