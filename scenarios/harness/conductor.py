@@ -68,7 +68,8 @@ class Conductor:
         self.run_number = secrets.randbits(32)
         self.directory = _folder(options, plan)
         self.recorder = Recorder(self.directory, process)
-        self.stage = Stage(options, plan.topology, self.directory, self.recorder, process, reroute)
+        destinations = {user.destination for user in plan.info.users}
+        self.stage = Stage(options, plan.topology, self.directory, self.recorder, process, reroute, destinations)
         self.crew = crew_of(self.recorder, self.stage)
         self.faults = Timeline(plan.faults, self.stage.runtime, self.recorder)
         self.info = replace(plan.info, run_id=self.directory.path.name)

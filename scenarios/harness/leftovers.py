@@ -1,8 +1,8 @@
 """What was left behind? Every queue of every broker is browsed, dead-letter queues too, once nothing moves any more."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from drivers.contract import Connector, DriverError
+from drivers.contract import Connector, Destination, DriverError
 from records import identity
 from records.schemas import CANARY_PREFIX
 from records.writer import Recorder
@@ -19,6 +19,15 @@ def is_dead_letter(queue: str) -> bool:
 def is_ours(queue: str) -> bool:
     """Whether messages on this queue wait for somebody: neither dead letters nor canaries."""
     return not (is_dead_letter(queue) or queue.startswith(CANARY_PREFIX))
+
+
+def of_run(depths: Mapping[str, int], destinations: Collection[str]) -> dict[str, int]:
+    """Depths of what concerns a run on somebody else's brokers: the queues of ``destinations``, and dead letters.
+
+    Other queues are theirs. A message that went astray to one of these is not found, and counts as lost.
+    """
+    own = {parsed.name for parsed in map(Destination.parse, destinations) if parsed.kind == "queue"}
+    return {queue: depth for queue, depth in depths.items() if queue in own or is_dead_letter(queue)}
 
 
 def waiting(depths: Mapping[str, int]) -> int:

@@ -1,6 +1,6 @@
 """How do brokers come up, get proven, watched, browsed and taken down? The brokers' side of one run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import psutil
 
@@ -39,7 +39,9 @@ class Stage:
         recorder: Recorder,
         process: str,
         reroute: Reroute | None,
+        destinations: Collection[str],
     ) -> None:
+        """``destinations``: where the clients send to and receive from."""
         self.topology = topology
         self.runtime: Runtime
         self.connectors: Mapping[str, Connector]
@@ -47,6 +49,7 @@ class Stage:
         self._spoken = Spoken.parse(options.protocol)
         self._recorder = recorder
         self._reroute = reroute
+        self._destinations = destinations
         self._watch: Watch
         self._is_up = False
         if options.runtime == "memory":
@@ -132,9 +135,14 @@ class Stage:
     def waiting(self) -> int | None:
         """Messages that consumers could still get, on all brokers together; None when a broker does not say."""
         try:
-            return sum(leftovers.waiting(self._watch.depths(broker.name)) for broker in self.topology.brokers)
+            return sum(leftovers.waiting(self._depths(broker.name)) for broker in self.topology.brokers)
         except ManagementFailed:
             return None
+
+    def _depths(self, broker: str) -> Mapping[str, int]:
+        """Messages by queue, of those queues that are this run's to look at. Raises ManagementFailed."""
+        depths = self._watch.depths(broker)
+        return leftovers.of_run(depths, self._destinations) if self.runtime.name == "external" else depths
 
     def browse(self, run_number: int) -> list[str]:
         """Record every message left on a queue; returns what could not be established."""
@@ -143,7 +151,7 @@ class Stage:
         protocol = self._spoken.consumers  # as what was to come to a consumer
         for broker in self.topology.brokers:
             try:
-                depths = self._watch.depths(broker.name)
+                depths = self._depths(broker.name)
             except ManagementFailed as error:
                 unknowns.append(f"what is left on {broker.name} is not known: {error}")
                 continue

@@ -77,3 +77,9 @@ def test_a_queue_that_shows_less_than_it_holds_is_unknown(tmp_path: Path) -> Non
 @pytest.mark.parametrize("queue", ["ActiveMQ.DLQ", "ActiveMQ.DLQ.Queue.orders", "DLQ.orders"])
 def test_dead_letters_and_canaries_keep_no_drain_waiting(queue: str) -> None:
     assert leftovers.waiting({queue: 3, "brokerbench.canary.b": 1, "orders": 2}) == 2
+
+
+def test_of_somebody_elses_brokers_only_the_runs_own_queues_and_dead_letters_are_looked_at() -> None:
+    depths = {"orders": 1, "theirs": 9, "ActiveMQ.DLQ": 2, "DLQ.orders": 3, "prices": 4}
+    own = leftovers.of_run(depths, ["queue://orders", "topic://prices"])
+    assert own == {"orders": 1, "ActiveMQ.DLQ": 2, "DLQ.orders": 3}
