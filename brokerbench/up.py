@@ -6,7 +6,7 @@ It is brought up and proven by what a run is brought up and proven by, without L
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -91,22 +91,32 @@ def up(request: Request, progress: Say, show: Say) -> int:
     read; the folder with the brokers' logs stays then.
     """
     _check(request)
-    had_runs = request.runs.exists()
+    had_runs, keep = request.runs.exists(), request.wanted.keep_data
     directory = RunDirectory.create(request.runs, new_run_id("up", request.name))
-    runtime = runtime_of(request.wanted, request.topology, directory)
-    with _signals_interrupt():
-        try:
-            is_up = _until_interrupted(request, runtime, directory, progress, show)
-        except BaseException:
-            progress(f"the logs, as far as there are any, are in {directory.path}")
-            raise
-        finally:
-            runtime.close()
-    if request.wanted.keep_data:
-        progress(f"the brokers' stores and logs are in {directory.path}")
-    else:
-        rmtree(directory.path if had_runs else request.runs, ignore_errors=True)
+    try:
+        runtime = runtime_of(request.wanted, request.topology, directory)
+        with _signals_interrupt():
+            try:
+                is_up = _until_interrupted(request, runtime, directory, progress, show)
+            finally:
+                runtime.close()
+    except BaseException:
+        keep = True
+        raise
+    finally:
+        _leave(directory, keep, progress)
+        if not had_runs:
+            with suppress(OSError):  # somebody else has put something in it meanwhile: a run on these brokers
+                request.runs.rmdir()
     return 0 if is_up else EXIT_STATUS["interrupted"]
+
+
+def _leave(made: RunDirectory, keep: bool, progress: Say) -> None:
+    """What was made goes, unless there is something in it that is to be kept."""
+    if keep and any(path.is_file() for path in made.path.rglob("*")):
+        progress(f"the brokers' logs, and their stores if these were to be kept, are in {made.path}")
+    else:
+        rmtree(made.path, ignore_errors=True)
 
 
 def routes(topology: Topology) -> tuple[Route, ...]:

@@ -95,6 +95,19 @@ def test_bad_input_is_one_sentence_before_anything_is_made(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("runs", ["runs", "."])
+def test_a_runtime_that_cannot_be_made_leaves_no_folder(
+    runs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def impossible(*_: object) -> None:
+        raise ValueError("it cannot be")
+
+    monkeypatch.setattr("brokerbench.up.runtime_of", impossible)
+    result = CliRunner().invoke(main, ["up", "single", "--runtime", "processes", "--runs", str(tmp_path / runs)])
+    assert (result.exit_code, "brokerbench: it cannot be\n" in result.stderr) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_it_has_no_part_of_locust_nor_spark() -> None:
     code = "import sys, brokerbench.up; print(sorted({'locust', 'gevent', 'pyspark', 'scenarios'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY)
