@@ -19,7 +19,7 @@ RUNS = click.option(
     help="The folder that keeps runs.",
 )
 UP_RUNTIMES = ("containers", "processes", "external")
-TO = ("broker", "compose", "diagram")
+TO = ("broker", "compose", "amazon-mq", "diagram")
 RUN = click.argument("run", metavar="RUN")
 
 
@@ -62,9 +62,10 @@ def render(name: str, to: str, out: Path, base_port: int) -> None:
     """Write a topology in a form that others read. Nothing is started. NAME as for topologies.
 
     \b
-    broker   the configuration files of every broker, a folder each
-    compose  a folder that Docker Compose brings up
-    diagram  an SVG, the drawing of the reports
+    broker     the configuration files of every broker, a folder each
+    compose    a folder that Docker Compose brings up
+    amazon-mq  a CloudFormation template for each region
+    diagram    an SVG, the drawing of the reports
     """
     from brokerbench.rendering import rendered, write_files
     from topologies.catalogue import build

@@ -55,7 +55,7 @@ def write_files(files: dict[str, str], out: Path) -> list[Path]:
 
 
 def rendered(topology: Topology, to: str, base_port: int) -> dict[str, str]:
-    """Every file by its path. ``to``: broker | compose | diagram."""
+    """Every file by its path. ``to``: broker | compose | amazon-mq | diagram."""
     if to == "diagram":
         from brokerbench.diagram import diagram  # the report's drawing, which the other forms do not need
 
@@ -64,4 +64,8 @@ def rendered(topology: Topology, to: str, base_port: int) -> dict[str, str]:
         from brokerbench.compose import compose_files
 
         return compose_files(topology, base_port)
+    if to == "amazon-mq":
+        from brokerbench.amazon_mq import templates
+
+        return templates(topology)
     return broker_files(topology, base_port)

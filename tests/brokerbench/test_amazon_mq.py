@@ -1,0 +1,200 @@
+"""Would CloudFormation take the templates, do they say what the topology says, and is there no password in them?"""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree
+
+from brokerbench.amazon_mq import templates
+from brokerbench.rendering import write_files
+from tests.topologies.golden_files import assert_golden
+from topologies.brokers import KahaDb
+from topologies.catalogue import ENTRIES, build
+from topologies.connectors import TransportConnector
+from topologies.model import (
+    Broker,
+    ClientGroup,
+    DestinationPolicy,
+    MulticastDiscovery,
+    NetworkConnector,
+    Topology,
+    TopologyInvalid,
+)
+
+CLASSIC = [name for name in ENTRIES if build(name).flavour == "classic"]
+CORE = "{http://activemq.apache.org/schema/core}"
+EAST = {"BridgeUsername": "bridge", "Broker4OpenWireEndpoints": "ssl://four.example.com:61617"}
+
+
+def read(topology: Topology) -> dict[str, Any]:
+    """Every template, by its file."""
+    return {name: json.loads(text) for name, text in templates(topology).items()}
+
+
+def only(entry: str) -> dict[str, Any]:
+    (template,) = read(build(entry)).values()
+    return dict(template)
+
+
+def resolved(value: Any, known: dict[str, str]) -> str:
+    """What CloudFormation would make of an expression; a broker's endpoints are ``ssl://ITS-ID:61617``."""
+    if isinstance(value, str):
+        return value
+    ((function, argument),) = value.items()
+    if function == "Ref":
+        return known[argument]
+    if function == "Fn::If":
+        given = known.get(f"{argument[0].removeprefix('Has')}OpenWireEndpoints")
+        return resolved(argument[1 if given else 2], known)
+    if function == "Fn::GetAtt":
+        return f"ssl://{argument[0]}:61617"
+    assert function == "Fn::Join"
+    separator, parts = argument
+    return resolved(parts, known) if isinstance(parts, dict) else separator.join(resolved(it, known) for it in parts)
+
+
+def connectors(template: dict[str, Any], broker: str, known: dict[str, str] | None = None) -> list[dict[str, str]]:
+    data = template["Resources"][f"{broker}Configuration"]["Properties"]["Data"]["Fn::Base64"]
+    text = resolved(data, known or {"BridgeUsername": "bridge"})
+    return [dict(it.attrib) for it in etree.fromstring(text.encode()).iter(f"{CORE}networkConnector")]
+
+
+def lint(*files: str) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).parent / "cfn-lint"), "--", *files]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_cfn_lint_takes_every_template_of_the_catalogue(tmp_path: Path) -> None:
+    for entry in CLASSIC:
+        write_files(templates(build(entry)), tmp_path)
+    files = sorted(map(str, tmp_path.iterdir()))
+    assert len(files) == len(CLASSIC) + 3  # those of two regions have two
+    found = lint(*files)
+    assert (found.stdout, found.returncode) == ("", 0)
+
+
+def test_cfn_lint_would_find_a_mistake(tmp_path: Path) -> None:
+    text = next(iter(templates(build("single")).values())).replace('"DeploymentMode": "SINGLE_INSTANCE",', "")
+    (tmp_path / "broken.template.json").write_text(text, "utf-8")
+    assert "DeploymentMode" in lint(str(tmp_path / "broken.template.json")).stdout
+
+
+def test_a_template_is_what_it_was() -> None:
+    for name, text in templates(build("cross-region-mesh")).items():
+        assert_golden(f"amazon-mq/{name}", text)
+
+
+@pytest.mark.parametrize("entry", CLASSIC)
+def test_passwords_are_parameters_that_are_not_shown(entry: str) -> None:
+    for template in read(build(entry)).values():
+        for parameter in ("ClientPassword", "BridgePassword"):
+            assert template["Parameters"][parameter]["NoEcho"] is True
+            assert "Default" not in template["Parameters"][parameter]
+        for resource in template["Resources"].values():
+            for user in resource["Properties"].get("Users", ()):
+                assert set(user["Password"]) == {"Ref"}
+        assert "password=" not in json.dumps(template)
+
+
+@pytest.mark.parametrize("entry", CLASSIC)
+def test_every_configuration_is_valid_by_the_brokers_own_schema(entry: str, classic_schema: etree.XMLSchema) -> None:
+    """Amazon MQ fills in what it keeps to itself; what is written must be ActiveMQ's all the same."""
+    known = {"BridgeUsername": "bridge"}
+    for template in read(build(entry)).values():
+        known |= {name: "ssl://elsewhere:61617" for name in template["Parameters"] if name.endswith("Endpoints")}
+        for resource in template["Resources"].values():
+            if resource["Type"] == "AWS::AmazonMQ::Configuration":
+                text = resolved(resource["Properties"]["Data"]["Fn::Base64"], known)
+                classic_schema.assertValid(etree.fromstring(text.encode()))
+
+
+def test_links_lead_to_the_others_endpoints_under_the_common_user() -> None:
+    (link,) = connectors(only("source-and-sink"), "Source")
+    assert link["uri"] == "static:(ssl://Sink:61617)"
+    assert link["userName"] == "bridge"
+    assert (link["messageTTL"], link["duplex"]) == ("1", "false")
+    assert connectors(only("source-and-sink"), "Sink") == []
+
+
+def test_a_pair_is_one_broker_that_is_called_by_masterslave() -> None:
+    template = only("mesh-of-pairs(pairs=2)")
+    brokers = [it for it in template["Resources"].values() if it["Type"] == "AWS::AmazonMQ::Broker"]
+    assert [it["Properties"]["DeploymentMode"] for it in brokers] == ["ACTIVE_STANDBY_MULTI_AZ"] * 2
+    assert [len(it["Properties"]["SubnetIds"]) for it in brokers] == [2, 2]
+    assert [it["uri"] for it in connectors(template, "Broker1")] == ["masterslave:(ssl://Broker2:61617)"]
+
+
+def test_clients_get_a_failover_uri_of_their_groups_brokers() -> None:
+    outputs = only("hub-and-spoke(spokes=3)")["Outputs"]
+    uri = resolved(outputs["ProducersFailoverUri"]["Value"], {})
+    assert uri == "failover:(ssl://Spoke1:61617,ssl://Spoke2:61617)?randomize=true"
+
+
+def test_a_link_to_another_region_waits_for_that_stacks_endpoints() -> None:
+    found = read(build("cross-region-mesh"))
+    east = found["cross-region-mesh-region-1.template.json"]
+    assert [it["name"] for it in connectors(east, "Broker1")] == ["broker-1-to-broker-2", "broker-1-to-broker-3"]
+    uris = [it["uri"] for it in connectors(east, "Broker1", EAST)]
+    assert uris[-1] == "static:(ssl://four.example.com:61617)"
+    west = found["cross-region-mesh-region-2.template.json"]
+    assert sorted(name for name in west["Parameters"] if name.endswith("Endpoints")) == [
+        "Broker2OpenWireEndpoints",
+        "Broker3OpenWireEndpoints",
+    ]
+
+
+def test_brokers_in_a_circle_get_their_configurations_afterwards() -> None:
+    """CloudFormation refuses resources that wait for each other."""
+    ring, mesh = only("ring"), only("mesh")
+    assert "Broker1Association" in ring["Resources"]
+    assert "Configuration" not in ring["Resources"]["Broker1"]["Properties"]
+    assert ring["Outputs"]["RebootNeeded"]["Value"] == "broker-1,broker-2,broker-3,broker-4"
+    assert "Configuration" in mesh["Resources"]["Broker1"]["Properties"]
+    assert "RebootNeeded" not in mesh["Outputs"]
+
+
+A, B = Broker("a"), Broker("b")
+
+
+def one(broker: Broker) -> Topology:
+    return Topology("t", (broker,), (), (ClientGroup("g", (broker,)),))
+
+
+def linked(**settings: Any) -> Topology:
+    return Topology("t", (A, B), (NetworkConnector(A, B, **settings),), ())
+
+
+def test_what_is_permitted_and_not_at_its_default_is_written() -> None:
+    store = KahaDb(concurrent_store_and_dispatch_queues=False)
+    openwire = TransportConnector("openwire", update_cluster_clients=True)
+    busy = replace(A, persistence=store, connectors=(openwire,), network_connector_start_async=True)
+    ((_, template),) = read(one(busy)).items()
+    text = resolved(template["Resources"]["AConfiguration"]["Properties"]["Data"]["Fn::Base64"], {})
+    assert 'networkConnectorStartAsync="true"' in text
+    assert 'concurrentStoreAndDispatchQueues="false"' in text
+    assert 'updateClusterClients="true"' in text
+    assert "rebalanceClusterClients" not in text
+
+
+@pytest.mark.parametrize(
+    ("topology", "told"),
+    [
+        (one(replace(A, persistence=None)), "always has a store"),
+        (one(replace(A, policies=(DestinationPolicy(),))), "broker 'a': policies="),
+        (one(replace(A, persistence=KahaDb(checkpoint_interval_ms=1))), "checkpoint_interval_ms=1"),
+        (one(replace(A, connectors=(TransportConnector(max_inactivity_ms=1),))), "max_inactivity_ms=1"),
+        (linked(prefetch_size=1), "link 'a-to-b': prefetch_size=1"),
+        (linked(discovery=MulticastDiscovery()), "discovery of kind multicast"),
+        (build("artemis-single"), "renders classic topologies"),
+        (Topology("t", (Broker("a.b"), Broker("a-b")), (), ()), "are both AB in a template"),
+        (Topology("t", (A, Broker("s", "x", standby_of="a")), (), ()), "of another region"),
+    ],
+)
+def test_what_amazon_mq_is_not_known_to_take_is_refused(topology: Topology, told: str) -> None:
+    with pytest.raises(TopologyInvalid, match=told):
+        templates(topology)
