@@ -276,3 +276,110 @@ def test_a_name_that_stomp_cannot_carry_is_refused_before_anything_is_written() 
             client.connection.subscribe(Subscription(odd), lambda delivery: None)
         client.connection.close()
     assert client.lost == []
+
+
+def test_a_batch_is_whole_frames_and_each_receipt_settles_its_own_send() -> None:
+    seen = []
+
+    def script(session: Session) -> None:
+        session.welcome()
+        seen.extend(session.read() for _ in range(3))
+        session.receipt(seen[2])
+        session.receipt(seen[0])
+        session.until_gone()
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint())
+        bodies = [b"first", b"\0second\n\n\0", b""]
+        messages = [Outgoing(ORDERS, body, durable=body != bodies[1], token=body) for body in bodies]
+        sent_ns = client.connection.send_batch(messages)
+        until(lambda: len(client.settled) == 2)
+        client.connection.close()
+    assert [frame.body for frame in seen] == bodies
+    assert ["receipt" in frame.headers for frame in seen] == [True, False, True]
+    assert [(token, outcome) for token, outcome, _, _ in client.settled] == [
+        (b"", Outcome.ACKED),
+        (b"first", Outcome.ACKED),
+    ]
+    assert all(at_ns > sent_ns for _, _, at_ns, _ in client.settled)
+
+
+def test_a_batch_on_a_connection_that_is_gone_leaves_nothing_to_be_settled() -> None:
+    def script(session: Session) -> None:
+        session.welcome()
+        session.read()
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint())
+        send(client, 0, durable=False)
+        until(lambda: bool(client.lost))
+        with pytest.raises(ConnectionError):
+            client.connection.send_batch([Outgoing(ORDERS, b"x", True, 1), Outgoing(ORDERS, b"y", True, 2)])
+        assert client.connection._unsettled == {}
+        client.connection.close()
+
+
+def test_each_delivery_is_acknowledged_by_its_token_as_it_came_and_before_the_goodbye() -> None:
+    tokens = [f"ID\\c{number}\\\\" for number in range(100)]
+    seen = []
+
+    def script(session: Session) -> None:
+        session.welcome()
+        number = session.read()
+        session.receipt(number)
+        head = f"MESSAGE\nsubscription:{number.headers['id']}\ncontent-length:1\nack:"
+        session.write("".join(f"{head}{token}\n\nx\0\n" for token in tokens).encode())
+        while (frame := session.read()).command != "DISCONNECT":
+            seen.append(frame)
+        session.receipt(frame)
+        session.until_gone()
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint())
+        taken: list[Delivery] = []
+
+        def take(delivery: Delivery) -> None:
+            client.connection.settle(delivery)
+            taken.append(delivery)
+
+        client.connection.subscribe(Subscription(ORDERS), take)
+        until(lambda: len(taken) == len(tokens))
+        client.connection.close()
+    assert [(frame.command, frame.headers["id"]) for frame in seen] == [("ACK", token) for token in tokens]
+
+
+def test_a_delivery_may_be_acknowledged_later_and_by_another_thread() -> None:
+    seen = []
+
+    def script(session: Session) -> None:
+        session.welcome()
+        number = session.read()
+        session.receipt(number)
+        session.write(f"MESSAGE\nsubscription:{number.headers['id']}\nack:7\n\nx\0".encode())
+        seen.append(session.read())
+        session.until_gone()
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint())
+        taken: list[Delivery] = []
+        client.connection.subscribe(Subscription(ORDERS), taken.append)
+        until(lambda: bool(taken))
+        client.connection.settle(taken[0])
+        until(lambda: bool(seen))
+        client.connection.close()
+    assert (seen[0].command, seen[0].headers["id"]) == ("ACK", "7")
+
+
+def test_what_is_no_stomp_ends_the_connection_and_says_so() -> None:
+    def script(session: Session) -> None:
+        session.welcome()
+        session.read()
+        session.write(b"MESSAGE\ncontent-length:much\n\n\0")
+        session.until_gone()
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint())
+        send(client, 0, durable=False)
+        until(lambda: bool(client.lost))
+        client.connection.close()
+    assert client.lost == ["what came is no STOMP: content-length b'much' is no number"]
