@@ -22,7 +22,7 @@ from records.rundir import RunDirectory, new_run_id
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
 from scenarios.harness import jobs
-from scenarios.harness.crew import Crew, Equipment
+from scenarios.harness.crew import Crew, Equipment, NotEquipped
 from scenarios.harness.drain import STUCK_AFTER_S, Observation, decide
 from scenarios.harness.faults.timeline import Timeline
 from scenarios.harness.options import Options
@@ -97,7 +97,7 @@ class Conductor:
             self._describe()
             network = self.stage.network()
             self.crew.equip(Equipment(self.directory, network, self.run_number, self.options.seed))
-        except (RuntimeFailed, LinksNotProven, PathsUnproven, ManagementFailed, RunUnwritable) as error:
+        except (RuntimeFailed, LinksNotProven, PathsUnproven, ManagementFailed, NotEquipped, RunUnwritable) as error:
             self._fail()
             raise CannotRun("interrupted before any load was run" if self.interrupted else str(error)) from error
         except BaseException:

@@ -28,11 +28,15 @@ class Equipment:
     seed: int
 
 
+class NotEquipped(Exception):
+    """A process of the run cannot take part in it: which one, why, and the next step."""
+
+
 class Crew(Protocol):
     """The processes that hold the users."""
 
     def equip(self, equipment: Equipment) -> None:
-        """Give every process its session; returns when all have it."""
+        """Give every process its session; returns when all have it. Raises NotEquipped."""
 
     def tally(self) -> Tally:
         """What all processes have done so far, added up; may be a moment old in a distributed run."""
@@ -40,8 +44,9 @@ class Crew(Protocol):
     def connected(self) -> Mapping[tuple[str, str], int]:
         """How many clients of each (group, broker) are connected; may be a moment old in a distributed run."""
 
-    def go(self, window: Window, messages: int | None, producers: Mapping[str, int]) -> None:
-        """Start the schedules. ``producers``: how many there are of each producer class."""
+    def go(self, window: Window, count: int | None, producers: Mapping[str, int]) -> None:
+        """Start the schedules. ``count``: of messages in all, where that ends the load; ``producers``: how many there
+        are of each producer class."""
 
     def stop_producing(self) -> None: ...
 
@@ -88,9 +93,9 @@ class LocalCrew:
     def connected(self) -> Mapping[tuple[str, str], int]:
         return self._session.connected() if self._session else {}
 
-    def go(self, window: Window, messages: int | None, producers: Mapping[str, int]) -> None:
+    def go(self, window: Window, count: int | None, producers: Mapping[str, int]) -> None:
         assert self._session is not None
-        self._session.go(Go(window, messages, producers, Counter()))
+        self._session.go(Go(window, count, producers, Counter()))
 
     def stop_producing(self) -> None:
         if self._session:

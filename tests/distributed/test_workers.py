@@ -1,13 +1,15 @@
 """Do several processes make one run, whether or not they share the run's folder?"""
 
 import json
+import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import LocustRun, Outcome, free_port, make_run, nothing_left
+from tests.support.locust_run import REPOSITORY, LocustRun, Outcome, free_port, make_run, nothing_left
 from tests.support.network import Bridged, left_of, other_hosts
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
@@ -40,8 +42,13 @@ def lan() -> Iterator[Bridged]:
         yield bridged
 
 
-def start(lan: Bridged, tmp_path: Path, *arguments: str) -> tuple[LocustRun, list[LocustRun]]:
-    """A master on this machine, and a worker on each other host. The second does not see the folder of runs."""
+def start(
+    lan: Bridged, tmp_path: Path, *arguments: str, near_tree: Path = REPOSITORY
+) -> tuple[LocustRun, list[LocustRun]]:
+    """A master on this machine, and a worker on each other host. The second does not see the folder of runs.
+
+    ``near_tree``: the clone that the first one runs.
+    """
     runs, port = tmp_path / "runs", str(free_port())
     runs.mkdir()
     leading = ("--master", "--expect-workers", "2", "--master-bind-host", lan.address, "--master-bind-port", port)
@@ -49,7 +56,7 @@ def start(lan: Bridged, tmp_path: Path, *arguments: str) -> tuple[LocustRun, lis
     following = ("--worker", "--master-host", lan.address, "--master-port", port)
     near, far = lan.hosts
     return master, [
-        LocustRun(STEADY, *following, runs=tmp_path / "near", headless=False, wrapper=near.wrapper()),
+        LocustRun(STEADY, *following, runs=tmp_path / "near", headless=False, wrapper=near.wrapper(tree=near_tree)),
         LocustRun(STEADY, *following, runs=tmp_path / "far", headless=False, wrapper=far.wrapper(hidden=runs)),
     ]
 
@@ -69,6 +76,28 @@ def test_workers_on_other_hosts_make_one_run_whether_or_not_they_see_its_folder(
     assert {process["host"] for process in there} == {host.name for host in lan.hosts} != {here["host"]}
     assert all(process["error_bound_ns"] > 0 for process in there)
     assert 0 < outcome.summary["clocks"]["error_bound_ms"] < 1_000
+    assert nothing_left(tmp_path)
+
+
+def test_workers_that_cannot_take_part_are_refused_with_the_reason_and_nothing_is_left(
+    lan: Bridged, tmp_path: Path
+) -> None:
+    """One runs a clone in which a line was changed, the other has no way to brokers that listen on loopback."""
+    changed = tmp_path / "clone"
+    for room in ("records", "topologies", "drivers", "scenarios"):
+        shutil.copytree(REPOSITORY / room, changed / room)
+    with (changed / "drivers" / "pacing.py").open("a", encoding="utf-8") as source:
+        source.write("# of another commit\n")
+    master, workers = start(lan, tmp_path, "--topology", "single", near_tree=changed)
+    outcome = master.outcome()
+    assert outcome.status == 2, outcome.output
+    assert [worker.outcome(timeout_s=30).status for worker in workers] == [2, 2], workers[0].output + workers[1].output
+    (error,) = (line for line in outcome.output.splitlines() if "/ERROR/" in line)
+    assert re.search(r"worker bb-\S+: it runs brokerbench .*, the master runs .*; check out the same commit on", error)
+    assert re.search(r"worker bb-\S+: broker broker-1 at 127\.0\.0\.1:\d+ cannot be reached from host bb-\S+-2", error)
+    assert "listen at its --bind-host: name an address there that every worker reaches" in error
+    assert "Traceback" not in outcome.output + "".join(worker.output for worker in workers)
+    assert outcome.info["state"] == "failed"
     assert nothing_left(tmp_path)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 AS_ROOT = () if os.geteuid() == 0 else ("sudo", "--non-interactive")
 BACK_TO_OURSELVES = ("setpriv", f"--reuid={os.geteuid()}", f"--regid={os.getegid()}", "--keep-groups")
 PREFIX_BITS = 24
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -23,12 +24,13 @@ class Host:
     name: str
     link: str  # our end of its cable
 
-    def wrapper(self, hidden: Path | None = None) -> Sequence[str]:
-        """To be put before a command line, which then runs there. ``hidden``: a folder whose content it cannot see."""
+    def wrapper(self, hidden: Path | None = None, tree: Path = REPOSITORY) -> Sequence[str]:
+        """To be put before a command line, which then runs there. ``hidden``: a folder whose content it cannot see;
+        ``tree``: where its Python imports our rooms from."""
         hide = f'mount -t tmpfs -o mode=777 none "{hidden}"; ' if hidden else ""
         inside = f'hostname {self.name}; {hide}exec {" ".join(BACK_TO_OURSELVES)} env "PYTHONPATH=$0" "$@"'
-        path = str(Path(__file__).resolve().parents[2])
-        return (*AS_ROOT, "ip", "netns", "exec", self.name, "unshare", "--uts", "--mount", "bash", "-c", inside, path)
+        elsewhere = ("ip", "netns", "exec", self.name, "unshare", "--uts", "--mount")
+        return (*AS_ROOT, *elsewhere, "bash", "-c", inside, str(tree))
 
 
 @dataclass(frozen=True)

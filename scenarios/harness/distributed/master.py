@@ -1,0 +1,152 @@
+"""How does the master lead? It equips the workers, adds up what they tell, and gathers what they recorded."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from locust.runners import STATE_MISSING, MasterRunner
+
+from drivers.session import Tally, Window
+from records.gathering import Gathering
+from records.run import ProcessInfo
+from scenarios.harness import plan
+from scenarios.harness.clocks import Offset
+from scenarios.harness.crew import Equipment, NotEquipped, process_info
+from scenarios.harness.distributed import messages
+from scenarios.harness.edition import another, edition
+
+EQUIP_TIMEOUT_S = 20.0
+CLOSE_TIMEOUT_S = 20.0
+CLOCK_PROBES = 5
+CLOCK_TIMEOUT_S = 2.0
+
+
+class MasterCrew:
+    """The workers, as the conductor sees them. Implements `scenarios.harness.crew.Crew`."""
+
+    def __init__(self, runner: MasterRunner) -> None:
+        self._runner = runner
+        self._edition = edition()
+        self._workers: tuple[str, ...] = ()
+        self._offsets: dict[str, Offset] = {}
+        self._doubts: list[str] = []
+        self._info = process_info("master", 0)
+        self._clocks = self._answers("bb_clock")
+        self._equipped = self._answers("bb_equipped")
+        self._tallies = self._answers("bb_tally")
+        self._closed = self._answers("bb_closed")
+        self._gathering: Gathering | None = None
+        self._listen("bb_events", self._take_events)
+
+    def _answers(self, message: str) -> dict[str, dict[str, Any]]:
+        """The last message of a kind from each worker, by its id; fills as they come."""
+        answers: dict[str, dict[str, Any]] = {}
+        self._listen(message, lambda environment, msg: answers.update({msg.node_id: msg.data}))
+        return answers
+
+    def _listen(self, message: str, listener: Callable[[Any, Any], None]) -> None:
+        self._runner.custom_messages.pop(message, None)  # that of the run before, in the web UI
+        self._runner.register_message(message, listener)
+
+    def _take_events(self, environment: Any, msg: Any) -> None:
+        if self._gathering:
+            self._gathering.take(msg.data["process"], msg.data["table"], msg.data["messages"])
+
+    def equip(self, equipment: Equipment) -> None:
+        if "memory" in equipment.network.spoken.distinct:
+            raise NotEquipped("brokers in memory are in one process: leave --processes, --master and --worker out")
+        self._gathering = Gathering(equipment.directory)
+        self._workers = tuple(worker.id for worker in self._runner.clients.ready)
+        self._offsets = {worker: self._probe(worker) for worker in self._workers}
+        settings = plan.settings(self._runner.user_classes)
+        for index, worker in enumerate(self._workers, start=1):
+            self._runner.send_message("bb_equip", messages.equip(equipment, index, settings, self._edition), worker)
+        self._await(self._equipped, EQUIP_TIMEOUT_S)
+        if refusals := self._refusals():
+            for worker in self._workers:
+                self._runner.send_message("bb_call_off", None, worker)
+            raise NotEquipped("; ".join(refusals))
+
+    def _refusals(self) -> list[str]:
+        """Why there can be no run with these workers: one sentence for each that cannot take part."""
+        found = []
+        for worker in self._workers:
+            answer = self._equipped.get(worker)
+            if answer is None and self._is_lost(worker):
+                found.append(f"worker {worker} was lost before it could be equipped")
+            elif answer is None:
+                found.append(f"worker {worker} did not answer within {EQUIP_TIMEOUT_S:g} s when it was to be equipped")
+            elif why := answer["refusal"] or another(answer.get("edition", "an older one"), self._edition):
+                found.append(f"worker {worker}: {why}")
+        return found
+
+    def tally(self) -> Tally:
+        return messages.tally_in(list(self._tallies.values()))
+
+    def connected(self) -> Mapping[tuple[str, str], int]:
+        return messages.connected_in(list(self._tallies.values()))
+
+    def go(self, window: Window, count: int | None, producers: Mapping[str, int]) -> None:
+        first: Counter[str] = Counter()
+        for worker in self._workers:
+            shifted = window.shifted(self._offsets[worker].offset_ns)
+            self._runner.send_message("bb_go", messages.go(shifted, count, producers, first), worker)
+            first.update(self._tallies.get(worker, {}).get("tally", {}).get("ready", {}))
+
+    def stop_producing(self) -> None:
+        for worker in self._workers:
+            self._runner.send_message("bb_stop_producing", None, worker)
+
+    def problems(self) -> list[str]:
+        found = [self._gathering.failure] if self._gathering and self._gathering.failure else []
+        for worker in self._workers:
+            found += self._tallies.get(worker, {}).get("problems", ())
+            if worker not in self._closed and self._is_lost(worker):
+                found.append(f"worker {worker} was lost: what it had not yet written is missing")
+        return found
+
+    def doubts(self) -> list[str]:
+        return self._doubts
+
+    def dismiss(self) -> tuple[ProcessInfo, ...]:
+        self._await(self._closed, CLOSE_TIMEOUT_S)
+        if self._gathering:
+            self._gathering.close()
+        for worker in self._closed:
+            if doubt := self._offsets[worker].doubt(self._probe(worker)):
+                self._doubts.append(f"worker {worker}: {doubt}")
+        infos = [self._info]
+        for worker, report in self._closed.items():
+            offset = self._offsets[worker].between(self._info.host, report["process"]["host"])
+            infos.append(
+                replace(ProcessInfo(**report["process"]), offset_ns=offset.offset_ns, error_bound_ns=offset.bound or 0)
+            )
+        return tuple(sorted(infos, key=lambda info: info.index))
+
+    def _probe(self, worker: str) -> Offset:
+        """How far a worker's clock is from ours, by the quickest of a few questions."""
+        best = Offset(0, None)
+        for _ in range(CLOCK_PROBES):
+            self._clocks.pop(worker, None)
+            asked_ns = time.perf_counter_ns()
+            self._runner.send_message("bb_clock", None, worker)
+            deadline_s = time.monotonic() + CLOCK_TIMEOUT_S
+            while worker not in self._clocks and time.monotonic() < deadline_s:
+                time.sleep(0.001)
+            if worker in self._clocks:
+                answer = Offset.of(asked_ns, self._clocks[worker]["at_ns"], time.perf_counter_ns())
+                best = min(best, answer, key=lambda offset: offset.uncertainty)
+        return best
+
+    def _is_lost(self, worker: str) -> bool:
+        node = self._runner.clients.get(worker)
+        return node is None or node.state == STATE_MISSING
+
+    def _await(self, answers: Mapping[str, Any], timeout_s: float) -> None:
+        deadline_s = time.monotonic() + timeout_s
+        while time.monotonic() < deadline_s:
+            if all(worker in answers or self._is_lost(worker) for worker in self._workers):
+                return
+            time.sleep(0.05)

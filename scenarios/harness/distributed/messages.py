@@ -1,0 +1,87 @@
+"""What do master and worker say to each other? Plain values, as Locust's channel carries them, there and back."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from drivers.protocols import Spoken
+from drivers.session import Go, Network, Session, Tally, Window
+from scenarios.harness.crew import Equipment
+from topologies.endpoints import Credentials
+from topologies.trust import Trust
+
+
+def equip(equipment: Equipment, index: int, settings: Mapping[str, Any], edition: str) -> dict[str, Any]:
+    """Everything that worker number ``index`` needs. ``settings``: of user classes; ``edition``: the master's."""
+    network = equipment.network
+    return {
+        "edition": edition,
+        "run": {"path": str(equipment.directory.path.resolve()), "id": equipment.directory.path.name},
+        "index": index,
+        "run_number": equipment.run_number,
+        "seed": equipment.seed,
+        "settings": dict(settings),
+        "network": {
+            "spoken": str(network.spoken),
+            "credentials": asdict(network.credentials),
+            "failover_uris": {protocol: dict(uris) for protocol, uris in network.failover_uris.items()},
+            "broker_names": dict(network.broker_names),
+            "trusted_pem": network.trust.pem,
+        },
+    }
+
+
+def network_in(data: Mapping[str, Any]) -> Network:
+    """The network of an ``equip``."""
+    network = data["network"]
+    return Network(
+        spoken=Spoken.parse(network["spoken"]),
+        credentials=Credentials(**network["credentials"]),
+        failover_uris=network["failover_uris"],
+        broker_names=network["broker_names"],
+        trust=Trust(network["trusted_pem"]),
+    )
+
+
+def go(window: Window, messages: int | None, producers: Mapping[str, int], first: Mapping[str, int]) -> dict[str, Any]:
+    return {"window": asdict(window), "messages": messages, "producers": dict(producers), "first": dict(first)}
+
+
+def go_in(data: Mapping[str, Any]) -> Go:
+    return Go(Window(**data["window"]), data["messages"], data["producers"], Counter(data["first"]))
+
+
+def told(session: Session) -> dict[str, Any]:
+    """What a worker has done so far, and what went wrong."""
+    tally = {
+        **vars(session.tally),
+        "ready": dict(session.tally.ready),
+        "lag": [list(item) for item in session.tally.lag.items()],  # MessagePack's keys are text
+    }
+    connected = [[group, broker, count] for (group, broker), count in session.connected().items()]
+    problems = [*session.problems, *([session.recorder.failure] if session.recorder.failure else [])]
+    return {"tally": tally, "connected": connected, "problems": problems}
+
+
+def tally_in(reports: Iterable[Mapping[str, Any]]) -> Tally:
+    """What all workers together have done, by what each last told."""
+    total = Tally()
+    for report in reports:
+        tally = report["tally"]
+        total.sent += tally["sent"]
+        total.settled += tally["settled"]
+        total.received += tally["received"]
+        total.missed += tally["missed"]
+        total.finished_producers += tally["finished_producers"]
+        total.ready.update(tally["ready"])
+        total.lag.update(dict(tally["lag"]))
+    return total
+
+
+def connected_in(reports: Iterable[Mapping[str, Any]]) -> Counter[tuple[str, str]]:
+    """Clients of each (group, broker) that are connected, in all workers."""
+    total: Counter[tuple[str, str]] = Counter()
+    for report in reports:
+        total.update({(group, broker): count for group, broker, count in report["connected"]})
+    return total

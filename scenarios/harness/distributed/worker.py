@@ -1,0 +1,157 @@
+"""What does a worker do when the master speaks? It takes on what it is equipped with, and tells what it does."""
+
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gevent
+from locust import events
+from locust.runners import WorkerRunner
+
+from drivers.protocols import connectors_of
+from drivers.session import Session, attach, detach
+from records.errors import RunUnreadable
+from records.run import ProcessInfo
+from records.rundir import RunDirectory
+from records.writer import Recorder
+from scenarios.harness.crew import process_info
+from scenarios.harness.distributed import messages
+from scenarios.harness.edition import another, edition
+
+log = logging.getLogger("brokerbench")
+
+TALLY_EVERY_S = 0.5
+ORPHAN_LOOK_EVERY_S = 1.0
+REACH_TIMEOUT_S = 3.0
+CANNOT_TAKE_PART = 2  # exit status
+
+
+class WorkerDuty:
+    """What a worker does when the master speaks."""
+
+    def __init__(self, environment: Any, runner: WorkerRunner) -> None:
+        self._environment = environment
+        self._runner = runner
+        self._edition = edition()
+        self._session: Session | None = None
+        self._info: ProcessInfo | None = None
+
+    def register(self) -> None:
+        """Listen to the master, and end with it."""
+        listeners: dict[str, Callable[[Any], object]] = {
+            "bb_clock": lambda _: self._runner.send_message("bb_clock", {"at_ns": time.perf_counter_ns()}),
+            "bb_equip": self._equip,
+            "bb_call_off": lambda _: self._let_go(),
+            "bb_go": self._go,
+            "bb_stop_producing": self._stop_producing,
+        }
+        for name, listener in listeners.items():
+            self._runner.register_message(name, lambda environment, msg, act=listener: act(msg.data))
+        events.test_stop.add_listener(self._on_test_stop)
+        if self._environment.parsed_options.processes:
+            gevent.spawn(_end_with_the_parent, os.getppid())
+
+    def _equip(self, data: dict[str, Any]) -> None:
+        refusal = another(self._edition, data.get("edition", "an older one")) or _unreached(data)
+        try:
+            if not refusal:
+                self._take_on(data)
+        except Exception as error:  # Locust would only log it, here
+            refusal = f"it could not be equipped: {error!r}"
+            log.exception("this worker could not be equipped")
+        if refusal:
+            log.error("the master's run cannot be taken part in: %s", refusal)
+            self._environment.process_exit_code = CANNOT_TAKE_PART
+        self._runner.send_message("bb_equipped", {"refusal": refusal, "edition": self._edition})
+
+    def _take_on(self, data: dict[str, Any]) -> None:
+        name = f"worker-{data['index']}"
+        for user in self._runner.user_classes:
+            for setting, value in data["settings"].get(user.__name__, {}).items():
+                setattr(user, setting, value)
+        self._info = process_info(name, data["index"])
+        recorder = Recorder(_shared(data["run"]) or partial(self._send_events, name), name)
+        recorder.start()
+        network = messages.network_in(data)
+        self._session = Session(
+            network=network,
+            connectors=connectors_of(network.spoken, network.trust),
+            recorder=recorder,
+            run_number=data["run_number"],
+            seed=data["seed"],
+            process_index=data["index"],
+            clock=time.perf_counter_ns,
+        )
+        attach(self._environment, self._session)
+        gevent.spawn(self._keep_telling, self._session)
+
+    def _send_events(self, process: str, table: str, messages: bytes) -> None:
+        self._runner.send_message("bb_events", {"process": process, "table": table, "messages": messages})
+
+    def _go(self, data: dict[str, Any]) -> None:
+        if self._session:
+            self._session.go(messages.go_in(data))
+
+    def _stop_producing(self, _: Any) -> None:
+        if self._session:
+            self._session.stop_producing()
+
+    def _keep_telling(self, session: Session) -> None:
+        while self._session is session:
+            self._tell(session)
+            time.sleep(TALLY_EVERY_S)
+
+    def _tell(self, session: Session) -> None:
+        self._runner.send_message("bb_tally", messages.told(session))
+
+    def _on_test_stop(self, **_: Any) -> None:
+        session = self._let_go()
+        if session is None or self._info is None:
+            return
+        self._tell(session)
+        self._runner.send_message("bb_closed", {"process": asdict(self._info)})
+
+    def _let_go(self) -> Session | None:
+        """The session has ended, its streams are complete."""
+        session, self._session = self._session, None
+        if session:
+            detach(self._environment)
+            session.recorder.close()
+        return session
+
+
+def _shared(run: dict[str, str]) -> RunDirectory | None:
+    """The run's folder, if this process sees it: the same path may be another folder on another host."""
+    try:
+        directory = RunDirectory.open(Path(run["path"]))
+        return directory if directory.read_run().run_id == run["id"] else None
+    except RunUnreadable:
+        return None
+
+
+def _end_with_the_parent(parent: int) -> None:
+    """`--processes` forks the workers; without their parent they would wait for a minute."""
+    while os.getppid() == parent:
+        time.sleep(ORPHAN_LOOK_EVERY_S)
+    os._exit(1)
+
+
+def _unreached(data: Mapping[str, Any]) -> str:
+    """Why this worker's clients could not reach a broker, and the next step; nothing if they can reach them all."""
+    for address, broker in data["network"]["broker_names"].items():
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), REACH_TIMEOUT_S).close()
+        except OSError as error:
+            return (
+                f"broker {broker} at {address} cannot be reached from host {socket.gethostname()} "
+                f"({error.strerror or error}); those that the master starts listen at its --bind-host: "
+                "name an address there that every worker reaches"
+            )
+    return ""

@@ -1,0 +1,91 @@
+"""Which worker is not let take part in a run, and what does it do then? Both ends, without a channel between them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from drivers.protocols import Spoken
+from drivers.session import Network
+from records.rundir import RunDirectory
+from scenarios.harness.crew import Equipment, NotEquipped
+from scenarios.harness.distributed import MasterCrew, WorkerDuty, messages
+from scenarios.harness.edition import edition
+from topologies.endpoints import Credentials
+
+WORKER = "worker-of-a-test"
+
+
+class Channel:
+    """A master's runner that knows one worker, and a worker's, which answers by ``answer`` at once."""
+
+    user_classes = ()
+
+    def __init__(self, answer: Callable[[str, Any], tuple[str, Any] | None] = lambda *_: None) -> None:
+        ready = [SimpleNamespace(id=WORKER)]
+        known = {WORKER: SimpleNamespace(state="ready")}
+        self.clients = SimpleNamespace(ready=ready, get=known.get)
+        self.custom_messages: dict[str, Any] = {}
+        self.sent: list[tuple[str, Any]] = []
+        self._answer = answer
+
+    def register_message(self, name: str, listener: Callable[..., None]) -> None:
+        self.custom_messages[name] = listener
+
+    def send_message(self, name: str, data: Any = None, _worker: str | None = None) -> None:
+        self.sent.append((name, data))
+        if answered := self._answer(name, data):
+            self.custom_messages[answered[0]](None, SimpleNamespace(node_id=WORKER, data=answered[1]))
+
+
+def equipment(folder: Path, protocol: str = "stomp", address: str = "127.0.0.1:1") -> Equipment:
+    network = Network(Spoken.parse(protocol), Credentials("user", "secret"), {}, {address: "broker-1"})
+    return Equipment(RunDirectory.create(folder, "run"), network, 7, 8)
+
+
+def refusal_of(answer: dict[str, str], folder: Path) -> tuple[str, Channel]:
+    """What the master says when a worker answers ``answer`` as it is equipped."""
+    answers = {"bb_clock": ("bb_clock", {"at_ns": 0}), "bb_equip": ("bb_equipped", answer)}
+    channel = Channel(lambda name, _: answers.get(name))
+    with pytest.raises(NotEquipped) as refused:
+        MasterCrew(channel).equip(equipment(folder))  # type: ignore[arg-type]
+    return str(refused.value), channel
+
+
+def test_a_worker_that_says_why_not_is_told_by_its_name_and_the_others_are_called_off(tmp_path: Path) -> None:
+    told, channel = refusal_of({"refusal": "it cannot", "edition": edition()}, tmp_path)
+    assert told == f"worker {WORKER}: it cannot"
+    assert channel.sent[-1] == ("bb_call_off", None)
+
+
+def test_a_worker_that_does_not_know_of_editions_is_an_older_one(tmp_path: Path) -> None:
+    told, _ = refusal_of({"refusal": ""}, tmp_path)
+    assert told.startswith(f"worker {WORKER}: it runs brokerbench an older one, the master runs ")
+
+
+def test_brokers_in_memory_are_not_for_several_processes(tmp_path: Path) -> None:
+    with pytest.raises(NotEquipped, match="brokers in memory are in one process: leave --processes"):
+        MasterCrew(Channel()).equip(equipment(tmp_path, "memory"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("sent_edition", "told"),
+    [
+        ("0.0.1 (events 1, source 00000000)", "it runs brokerbench "),
+        (edition(), "broker broker-1 at 127.0.0.1:1 cannot"),
+    ],
+)
+def test_a_worker_that_cannot_take_part_says_why_and_takes_nothing_on(
+    tmp_path: Path, sent_edition: str, told: str
+) -> None:
+    environment, channel = SimpleNamespace(process_exit_code=None), Channel()
+    duty = WorkerDuty(environment, channel)  # type: ignore[arg-type]
+    duty._equip(messages.equip(equipment(tmp_path), 1, {}, sent_edition))
+    ((name, answer),) = channel.sent
+    assert (name, answer["edition"]) == ("bb_equipped", edition())
+    assert answer["refusal"].startswith(told)
+    assert environment.process_exit_code == 2
+    assert duty._session is None
+    assert not list((tmp_path / "run").rglob("*.arrows"))
