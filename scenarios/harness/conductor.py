@@ -12,19 +12,20 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 
 from drivers.canary import PathsUnproven
 from drivers.pacing import NS_PER_S
-from drivers.session import Window
 from records.errors import RunUnwritable
+from records.run import RunInfo
 from records.rundir import RunDirectory, new_run_id
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
 from scenarios.harness import jobs
+from scenarios.harness.chronicle import Chronicle
 from scenarios.harness.crew import Crew, Equipment, NotEquipped
 from scenarios.harness.drain import STUCK_AFTER_S, Observation, decide
 from scenarios.harness.faults.timeline import Timeline
+from scenarios.harness.load import LOOK_EVERY_S, Load
 from scenarios.harness.options import Options
 from scenarios.harness.plan import Plan
 from scenarios.harness.snapshot import FaultState, Snapshot
@@ -35,11 +36,6 @@ from topologies.runtimes.contract import RuntimeFailed
 
 log = logging.getLogger("brokerbench")
 
-READY_TIMEOUT_S = 60.0
-CATCH_UP_S = 2.0  # after the last due time, for producers that are behind
-LEAD_S = 0.5  # between the start signal and the first due time, so that every process has the signal by then
-LOOK_EVERY_S = 0.2
-TELL_EVERY_S = 5.0
 TEAR_DOWN_TIMEOUT_S = 20.0
 CANNOT_RUN = 2  # exit status of a run that could not be made
 
@@ -72,13 +68,15 @@ class Conductor:
         self.stage = Stage(options, plan.topology, self.directory, self.recorder, process, reroute, destinations)
         self.crew = crew_of(self.recorder, self.stage)
         self.faults = Timeline(plan.faults, self.stage.runtime, self.recorder)
-        self.info = replace(plan.info, run_id=self.directory.path.name)
-        self._window: Window | None = None
+        self.chronicle = Chronicle(self.directory, plan.info)
+        self.load = Load(plan, options, self.chronicle, self.crew, self.stage, self.faults, self.recorder)
         self._beginning = False
-        self._load_over = False
         self._abandoned = False
         self._torn_down = threading.Event()
-        self._step_began_s = time.monotonic()
+
+    @property
+    def info(self) -> RunInfo:
+        return self.chronicle.info
 
     # -- before any user starts ------------------------------------------------------------------------------------
 
@@ -86,14 +84,14 @@ class Conductor:
         """Brokers up and proven, every process equipped. Raises CannotRun, with everything down again."""
         self._beginning = True
         try:
-            self._write()
+            self.chronicle.write()
             self.recorder.start()
             self._say(f"run {self.info.run_id}")
             self._say(f"topology {self.info.topology} on {self.info.runtime}: {self.info.runtime_reason}")
             self.stage.up(self._say)
-            self._ended("up")
+            self.chronicle.ended("up")
             self.stage.prove(self._say, self.plan.roles)
-            self._ended("prove")
+            self.chronicle.ended("prove")
             self._describe()
             network = self.stage.network()
             self.crew.equip(Equipment(self.directory, network, self.run_number, self.options.seed))
@@ -108,98 +106,16 @@ class Conductor:
 
     def _describe(self) -> None:
         versions = {**self.info.versions, **self.stage.runtime.versions()}
-        self.info = replace(self.info, state="running", versions=versions, rendered=self.stage.runtime.rendered())
-        self._write()
+        self.chronicle.update(state="running", versions=versions, rendered=self.stage.runtime.rendered())
+        self.chronicle.write()
 
     def _fail(self) -> None:
         self.over = self.concluded = True
         self.stage.close()
         self.recorder.close()
         with suppress(RunUnwritable):
-            self.info = replace(self.info, state="interrupted" if self.interrupted else "failed")
-            self._write()
-
-    # -- the load --------------------------------------------------------------------------------------------------
-
-    def hold(self) -> None:
-        """Wait for the users, give the start signal, and return when the load is over for whatever reason."""
-        if not self._wait_until_ready():
-            return
-        window = self._go()
-        told_s = time.monotonic()
-        while not self._load_over and not self._trouble():
-            now_ns = time.perf_counter_ns()
-            if window.load_ends_ns is not None and now_ns >= window.load_ends_ns + CATCH_UP_S * NS_PER_S:
-                return
-            if self.crew.tally().finished_producers >= sum(self.plan.producers.values()):
-                return
-            if time.monotonic() - told_s >= TELL_EVERY_S:
-                told_s = time.monotonic()
-                self._tell(window, now_ns)
-            time.sleep(LOOK_EVERY_S)
-
-    def _wait_until_ready(self) -> bool:
-        wanted = sum(self.plan.counts.values())
-        deadline_s = time.monotonic() + READY_TIMEOUT_S
-        while not self._load_over and not self._trouble():
-            ready = self.crew.tally().ready.total()
-            if ready >= wanted:
-                self._ended("clients")
-                return True
-            if time.monotonic() > deadline_s:
-                self._problem(f"only {ready} of {wanted} clients were connected after {READY_TIMEOUT_S:g} s")
-                return False
-            time.sleep(LOOK_EVERY_S / 4)
-        return False
-
-    def _go(self) -> Window:
-        began_ns = time.perf_counter_ns() + round(LEAD_S * NS_PER_S)
-        load_ns = began_ns + round(self.options.warm_up_s * NS_PER_S)
-        seconds = self.plan.load_s
-        ends_ns = None if seconds is None else load_ns + round(seconds * NS_PER_S)
-        window = self._window = Window(began_ns, load_ns, ends_ns)
-        phases = replace(self.info.phases, warm_up_began_ns=began_ns, load_began_ns=load_ns)
-        self.info = replace(self.info, phases=phases)
-        self._write()
-        self.crew.go(window, self.options.messages, self.plan.producers)
-        self.faults.start(load_ns)
-        return window
-
-    def _tell(self, window: Window, now_ns: int) -> None:
-        done_s = (now_ns - window.load_began_ns) / NS_PER_S
-        of = "" if self.plan.load_s is None else f" of {self.plan.load_s:g} s"
-        phase = f"load: {done_s:.0f} s{of}" if done_s >= 0 else f"warm-up: {-done_s:.0f} s to go"
-        tally = self.crew.tally()
-        self._say(f"{phase}, sent {tally.sent:,}, received {tally.received:,}")
-
-    def _trouble(self, *, brokers: bool = True) -> bool:
-        """Whether something happened that no run can go on with; noted as a problem of the run."""
-        found = self.crew.problems()
-        if self.recorder.failure:
-            found.append(self.recorder.failure)
-        for broker in self.stage.dead() if brokers else ():
-            lines = "\n".join(self.stage.runtime.log_tail(broker))
-            found.append(f"broker {broker} ended though nobody stopped it; the last lines of its log:\n{lines}")
-        for problem in found:
-            self._problem(problem)
-        return bool(found)
-
-    def end_load(self) -> None:
-        """No further message is sent. Idempotent; called by the clock, by Ctrl-C or by the web UI's stop button."""
-        if self._load_over:
-            return
-        self._load_over = True
-        self.crew.stop_producing()
-        self.faults.end()
-        self._ended("load")
-        if self._window is None:
-            return
-        now_ns = time.perf_counter_ns()
-        ended_ns = now_ns if self._window.load_ends_ns is None else min(now_ns, self._window.load_ends_ns)
-        ended_ns = max(ended_ns, self._window.load_began_ns)  # interrupted in the warm-up: a load of no length
-        durations_s = {**self.info.durations_s, "load": (ended_ns - self._window.load_began_ns) / NS_PER_S}
-        phases = replace(self.info.phases, load_ended_ns=ended_ns)
-        self.info = replace(self.info, phases=phases, durations_s=durations_s)
+            self.chronicle.update(state="interrupted" if self.interrupted else "failed")
+            self.chronicle.write()
 
     # -- after the load ----------------------------------------------------------------------------------------------
 
@@ -207,7 +123,7 @@ class Conductor:
         """Consumers go on until nothing moves any more."""
         if self._given_up() or self.over:
             return
-        self.end_load()
+        self.load.end()
         seen: list[Observation] = []
         while not self._given_up():
             seen.append(self._observe())
@@ -219,9 +135,8 @@ class Conductor:
             return
         if decision != "drained":
             self._unknown_if_moving(decision, seen[-1])
-        phases = replace(self.info.phases, drain_ended_ns=time.perf_counter_ns())
-        self.info = replace(self.info, phases=phases)
-        self._ended("drain")
+        self.chronicle.phases(drain_ended_ns=time.perf_counter_ns())
+        self.chronicle.ended("drain")
 
     def _observe(self) -> Observation:
         tally = self.crew.tally()
@@ -231,11 +146,11 @@ class Conductor:
         left = f"{last.unsettled} sends unanswered, {last.waiting} messages on queues"
         if decision == "timeout":
             text = f"the drain ended after {self.options.drain_s:g} s while messages still moved ({left})"
-            self.info = replace(self.info, unknowns=(*self.info.unknowns, text))
+            self.chronicle.unknown(text)
             log.warning("%s; a longer --drain-timeout would tell", text)
         elif last.waiting is None:
             text = "whether the queues were empty after the drain is not known: a broker did not say"
-            self.info = replace(self.info, unknowns=(*self.info.unknowns, text))
+            self.chronicle.unknown(text)
             log.warning("%s", text)
         else:
             log.warning("nothing has moved for %g s: %s", STUCK_AFTER_S, left)
@@ -247,9 +162,9 @@ class Conductor:
         self.over = True
         try:
             unknowns = self.stage.browse(self.run_number)
-            phases = replace(self.info.phases, browse_ended_ns=time.perf_counter_ns())
-            self.info = replace(self.info, unknowns=(*self.info.unknowns, *unknowns), phases=phases)
-            self._ended("browse")
+            self.chronicle.unknown(*unknowns)
+            self.chronicle.phases(browse_ended_ns=time.perf_counter_ns())
+            self.chronicle.ended("browse")
             self._close()
             self._conclude()
         except (RunUnwritable, jobs.JobFailed) as error:
@@ -263,18 +178,18 @@ class Conductor:
         processes = self.crew.dismiss()
         self.stage.close()
         self.recorder.close()
-        self._trouble(brokers=False)
+        self.load.trouble(brokers=False)
         for doubt in self.crew.doubts():
-            self._problem(doubt)
+            self.chronicle.problem(doubt)
         missed = self.crew.tally().missed
         if missed and not self.interrupted:
-            self._problem(
+            self.chronicle.problem(
                 f"{missed:,} messages that were due were never sent: the load was more than the producers or the "
                 "brokers could take; lower --rate, or use more producers or processes"
             )
-        self.info = replace(self.info, processes=processes, state="interrupted" if self.interrupted else "ended")
-        self._ended("down")
-        self._write()
+        self.chronicle.update(processes=processes, state="interrupted" if self.interrupted else "ended")
+        self.chronicle.ended("down")
+        self.chronicle.write()
 
     def _conclude(self) -> None:
         if self.info.phases.load_began_ns is None:
@@ -282,9 +197,9 @@ class Conductor:
             self.exit_status = EXIT_STATUS["interrupted"] if self.interrupted else CANNOT_RUN
             return
         status = jobs.analyse(self.directory, self.options.spark_master, self._say)
-        self._ended("analysis")
+        self.chronicle.ended("analysis")
         jobs.report(self.directory, self._say)
-        self._ended("report")
+        self.chronicle.ended("report")
         self.exit_status = status
         # run.json stays as the analysis read it, so that a second analysis has the same to go by
         text = json.dumps(self.info.durations_s, indent=2)
@@ -309,11 +224,11 @@ class Conductor:
             runtime=self.info.runtime,
             state=self.info.state,
             steps=tuple(self.info.durations_s),
-            step_s=time.monotonic() - self._step_began_s,
+            step_s=self.chronicle.step_s,
             now_ns=time.perf_counter_ns(),
             over=self.concluded,
             interrupted=self.interrupted,
-            window=self._window,
+            window=self.load.window,
             load_s=self.plan.load_s,
             tally=self.crew.tally(),
             brokers=self.stage.states(),
@@ -341,8 +256,8 @@ class Conductor:
         self.stage.close()
         self.recorder.close()
         with suppress(RunUnwritable):
-            self.info = replace(self.info, state="interrupted")
-            self._write()
+            self.chronicle.update(state="interrupted")
+            self.chronicle.write()
 
     def _given_up(self) -> bool:
         """Whether `abandon` was called; returns once it is through, so that nobody ends the process before."""
@@ -353,7 +268,7 @@ class Conductor:
     def fail(self, error: Exception) -> None:
         """A fault of our own: the load ends, and the run is invalid."""
         log.exception("a fault of brokerbench's own")
-        self._problem(f"a fault of brokerbench's own ended the load: {error!r}")
+        self.chronicle.problem(f"a fault of brokerbench's own ended the load: {error!r}")
 
     # -- small things --------------------------------------------------------------------------------------------------
 
@@ -366,7 +281,7 @@ class Conductor:
         if self._beginning:
             self.stage.close()
         else:
-            self.end_load()
+            self.load.end()
 
     def stop(self) -> None:
         """The web UI's stop button: an early end that somebody wished for, and reported as the run's own.
@@ -375,27 +290,14 @@ class Conductor:
         """
         if self._beginning:
             self.interrupt()
-        elif not self._load_over:
-            window, now_ns = self._window, time.perf_counter_ns()
+        elif not self.load.over:
+            window, now_ns = self.load.window, time.perf_counter_ns()
             load_s = -1.0 if window is None else (now_ns - window.load_began_ns) / NS_PER_S
             if load_s < max((fault.at_s + fault.for_s for fault in self.plan.faults), default=0.0):
                 self.interrupted = True
             text = f"stopped by hand in the web UI, {max(load_s, 0):.0f} s into the load"
-            self.info = replace(self.info, warnings=(*self.info.warnings, text))
-            self.end_load()
-
-    def _problem(self, text: str) -> None:
-        if text not in self.info.problems:
-            self.info = replace(self.info, problems=(*self.info.problems, text))
-            log.error("%s", text)
-
-    def _ended(self, step: str) -> None:
-        now_s = time.monotonic()
-        self.info = replace(self.info, durations_s={**self.info.durations_s, step: now_s - self._step_began_s})
-        self._step_began_s = now_s
-
-    def _write(self) -> None:
-        self.directory.write_run(self.info)
+            self.chronicle.warning(text)
+            self.load.end()
 
     def _say(self, line: str) -> None:
         log.info("%s", line)

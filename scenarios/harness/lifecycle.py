@@ -197,11 +197,11 @@ class Lifecycle:
 
     def _hold(self, conductor: Conductor) -> None:
         try:
-            conductor.hold()
+            conductor.load.hold()
         except Exception as error:  # nobody else would end the users
             conductor.fail(error)
         if not conductor.over:
-            conductor.end_load()
+            conductor.load.end()
             self._end_users()
 
     def _end_users(self) -> None:

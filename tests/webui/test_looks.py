@@ -150,7 +150,7 @@ def conductor(tmp_path: Path, load_began_ns: int | None, *faults: FreezeBroker) 
     options = read(namespace(runs=str(tmp_path / "runs")), asked, 30.0)
     made = Conductor(plan.make(asked, options), options, lambda recorder, stage: Crew(), "main")  # type: ignore[arg-type, return-value]
     if load_began_ns is not None:
-        made._window = Window(load_began_ns, load_began_ns, load_began_ns + 30_000_000_000)
+        made.load.window = Window(load_began_ns, load_began_ns, load_began_ns + 30_000_000_000)
     return made
 
 

@@ -146,7 +146,7 @@ def test_locusts_own_tab_has_the_lines_and_the_trouble() -> None:
 
 
 def test_every_step_of_a_run_has_its_words() -> None:
-    conductor = (ROOT / "scenarios" / "harness" / "conductor.py").read_text(encoding="utf-8")
-    steps = re.findall(r'_ended\("(\w+)"\)', conductor)
+    told = [(ROOT / "scenarios" / "harness" / name).read_text(encoding="utf-8") for name in ("conductor.py", "load.py")]
+    steps = re.findall(r'chronicle\.ended\("(\w+)"\)', "".join(told))
     assert steps
     assert set(STEPS) == {"", *steps}
