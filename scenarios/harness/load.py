@@ -95,9 +95,7 @@ class Load:
         found = self._crew.problems()
         if self._recorder.failure:
             found.append(self._recorder.failure)
-        for broker in self._stage.dead() if brokers else ():
-            lines = "\n".join(self._stage.runtime.log_tail(broker))
-            found.append(f"broker {broker} ended though nobody stopped it; the last lines of its log:\n{lines}")
+        found += self._stage.losses() if brokers else ()
         for problem in found:
             self._chronicle.problem(problem)
         return bool(found)

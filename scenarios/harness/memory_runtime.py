@@ -49,6 +49,9 @@ class MemoryRuntime:
     def alive(self, broker: str) -> bool:
         return broker not in self._down
 
+    def outage(self) -> str:
+        return ""
+
     def endpoint(self, broker: str, protocol: str) -> Endpoint:
         if protocol != "memory":
             raise KeyError(f"broker {broker} in memory has no {protocol} listener; it has: memory")

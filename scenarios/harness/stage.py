@@ -109,9 +109,16 @@ class Stage:
     def _endpoint(self, protocol: str, broker: str) -> Endpoint:
         return self.runtime.endpoint(broker, protocol)
 
-    def dead(self) -> list[str]:
-        """Brokers that are not alive, though nobody stopped them."""
-        return [broker.name for broker in self.topology.brokers if not self.runtime.alive(broker.name)]
+    def losses(self) -> list[str]:
+        """What became of brokers that are gone though nobody stopped them; one sentence if all went together."""
+        dead = [broker.name for broker in self.topology.brokers if not self.runtime.alive(broker.name)]
+        if outage := self.runtime.outage() if dead else "":
+            return [outage]
+        return [
+            f"broker {broker} ended though nobody stopped it; the last lines of its log:\n"
+            + "\n".join(self.runtime.log_tail(broker))
+            for broker in dead
+        ]
 
     def latest(self) -> Mapping[Series, Reading]:
         """What was last sampled of the brokers, without asking them."""

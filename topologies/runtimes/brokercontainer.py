@@ -36,7 +36,7 @@ class BrokerContainer:
         self._broker, self._container, self._command, self._host = broker, container, list(command), host
         self._created = False
         self._process: psutil.Process | None = None  # None where the engine's processes cannot be seen from here
-        self._asked_s, self._engine_answers = 0.0, True
+        self._asked_s, self._answered = 0.0, True
         self._log = BrokerLog(log)
         self.log = log
 
@@ -62,11 +62,19 @@ class BrokerContainer:
     @property
     def alive(self) -> bool:
         """False also once nobody can tell any more, because the engine is gone."""
-        if not self._created or not self._engine_is_there():
+        if not self._created or not self.engine_answers:
             return False
         if self._process is not None:
             return _runs(self._process)
         return bool(self._state().get("Running"))
+
+    @property
+    def engine_answers(self) -> bool:
+        """Asked once a second at most, for `alive` is asked all the time."""
+        if time.monotonic() - self._asked_s >= ASK_AGAIN_S:
+            self._asked_s = time.monotonic()
+            self._answered = docker_engine.answers(self._host)
+        return self._answered
 
     @property
     def pid(self) -> int | None:
@@ -118,7 +126,7 @@ class BrokerContainer:
 
     def log_lines(self, *, of_this_start: bool = False) -> list[str]:
         lines = self._log.lines(of_this_start=of_this_start)
-        if not self._engine_answers:
+        if not self._answered:
             lines.append(f"the Docker engine at {self._host} does not answer any more: start it again, then run again")
         return lines
 
@@ -146,13 +154,6 @@ class BrokerContainer:
         end = time.monotonic() + NOTICE_LIMIT_S
         while not self.alive and self._state().get("Running") and time.monotonic() < end:
             pause()
-
-    def _engine_is_there(self) -> bool:
-        """Asked once a second at most, for `alive` is asked all the time."""
-        if time.monotonic() - self._asked_s >= ASK_AGAIN_S:
-            self._asked_s = time.monotonic()
-            self._engine_answers = docker_engine.answers(self._host)
-        return self._engine_answers
 
     def _why(self, error: Exception) -> str:
         if refused := PORT_REFUSED.search(str(error)):

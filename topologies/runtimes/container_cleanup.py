@@ -32,7 +32,7 @@ class Guard:
     """The watchdog process of one run's containers, which listens already. ``remove``: folders that go with the run."""
 
     def __init__(self, engine: Engine, token: str, *, stop_first: bool, remove: Sequence[Path]) -> None:
-        self._engine, self._token = engine, token
+        self.engine, self.token = engine, token
         self._process = subprocess.Popen(
             container_guard.command_line(engine.host, token, stop_first=stop_first, remove=remove),
             stdin=subprocess.DEVNULL,
@@ -57,8 +57,22 @@ class Guard:
             pause()
         if self._process.returncode in (0, None, LEFT_OVER):  # None: in a signal handler nobody can say
             return self._process.returncode != LEFT_OVER
-        own = Removal(self._engine.host, self._token)  # somebody has killed it: its work is done here
+        own = Removal(self.engine.host, self.token)  # somebody has killed it: its work is done here
         return own.until_nothing_is_left(quiet_s=0, refusal_limit_s=ENGINE_GONE_LIMIT_S)
+
+
+def lost_with(host: str) -> str:
+    """The sentence for an engine that goes away while its brokers are in use."""
+    return f"the Docker engine at {host} does not answer any more, and this run's brokers with it: start it, run again"
+
+
+def left_behind(host: str, token: str) -> str:
+    """The sentence for what an engine did not let be removed."""
+    label = f"label={RUN_LABEL}={token}"
+    return (
+        f"this run's containers and network are left on the Docker engine at {host}, which did not let them be removed: "
+        f"the next run in containers does it once the engine answers (docker ps --all --filter {label} shows them)"
+    )
 
 
 def remove_leftovers(engine: Engine, progress: Progress) -> None:

@@ -17,7 +17,16 @@ from docker.errors import BuildError, ImageNotFound
 from testcontainers.core.config import testcontainers_config
 
 from topologies.runtimes.distribution import DistributionUnavailable, ensure, pinned
-from topologies.runtimes.docker_engine import FAILURES, Engine, EngineTrouble, client_of, explained, find, reason
+from topologies.runtimes.docker_engine import (
+    FAILURES,
+    Engine,
+    EngineTrouble,
+    client_of,
+    explained,
+    find,
+    reason,
+    step_for,
+)
 
 UPSTREAM = "apache/activemq-classic:5.18.3"
 BUILT = "brokerbench/activemq-classic:5.18.3"
@@ -74,7 +83,9 @@ def obtain(engine: Engine, asked: str | None, progress: Progress) -> Image:
 
 
 def cannot_be_had(name: str, why: str) -> str:
-    """The sentence for an image that is neither on the engine nor to be pulled."""
+    """The sentence for an image that is neither on the engine nor to be pulled. Pure."""
+    if step := step_for(why):
+        return f"image {name} is not on the Docker engine and cannot be pulled: {why}; {step}"
     return (
         f"image {name} is not on the Docker engine and cannot be pulled ({why}); load it (docker load), name one "
         "that is there by --image, build one (python -m topologies.runtimes.container_image), "

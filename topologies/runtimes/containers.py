@@ -14,6 +14,7 @@ from records.rundir import RunDirectory
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.model import Topology
 from topologies.runtimes.brokercontainer import BrokerContainer
+from topologies.runtimes.container_cleanup import left_behind, lost_with
 from topologies.runtimes.container_preparation import ContainersPrepared, prepare
 from topologies.runtimes.contract import Progress
 from topologies.runtimes.own import ASK_TIMEOUT_S, OwnBrokers
@@ -41,6 +42,13 @@ class ContainerRuntime(OwnBrokers[BrokerContainer]):
     def versions(self) -> dict[str, str]:
         return {**super().versions(), **self._seen}
 
+    def outage(self) -> str:
+        """By the engine: containers cannot be asked about without it."""
+        if self._prepared is None or any(handle.engine_answers for handle in self._prepared.handles.values()):
+            return ""
+        assert isinstance(self._prepared, ContainersPrepared)
+        return lost_with(self._prepared.guard.engine.host)
+
     def _prepare(self, progress: Progress) -> ContainersPrepared:
         return prepare(self._topology, self._directory, self._wishes, self._image, progress)
 
@@ -50,9 +58,7 @@ class ContainerRuntime(OwnBrokers[BrokerContainer]):
         if not prepared.guard.finish():
             for handle in prepared.handles.values():
                 handle.kill_process()
-            log.warning(
-                "the Docker engine did not let this run's containers be removed: the next run with an engine does it"
-            )
+            log.warning("%s", left_behind(prepared.guard.engine.host, prepared.guard.token))
 
     def _versions_told(self, broker: str) -> dict[str, str]:
         """What is in the image, by the broker itself."""

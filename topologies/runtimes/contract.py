@@ -39,6 +39,9 @@ class Runtime(Protocol):
     def restart(self, broker: str) -> None: ...
     def alive(self, broker: str) -> bool: ...
 
+    def outage(self) -> str:
+        """What took all brokers away at once, with the next step; '' while nothing has. Never asks for long."""
+
     def endpoint(self, broker: str, protocol: str) -> Endpoint:
         """Raises KeyError, naming the broker's protocols, when there is none."""
 

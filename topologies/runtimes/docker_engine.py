@@ -119,13 +119,16 @@ def reason(error: BaseException) -> str:
 
 
 def _step(error: BaseException) -> str:
-    said = reason(error).lower()
-    for sign, step in SIGNS:
-        if sign in said:
-            return step
+    if step := step_for(reason(error)):
+        return step
     if is_gone(error):
         return "start one, or leave containers out: --runtime processes"
     return "see the engine's own log"
+
+
+def step_for(said: str) -> str:
+    """What to do about what an engine said; '' where that is not known. Pure."""
+    return next((step for sign, step in SIGNS if sign in said.lower()), "")
 
 
 def _not_local(host: str) -> str:

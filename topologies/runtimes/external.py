@@ -77,6 +77,9 @@ class ExternalRuntime:
         self._topology.broker(broker)  # KeyError, naming those there are
         return True
 
+    def outage(self) -> str:
+        return ""
+
     def endpoint(self, broker: str, protocol: str) -> Endpoint:
         self._topology.broker(broker)
         uris = self._file.brokers[broker].uris

@@ -135,6 +135,9 @@ class OwnBrokers(Generic[AHandle]):
         """True for a paused broker too: it is there."""
         return self._handle(broker).alive
 
+    def outage(self) -> str:
+        return ""
+
     def endpoint(self, broker: str, protocol: str) -> Endpoint:
         listener = self._topology.broker(broker).listener(protocol)  # KeyError, naming what it speaks
         scheme = "tcp" if protocol in ("openwire", "core") else protocol  # clients need not know of the broker's nio
