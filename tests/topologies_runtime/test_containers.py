@@ -198,6 +198,10 @@ def test_what_a_killed_harness_and_its_killed_guard_left_goes_with_the_next_run(
     assert on_engine(tmp_path) == before
 
 
+def test_while_the_engine_answers_there_is_no_outage(running: ContainerRuntime) -> None:
+    assert running.outage() == ""
+
+
 def test_another_run_that_is_going_on_is_left_alone(running: ContainerRuntime) -> None:
     told: list[str] = []
     remove_leftovers(find(), told.append)
@@ -205,7 +209,9 @@ def test_another_run_that_is_going_on_is_left_alone(running: ContainerRuntime) -
     assert running.alive("broker-1")
 
 
-def test_an_engine_that_goes_away_is_told_and_what_runs_is_ended_without_it(tmp_path: Path) -> None:
+def test_an_engine_that_goes_away_is_told_and_what_runs_is_ended_without_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     before = on_engine()
     with severable_engine(tmp_path) as engine:
         runtime = runtime_in(tmp_path)
@@ -214,6 +220,10 @@ def test_an_engine_that_goes_away_is_told_and_what_runs_is_ended_without_it(tmp_
         assert pid is not None
         engine.sever()
         assert eventually(lambda: not runtime.alive("broker-1"))
+        assert runtime.outage() == (
+            f"the Docker engine at unix://{engine.path} does not answer any more, and this run's brokers with it: "
+            "start it, run again"
+        )
         assert "does not answer any more" in runtime.log_tail("broker-1")[-1]
         with pytest.raises(
             RuntimeFailed, match=r"'broker-1' cannot be started: the Docker engine at .* start it again"
@@ -223,6 +233,8 @@ def test_an_engine_that_goes_away_is_told_and_what_runs_is_ended_without_it(tmp_
         runtime.close()
         assert time.monotonic() - began < 2 * GONE_WITHIN_S
         assert eventually(lambda: not psutil.pid_exists(pid))
+        assert "containers and network are left on the Docker engine at unix://" in caplog.text
+        assert "the next run in containers does it once the engine answers (docker ps --all --filter" in caplog.text
     assert len(on_engine(tmp_path) - before) >= 2, "without an engine nothing can be removed from it"
     remove_by_hand(f"run-{tmp_path.name}")
     assert on_engine(tmp_path) == before

@@ -10,7 +10,7 @@ from docker.errors import APIError, DockerException
 from topologies.catalogue import build
 from topologies.model import Broker, ClientGroup, Topology
 from topologies.runtimes import container_image
-from topologies.runtimes.container_image import BUILT, RECIPE, UPSTREAM, wanted
+from topologies.runtimes.container_image import BUILT, RECIPE, UPSTREAM, cannot_be_had, wanted
 from topologies.runtimes.container_preparation import host_names, reachable
 from topologies.runtimes.distribution import pinned
 from topologies.runtimes.docker_engine import EngineTrouble, _not_local, _user, answers, explained, find, is_gone
@@ -109,6 +109,14 @@ def test_the_recipe_pins_what_the_process_runtime_runs() -> None:
     assert f"ARG ARCHIVE={distribution.filename}\n" in recipe
     assert f":{distribution.version}" in UPSTREAM
     assert f":{distribution.version}" in BUILT
+
+
+def test_an_engine_without_room_for_an_image_is_told_to_make_room() -> None:
+    told = cannot_be_had("some/image:1", "write /var/lib/docker/tmp/layer: no space left on device")
+    assert told == (
+        "image some/image:1 is not on the Docker engine and cannot be pulled: write /var/lib/docker/tmp/layer: no space "
+        "left on device; the engine's disk is full: make room; docker system df shows what takes it"
+    )
 
 
 def test_a_base_that_cannot_be_had_is_one_sentence(

@@ -70,7 +70,7 @@ def left_behind(host: str, token: str) -> str:
     """The sentence for what an engine did not let be removed."""
     label = f"label={RUN_LABEL}={token}"
     return (
-        f"this run's containers and network are left on the Docker engine at {host}, which did not let them be removed: "
+        f"this run's containers and network are left on the Docker engine at {host}, which did not let them go: "
         f"the next run in containers does it once the engine answers (docker ps --all --filter {label} shows them)"
     )
 
