@@ -2,9 +2,9 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
+from records.analysis_command import analysis_command, java_folder
 from records.rundir import RunDirectory
 from records.summary import EXIT_STATUS
 from topologies.runtimes.java import find_java, spark_environment
@@ -16,15 +16,13 @@ class AnalysisFailed(RuntimeError):
     """The analysis ended without a verdict."""
 
 
-def command(run: Path, master: str | None) -> list[str]:
-    return [sys.executable, "-m", "analysis.jobs", str(run), *(["--master", master] if master else [])]
-
-
 def analyse(run: RunDirectory, master: str | None) -> int:
     """The exit status of the verdict, or 2 when the run could not be analysed. Raises AnalysisFailed or NoJava."""
-    java = spark_environment(find_java(), run.path / "logs" / "java")
+    java = spark_environment(find_java(), java_folder(run.path))
     before = _written_ns(run.summary_path)
-    status = subprocess.run(command(run.path, master), env={**os.environ, **java}, stdin=subprocess.DEVNULL).returncode
+    status = subprocess.run(
+        analysis_command(run.path, master), env={**os.environ, **java}, stdin=subprocess.DEVNULL
+    ).returncode
     if status != UNUSABLE and (status not in EXIT_STATUS.values() or _written_ns(run.summary_path) == before):
         raise AnalysisFailed(
             f"{run.path}: the analysis ended with status {status} and no verdict: what it said is above"

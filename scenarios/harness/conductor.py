@@ -205,16 +205,6 @@ class Conductor:
         text = json.dumps(self.info.durations_s, indent=2)
         (self.directory.path / "logs" / "durations.json").write_text(text, encoding="utf-8")
 
-    def last_words(self) -> list[str]:
-        """What the terminal shows last: the verdict, its reasons and where the report is."""
-        lines = [f"Run:     {self.directory.path}"]
-        if self.directory.summary_path.exists():
-            summary = json.loads(self.directory.summary_path.read_text(encoding="utf-8"))
-            lines += [f"Verdict: {summary['verdict']}", *(f"         {reason}" for reason in summary["reasons"])]
-        if self.directory.report_path.exists():
-            lines.append(f"Report:  {self.directory.report_path}")
-        return lines
-
     def snapshot(self) -> Snapshot:
         """What is known at this moment, for whoever watches."""
         faults = zip(self.plan.faults, self.faults.states, strict=True)

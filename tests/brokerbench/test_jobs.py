@@ -18,12 +18,7 @@ def run(tmp_path: Path) -> RunDirectory:
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
-    monkeypatch.setattr(jobs, "command", lambda _run, _master: [sys.executable, "-c", *arguments])
-
-
-def test_the_master_is_passed_on_only_when_there_is_one() -> None:
-    assert jobs.command(Path("runs/one"), None)[1:] == ["-m", "analysis.jobs", "runs/one"]
-    assert jobs.command(Path("runs/one"), "local[2]")[-2:] == ["--master", "local[2]"]
+    monkeypatch.setattr(jobs, "analysis_command", lambda _run, _master: [sys.executable, "-c", *arguments])
 
 
 @pytest.mark.parametrize("status", [0, 1, 3, 4, 130])

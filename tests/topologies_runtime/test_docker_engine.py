@@ -112,9 +112,9 @@ def test_the_recipe_pins_what_the_process_runtime_runs() -> None:
 
 
 def test_an_engine_without_room_for_an_image_is_told_to_make_room() -> None:
-    told = cannot_be_had("some/image:1", "write /var/lib/docker/tmp/layer: no space left on device")
+    told = cannot_be_had("some/image:1", "write /docker/layer: no space left on device")
     assert told == (
-        "image some/image:1 is not on the Docker engine and cannot be pulled: write /var/lib/docker/tmp/layer: no space "
+        "image some/image:1 is not on the Docker engine and cannot be pulled: write /docker/layer: no space "
         "left on device; the engine's disk is full: make room; docker system df shows what takes it"
     )
 
