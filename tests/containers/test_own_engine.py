@@ -1,0 +1,86 @@
+"""What becomes of a run whose Docker engine dies, or has no room left? On an engine of the test's own."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from records.rundir import RunDirectory
+from tests.support.locust_run import LocustRun, nothing_left
+from tests.support.own_engine import OwnEngine, own_engine
+from topologies.catalogue import build
+from topologies.runtimes.container_cleanup import remove_leftovers
+from topologies.runtimes.container_image import BUILT, UPSTREAM
+from topologies.runtimes.containers import ContainerRuntime
+from topologies.runtimes.contract import RuntimeFailed
+from topologies.runtimes.docker_engine import find
+
+pytestmark = pytest.mark.containers
+
+STEADY = "scenarios/steady.py"
+
+
+@pytest.fixture
+def engine() -> Iterator[OwnEngine]:
+    with own_engine() as own:
+        yield own
+
+
+def copy_image(engine: OwnEngine) -> str:
+    """The brokers' image, from the engine that all tests use."""
+    here = subprocess.run(["docker", "images", "--quiet", UPSTREAM], capture_output=True, check=True).stdout
+    name = UPSTREAM if here.strip() else BUILT
+    with subprocess.Popen(["docker", "save", name], stdout=subprocess.PIPE) as saved:
+        subprocess.run(["docker", "--host", engine.host, "load"], stdin=saved.stdout, check=True, capture_output=True)
+    return name
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
+@pytest.mark.timeout(600)
+def test_an_engine_killed_in_the_load_is_one_sentence_and_an_invalid_run_and_the_next_one_cleans_up(
+    engine: OwnEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", engine.host)
+    monkeypatch.setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
+    asked = ("--runtime", "containers", "--image", copy_image(engine), "--topology", "mesh(brokers=2)", "-t", "60s")
+    run = LocustRun(STEADY, *asked, "--drain-timeout", "10", runs=tmp_path / "runs", wrapper=engine.inside)
+    run.wait_for(r"load: \d+ s of 60 s")
+    engine.kill()
+    outcome = run.outcome()
+    assert (outcome.status, outcome.summary["verdict"]) == (3, "invalid"), outcome.output
+    sentence = f"the Docker engine at {engine.host} does not answer any more, and this run's brokers with it"
+    assert [problem for problem in outcome.info["problems"] if sentence in problem] == outcome.info["problems"][:1]
+    assert "ended though nobody stopped it" not in outcome.output
+    assert "Traceback" not in outcome.output
+    assert f"containers and network are left on the Docker engine at {engine.host}" in outcome.output
+    assert nothing_left(tmp_path / "runs"), "brokers are ended without the engine"
+    engine.start()
+    assert len(engine.docker("ps", "--all", "--quiet").split()) == 2
+    told: list[str] = []
+    remove_leftovers(find(), told.append)
+    assert len(told) == 1
+    assert engine.docker("ps", "--all", "--quiet") == ""
+    assert engine.docker("network", "ls", "--quiet", "--filter", "label=brokerbench.run") == ""
+
+
+def test_an_engine_without_room_is_one_sentence_that_says_to_make_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with own_engine(disk_mb=64) as engine:
+        monkeypatch.setenv("DOCKER_HOST", engine.host)
+        monkeypatch.setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
+        subprocess.run(
+            f"tar --create --files-from /dev/null | docker --host {engine.host} import - brokerbench/empty:test",
+            shell=True, check=True, capture_output=True,
+        )  # fmt: skip
+        subprocess.run(f"cat /dev/zero >{engine.folder}/rest", shell=True, check=False, stderr=subprocess.DEVNULL)
+        directory = RunDirectory.create(tmp_path, "run")
+        with pytest.raises(RuntimeFailed) as failed:
+            ContainerRuntime(build("single"), directory, image="brokerbench/empty:test").up(lambda _line: None)
+        (engine.folder / "rest").unlink()
+        assert "no space left on device" in str(failed.value)
+        assert "the engine's disk is full: make room; docker system df shows what takes it" in str(failed.value)
+        assert "\n" not in str(failed.value)
+        assert engine.docker("ps", "--all", "--quiet") == ""
