@@ -20,7 +20,14 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 class BadFailoverUriError(ValueError):
-    """A failover URI that cannot be used: shows the URI, what is wrong with it, where, and what to write instead."""
+    """A failover URI that cannot be used: shows the URI, what is wrong with it, where, and what to write instead.
+
+    ``advice``: the latter three alone, for who wrote only a part of the URI.
+    """
+
+    def __init__(self, uri: str, wrong: str, where: int, next_step: str) -> None:
+        self.advice = _without_password(f"{wrong}; {next_step}")
+        super().__init__(_without_password(f"failover URI {uri!r}: {wrong} (at character {where}); {next_step}"))
 
 
 @dataclass(frozen=True)
@@ -280,5 +287,8 @@ def _number(text: str, name: str, value: str, kind: Callable[[str], float]) -> f
 
 
 def _bad(text: str, wrong: str, next_step: str, where: int) -> BadFailoverUriError:
-    told = f"failover URI {text!r}: {wrong} (at character {max(where, 0) + 1}); {next_step}"
-    return BadFailoverUriError(re.sub(r"//[^/@,()]*@", "//…@", told))  # no password in an error
+    return BadFailoverUriError(text, wrong, max(where, 0) + 1, next_step)
+
+
+def _without_password(told: str) -> str:
+    return re.sub(r"//[^/@,()]*@", "//…@", told)

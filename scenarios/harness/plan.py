@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from drivers.contract import Destination
-from drivers.failover import FailoverUri, unsupported
+from drivers.failover import BadFailoverUriError, FailoverUri, unsupported
 from drivers.protocols import Spoken
 from drivers.users import BrokerUser, ConsumerUser, ProducerUser
 from records.run import BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
@@ -41,6 +41,7 @@ class Plan:
 def make(scenario: Scenario, options: Options) -> Plan:
     """Put a run together; changes the scenario's user classes to what the options ask for. Raises OptionError."""
     topology = _topology(options)
+    _check_failover(options)
     configure_users(scenario, options)
     groups = tuple(_group(topology, options, user) for user in scenario.users)
     producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
@@ -141,6 +142,19 @@ def _faults(scenario: Scenario, options: Options, topology: Topology, load_s: fl
                 f"which is over after {load_s:g} s; make the load longer (-t)"
             )
     return scenario.faults
+
+
+def _check_failover(options: Options) -> None:
+    """What the user wrote himself is told by the option's name, without the URI that it becomes a part of."""
+    if options.failover is None:
+        return
+    for protocol in Spoken.parse(options.protocol).distinct:
+        try:
+            uri = FailoverUri.compose([f"{protocol}://broker:61616"], options.failover)
+        except BadFailoverUriError as error:
+            raise OptionError(f"--failover {options.failover}: {error.advice}") from error
+        if refused := unsupported(uri, protocol):
+            raise OptionError(f"--failover {options.failover}: {'; '.join(refused)}")
 
 
 def _group(topology: Topology, options: Options, user: type[BrokerUser]) -> ClientGroup:

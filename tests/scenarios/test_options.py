@@ -163,6 +163,18 @@ def test_an_unknown_failover_option_is_refused_by_name() -> None:
     assert "backOffMultiplier" in message_of("--failover", "backOffMultiplier=2")
 
 
+def test_failover_options_are_told_as_they_were_written_without_ports_that_nobody_has_chosen() -> None:
+    assert message_of("--failover", "timeout=x") == (
+        "--failover timeout=x: timeout='x' is not a whole number; write a whole number, such as -1"
+    )
+    assert message_of("--failover", "randomise=true").startswith(
+        "--failover randomise=true: unknown option 'randomise'; did you mean randomize?"
+    )
+    assert message_of("--failover", "trackMessages=true").startswith(
+        "--failover trackMessages=true: failover option trackMessages=true is not supported by STOMP"
+    )
+
+
 def test_a_failover_option_that_stomp_cannot_honour_is_refused_by_name() -> None:
     assert "trackMessages" in message_of("--failover", "trackMessages=true")
 

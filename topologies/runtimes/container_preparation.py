@@ -67,6 +67,7 @@ def prepare(
     """Raises EngineTrouble, DistributionUnavailable, PortUnavailable or OSError; leaves nothing behind then."""
     logging.getLogger("testcontainers").setLevel(logging.WARNING)  # it tells each step, as we do in our own words
     engine = find()
+    progress(f"asking Docker engine {engine.version} for the image")
     image = obtain(engine, asked_image, progress)
     use_reaper_if_it_can_be_had(engine, progress)
     remove_leftovers(engine, progress)
@@ -74,6 +75,7 @@ def prepare(
     folders = {
         broker.name: BrokerFolders(directory.broker_folder(broker.name).absolute()) for broker in topology.brokers
     }
+    progress(f"containers to be made from {image.name}: {len(topology.brokers)}")
     token, private = secrets.token_hex(4), PrivateFolder.create()
     try:
         going = [private.path, *([] if wishes.keep_data else [folder.data for folder in folders.values()])]

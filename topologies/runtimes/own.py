@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
-from shutil import rmtree
+from shutil import disk_usage, rmtree
 from typing import ClassVar, Generic
 
 from records.errors import RunUnwritable, explained
@@ -33,6 +33,7 @@ START_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 15.0
 KILL_TIMEOUT_S = 5.0
 LEAST_MEMORY_MB = 64
+LEAST_FREE_BYTES = 1 << 20
 
 
 class OwnBrokers(Generic[AHandle]):
@@ -220,7 +221,16 @@ class OwnBrokers(Generic[AHandle]):
         lines = self._handle(name).log_lines(of_this_start=True)
         ports = self._ready.ports_of(name)
         address = {port: self._wishes.address_of(protocol) for protocol, port in ports.items()}
-        return RuntimeFailed(explain(name, happened, lines, ports, lambda port: taken(port, address[port])))
+        return RuntimeFailed(
+            explain(name, happened + self._no_room(), lines, ports, lambda port: taken(port, address[port]))
+        )
+
+    def _no_room(self) -> str:
+        """A broker without room for its log cannot say so itself."""
+        free = disk_usage(self._directory.path).free
+        if free >= LEAST_FREE_BYTES:
+            return ""
+        return f"; the disk of {self._directory.path} is full: free space there, or choose another by --runs"
 
     def _leave_if_closed(self) -> None:
         if self._closed:
