@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.disk import small_disk
 from tests.support.locust_run import REPOSITORY, LocustRun, Outcome, make_run, nothing_left
 
 STEADY = "scenarios/steady.py"
@@ -29,7 +30,7 @@ def refused(tmp_path: Path, *arguments: str, env: dict[str, str] | None = None) 
     [
         (("--topology", "mehs"), "mesh"),
         (("--topology", "mesh(nodes=3)"), "nodes"),
-        (("--topology", "mesh(brokers=1)"), "at least 2"),
+        (("--topology", "mesh(brokers=1)"), "between 2 and"),
         (("--failover", "randomise=true"), "randomize"),
         (("--failover", "trackMessages=true"), "trackMessages"),
         (("-t", "0"), "--run-time 0: must be more than 0"),
@@ -144,14 +145,30 @@ def analyse(run: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.spark
-def test_a_full_disk_ends_the_load_keeps_what_was_written_and_says_so(tmp_path: Path) -> None:
-    """A limit on file sizes stands for the disk: it needs no root, and the recorder sees the same kind of error."""
-    limited = ("bash", "-c", 'ulimit -f 100; exec "$0" "$@"')  # KiB
-    run = LocustRun(STEADY, *MEMORY, "--rate", "2000", "-t", "60s", runs=tmp_path / "runs", wrapper=limited)
-    outcome = run.outcome()
-    assert outcome.status in (2, 3), outcome.output  # 2: there was no room for the analysis either
-    assert outcome.output.count("File too large; raise the limit on file sizes") == 1, outcome.output
-    assert "Traceback" not in outcome.output
-    assert len(outcome.events("sends")) >= 100
-    assert outcome.info["state"] == "ended"
-    assert any("File too large" in problem for problem in outcome.info["problems"])
+@pytest.mark.parametrize(
+    ("where", "size"),
+    [
+        ((*MEMORY, "--rate", "2000", "-t", "60s"), "2m"),
+        pytest.param(
+            ("--topology", "single", "-t", "20s"),
+            "2m",
+            marks=[pytest.mark.brokers, pytest.mark.nightly],
+            id="processes",
+        ),
+    ],
+)
+def test_a_full_disk_ends_the_load_keeps_what_was_written_and_says_so(
+    tmp_path: Path, where: tuple[str, ...], size: str
+) -> None:
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    with small_disk(runs, size):
+        outcome = make_run(STEADY, *where, runs=runs)
+        assert outcome.status in (2, 3), outcome.output  # 2: there was no room for the analysis either
+        said = "No space left on device; free space on its disk and run again"
+        assert said in outcome.output
+        assert "Traceback" not in outcome.output
+        assert len(outcome.events("sends")) >= 100
+        assert outcome.info["state"] == "ended"
+        assert said in outcome.info["problems"][0]
+    assert nothing_left(runs)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tests.support.disk import small_disk
 from tests.support.network import AS_ROOT, Host, other_hosts
 from tests.support.waiting import until
 from topologies.runtimes.docker_engine import answers
@@ -81,9 +82,7 @@ def own_engine(disk_mb: int = 0) -> Iterator[OwnEngine]:
         folder = Path(tempfile.mkdtemp(prefix="bb-engine-"))
         undo.callback(subprocess.run, [*AS_ROOT, "rm", "-rf", "--one-file-system", str(folder)], check=True)
         if disk_mb:
-            size = f"mode=777,size={disk_mb}m"
-            subprocess.run([*AS_ROOT, "mount", "-t", "tmpfs", "-o", size, "none", folder], check=True)
-            undo.callback(subprocess.run, [*AS_ROOT, "umount", "--lazy", folder], check=True)
+            undo.enter_context(small_disk(folder, f"{disk_mb}m"))
         engine = OwnEngine(folder, undo.enter_context(other_hosts(1)).hosts[0])
         undo.callback(engine.end)
         engine.start()
