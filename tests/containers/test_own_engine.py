@@ -42,9 +42,10 @@ def copy_image(engine: OwnEngine) -> str:
 def test_an_engine_killed_in_the_load_is_one_sentence_and_an_invalid_run_and_the_next_one_cleans_up(
     engine: OwnEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    image = copy_image(engine)
     monkeypatch.setenv("DOCKER_HOST", engine.host)
     monkeypatch.setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
-    asked = ("--runtime", "containers", "--image", copy_image(engine), "--topology", "mesh(brokers=2)", "-t", "60s")
+    asked = ("--runtime", "containers", "--image", image, "--topology", "mesh(brokers=2)", "-t", "60s")
     run = LocustRun(STEADY, *asked, "--drain-timeout", "10", runs=tmp_path / "runs", wrapper=engine.inside)
     run.wait_for(r"load: \d+ s of 60 s")
     engine.kill()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.disk import small_disk
-from tests.support.locust_run import REPOSITORY, LocustRun, Outcome, make_run, nothing_left
+from tests.support.locust_run import REPOSITORY, Outcome, make_run, nothing_left
 
 STEADY = "scenarios/steady.py"
 MEMORY = ("--runtime", "memory", "-t", "2s", "--warm-up", "0", "--lag-limit", "5000")
@@ -146,23 +146,16 @@ def analyse(run: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("where", "size"),
+    "where",
     [
-        ((*MEMORY, "--rate", "2000", "-t", "60s"), "2m"),
-        pytest.param(
-            ("--topology", "single", "-t", "20s"),
-            "2m",
-            marks=[pytest.mark.brokers, pytest.mark.nightly],
-            id="processes",
-        ),
+        (*MEMORY, "--rate", "2000", "-t", "60s"),
+        pytest.param(("--topology", "single", "-t", "20s"), marks=[pytest.mark.brokers, pytest.mark.nightly]),
     ],
 )
-def test_a_full_disk_ends_the_load_keeps_what_was_written_and_says_so(
-    tmp_path: Path, where: tuple[str, ...], size: str
-) -> None:
+def test_a_full_disk_ends_the_load_keeps_what_was_written_and_says_so(tmp_path: Path, where: tuple[str, ...]) -> None:
     runs = tmp_path / "runs"
     runs.mkdir()
-    with small_disk(runs, size):
+    with small_disk(runs, "2m"):
         outcome = make_run(STEADY, *where, runs=runs)
         assert outcome.status in (2, 3), outcome.output  # 2: there was no room for the analysis either
         said = "No space left on device; free space on its disk and run again"
