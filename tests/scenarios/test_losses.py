@@ -34,7 +34,7 @@ class Runtime:
 def stage(tmp_path: Path) -> Stage:
     directory = RunDirectory.create(tmp_path, "run")
     options = SimpleNamespace(runtime="memory", protocol="memory")
-    return Stage(options, build("mesh(brokers=3)"), directory, Recorder(directory, "main"), "main", None)  # type: ignore[arg-type]
+    return Stage(options, build("mesh(brokers=3)"), directory, Recorder(directory, "main"), "main", None, ())  # type: ignore[arg-type]
 
 
 def losses(stage: Stage, dead: Collection[str], outage: str) -> list[str]:
