@@ -26,10 +26,9 @@ from locust.runners import STATE_SPAWNING, MasterRunner, WorkerRunner
 
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
-from scenarios.harness import distributed, options, plan, web
+from scenarios.harness import distributed, jobs, options, plan, web
 from scenarios.harness.conductor import CANNOT_RUN, CannotRun, Conductor
 from scenarios.harness.crew import Crew, LocalCrew
-from scenarios.harness.jobs import last_words
 from scenarios.harness.options import OptionError
 from scenarios.harness.scenario import Scenario
 from scenarios.harness.snapshot import Snapshot
@@ -264,7 +263,7 @@ class Lifecycle:
     def on_quit(self, **_: Any) -> None:
         """The last lines on the terminal, after Locust's own tables."""
         if self._last:
-            for line in last_words(self._last.directory):
+            for line in jobs.last_words(self._last.directory):
                 print(line)
 
 

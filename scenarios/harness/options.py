@@ -89,11 +89,7 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
         action.include_in_web_ui = in_web_ui
         action.is_secret = action.is_required = action.is_multiple = False  # as Locust's own add_argument sets them
 
-    add(
-        "--topology",
-        default=scenario.default_topology,
-        help="catalogue entry, such as 'mesh(brokers=5)', or a YAML file",
-    )
+    add("--topology", default=scenario.default_topology, help="catalogue entry, such as 'mesh(brokers=5)', or a YAML file")
     add(
         "--runtime",
         default="",
