@@ -72,7 +72,7 @@ def prove_links(
         time.sleep(POLL_S)
     took = time.monotonic() - began
     if progress:
-        progress(f"{len(topology.links)} links are proven after {took:.1f} s")
+        progress(f"links proven after {took:.1f} s: {len(topology.links)}")
     return took
 
 
