@@ -102,6 +102,8 @@ def _service(broker: AnyBroker, hosts: dict[str, str], ports: dict[tuple[str, st
         mounts.append(f"{hosts[broker.standby_of]}-data:{STORE}")
     else:
         mounts.append(f"{host}-data:{DATA}")
+    # Who starts first has the store: of two that start together, either could be the active.
+    waits = {"depends_on": {hosts[broker.standby_of]: {"condition": "service_healthy"}}} if broker.standby_of else {}
     listening = [port for (name, _), port in ports.items() if name == broker.name]
     return {
         "image": IMAGE,
@@ -113,6 +115,7 @@ def _service(broker: AnyBroker, hosts: dict[str, str], ports: dict[tuple[str, st
         "volumes": mounts,
         "tmpfs": [str(PRIVATE), *([str(DATA)] if broker.standby_of else [])],
         "stop_grace_period": "30s",
+        **waits,
         "healthcheck": {"test": _health(broker, listening[0]), "interval": "5s", "timeout": "3s", "retries": 24},
     }
 

@@ -79,6 +79,7 @@ def test_a_standby_mounts_its_actives_data_and_waits_healthy() -> None:
     services = compose("active-standby")["services"]
     assert "broker-1-data:/brokerbench/data" in services["broker-1"]["volumes"]
     assert "broker-1-data:/brokerbench/store" in services["broker-1-standby"]["volumes"]
+    assert services["broker-1-standby"]["depends_on"] == {"broker-1": {"condition": "service_healthy"}}
     assert services["broker-1-standby"]["healthcheck"]["test"] == ["CMD-SHELL", "kill -0 1"]
     assert set(compose("active-standby")["volumes"]) == {"broker-1-data"}
 
