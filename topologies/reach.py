@@ -22,7 +22,7 @@ What other kinds of links do is theirs to say: they are taken to pass everything
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from topologies.brokers import AnyBroker, Broker
@@ -55,7 +55,7 @@ def reaches(
     begin, end = stands_for[producer], stands_for[consumer]
     advised = {broker.name: broker.advisory_support for broker in brokers if isinstance(broker, Broker)}
     ways = [way for link in links for way in _ways(link, destination, advised) if way.passes]
-    return end in _hops([way for way in ways if _is_asked_for(way, ways, end)], begin)
+    return end in _hops(_by(_asked_for(ways, end), lambda way: way.sender), begin)
 
 
 def _ways(link: Link, destination: str, advised: Mapping[str, bool]) -> Iterable[Way]:
@@ -80,19 +80,20 @@ def _permits(link: NetworkConnector, destination: str) -> bool:
     return not dynamic or matches_any(dynamic, destination) or _is_static(link, destination)
 
 
-def _is_asked_for(way: Way, ways: Sequence[Way], consumer: str) -> bool:
-    """Whether a subscription waits at the sending end: a static one, or one for news that came not through it."""
-    if way.static:
-        return True
-    if not way.hears:
-        return False
-    static = ((other.sender, other.receiver) for other in ways if other.static)
-    sources = [(consumer, 0, {way.sender}), *((source, 1, {way.sender, end}) for source, end in static)]
-    told = (_told(ways, source, crossed, without).get(way.receiver) for source, crossed, without in sources)
-    return any(crossed is not None and _is_below(crossed, way.consumer_ttl) for crossed in told)
+def _asked_for(ways: Sequence[Way], consumer: str) -> Iterator[Way]:
+    """The ways at whose sending end a subscription waits: a static one, or one for news that came not through it."""
+    towards = _by(ways, lambda way: way.receiver)
+    static = [(way.sender, way.receiver) for way in ways if way.static]
+    for sender, leaving in _by(ways, lambda way: way.sender).items():
+        news = [_told(towards, consumer, 0, {sender})]
+        news += [_told(towards, source, 1, {sender, end}) for source, end in static]
+        for way in leaving:
+            heard = (told[way.receiver] for told in news if way.receiver in told)
+            if way.static or (way.hears and any(_is_below(crossed, way.consumer_ttl) for crossed in heard)):
+                yield way
 
 
-def _told(ways: Sequence[Way], source: str, crossed: int, without: set[str]) -> dict[str, int]:
+def _told(towards: Mapping[str, Sequence[Way]], source: str, crossed: int, without: set[str]) -> dict[str, int]:
     """Broker to the fewest brokers that news of a subscription at ``source`` crossed to get there.
 
     ``without``: brokers that ignore it or whose passing it on is of no use, as they are among those crossed.
@@ -101,24 +102,32 @@ def _told(ways: Sequence[Way], source: str, crossed: int, without: set[str]) -> 
     waiting = deque(news)
     while waiting:
         here = waiting.popleft()
-        for way in ways:
-            listens = way.receiver == here and way.hears and way.sender not in without
-            if listens and way.sender not in news and _is_below(news[here], way.consumer_ttl):
+        for way in towards.get(here, ()):
+            listens = way.hears and way.sender not in without and way.sender not in news
+            if listens and _is_below(news[here], way.consumer_ttl):
                 news[way.sender] = news[here] + 1
                 waiting.append(way.sender)
     return news
 
 
-def _hops(ways: Sequence[Way], begin: str) -> dict[str, int]:
+def _hops(leaving: Mapping[str, Sequence[Way]], begin: str) -> dict[str, int]:
     """Broker to the fewest links that a message crosses to get there. Fewer are never worse, so the nearest suffice."""
     hops, waiting = {begin: 0}, deque([begin])
     while waiting:
         here = waiting.popleft()
-        for way in ways:
-            if way.sender == here and way.receiver not in hops and _is_below(hops[here], way.message_ttl):
+        for way in leaving.get(here, ()):
+            if way.receiver not in hops and _is_below(hops[here], way.message_ttl):
                 hops[way.receiver] = hops[here] + 1
                 waiting.append(way.receiver)
     return hops
+
+
+def _by(ways: Iterable[Way], end: Callable[[Way], str]) -> dict[str, list[Way]]:
+    """The ways by one of their ends."""
+    found: dict[str, list[Way]] = {}
+    for way in ways:
+        found.setdefault(end(way), []).append(way)
+    return found
 
 
 def _is_below(crossed: int, ttl: int) -> bool:
