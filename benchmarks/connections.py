@@ -1,0 +1,41 @@
+"""What do a thousand connections in one worker cost? Memory and CPU of the process, idle and at one message/s each.
+
+``python -m benchmarks.connections [COUNT]`` starts one broker and prints a Markdown row. Every connection is a Locust
+user of this project: COUNT producers, and beside them one consumer that takes what they send.
+"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.pairs import conditions
+from records.rundir import RunDirectory
+from topologies.catalogue import build
+from topologies.runtimes.processes import ProcessRuntime
+
+BROKER = "broker-1"
+HEADER = (
+    "| connections | connected in | memory of each | idle | at 1 message/s each | lag p50 | p99 |\n"
+    "|---|---|---|---|---|---|---|"
+)
+
+
+def main(count: int) -> None:
+    print(conditions())
+    with tempfile.TemporaryDirectory() as folder:
+        runtime = ProcessRuntime(build("single"), RunDirectory.create(Path(folder), "broker"))
+        runtime.up(print)
+        try:
+            uri = runtime.endpoint(BROKER, "stomp").uri
+            command = [sys.executable, "-W", "ignore", "-m", "benchmarks.connections_users", uri, str(count)]
+            done = subprocess.run(
+                command, input=runtime.credentials().password, stdout=subprocess.PIPE, text=True, check=True
+            )
+            print(f"\n{HEADER}\n{done.stdout.splitlines()[-1]}")
+        finally:
+            runtime.close()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000)
