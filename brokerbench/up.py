@@ -15,10 +15,11 @@ from types import FrameType
 from typing import Any
 
 from brokerbench import reaching
-from drivers import canary
+from drivers import canary, java_vm
 from drivers.protocols import Spoken, connectors_of
 from records.rundir import RunDirectory, new_run_id
 from records.summary import EXIT_STATUS
+from scenarios.harness.java_parts import find_java_parts
 from topologies.catalogue import build
 from topologies.groups import CONSUMERS, PRODUCERS
 from topologies.management.links import prove_links
@@ -152,6 +153,7 @@ def _until_interrupted(request: Request, runtime: Runtime, directory: RunDirecto
 def _prove(request: Request, runtime: Runtime, progress: Say) -> None:
     """Every link, then a canary over every path. Raises LinksNotProven or PathsUnproven."""
     prove_links(runtime, request.topology, timeout_s=PROOF_TIMEOUT_S, progress=progress)
+    java_vm.use(find_java_parts)
     paths = routes(request.topology)
     producers, consumers = canary.sides(runtime, connectors_of(request.spoken, request.wanted.trust), request.spoken)
     canary.prove(paths, producers, consumers, runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)

@@ -10,7 +10,7 @@ from drivers.contract import Connector
 from drivers.stomp import StompConnector
 from topologies.trust import Trust
 
-PROTOCOLS: tuple[str, ...] = ("stomp", "memory")
+PROTOCOLS: tuple[str, ...] = ("stomp", "openwire", "memory")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,16 @@ class Spoken:
         return self.consumers if role == "consumer" else self.producers
 
 
-_CONNECTORS: Mapping[str, Callable[[Trust], Connector]] = {"stomp": lambda trust: StompConnector(trust=trust)}
+def _openwire(trust: Trust) -> Connector:
+    from drivers.openwire import OpenWireConnector  # what other protocols need no Java bridge for
+
+    return OpenWireConnector(trust)
+
+
+_CONNECTORS: Mapping[str, Callable[[Trust], Connector]] = {
+    "stomp": lambda trust: StompConnector(trust=trust),
+    "openwire": _openwire,
+}
 
 
 def connector_of(protocol: str, trust: Trust) -> Connector:

@@ -10,12 +10,15 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 from weakref import WeakKeyDictionary
 
+from drivers.clerk import TallyClerk
 from drivers.client import Client
 from drivers.contract import Connector
 from drivers.failover import FailoverUri
+from drivers.own_clients import MakesClients, OwnClient
+from drivers.pacing import Schedule
 from drivers.protocols import Spoken
 from records.schemas import CLIENTS_PER_PROCESS
 from records.writer import Recorder
@@ -80,6 +83,16 @@ class Tally:
     lag: Counter[int] = field(default_factory=Counter)
 
 
+class _Who(TypedDict):
+    number: int
+    group: str
+    uri: FailoverUri
+    brokers: Mapping[str, str]
+    credentials: Credentials
+    recorder: Recorder
+    client_id: str
+
+
 class Session:
     """One process's part of one run."""
 
@@ -100,13 +113,15 @@ class Session:
         self.seed = seed
         self.clock = clock
         self.tally = Tally()
+        self.clerk = TallyClerk(self.tally, recorder, self.latency_ns)
         self.producing = True
         self.problems: list[str] = []
+        self._schedules: dict[int, Schedule] = {}
         self._due_ns: dict[tuple[int, int], int] = {}
         self._connectors = connectors
         self._first_number = process_index * CLIENTS_PER_PROCESS
         self._numbers_given = 0
-        self._clients: list[Client] = []
+        self._clients: list[Client | OwnClient] = []
         self._user_indices: Counter[str] = Counter()
         self._go: Go | None = None
         self._started = threading.Event()
@@ -122,25 +137,29 @@ class Session:
         self._user_indices[user_class] += 1
         return self._user_indices[user_class] - 1
 
-    def client(self, role: str, group: str, *, keeps_id: bool = False) -> Client:
+    def client(self, role: str, group: str, *, keeps_id: bool = False) -> Client | OwnClient:
         """A new, still unconnected client of a client group, speaking what its role does: producer or consumer.
 
         ``keeps_id``: its client id stays the same, as durable subscriptions ask for.
         """
         protocol = self.network.spoken.of(role)
         number = self.next_number()
-        client = Client(
-            number=number,
-            group=group,
-            uri=FailoverUri.parse(self.network.failover_uris[protocol][group]),
-            brokers=self.network.broker_names,
-            connector=self._connectors[protocol],
-            credentials=self.network.credentials,
-            recorder=self.recorder,
-            rng=random.Random(f"{self.seed}:failover:{number}"),
-            clock=self.clock,
-            client_id=f"{group}-{number}" if keeps_id else "",
-        )
+        connector = self._connectors[protocol]
+        who: _Who = {
+            "number": number,
+            "group": group,
+            "uri": FailoverUri.parse(self.network.failover_uris[protocol][group]),
+            "brokers": self.network.broker_names,
+            "credentials": self.network.credentials,
+            "recorder": self.recorder,
+            "client_id": f"{group}-{number}" if keeps_id else "",
+        }
+        client: Client | OwnClient
+        if isinstance(connector, MakesClients):
+            client = connector.client(**who, clerk=self.clerk)
+        else:
+            rng = random.Random(f"{self.seed}:failover:{number}")
+            client = Client(**who, connector=connector, rng=rng, clock=self.clock)
         self._clients.append(client)
         return client
 
@@ -156,9 +175,14 @@ class Session:
         if len(self._due_ns) < MOST_UNDER_WAY:
             self._due_ns[producer, seq] = due_ns
 
+    def note_schedule(self, producer: int, schedule: Schedule) -> None:
+        """The same of a producer that keeps its schedule by itself, slot n being message n."""
+        self._schedules[producer] = schedule
+
     def latency_ns(self, producer: int, seq: int, received_ns: int) -> int | None:
         """From due to received, at the first receipt; None when another process sent it."""
-        due_ns = self._due_ns.pop((producer, seq), None)
+        schedule = self._schedules.get(producer)
+        due_ns = schedule.due_ns(seq) if schedule else self._due_ns.pop((producer, seq), None)
         return None if due_ns is None else received_ns - due_ns
 
     def report(self, problem: str) -> None:

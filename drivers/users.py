@@ -7,6 +7,7 @@ statistics get one request an outcome, but the event tables are what is analysed
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 import gevent
@@ -17,6 +18,7 @@ from locust.exception import StopUser
 from drivers.client import Client
 from drivers.consumer import Received
 from drivers.contract import Destination, DriverError, Outcome, Subscription
+from drivers.own_clients import OwnClient, OwnProducer
 from drivers.pacing import NS_PER_S, Schedule, random_phase_ns, share
 from drivers.producer import Producer, Settled, Slot
 from drivers.session import Go, Session, session_of
@@ -60,7 +62,7 @@ class BrokerUser(User):
             session.report(f"{type(self).__name__} failed by a fault of brokerbench's own: {error!r}")
             raise StopUser from error
 
-    def stay(self, client: Client) -> None:
+    def stay(self, client: Client | OwnClient) -> None:
         """Until Locust stops the users. Raises DriverError when the client gives up, as its failover URI says."""
         while True:
             gevent.sleep(LOOK_EVERY_S)
@@ -100,24 +102,40 @@ class ProducerUser(BrokerUser):
     def _produce(self, session: Session) -> None:
         name = type(self).__name__
         client = session.client(self.role, self.group)
-        room = Event()
         try:
             client.open()
-            producer = client.producer(
-                Destination.parse(self.destination),
-                durable=self.durable,
-                run=session.run_number,
-                resend_in_doubt=self.resend_in_doubt,
-                on_settled=lambda settled: self._settled(session, settled, room),
-            )
+            keep = self._keeper(session, client)
             index = session.next_index(name)
             session.ready(name)
             go = session.wait_go()
-            self._keep(self._schedule(session, go, index, client.number), session, client.number, producer, room)
+            keep(self._schedule(session, go, index, client.number))
             session.tally.finished_producers += 1
             self.stay(client)
         finally:
             client.close()  # its producers with it, once it has heard the answers that were still under way
+
+    def _keeper(self, session: Session, client: Client | OwnClient) -> Callable[[Schedule], None]:
+        """What keeps a schedule: a producer that does it by itself, or this user, message by message."""
+        to, room = Destination.parse(self.destination), Event()
+        if not isinstance(client, Client):
+            own = client.producer(
+                to, durable=self.durable, run=session.run_number, resend_in_doubt=self.resend_in_doubt
+            )
+            session.clerk.show(self.environment.stats, self.destination)
+            return partial(self._let_keep, session, client.number, own)
+        producer = client.producer(
+            to,
+            durable=self.durable,
+            run=session.run_number,
+            resend_in_doubt=self.resend_in_doubt,
+            on_settled=lambda settled: self._settled(session, settled, room),
+        )
+        return lambda schedule: self._keep(schedule, session, client.number, producer, room)
+
+    def _let_keep(self, session: Session, number: int, producer: OwnProducer, schedule: Schedule) -> None:
+        session.note_schedule(number, schedule)
+        begun = producer.keep(schedule, self.body_bytes, self.in_flight, session)
+        session.tally.missed += schedule.slots_due(session.clock()) - begun
 
     def _schedule(self, session: Session, go: Go, index: int, client: int) -> Schedule:
         name = type(self).__name__
@@ -200,15 +218,23 @@ class ConsumerUser(BrokerUser):
         client = session.client(self.role, self.group, keeps_id=self.durable_subscription)
         try:
             client.open()
-            client.consumer(
-                self._subscription(client.number),
-                run=session.run_number,
-                on_receipt=lambda received: self._received(session, received),
-            )
+            self._subscribe(session, client)
             session.ready(type(self).__name__)
             self.stay(client)  # deliveries come by callback
         finally:
             client.close()
+
+    def _subscribe(self, session: Session, client: Client | OwnClient) -> None:
+        wanted = self._subscription(client.number)
+        if isinstance(client, Client):
+            client.consumer(
+                wanted,
+                run=session.run_number,
+                on_receipt=lambda received: self._received(session, received),
+            )
+        else:
+            session.clerk.show(self.environment.stats, self.destination)
+            client.consumer(wanted, run=session.run_number)
 
     def _subscription(self, number: int) -> Subscription:
         return Subscription(

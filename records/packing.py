@@ -53,6 +53,11 @@ class Buffer(Protocol):
         """Remove and return all rows waiting, and how many of them had to be left out as no rows of this table."""
 
 
+def packed_dtype(schema: pa.Schema) -> Any:
+    """The numpy type of a packed row: little-endian, without gaps; a text is its number, a null is NULL_INT…."""
+    return np.dtype([(field.name, _PACKED[field.type][1]) for field in schema])
+
+
 class PackedRows:
     """Rows of fixed size, for the tables that grow by thousands a second. Turned into columns without a loop."""
 
@@ -60,7 +65,7 @@ class PackedRows:
         row = Struct("<" + "".join(_PACKED[field.type][0] for field in schema))
         self.pack: Callable[..., bytes] = row.pack
         self._schema, self._strings, self._row_bytes = schema, strings, row.size
-        self._dtype = np.dtype([(field.name, _PACKED[field.type][1]) for field in schema])
+        self.dtype = packed_dtype(schema)
         self._bytes = bytearray()
         self.add: Callable[[bytes], None] = self._bytes.extend
 
@@ -69,7 +74,7 @@ class PackedRows:
 
     def take(self) -> tuple[pa.RecordBatch, int]:
         size = len(self._bytes)
-        rows = np.frombuffer(self._bytes[:size], self._dtype)
+        rows = np.frombuffer(self._bytes[:size], self.dtype)
         del self._bytes[:size]
         columns = [self._column(field, np.ascontiguousarray(rows[field.name])) for field in self._schema]
         return pa.RecordBatch.from_arrays(columns, schema=self._schema), 0

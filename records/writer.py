@@ -137,6 +137,18 @@ class Recorder:
         except _BAD_ROW as error:
             self._refuse("receipts", str(error))
 
+    def number(self, text: str) -> int:
+        """What stands for ``text`` in packed rows of this recorder."""
+        return self._strings[text]
+
+    def packed(self, table: str, rows: bytes) -> None:
+        """Whole rows of ``sends`` or ``receipts``, packed as `records.packing.PackedRows` packs them."""
+        buffer = self._sends if table == "sends" else self._receipts
+        if len(rows) % buffer.dtype.itemsize:
+            self._refuse(table, f"{len(rows)} bytes are no whole rows of {buffer.dtype.itemsize}")
+            return
+        buffer.add(rows)
+
     def subscription(
         self, consumer: int, subscription: str, destination: str, kind: str, broker: str, began_ns: int
     ) -> None:

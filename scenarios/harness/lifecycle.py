@@ -24,11 +24,13 @@ from gevent.event import Event
 from locust import events
 from locust.runners import STATE_SPAWNING, MasterRunner, WorkerRunner
 
+from drivers import java_vm
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
 from scenarios.harness import distributed, jobs, options, plan, web
 from scenarios.harness.conductor import CANNOT_RUN, CannotRun, Conductor
 from scenarios.harness.crew import Crew, LocalCrew
+from scenarios.harness.java_parts import find_java_parts
 from scenarios.harness.options import OptionError
 from scenarios.harness.scenario import Scenario
 from scenarios.harness.snapshot import Snapshot
@@ -42,6 +44,7 @@ def run(scenario: Scenario, *, reroute: Reroute | None = None) -> None:
 
     ``reroute``: where clients go instead of a broker's own listener, for a proxy in between.
     """
+    java_vm.use(find_java_parts)
     lifecycle = Lifecycle(scenario, reroute)
     events.init_command_line_parser.add_listener(lifecycle.on_parser)
     events.init.add_listener(lifecycle.on_init)

@@ -60,7 +60,7 @@ def test_a_count_of_zero_is_refused(option: str) -> None:
 
 
 def test_an_unknown_protocol_is_refused_with_the_known_ones() -> None:
-    told = "'mqtt' is not known; write one of stomp, memory, or two as PRODUCERS:CONSUMERS"
+    told = "'mqtt' is not known; write one of stomp, openwire, memory, or two as PRODUCERS:CONSUMERS"
     assert message_of("--protocol", "mqtt") == f"--protocol mqtt: {told}"
     assert message_of("--protocol", "stomp:mqtt") == f"--protocol stomp:mqtt: {told}"
 

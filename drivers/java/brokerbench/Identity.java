@@ -1,0 +1,63 @@
+package brokerbench;
+
+import java.nio.ByteBuffer;
+import java.util.zip.CRC32;
+import org.apache.activemq.util.ByteSequence;
+
+/** Which message is this body, and is it as it was sent? The 32 bytes of records/identity.py, read and written here. */
+final class Identity {
+    static final int BYTES = 32;
+    private static final int MAGIC = 0x6262, VERSION = 1;
+    private static final int RUN_AT = 4, PRODUCER_AT = 8, ATTEMPT_AT = 12, SEQ_AT = 16;
+    private static final int BODY_CRC_AT = 24, HEADER_CRC_AT = 28;
+
+    final String integrity;
+    final int producer;
+    final long seq;
+    final int attempt;
+
+    private Identity(String integrity, int producer, long seq, int attempt) {
+        this.integrity = integrity;
+        this.producer = producer;
+        this.seq = seq;
+        this.attempt = attempt;
+    }
+
+    private static final Identity UNREADABLE = new Identity("unreadable", -1, -1, -1);
+    private static final Identity FOREIGN = new Identity("foreign", -1, -1, -1);
+
+    /** A body that Python stamped, with another number and attempt. */
+    static byte[] stamped(byte[] template, long seq, int attempt) {
+        byte[] body = (byte[]) template.clone();
+        ByteBuffer header = ByteBuffer.wrap(body, 0, BYTES);
+        header.putInt(ATTEMPT_AT, attempt);
+        header.putLong(SEQ_AT, seq);
+        header.putInt(HEADER_CRC_AT, crc(body, 0, HEADER_CRC_AT));
+        return body;
+    }
+
+    /** What a body says of itself to a consumer of that run. */
+    static Identity read(ByteSequence body, int run) {
+        if (body.length < BYTES) {
+            return UNREADABLE;
+        }
+        ByteBuffer bytes = ByteBuffer.wrap(body.data);
+        int at = body.offset;
+        if (crc(body.data, at, HEADER_CRC_AT) != bytes.getInt(at + HEADER_CRC_AT)) {
+            return UNREADABLE;
+        }
+        if (bytes.getShort(at) != MAGIC || bytes.get(at + 2) != VERSION || bytes.getInt(at + RUN_AT) != run) {
+            return FOREIGN;
+        }
+        int found = crc(body.data, at + BYTES, body.length - BYTES);
+        String integrity = found == bytes.getInt(at + BODY_CRC_AT) ? "intact" : "corrupted";
+        long seq = bytes.getLong(at + SEQ_AT);
+        return new Identity(integrity, bytes.getInt(at + PRODUCER_AT), seq, bytes.getInt(at + ATTEMPT_AT));
+    }
+
+    private static int crc(byte[] bytes, int from, int length) {
+        CRC32 crc = new CRC32();
+        crc.update(bytes, from, length);
+        return (int) crc.getValue();
+    }
+}

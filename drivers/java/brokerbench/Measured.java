@@ -1,0 +1,132 @@
+package brokerbench;
+
+import javax.jms.JMSException;
+import org.apache.activemq.AsyncCallback;
+import org.apache.activemq.command.ActiveMQBytesMessage;
+import org.apache.activemq.util.ByteSequence;
+
+/**
+ * A message that knows its slot, and records each attempt to send it once, when that one's outcome is known.
+ *
+ *     writing (attempt 1) ── answered ─────────────────────────► acked | failed
+ *          │
+ *          └─ writing again (attempt 2, on another connection): attempt 1 is in doubt; the body says attempt 2
+ *
+ * One that is not durable has no answer: once written it is unconfirmed; if the write broke, in doubt.
+ */
+final class Measured extends ActiveMQBytesMessage implements AsyncCallback {
+    private final Sender sender;
+    private final long seq;
+    private final long dueNs;
+    private final boolean blocked;
+    private int attempt;
+    private long sentNs;
+    private int broker;
+    private boolean open; // an attempt is written, or being written, whose row is still to come
+    private boolean over; // nothing further will be recorded
+    private boolean settled; // counted as such
+
+    Measured(Sender sender, long seq, long dueNs, boolean blocked) {
+        this.sender = sender;
+        this.seq = seq;
+        this.dueNs = dueNs;
+        this.blocked = blocked;
+        setContent(new ByteSequence(Identity.stamped(sender.template, seq, 1)));
+    }
+
+    /** About to be written; false when it must not be: given up, or already sent where nothing is to be sent again. */
+    synchronized boolean writing(Wire wire) {
+        if (over) {
+            return false;
+        }
+        if (open) {
+            row(Rows.NO_TIME, sender.names.inDoubt);
+        }
+        if (attempt > 0 && !sender.resend) {
+            finish();
+            return false;
+        }
+        if (++attempt > 1) {
+            setContent(new ByteSequence(Identity.stamped(sender.template, seq, attempt)));
+        }
+        broker = sender.names.broker(wire.address);
+        open = true;
+        sentNs = System.nanoTime();
+        return true;
+    }
+
+    synchronized void written() {
+        if (open && !sender.durable) {
+            row(Rows.NO_TIME, sender.names.unconfirmed);
+            settle();
+        }
+    }
+
+    /** The write broke; what is durable stays open, as the failover transport sends it again. */
+    synchronized void broken() {
+        if (open && !sender.durable) {
+            row(Rows.NO_TIME, sender.names.inDoubt);
+        }
+    }
+
+    public void onSuccess() {
+        answered(System.nanoTime(), sender.names.acked, "");
+    }
+
+    public void onException(JMSException error) {
+        if (Words.refused(error)) {
+            answered(System.nanoTime(), sender.names.failed, Words.of(error));
+        } else {
+            giveUp();
+        }
+    }
+
+    private void answered(long atNs, int outcome, String reason) {
+        synchronized (this) {
+            if (over) {
+                return;
+            }
+            row(atNs, outcome);
+            finish();
+        }
+        if (!reason.isEmpty()) {
+            sender.refused(reason);
+        }
+    }
+
+    /** Nobody will answer any more: in doubt if it was ever written, failed if not. */
+    synchronized void giveUp() {
+        if (over) {
+            return;
+        }
+        if (open) {
+            row(Rows.NO_TIME, sender.names.inDoubt);
+        } else if (attempt == 0) {
+            attempt = 1;
+            sentNs = System.nanoTime();
+            broker = sender.names.nobody;
+            row(sentNs, sender.names.failed);
+        }
+        finish();
+    }
+
+    private void finish() {
+        over = true;
+        settle();
+    }
+
+    /** Its outcome is final, as far as anybody can tell: one sent one way may still be replayed, if so configured. */
+    private void settle() {
+        if (!settled) {
+            settled = true;
+            sender.closed(this);
+        }
+    }
+
+    private void row(long settledNs, int outcome) {
+        open = false;
+        sender.rows.add(
+            sender.number, seq, attempt, sender.destination, broker, dueNs, sentNs, settledNs, outcome,
+            sender.template.length, blocked);
+    }
+}

@@ -1,0 +1,181 @@
+package brokerbench;
+
+import java.util.ArrayDeque;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import javax.jms.DeliveryMode;
+import javax.jms.JMSException;
+import org.apache.activemq.ActiveMQMessageProducer;
+import org.apache.activemq.ActiveMQSession;
+import org.apache.activemq.command.ActiveMQDestination;
+
+/** Sends the messages of one client to one destination, each when it is due, on a thread of its own. */
+public final class Sender implements Runnable {
+    private static final int PRIORITY = 4;
+
+    final SendRows rows;
+    final Names names;
+    final int number;
+    final int destination;
+    final boolean durable;
+    final boolean resend;
+    final byte[] template;
+    private final Client client;
+    private final ActiveMQDestination to;
+    private final int inFlight;
+    private final ActiveMQMessageProducer producer;
+    private final ActiveMQSession session;
+    private final ArrayDeque due = new ArrayDeque(); // arrays of due times, in order
+    /** Durable messages whose final outcome is not known. By identity: equality of messages changes as they are sent. */
+    private final Set open = Collections.newSetFromMap(new IdentityHashMap());
+    private long[] times = new long[0];
+    private int next;
+    private long seq;
+    private boolean complete; // no further due times will come
+    private volatile boolean stopping;
+    private volatile long begun;
+
+    Sender(
+            Client client, ActiveMQSession session, ActiveMQDestination to, SendRows rows, Names names, int number,
+            int destination, boolean durable, boolean resend, int inFlight, byte[] template) throws JMSException {
+        this.client = client;
+        this.session = session;
+        this.to = to;
+        this.rows = rows;
+        this.names = names;
+        this.number = number;
+        this.destination = destination;
+        this.durable = durable;
+        this.resend = resend;
+        this.inFlight = inFlight;
+        this.template = template;
+        this.producer = (ActiveMQMessageProducer) session.createProducer(null);
+    }
+
+    /** When the next messages are due. `last`: there will be no more. */
+    public synchronized void add(long[] times, boolean last) {
+        due.add(times);
+        complete = complete || last;
+        notifyAll();
+    }
+
+    /** No further message is begun. */
+    public synchronized void stop() {
+        stopping = true;
+        notifyAll();
+    }
+
+    /** How many messages were begun, written or not. */
+    public long begun() {
+        return begun;
+    }
+
+    public void run() {
+        String trouble = "";
+        try {
+            for (long dueNs = nextDue(); dueNs != Rows.NO_TIME; dueNs = nextDue()) {
+                waitUntil(dueNs);
+                boolean blocked = waitForRoom();
+                if (stopping) {
+                    break;
+                }
+                next++;
+                begun++;
+                rows.countBegun();
+                send(dueNs, blocked);
+            }
+        } catch (InterruptedException interrupted) {
+            trouble = "interrupted";
+        } catch (JMSException error) {
+            trouble = Words.of(error);
+        }
+        client.finished(trouble);
+    }
+
+    private void send(long dueNs, boolean blocked) throws JMSException {
+        Measured message = new Measured(this, seq++, dueNs, blocked);
+        if (durable) {
+            synchronized (open) {
+                open.add(message);
+            }
+        }
+        int mode = durable ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
+        try {
+            producer.send(to, message, mode, PRIORITY, 0L, durable ? message : null);
+        } catch (JMSException error) {
+            message.giveUp();
+            throw error;
+        }
+    }
+
+    /** The next due time, or NO_TIME when there is none any more. */
+    private long nextDue() throws InterruptedException {
+        if (next == times.length) {
+            times = nextTimes();
+            next = 0;
+        }
+        return times.length == 0 || stopping ? Rows.NO_TIME : times[next];
+    }
+
+    private long[] nextTimes() throws InterruptedException {
+        synchronized (this) {
+            while (due.isEmpty() && !complete && !stopping) {
+                wait();
+            }
+            return due.isEmpty() || stopping ? new long[0] : (long[]) due.remove();
+        }
+    }
+
+    /** In steps, so that a stop is heard; each step ends tens of microseconds late at most. */
+    private void waitUntil(long dueNs) {
+        for (long early = dueNs - System.nanoTime(); early > 0 && !stopping; early = dueNs - System.nanoTime()) {
+            LockSupport.parkNanos(Math.min(early, 50000000L));
+        }
+    }
+
+    /** True when the in-flight cap made it wait. */
+    private boolean waitForRoom() throws InterruptedException {
+        boolean blocked = false;
+        synchronized (open) {
+            while (durable && open.size() >= inFlight && !stopping) {
+                blocked = true;
+                open.wait(50L);
+            }
+        }
+        return blocked;
+    }
+
+    /** A message has its final outcome. */
+    void closed(Measured message) {
+        rows.countSettled();
+        synchronized (open) {
+            open.remove(message);
+            open.notifyAll();
+        }
+    }
+
+    void refused(String reason) {
+        client.refused(reason);
+    }
+
+    /** Wait until all is answered; what is not by then is in doubt. */
+    void conclude(long timeoutMs) {
+        long endNs = System.nanoTime() + timeoutMs * 1000000L;
+        Object[] left;
+        synchronized (open) {
+            for (long leftNs = endNs - System.nanoTime(); !open.isEmpty() && leftNs > 0; leftNs = endNs - System.nanoTime()) {
+                try {
+                    open.wait(leftNs / 1000000L + 1);
+                } catch (InterruptedException interrupted) {
+                    break;
+                }
+            }
+            left = open.toArray();
+        }
+        for (int i = 0; i < left.length; i++) {
+            ((Measured) left[i]).giveUp();
+        }
+    }
+}

@@ -1,0 +1,20 @@
+package brokerbench;
+
+import java.net.URI;
+import org.apache.activemq.broker.SslContext;
+import org.apache.activemq.transport.Transport;
+import org.apache.activemq.transport.TransportFactory;
+import org.apache.activemq.transport.tcp.TcpTransportFactory;
+
+/** The Java client's own TCP, in which each connection of a watched client tells what becomes of it. */
+public final class TcpWatch extends TcpTransportFactory {
+    /** From now on every connection of this process is made by these two. */
+    public static void install() {
+        TransportFactory.registerTransportFactory("tcp", new TcpWatch());
+        TransportFactory.registerTransportFactory("ssl", new SslWatch());
+    }
+
+    public Transport doCompositeConnect(URI location) throws Exception {
+        return Wire.watched(super.doCompositeConnect(location), location, SslContext.getCurrentSslContext());
+    }
+}

@@ -1,0 +1,75 @@
+package brokerbench;
+
+import java.io.IOException;
+import java.net.URI;
+import org.apache.activemq.broker.SslContext;
+import org.apache.activemq.command.MessageDispatch;
+import org.apache.activemq.transport.Transport;
+import org.apache.activemq.transport.TransportFilter;
+
+/**
+ * One connection to one broker, below the failover transport: what is attempted, written and lost passes here.
+ *
+ * The failover transport replays what is unanswered on the next connection by itself; here each of its writes is seen.
+ */
+final class Wire extends TransportFilter {
+    final String address;
+    private final Client client;
+    private volatile String trouble = "";
+
+    private Wire(Transport next, URI location, Client client) {
+        super(next);
+        this.address = location.getHost() + ":" + location.getPort();
+        this.client = client;
+    }
+
+    static Transport watched(Transport transport, URI location, SslContext context) {
+        return context instanceof Watch ? new Wire(transport, location, ((Watch) context).client) : transport;
+    }
+
+    /** Why it broke; '' while it did not. */
+    String trouble() {
+        return trouble;
+    }
+
+    public void start() throws Exception {
+        long beganNs = System.nanoTime();
+        try {
+            super.start();
+        } catch (Exception error) {
+            client.attempted(this, beganNs, Words.of(error));
+            throw error;
+        }
+        client.attempted(this, beganNs, "");
+    }
+
+    public void oneway(Object command) throws IOException {
+        if (!(command instanceof Measured)) {
+            super.oneway(command);
+            return;
+        }
+        Measured message = (Measured) command;
+        if (!message.writing(this)) {
+            return;
+        }
+        try {
+            super.oneway(message);
+        } catch (IOException error) {
+            message.broken();
+            throw error;
+        }
+        message.written();
+    }
+
+    public void onCommand(Object command) {
+        if (command instanceof MessageDispatch) {
+            client.hears(this);
+        }
+        super.onCommand(command);
+    }
+
+    public void onException(IOException error) {
+        trouble = Words.of(error);
+        super.onException(error);
+    }
+}

@@ -1,0 +1,41 @@
+package brokerbench;
+
+import java.io.IOException;
+import javax.jms.InvalidClientIDException;
+import javax.jms.JMSException;
+
+/** What does an exception say, in one line and without a stack trace, and is it the broker's word or the network's? */
+final class Words {
+    private static final String WRAPPER = "Disposed due to prior exception"; // and then that one's words
+
+    private Words() {}
+
+    static String of(Throwable error) {
+        StringBuilder words = new StringBuilder();
+        String last = "";
+        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+            String said = cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage().trim();
+            if (last.contains(said) || said.isEmpty() || said.startsWith(WRAPPER)) {
+                continue;
+            }
+            words.append(words.length() == 0 ? "" : ": ").append(said);
+            last = words.toString();
+        }
+        return words.toString().replaceAll("\\s+", " ");
+    }
+
+    /** Whether the broker answered and said no; otherwise the connection broke, and nobody knows. */
+    static boolean refused(Throwable error) {
+        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+            if (cause instanceof IOException || cause instanceof InterruptedException) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether a refusal passes by itself: a client id that the broker still holds. */
+    static boolean passes(JMSException error) {
+        return error instanceof InvalidClientIDException;
+    }
+}

@@ -1,0 +1,45 @@
+package brokerbench;
+
+import java.util.ArrayDeque;
+
+/** One client's blocking calls, one after the other on a thread of its own: whoever asks for one does not wait. */
+public final class Work implements Runnable {
+    private final ArrayDeque waiting = new ArrayDeque();
+    private boolean ended;
+
+    public Work(String name) {
+        Thread thread = new Thread(this, name);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    public synchronized void add(Runnable task) {
+        waiting.add(task);
+        notifyAll();
+    }
+
+    /** No task is begun any more. */
+    public synchronized void end() {
+        ended = true;
+        waiting.clear();
+        notifyAll();
+    }
+
+    public void run() {
+        for (Runnable task = next(); task != null; task = next()) {
+            task.run();
+        }
+    }
+
+    /** Not private: Janino compiles private methods to static ones, which lock something else. */
+    synchronized Runnable next() {
+        while (waiting.isEmpty() && !ended) {
+            try {
+                wait();
+            } catch (InterruptedException interrupted) {
+                return null;
+            }
+        }
+        return ended ? null : (Runnable) waiting.remove();
+    }
+}

@@ -1,0 +1,108 @@
+"""How does this process hear from its JVM? A pipe says that something happened; events and rows are then taken at once.
+
+No Java thread runs Python, and no call into Java waits: whatever may block is done by the JVM's own threads, which
+answer by events. One greenlet (or thread, without gevent) hands each event to whom it concerns.
+"""
+
+import logging
+import os
+import select
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from drivers.java_vm import java_class
+
+ROWS_EVERY_S = 0.02
+log = logging.getLogger(__name__)
+
+OnEvent = Callable[[str, Any, Any, Any], None]
+"""(what happened, up to three values)"""
+
+
+@dataclass(eq=False)
+class Answer:
+    """What somebody waits for: set once, by an event."""
+
+    what: str = ""
+    values: tuple[Any, Any, Any] = (None, None, None)
+    _came: threading.Event = field(default_factory=threading.Event)
+
+    def give(self, what: str, *values: Any) -> None:
+        if not self._came.is_set():
+            first, second, third = (*values, None, None, None)[:3]
+            self.what, self.values = what, (first, second, third)
+            self._came.set()
+
+    def wait(self, timeout_s: float | None) -> bool:
+        return self._came.wait(timeout_s)
+
+
+class JavaHub:
+    """The one link between this process and its JVM. Made by `hub`."""
+
+    def __init__(self) -> None:
+        self._reading, writing = os.pipe()
+        os.set_blocking(self._reading, False)
+        self.java: Any = java_class("Hub")(writing)
+        os.close(writing)
+        self._listeners: dict[int, OnEvent] = {}
+        self._takers: list[Callable[[], None]] = []
+        self._last_id = 0
+        threading.Thread(target=self._pump, name="java-hub", daemon=True).start()
+
+    def listen(self, on_event: OnEvent) -> int:
+        """A new number; events told to it go to ``on_event``."""
+        self._last_id += 1
+        self._listeners[self._last_id] = on_event
+        return self._last_id
+
+    def forget(self, number: int) -> None:
+        """Later events for this number are nobody's."""
+        self._listeners.pop(number, None)
+
+    def take_rows_by(self, take: Callable[[], None]) -> None:
+        """Call ``take`` some fifty times a second from now on."""
+        self._takers.append(take)
+
+    def stop_taking(self, take: Callable[[], None]) -> None:
+        self._takers.remove(take)
+
+    def _pump(self) -> None:
+        while True:
+            select.select([self._reading], [], [], ROWS_EVERY_S if self._takers else None)
+            try:
+                os.read(self._reading, 4_096)
+            except BlockingIOError:
+                pass  # nothing happened: it is time to take rows
+            else:
+                self._hand_out()
+            for take in list(self._takers):
+                self._safely(take)
+
+    def _hand_out(self) -> None:
+        for whom, what, first, second, third in self.java.take():
+            listener = self._listeners.get(int(whom))
+            if listener:
+                self._safely(listener, str(what), first, second, third)
+
+    def _safely(self, act: Callable[..., None], *values: Any) -> None:
+        """Whatever one client's callback raises, the others go on."""
+        try:
+            act(*values)
+        except Exception:
+            log.exception("an event of the Java clients could not be handled")
+
+
+_making = threading.Lock()
+_hub: JavaHub | None = None
+
+
+def hub() -> JavaHub:
+    """This process's hub; starts the JVM at its first use. Raises DriverError."""
+    global _hub
+    with _making:
+        if _hub is None:
+            _hub = JavaHub()
+        return _hub

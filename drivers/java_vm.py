@@ -1,0 +1,90 @@
+"""What is the JVM inside this process made of? One a process, with the brokers' own client and our loops in it.
+
+Locust's users of the Java protocols live in this JVM: their connections, their threads and their loops (drivers/java/).
+Its jars and its Java are the harness's to find (`use`), since drivers know nothing of distributions. It is started at
+the first connection, so after Locust has forked its workers, and never stopped: it ends with the process.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jpype
+import jpype.config
+
+from drivers.contract import DriverError
+
+SOURCES = Path(__file__).parent / "java"
+JVM_OPTIONS = (
+    "-Xrs",  # signals are Locust's
+    "-Xss512k",  # a few threads a client, hundreds of clients
+    "-Dorg.apache.logging.log4j.level=OFF",  # what goes wrong is told by events and errors, once
+    "-Dlog4j2.disable.jmx=true",
+    "-Djava.awt.headless=true",
+)
+
+
+@dataclass(frozen=True)
+class JavaParts:
+    """``home`` of a Java runtime of 17 or newer; ``jars``: a broker's client with its needs, and Janino."""
+
+    home: Path
+    jars: tuple[Path, ...]
+
+
+_starting = threading.Lock()
+_find: Callable[[], JavaParts] | None = None
+_loader: Any = None
+
+
+def use(find: Callable[[], JavaParts]) -> None:
+    """Say where this process's JVM is to come from; ``find`` is called once, at the first connection."""
+    global _find
+    _find = find
+
+
+def java_class(name: str) -> Any:
+    """A class of drivers/java/, compiled at its first use. Starts the JVM if need be; raises DriverError."""
+    try:
+        return jpype.JClass(f"brokerbench.{name}", loader=_started())
+    except (jpype.JException, TypeError) as error:
+        raise DriverError(
+            f"drivers/java/brokerbench/{name}.java: {_said(error)}; this is a fault of brokerbench"
+        ) from None
+
+
+def _started() -> Any:
+    global _loader
+    with _starting:
+        if _loader is None:
+            _loader = _start()
+        return _loader
+
+
+def _start() -> Any:
+    """The loader that compiles our sources, in the JVM that then runs. Raises DriverError."""
+    if _find is None:
+        raise DriverError("no Java was named for this process's Java clients: call drivers.java_vm.use first")
+    parts = _find()
+    library = next(parts.home.glob("lib/**/libjvm.so"), None)
+    if library is None:
+        raise DriverError(f"{parts.home} has no libjvm.so: set JAVA_HOME to a whole Java runtime, 17 or newer")
+    jpype.config.destroy_jvm = False  # its threads need not end before this process may
+    try:
+        if not jpype.isJVMStarted():
+            jpype.startJVM(str(library), *JVM_OPTIONS, classpath=[str(jar) for jar in parts.jars], interrupt=False)
+        file = jpype.JClass("java.io.File")
+        folders = jpype.JArray(file)([file(str(SOURCES))])
+        parent = jpype.JClass("java.lang.ClassLoader").getSystemClassLoader()
+        return jpype.JClass("org.codehaus.janino.JavaSourceClassLoader")(parent, folders, "UTF-8")
+    except (jpype.JException, TypeError, RuntimeError, OSError) as error:
+        raise DriverError(
+            f"the Java of {parts.home} could not be started for the clients: {_said(error)}; "
+            "see `brokerbench doctor`, and JAVA_HOME"
+        ) from None
+
+
+def _said(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,256 @@
+"""How does an OpenWire user of the network stay connected, and send thousands of messages a second?
+
+By the Java client itself: its own failover transport follows the URI, and what is sent and received is sent, received
+and recorded by threads of the JVM (drivers/java/). Python opens and closes, hands down when messages are due, and hears
+of every attempt, connection and loss. The calls are those of `drivers.client.Client`, but a producer keeps its schedule
+by itself (`OpenWireProducer.keep`), and no callback comes for each message.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from drivers.consumer import kind_of, name_of
+from drivers.contract import Destination, DriverError, Refused, Subscription
+from drivers.failover import FailoverUri
+from drivers.java_books import Books
+from drivers.java_hub import Answer, JavaHub, hub
+from drivers.java_vm import java_class
+from drivers.own_clients import Pacing
+from drivers.pacing import Schedule
+from records.identity import Identity, stamp
+from records.writer import Recorder
+from topologies.endpoints import Credentials
+
+AHEAD_NS = 3_000_000_000  # due times are with the JVM so long before
+REFILL_S = 0.2
+MOST_AT_ONCE = 20_000  # a refill
+SUBSCRIBE_TIMEOUT_S = 60.0
+CLOSE_TIMEOUT_S = 12.0  # for the answers under way, then for the broker's goodbye
+
+
+def refuse_unknown(uri: FailoverUri, brokers: Mapping[str, str]) -> None:
+    """Raise DriverError for a URI that names brokers which are none of this run's."""
+    known = ", ".join(sorted(brokers)) or "none"
+    for server in (*uri.servers, *uri.options.priority_uris):
+        if server.address not in brokers:
+            raise DriverError(f"failover URI {uri}: {server.address} is no broker of this run; known are {known}")
+
+
+class OpenWireClient:
+    """One client of a group, made unconnected; see `drivers.client.Client` for the parameters."""
+
+    def __init__(
+        self,
+        *,
+        number: int,
+        group: str,
+        uri: FailoverUri,
+        brokers: Mapping[str, str],
+        credentials: Credentials,
+        recorder: Recorder,
+        books: Callable[[JavaHub], Books],
+        trusted_pem: str,
+        client_id: str = "",
+    ) -> None:
+        self.number, self.group = number, group
+        self.broker: str | None = None
+        self._name = f"{group} client {number}"
+        self._uri, self._brokers, self._credentials = uri, brokers, credentials
+        self._recorder, self._make_books, self._pem = recorder, books, trusted_pem
+        self._client_id = client_id
+        self._last_broker = ""
+        self._over = ""  # why there will be no connection again
+        self._opened, self._closed = Answer(), Answer()
+        self._asked = Answer()  # the subscription or the sender that is being made
+        self._finished: Answer | None = None  # the producer's
+        self._books: Books | None = None
+        self._java: Any = None
+
+    def __repr__(self) -> str:
+        return f"OpenWireClient({self.group} {self.number}, {self.broker or self._over or 'disconnected'})"
+
+    def open(self) -> None:
+        """Connect as the URI says; blocks until connected. Raises DriverError: refused, or the schedule exhausted."""
+        link = hub()
+        self._id = link.listen(self._on_event)
+        self._books = self._make_books(link)
+        self._books.open()
+        self._java = java_class("Client")(
+            link.java, self._id, self._books.names, self._books.sends, self._books.receipts
+        )
+        who = self._credentials
+        self._java.open(str(self._uri), who.username, who.password, self._client_id, self._pem)
+        self._opened.wait(None)
+        if self._opened.what == "opened":
+            return
+        words = str(self._opened.values[0])
+        if self._opened.what == "refused":
+            self._over = (
+                f"{self._name}: a broker of {self._uri} refused user {who.username!r}: {words} "
+                "Check the user name and the password that this run was given."
+            )
+            raise Refused(self._over)
+        self._over = f"{self._name}: no broker of {self._uri} could be reached: {words}; check that one is up"
+        raise DriverError(self._over)
+
+    def producer(
+        self, destination: Destination, *, durable: bool, run: int, resend_in_doubt: bool = True
+    ) -> "OpenWireProducer":
+        """A producer of this client's number. ``run`` is the number stamped into the bodies."""
+        return OpenWireProducer(self, destination, durable=durable, run=run, resend=resend_in_doubt)
+
+    def consumer(self, subscription: Subscription, *, run: int) -> None:
+        """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError."""
+        if subscription.durable_name and not self._client_id:
+            raise DriverError(f"client {self.number} asks for a durable subscription without a client id: give it one")
+        wanted, name = subscription.destination, name_of(subscription, self.number)
+        self._asked = Answer()
+        self._java.receiver(
+            wanted.kind == "topic",
+            wanted.name,
+            subscription.prefetch,
+            subscription.selector,
+            subscription.durable_name,
+            self.number,
+            self._recorder.number(name),
+            self._recorder.number(str(wanted)),
+            _signed(run),
+        )
+        self._await_asked("subscribed", f"to subscribe {wanted}")
+        began_ns, address, _ = self._asked.values
+        broker = self._brokers.get(str(address), "")
+        self._recorder.subscription(self.number, name, str(wanted), kind_of(subscription), broker, int(began_ns))
+
+    def usable(self) -> None:
+        """Raises DriverError once there will be no connection again."""
+        if self._over:
+            raise DriverError(self._over)
+
+    def close(self) -> None:
+        """Leave: waits a bounded time for answers and a goodbye; what is unanswered is in doubt. Idempotent."""
+        if self._java is None or self._books is None:
+            return
+        java, self._java = self._java, None
+        self._over = self._over or f"{self._name} is closed"
+        if not self._opened.what:
+            java.abandon()
+            self._closed.wait(1.0)
+        elif self._opened.what == "opened":
+            java.close()
+            if not self._closed.wait(CLOSE_TIMEOUT_S):
+                java.abandon()
+                self._closed.wait(1.0)
+                self._event("closed", time.perf_counter_ns(), "no answer to the goodbye", "")
+        self._books.close()
+        hub().forget(self._id)
+        self.broker = None
+
+    # For its producer.
+
+    def sender(self, destination: Destination, *, durable: bool, resend: bool, in_flight: int, template: bytes) -> Any:
+        """A sender in the JVM, waiting for due times; its end is given to `finished`. Raises DriverError."""
+        self._asked, self._finished = Answer(), Answer()
+        self._java.sender(
+            destination.kind == "topic",
+            destination.name,
+            self.number,
+            self._recorder.number(str(destination)),
+            durable,
+            resend,
+            in_flight,
+            template,
+        )
+        self._await_asked("sender", f"to send to {destination}")
+        return self._asked.values[0]
+
+    @property
+    def finished(self) -> Answer:
+        assert self._finished is not None
+        return self._finished
+
+    def _await_asked(self, wanted: str, what: str) -> None:
+        if not self._asked.wait(SUBSCRIBE_TIMEOUT_S):
+            raise DriverError(f"{self._name}: no answer {what} within {SUBSCRIBE_TIMEOUT_S:g} s; is a broker alive?")
+        if self._asked.what != wanted:
+            raise DriverError(f"{self._name}: broker {self.broker} refused {what}: {self._asked.values[0]}")
+
+    # Called by the hub.
+
+    def _on_event(self, what: str, first: Any, second: Any, third: Any) -> None:
+        match what:
+            case "opened" | "refused" | "unreachable":
+                self._opened.give(what, first)
+            case "attempt" | "connected" | "lost" | "closed":
+                self._event(what, int(first), str(second), str(third))
+            case "sender" | "unsendable" | "subscribed" | "unsubscribed":
+                self._asked.give(what, first, second)
+            case "finished" if self._finished:
+                self._finished.give(what, str(first))
+            case "over":
+                self._over = self._over or f"{self._name}: {first}"
+        if what in ("closed", "abandoned"):
+            self._closed.give(what)
+
+    def _event(self, what: str, at_ns: int, reason: str, address: str) -> None:
+        """Record a change of the connection, with the broker's name."""
+        broker = self._brokers.get(address) if address else self._last_broker or None
+        if what == "closed" and self.broker is None:
+            return  # it was lost before, or never there
+        self._recorder.connection(self.number, self.group, "openwire", broker, what, at_ns, reason)
+        if what == "connected" and broker:
+            if self._last_broker not in ("", broker):
+                moved = f"from {self._last_broker}"
+                self._recorder.connection(self.number, self.group, "openwire", broker, "moved", at_ns, moved)
+            self.broker = self._last_broker = broker
+        elif what != "attempt":
+            self.broker = None
+
+
+class OpenWireProducer:
+    """Sends the messages of one client to one destination, by itself. Made by `OpenWireClient.producer`."""
+
+    def __init__(
+        self, client: OpenWireClient, destination: Destination, *, durable: bool, run: int, resend: bool
+    ) -> None:
+        self._client, self._destination = client, destination
+        self._durable, self._run, self._resend = durable, run, resend
+
+    def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, pacing: Pacing) -> int:
+        """Send each slot when it is due, until the schedule or producing ends; how many slots were begun.
+
+        Raises DriverError when nothing can be sent any more.
+        """
+        template = stamp(Identity(self._run, self._client.number, 0, 1), body_bytes)
+        sender = self._client.sender(
+            self._destination, durable=self._durable, resend=self._resend, in_flight=in_flight, template=template
+        )
+        finished, slot, complete = self._client.finished, 0, False
+        while pacing.producing and not finished.what:
+            if not complete:
+                times = _due(schedule, slot)
+                slot += len(times)
+                complete = schedule.due_ns(slot) is None
+                sender.add(times, complete)
+            pacing.wait_unless_stopped(REFILL_S)
+        sender.stop()
+        finished.wait(None)
+        if finished.values[0]:
+            raise DriverError(f"{self._client!r}: {finished.values[0]}; what was not sent is recorded as failed")
+        return int(sender.begun())
+
+
+def _due(schedule: Schedule, slot: int) -> list[int]:
+    """The due times from ``slot`` on that the JVM should have by now."""
+    until_ns = time.perf_counter_ns() + AHEAD_NS
+    times: list[int] = []
+    while len(times) < MOST_AT_ONCE and (due_ns := schedule.due_ns(slot + len(times))) is not None:
+        times.append(due_ns)
+        if due_ns > until_ns:
+            break
+    return times
+
+
+def _signed(number: int) -> int:
+    """An unsigned number of 32 bits as Java has it."""
+    return number - (1 << 32) if number >= 1 << 31 else number

@@ -1,0 +1,188 @@
+"""What does one OpenWire connection do, message by message? ActiveMQ's own client sends, subscribes, settles, leaves.
+
+For paths to prove, queues to browse and tests: each message passes through Python. What drives a load is
+`drivers.openwire_client`, whose loops are in the JVM.
+"""
+
+import itertools
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from drivers.contract import (
+    ConnectFailed,
+    Delivery,
+    DriverError,
+    OnDelivery,
+    OnLost,
+    OnSettled,
+    Outcome,
+    Outgoing,
+    Refused,
+    Subscription,
+)
+from drivers.java_hub import Answer, JavaHub
+from drivers.java_vm import java_class
+from records.packing import NULL_INT32
+from topologies.endpoints import Credentials, Endpoint
+
+CLOSE_TIMEOUT_S = 5.0
+
+
+class OpenWireConnection:
+    """One open connection; see `drivers.contract.Connection`. Made by `OpenWireConnector.connect`."""
+
+    def __init__(self, hub: JavaHub, endpoint: Endpoint, timeout_s: float, on_settled: OnSettled, on_lost: OnLost):
+        self.broker = endpoint.broker
+        self._hub, self._endpoint, self._timeout_s = hub, endpoint, timeout_s
+        self._on_settled, self._on_lost = on_settled, on_lost
+        self._numbers: Iterator[int] = itertools.count(1)
+        self._asked: dict[int, Answer] = {}  # sends and subscriptions under way
+        self._unsettled: dict[int, object] = {}  # durable sends, by number: their tokens
+        self._consumers: dict[int, OnDelivery] = {}
+        self._opened, self._closed = Answer(), Answer()
+        self._reason = ""  # why it is gone
+        self._leaving = False
+        self._id = hub.listen(self._on_event)
+        self._java = java_class("Link")(hub.java, self._id)
+
+    def __repr__(self) -> str:
+        return f"<OpenWireConnection {self.broker} {self._reason or 'open'}>"
+
+    def open(self, credentials: Credentials, client_id: str, trusted_pem: str) -> None:
+        """Connect and log in, within the timeout. Raises `ConnectFailed` or `Refused`, leaving nothing open."""
+        self._java.open(self._endpoint.uri, credentials.username, credentials.password, client_id, trusted_pem)
+        answered = self._opened.wait(self._timeout_s)
+        if answered and self._opened.what == "opened":
+            return
+        self._java.abandon()
+        self._hub.forget(self._id)
+        words = str(self._opened.values[0])
+        if self._opened.what == "refused":
+            raise Refused(
+                f"broker {self._at} refused user {credentials.username!r}: {words} "
+                "Check the user name and the password that this run was given."
+            )
+        what = f"could not be reached: {words}" if answered else f"did not answer within {self._timeout_s:g} s"
+        raise ConnectFailed(f"broker {self._at} {what}; check that it is up and that this is its OpenWire port")
+
+    @property
+    def _at(self) -> str:
+        return f"{self.broker} at {self._endpoint.uri.partition('://')[2].partition('?')[0]}"
+
+    def send(self, message: Outgoing) -> int:
+        number, answer = self._ask()
+        to = message.destination
+        if message.durable:
+            self._unsettled[number] = message.token
+        self._java.send(number, to.kind == "topic", to.name, message.body, message.durable)
+        answer.wait(None)
+        if answer.what == "written":
+            return int(answer.values[1])
+        self._unsettled.pop(number, None)
+        raise self._trouble(answer, f"a message to {to}")
+
+    def subscribe(self, subscription: Subscription, on_delivery: OnDelivery) -> int:
+        number, answer = self._ask()
+        wanted = subscription.destination
+        self._consumers[number] = on_delivery  # messages may come before the answer
+        self._java.subscribe(
+            number,
+            wanted.kind == "topic",
+            wanted.name,
+            subscription.prefetch,
+            subscription.selector,
+            subscription.durable_name,
+        )
+        if not answer.wait(self._timeout_s):
+            self._lose(f"no answer to the subscription of {wanted} in {self._timeout_s:g} s")
+        if answer.what == "subscribed":
+            return int(answer.values[1])
+        del self._consumers[number]
+        raise self._trouble(answer, f"to subscribe {wanted}")
+
+    def settle(self, delivery: Delivery) -> None:
+        self._java.settle(delivery.ack_token)
+
+    def browse(self, queue: str, deadline_s: float) -> tuple[list[tuple[bytes, int]], str]:
+        """The bodies on a queue with the time (ms) at which each was sent, and what went wrong, or ''."""
+        answer = self._asked[0] = Answer()
+        self._java.browse(queue)
+        if not answer.wait(max(0.0, deadline_s - time.monotonic())):
+            return [], "no end in time"
+        return [(bytes(body), int(sent_ms)) for body, sent_ms in answer.values[0]], str(answer.values[1])
+
+    def close(self) -> None:
+        """Leave politely; bounded, also on a frozen broker."""
+        if self._leaving:
+            return
+        self._leaving = True
+        self._java.close()
+        if not self._closed.wait(CLOSE_TIMEOUT_S):
+            self._java.abandon()
+        self._end("closed")
+        self._hub.forget(self._id)
+
+    def _ask(self) -> tuple[int, Answer]:
+        number, answer = next(self._numbers), Answer()
+        self._asked[number] = answer
+        if self._reason:  # checked after it was put there: whoever ends the connection answers those that it finds
+            raise ConnectionError(f"broker {self._at}: {self._reason}")
+        return number, answer
+
+    def _trouble(self, answer: Answer, what: str) -> Exception:
+        _, words, refused = answer.values
+        if refused:
+            return Refused(f"broker {self.broker} refused {what}: {words}")
+        return ConnectionError(f"broker {self._at}: {self._reason or words}")
+
+    def _lose(self, reason: str) -> None:
+        if self._reason:
+            return
+        self._end(reason)
+        self._java.abandon()
+        if not self._leaving:
+            self._on_lost(reason)
+
+    def _end(self, reason: str) -> None:
+        self._reason = self._reason or reason
+        for number in list(self._asked):
+            self._asked.pop(number).give("gone")
+
+    # Called by the hub.
+
+    def _on_event(self, what: str, first: Any, second: Any, third: Any) -> None:
+        match what:
+            case "delivery":
+                self._delivered(int(first), bytes(second), third)
+            case "settled":
+                self._answered(int(first), int(second), str(third))
+            case "opened" | "refused" | "failed":
+                self._opened.give(what, first)
+            case "closed":
+                self._closed.give(what, first)
+            case "lost":
+                self._lose(str(first))
+            case "browsed":
+                self._asked.pop(0).give(what, first, second)
+            case _:
+                answer = self._asked.pop(int(first), None)
+                if answer:
+                    answer.give(what, first, second, third)
+
+    def _delivered(self, subscription: int, body: bytes, about: Any) -> None:
+        received_ns, redelivered, hops, number = about
+        crossed = None if int(hops) == NULL_INT32 else int(hops)
+        self._consumers[subscription](Delivery(body, int(received_ns), bool(redelivered), crossed, int(number)))
+
+    def _answered(self, number: int, at_ns: int, refusal: str) -> None:
+        token = self._unsettled.pop(number, None)
+        if token is not None and not self._reason:
+            self._on_settled(token, Outcome.FAILED if refusal else Outcome.ACKED, at_ns, refusal)
+
+
+def browse_error(endpoint: Endpoint, queue: str, trouble: str, found: int) -> DriverError:
+    return DriverError(
+        f"browsing queue {queue} of broker {endpoint.broker}: {trouble}, {found} messages had come; "
+        "is the broker alive, or the time too short for what lies there?"
+    )

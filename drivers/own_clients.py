@@ -1,0 +1,86 @@
+"""What of a protocol whose library fails over by itself, and keeps its loops outside Python? It brings its own clients.
+
+They stand where a `drivers.client.Client` stands; but a producer keeps its schedule by itself, and what was sent and
+received is told in batches, to a clerk.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from drivers.contract import Destination, Subscription
+from drivers.failover import FailoverUri
+from drivers.pacing import Schedule
+from records.writer import Recorder
+from topologies.endpoints import Credentials
+
+
+class Clerk(Protocol):
+    """Counts what comes in batches. Texts in the rows are numbers of the recorder."""
+
+    def took_sends(self, rows: Any) -> None:
+        """A numpy array of packed rows (records.packing) of ``sends``, at least one."""
+
+    def took_receipts(self, rows: Any) -> None:
+        """The same of ``receipts``, at least one."""
+
+    def counted(self, begun: int, settled: int) -> None:
+        """So many more messages were begun, and so many got their final outcome."""
+
+
+class Pacing(Protocol):
+    """Whether to go on producing: `drivers.session.Session`."""
+
+    producing: bool
+
+    def wait_unless_stopped(self, timeout_s: float) -> bool: ...
+
+
+class OwnProducer(Protocol):
+    def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, pacing: Pacing) -> int:
+        """Send each slot when it is due, until the schedule or producing ends; how many slots were begun.
+
+        Raises DriverError when nothing can be sent any more.
+        """
+
+
+class OwnClient(Protocol):
+    number: int
+    group: str
+
+    @property
+    def broker(self) -> str | None:
+        """The name of the broker it is connected to."""
+
+    def open(self) -> None:
+        """Connect as the URI says; blocks until connected. Raises DriverError: refused, or the schedule exhausted."""
+
+    def producer(
+        self, destination: Destination, *, durable: bool, run: int, resend_in_doubt: bool = True
+    ) -> OwnProducer: ...
+    def consumer(self, subscription: Subscription, *, run: int) -> None:
+        """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError."""
+
+    def usable(self) -> None:
+        """Raises DriverError once there will be no connection again."""
+
+    def close(self) -> None:
+        """Leave: waits a bounded time for answers; what is unanswered then is in doubt. Idempotent."""
+
+
+@runtime_checkable
+class MakesClients(Protocol):
+    """A connector that makes the clients of a load as well."""
+
+    def client(
+        self,
+        *,
+        number: int,
+        group: str,
+        uri: FailoverUri,
+        brokers: Mapping[str, str],
+        credentials: Credentials,
+        recorder: Recorder,
+        clerk: Clerk,
+        client_id: str,
+    ) -> OwnClient:
+        """A new, still unconnected client. Raises DriverError for a URI that cannot be used."""
