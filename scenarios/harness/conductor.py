@@ -179,14 +179,14 @@ class Conductor:
         self.stage.close()
         self.recorder.close()
         self.load.trouble(brokers=False)
-        for doubt in self.crew.doubts():
-            self.chronicle.problem(doubt)
         missed = self.crew.tally().missed
-        if missed and not self.interrupted:
+        if missed and not self.interrupted and not self.info.problems:  # else what was due is no wonder
             self.chronicle.problem(
                 f"{missed:,} messages that were due were never sent: the load was more than the producers or the "
                 "brokers could take; lower --rate, or use more producers or processes"
             )
+        for doubt in self.crew.doubts():
+            self.chronicle.problem(doubt)
         self.chronicle.update(processes=processes, state="interrupted" if self.interrupted else "ended")
         self.chronicle.ended("down")
         self.chronicle.write()

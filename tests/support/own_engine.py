@@ -80,10 +80,18 @@ def own_engine(disk_mb: int = 0) -> Iterator[OwnEngine]:
     with ExitStack() as undo:
         # not in a test's own folder: the path of a socket file has room for a hundred letters
         folder = Path(tempfile.mkdtemp(prefix="bb-engine-"))
-        undo.callback(subprocess.run, [*AS_ROOT, "rm", "-rf", "--one-file-system", str(folder)], check=True)
+        undo.callback(_remove, folder)
         if disk_mb:
             undo.enter_context(small_disk(folder, f"{disk_mb}m"))
         engine = OwnEngine(folder, undo.enter_context(other_hosts(1)).hosts[0])
         undo.callback(engine.end)
         engine.start()
         yield engine
+
+
+def _remove(folder: Path) -> None:
+    """With what a killed engine has left mounted there."""
+    mounts = (line.split()[1] for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines())
+    for place in sorted((place for place in mounts if Path(place).is_relative_to(folder)), reverse=True):
+        subprocess.run([*AS_ROOT, "umount", "--lazy", place], check=True)
+    subprocess.run([*AS_ROOT, "rm", "-rf", "--one-file-system", str(folder)], check=True)

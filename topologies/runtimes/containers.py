@@ -34,6 +34,7 @@ class ContainerRuntime(OwnBrokers[BrokerContainer]):
         super().__init__(topology, directory, **options)
         self._image = image
         self._seen: dict[str, str] = {}
+        self._told_what_is_left = False
 
     def up(self, progress: Progress) -> None:
         super().up(progress)
@@ -58,7 +59,9 @@ class ContainerRuntime(OwnBrokers[BrokerContainer]):
         if not prepared.guard.finish():
             for handle in prepared.handles.values():
                 handle.kill_process()
-            log.warning("%s", left_behind(prepared.guard.engine.host, prepared.guard.token))
+            if not self._told_what_is_left:
+                log.warning("%s", left_behind(prepared.guard.engine.host, prepared.guard.token))
+            self._told_what_is_left = True
 
     def _versions_told(self, broker: str) -> dict[str, str]:
         """What is in the image, by the broker itself."""

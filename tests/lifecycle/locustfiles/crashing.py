@@ -5,7 +5,7 @@ from typing import Any
 
 from drivers.users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
-from scenarios.harness.conductor import Conductor
+from scenarios.harness.load import Load
 
 
 class Producer(ProducerUser):
@@ -26,6 +26,6 @@ if os.environ.get("PLANTED_IN") == "conductor":
     def fail(*_: Any) -> None:
         raise RuntimeError("planted in the conductor")
 
-    Conductor._go = fail  # type: ignore[method-assign, assignment]
+    Load._go = fail  # type: ignore[method-assign, assignment]
 
 run(Scenario((Producer, Consumer), "single", Hold(for_s=5), (no_acked_send_lost(),), question=__doc__))
