@@ -14,9 +14,9 @@ MOST_NAMES = 12
 
 
 def catalogue(entries: Sequence[Entry]) -> str:
-    """One line an entry: how to write it, and what it is."""
-    width = max(len(entry.usage) for entry in entries)
-    return "\n".join(f"{entry.usage:<{width}}  {entry.summary}" for entry in entries)
+    """One line an entry: its name, and what it is. Its parameters are told with itself."""
+    width = max(len(entry.name) for entry in entries)
+    return "\n".join(f"{entry.name:<{width}}  {entry.summary}" for entry in entries)
 
 
 def entry(of: Entry, given: Mapping[str, object], built: Topology, growths: Sequence[Growth]) -> str:
