@@ -25,7 +25,7 @@ from drivers.session import Network, Session
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from scenarios.harness.java_parts import find_java_parts
+from scenarios.java_parts import find_java_parts
 from topologies.endpoints import Credentials
 
 

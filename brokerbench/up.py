@@ -19,7 +19,7 @@ from drivers import canary, java_vm
 from drivers.protocols import Spoken, connectors_of
 from records.rundir import RunDirectory, new_run_id
 from records.summary import EXIT_STATUS
-from scenarios.harness.java_parts import find_java_parts
+from scenarios.java_parts import find_java_parts
 from topologies.catalogue import build
 from topologies.groups import CONSUMERS, PRODUCERS
 from topologies.management.links import prove_links

@@ -30,11 +30,11 @@ from records.writer import Recorder
 from scenarios.harness import distributed, jobs, options, plan, web
 from scenarios.harness.conductor import CANNOT_RUN, CannotRun, Conductor
 from scenarios.harness.crew import Crew, LocalCrew
-from scenarios.harness.java_parts import find_java_parts
 from scenarios.harness.options import OptionError
 from scenarios.harness.scenario import Scenario
 from scenarios.harness.snapshot import Snapshot
 from scenarios.harness.stage import Reroute, Stage
+from scenarios.java_parts import find_java_parts
 
 log = logging.getLogger("brokerbench")
 

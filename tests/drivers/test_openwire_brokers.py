@@ -11,7 +11,7 @@ from drivers.contract import ConnectFailed, Delivery, Destination, Outcome, Outg
 from drivers.java_vm import java_class
 from drivers.openwire import OpenWireConnector
 from records.identity import Identity, stamp
-from scenarios.harness.java_parts import find_java_parts
+from scenarios.java_parts import find_java_parts
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
 from topologies.endpoints import Credentials, Endpoint

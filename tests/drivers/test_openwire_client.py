@@ -19,7 +19,7 @@ from records.identity import Identity, stamp
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from scenarios.harness.java_parts import find_java_parts
+from scenarios.java_parts import find_java_parts
 from tests.support.brokers import running
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until

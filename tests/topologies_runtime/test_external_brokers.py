@@ -1,0 +1,88 @@
+"""Are real brokers that run already reached and proven, over TLS too, and left running?"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import trustme
+
+from drivers import canary
+from drivers.protocols import Spoken, connectors_of
+from records.rundir import RunDirectory
+from tests.support.tls_brokers import over_tls, renderer_with
+from topologies.catalogue import build
+from topologies.endpoints import Credentials
+from topologies.management.links import prove_links
+from topologies.model import Topology
+from topologies.runtimes.external import ExternalRuntime
+from topologies.runtimes.external_credentials import ExternalCredentials
+from topologies.runtimes.external_file import BrokersFile, ExternalBroker
+from topologies.runtimes.processes import ProcessRuntime
+from topologies.trust import Trust
+
+pytestmark = pytest.mark.brokers
+STOMP = Spoken("stomp", "stomp")
+
+
+@dataclass(frozen=True)
+class Theirs:
+    """Somebody's brokers, which speak nothing but TLS, and what one is told of them."""
+
+    topology: Topology
+    runtime: ProcessRuntime
+    trust: Trust
+
+    def external(self, host: str = "127.0.0.1", *, management: bool = False) -> ExternalRuntime:
+        brokers = {}
+        for number, broker in enumerate(self.topology.brokers, start=1):
+            port = self.runtime.endpoint(broker.name, "stomp").uri.rpartition(":")[2]
+            url = self.runtime.management(broker.name).url if management else ""
+            brokers[broker.name] = ExternalBroker(broker.name, number, {"stomp": f"stomp+ssl://{host}:{port}"}, url)
+        agent = self.runtime.management(self.topology.brokers[0].name)
+        logins = ExternalCredentials(self.runtime.credentials(), Credentials(agent.username, agent.password))
+        return ExternalRuntime(self.topology, BrokersFile(Path("b.yaml"), brokers), logins)
+
+    def prove(self, runtime: ExternalRuntime, trust: Trust) -> None:
+        runtime.up(lambda line: None)
+        prove_links(runtime, self.topology, timeout_s=30)
+        producers, consumers = canary.sides(runtime, connectors_of(STOMP, trust), STOMP)
+        paths = self.topology.paths_between("producers", "consumers")
+        canary.prove(paths, producers, consumers, runtime.credentials(), timeout_s=30)
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Theirs]:
+    folder, authority = tmp_path_factory.mktemp("theirs"), trustme.CA()
+    topology = over_tls(build("source-and-sink"))
+    directory = RunDirectory.create(folder, "run")
+    runtime = ProcessRuntime(topology, directory, broker_memory_mb=128, renderer=renderer_with(authority, folder))
+    try:
+        runtime.up(lambda line: None)
+        yield Theirs(topology, runtime, Trust(authority.cert_pem.bytes().decode()))
+    finally:
+        runtime.close()
+
+
+def test_brokers_whose_bridge_is_over_tls_too_are_proven_and_stay(theirs: Theirs) -> None:
+    runtime = theirs.external(management=True)
+    theirs.prove(runtime, theirs.trust)
+    assert runtime.versions() == {"activemq": "5.18.3"}
+    runtime.close()
+    assert all(theirs.runtime.alive(broker.name) for broker in theirs.topology.brokers)
+
+
+def test_without_management_the_canaries_prove_the_paths(theirs: Theirs) -> None:
+    theirs.prove(theirs.external(), theirs.trust)
+
+
+def test_brokers_of_an_authority_that_was_not_named_are_refused(theirs: Theirs) -> None:
+    with pytest.raises(
+        canary.PathsUnproven, match=r"broker \w+ at .* its certificate is not to be trusted .*--ca-file"
+    ):
+        theirs.prove(theirs.external(), Trust())
+
+
+def test_brokers_reached_by_another_name_than_their_certificates_are_refused(theirs: Theirs) -> None:
+    with pytest.raises(canary.PathsUnproven, match=r"Hostname mismatch.*reach it by a name that its certificate has"):
+        theirs.prove(theirs.external("localhost"), theirs.trust)
