@@ -1,0 +1,75 @@
+"""Is a run on brokers that run already one like any other, and does it leave them running?"""
+
+from pathlib import Path
+
+import pytest
+import trustme
+
+from brokerbench.reaching import brokers_file
+from records.rundir import RunDirectory
+from tests.support.brokers import running
+from tests.support.locust_run import Outcome, make_run, nothing_left
+from tests.support.tls_brokers import over_tls, renderer_with
+from topologies.catalogue import build
+from topologies.endpoints import Credentials
+from topologies.model import Topology
+from topologies.runtimes.contract import Runtime
+from topologies.runtimes.external_credentials import ExternalCredentials
+from topologies.runtimes.processes import ProcessRuntime
+
+pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+SHORT = ("-t", "3s", "--warm-up", "0", "--lag-limit", "5000", "--producers", "4", "--consumers", "4", "--rate", "200")
+
+
+def told_of(runtime: Runtime, topology: Topology, folder: Path) -> Path:
+    """The brokers' file, with the credentials beside it."""
+    agent = runtime.management(topology.brokers[0].name)
+    secrets = ExternalCredentials(runtime.credentials(), Credentials(agent.username, agent.password))
+    (folder / "credentials.env").touch(mode=0o600)
+    (folder / "credentials.env").write_text(secrets.as_file(), encoding="utf-8")
+    (folder / "brokers.yaml").write_text(brokers_file(runtime, topology), encoding="utf-8")
+    return folder / "brokers.yaml"
+
+
+def run_on(file: Path, topology: str, *arguments: str) -> Outcome:
+    external = ("--runtime", "external", "--brokers-file", str(file), "--topology", topology)
+    return make_run("scenarios/steady.py", *external, *SHORT, *arguments, runs=file.parent / "runs")
+
+
+def test_a_run_on_brokers_that_run_already_passes_and_leaves_them_running(tmp_path: Path) -> None:
+    with running("single", tmp_path, memory_mb=128) as theirs:
+        outcome = run_on(told_of(theirs, build("single"), tmp_path), "single")
+        assert theirs.alive("broker-1")
+        passwords = {theirs.credentials().password, theirs.management("broker-1").password}
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
+    assert outcome.summary["messages"]["received"] > 300
+    assert outcome.info["runtime"] == "external"
+    assert outcome.info["versions"]["activemq"] == "5.18.3"
+    assert {row["metric"] for row in outcome.events("samples") if row["broker"] == "broker-1"} >= {"heap_used_bytes"}
+    files = [path for path in outcome.run.rglob("*") if path.is_file()]
+    assert not [path for path in files for password in passwords if password.encode() in path.read_bytes()]
+    assert nothing_left(outcome.runs)
+
+
+@pytest.mark.nightly
+def test_over_tls_and_without_management_all_arrives_and_what_is_not_known_is_said(tmp_path: Path) -> None:
+    authority, topology = trustme.CA(), over_tls(build("source-and-sink"))
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    directory, render = RunDirectory.create(tmp_path, "theirs"), renderer_with(authority, tmp_path)
+    theirs = ProcessRuntime(topology, directory, broker_memory_mb=128, renderer=render)
+    try:
+        theirs.up(lambda line: None)
+        file = told_of(theirs, topology, tmp_path)
+        lines = file.read_text(encoding="utf-8").replace(" stomp://", " stomp+ssl://").splitlines()
+        kept = [line for line in lines if "stomp" in line or not line.startswith("    ")]
+        file.write_text("\n".join(kept), encoding="utf-8")
+        outcome = run_on(file, "source-and-sink", "--ca-file", str(tmp_path / "ca.pem"))
+        assert all(theirs.alive(broker.name) for broker in topology.brokers)
+    finally:
+        theirs.close()
+    messages = outcome.summary["messages"]
+    assert messages["acked"] == messages["received"] > 300, outcome.output
+    assert (outcome.summary["verdict"], outcome.status) == ("unknown", 4)
+    reasons = "\n".join(outcome.summary["reasons"])
+    assert "whether the queues were empty after the drain is not known" in reasons
+    assert "what is left on sink is not known: broker 'sink' has no management address in" in reasons
