@@ -5,12 +5,13 @@ Producers and consumers may speak two of them: ``stomp:amqp`` is producers by ST
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from drivers.contract import Connector
 from drivers.stomp import StompConnector
 from topologies.trust import Trust
 
-PROTOCOLS: tuple[str, ...] = ("stomp", "openwire", "memory")
+PROTOCOLS: tuple[str, ...] = ("stomp", "amqp", "openwire", "memory")
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,12 @@ class Spoken:
         return self.consumers if role == "consumer" else self.producers
 
 
+def _amqp(trust: Trust) -> Connector:
+    from drivers.amqp import AmqpConnector  # its library is optional: it is not there everywhere
+
+    return AmqpConnector(trust=trust)
+
+
 def _openwire(trust: Trust) -> Connector:
     from drivers.openwire import OpenWireConnector  # what other protocols need no Java bridge for
 
@@ -54,8 +61,19 @@ def _openwire(trust: Trust) -> Connector:
 
 _CONNECTORS: Mapping[str, Callable[[Trust], Connector]] = {
     "stomp": lambda trust: StompConnector(trust=trust),
+    "amqp": _amqp,
     "openwire": _openwire,
 }
+
+
+def missing(protocol: str) -> str:
+    """Why a known protocol cannot be spoken from this machine, with the next step; '' where it can."""
+    if protocol == "amqp" and find_spec("proton") is None:
+        return (
+            "AMQP clients need python-qpid-proton, which is not installed: it is built by a C compiler "
+            "(on Debian and Ubuntu: apt-get install gcc libc6-dev python3-dev), then make setup"
+        )
+    return ""
 
 
 def connector_of(protocol: str, trust: Trust) -> Connector:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from drivers.protocols import PROTOCOLS, Spoken
+from drivers.protocols import PROTOCOLS, Spoken, missing
 from scenarios.harness.scenario import Scenario
 from topologies.runtimes.addresses import addresses_here, no_address_to_bind
 from topologies.runtimes.choice import RUNTIMES, RuntimeImpossible, Seen, choose, look_here
@@ -259,6 +259,9 @@ def _check(options: Options) -> None:
 
 def _check_protocol(text: str) -> None:
     try:
-        Spoken.parse(text)
+        spoken = Spoken.parse(text)
     except ValueError as error:
         raise OptionError(f"--protocol {text}: {error}") from error
+    for protocol in spoken.distinct:
+        if problem := missing(protocol):
+            raise OptionError(f"--protocol {text}: {problem}")

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from drivers.protocols import Spoken
+from drivers.protocols import PROTOCOLS, Spoken
 from drivers.users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.faults import FreezeBroker
 from scenarios.harness.options import OptionError, add_arguments, read
 from scenarios.harness.plan import make
+from topologies.model import Broker, ClientGroup, Topology, TransportConnector
 
 
 class Producer(ProducerUser):
@@ -60,7 +61,7 @@ def test_a_count_of_zero_is_refused(option: str) -> None:
 
 
 def test_an_unknown_protocol_is_refused_with_the_known_ones() -> None:
-    told = "'mqtt' is not known; write one of stomp, openwire, memory, or two as PRODUCERS:CONSUMERS"
+    told = f"'mqtt' is not known; write one of {', '.join(PROTOCOLS)}, or two as PRODUCERS:CONSUMERS"
     assert message_of("--protocol", "mqtt") == f"--protocol mqtt: {told}"
     assert message_of("--protocol", "stomp:mqtt") == f"--protocol stomp:mqtt: {told}"
 
@@ -69,6 +70,24 @@ def test_producers_and_consumers_may_speak_two_protocols_but_memory_stays_alone(
     assert (str(Spoken("stomp", "amqp")), str(Spoken.parse("stomp:stomp"))) == ("stomp:amqp", "stomp")
     assert [Spoken("stomp", "amqp").of(role) for role in ("producer", "consumer")] == ["stomp", "amqp"]
     assert message_of("--protocol", "stomp:memory").endswith("brokers in memory speak only memory; write memory alone")
+
+
+def test_a_protocol_whose_library_is_left_out_says_how_to_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drivers.protocols.find_spec", lambda name: None)
+    told = message_of("--protocol", "stomp:amqp")
+    assert told.startswith("--protocol stomp:amqp: AMQP clients need python-qpid-proton, which is not installed")
+    assert told.endswith("apt-get install gcc libc6-dev python3-dev), then make setup")
+
+
+def test_brokers_that_do_not_speak_a_protocol_are_named_with_what_they_do_speak(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broker = Broker("lonely", connectors=(TransportConnector("stomp"),))
+    groups = (ClientGroup("producers", (broker,)), ClientGroup("consumers", (broker,)))
+    monkeypatch.setattr("topologies.catalogue.build", lambda entry: Topology("one", (broker,), (), groups))
+    told = message_of("--protocol", "stomp:amqp", "--runtime", "processes")
+    assert told.startswith("Consumer: broker lonely does not speak amqp; give it a transport connector for it, or")
+    assert told.endswith("choose a --protocol of stomp")
 
 
 def test_brokers_in_memory_speak_only_memory() -> None:

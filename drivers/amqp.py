@@ -1,0 +1,90 @@
+"""How does a client speak AMQP 1.0 to one broker? The connector, on the engine of python-qpid-proton.
+
+A connection is opened once and never reopened: failing over, resubscribing and resending are the client's
+(`drivers.client`).
+"""
+
+import ssl
+import threading
+import time
+from uuid import uuid4
+
+from drivers.amqp_connection import AmqpConnection
+from drivers.amqp_messages import Incoming, read_address
+from drivers.contract import Browsed, Destination, DriverError, OnLost, OnSettled, Outcome, Refused
+from topologies.endpoints import Credentials, Endpoint
+from topologies.trust import Trust
+
+IDLE_TIMEOUT_MS = 20_000
+MOST_BROWSED = 1_000_000
+
+
+class AmqpConnector:
+    """Opens AMQP 1.0 connections; see `drivers.contract.Connector`. ``idle_timeout_ms`` may be overridden in the URI.
+
+    ``trust``: whose certificates are believed behind ``amqps://``.
+    """
+
+    protocol = "amqp"
+
+    def __init__(self, idle_timeout_ms: int = IDLE_TIMEOUT_MS, trust: Trust | None = None):
+        self._idle_timeout_ms, self._trust = idle_timeout_ms, trust or Trust()
+        self._context: ssl.SSLContext | None = None  # reading the authorities takes longer than a handshake: once
+
+    def connect(
+        self,
+        endpoint: Endpoint,
+        credentials: Credentials,
+        *,
+        client_id: str,
+        timeout_s: float,
+        on_settled: OnSettled,
+        on_lost: OnLost,
+    ) -> AmqpConnection:
+        """One attempt, all of it within ``timeout_s``. Raises `ConnectFailed` or `Refused`."""
+        try:
+            address = read_address(endpoint.uri, self._idle_timeout_ms)
+        except ValueError as error:
+            raise Refused(f"broker {endpoint.broker}: {error}") from error
+        if address.tls and self._context is None:
+            self._context = self._trust.context()
+        connection = AmqpConnection(endpoint.broker, address, timeout_s, on_settled, on_lost)
+        connection.open(credentials, client_id or str(uuid4()), self._context if address.tls else None)
+        return connection
+
+    def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
+        """Every message on a queue as it lies there; ages are by the wall clocks of the sender and of this host."""
+        found: list[Browsed] = []
+        ended = threading.Event()
+        trouble: list[str] = []
+        deadline_s = time.monotonic() + timeout_s
+
+        def on_message(message: Incoming, _received_ns: int, _number: int) -> None:
+            age_ns = None if not message.created_ms else time.time_ns() - message.created_ms * 1_000_000
+            found.append(Browsed(message.body, age_ns))
+
+        def on_lost(reason: str) -> None:
+            trouble.append(reason)
+            ended.set()
+
+        connection = self.connect(
+            endpoint, credentials, client_id="", timeout_s=timeout_s, on_settled=_nothing_sent, on_lost=on_lost
+        )
+        try:
+            connection.browse(Destination("queue", queue), MOST_BROWSED, on_message, ended.set)
+            if not ended.wait(max(0.0, deadline_s - time.monotonic())):
+                trouble.append(f"no end after {timeout_s:g} s")
+        except ConnectionError as error:
+            trouble.append(str(error))
+        finally:
+            connection.close()
+        if trouble:
+            raise DriverError(
+                f"browsing queue {queue} of broker {endpoint.broker}: {trouble[0]}, {len(found)} messages had come; "
+                "is the broker alive, or the time too short for what lies there?"
+            )
+        return found
+
+
+def _nothing_sent(_token: object, _outcome: Outcome, _at_ns: int, _reason: str) -> None:
+    """A browser sends nothing that could be settled."""

@@ -1,0 +1,166 @@
+"""What does an AMQP 1.0 message look like on the wire? Values in, values out; no socket and no library here.
+
+A message is a row of sections, each ``00`` (described), ``53 CODE`` (which section) and one value. Written by hand,
+since a measured message has few of them: proton's own codec takes as long for a message as all the rest of sending it.
+Source: OASIS AMQP 1.0, parts 1.6 (encodings) and 3.2 (sections); tests hold both directions against proton's codec.
+"""
+
+import itertools
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from drivers.contract import Destination
+
+BROKER_PATH_PROPERTY = "bbBrokerPath"  # as the renderers name it; a test holds the two together
+LEAST_IDLE_TIMEOUT_MS = 100
+
+_HEADER, _PROPERTIES, _APPLICATION_PROPERTIES, _DATA, _VALUE = 0x70, 0x73, 0x74, 0x75, 0x77
+_DURABLE = bytes.fromhex(
+    "005370 c0 02 01 41"
+)  # header: a list of one, durable=true; without a header it is not durable
+_CREATED = bytes.fromhex("005373 c0 13 0a" + "40" * 9 + "83")  # properties: nine nulls, then creation-time
+_SMALL, _LARGE = bytes.fromhex("005375 a0"), bytes.fromhex("005375 b0")  # data: binary with a length of 1 or 4 bytes
+_PATH_KEY = b"\xa1" + bytes([len(BROKER_PATH_PROPERTY)]) + BROKER_PATH_PROPERTY.encode()
+_FIXED = {0x4: 0, 0x5: 1, 0x6: 2, 0x7: 4, 0x8: 8, 0x9: 16}  # by the first half of a constructor: bytes of the value
+_CONTAINERS = (0x45, 0xC0, 0xD0, 0xC1, 0xD1)  # the lists and maps
+
+
+class Incoming(NamedTuple):
+    """What we read of a message. ``path``: the brokers crossed, as they stamped it; ``created_ms``: since 1970."""
+
+    body: bytes
+    redelivered: bool
+    path: bytes
+    created_ms: int | None
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to connect. ``idle_timeout_ms``: silence after which the broker is given up; 0: never."""
+
+    host: str
+    port: int
+    tls: bool
+    idle_timeout_ms: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+def read_address(uri: str, idle_timeout_ms: int) -> Address:
+    """Read ``amqp://HOST:PORT[?idle_timeout_ms=N]``, or ``amqps://`` for TLS; ValueError says what to write instead."""
+    parts = urlsplit(uri)
+    if parts.scheme not in ("amqp", "amqps", "amqp+ssl") or not parts.hostname or parts.port is None:
+        raise ValueError(f"{uri}: write amqp://HOST:PORT, or amqps://HOST:PORT for TLS")
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    timeout = options.pop("idle_timeout_ms", str(idle_timeout_ms))
+    if options:
+        raise ValueError(f"{uri}: AMQP has no option {', '.join(sorted(options))}; it knows idle_timeout_ms")
+    if not (timeout.isascii() and timeout.isdigit()) or 0 < int(timeout) < LEAST_IDLE_TIMEOUT_MS:
+        rule = f"write a whole number of milliseconds, {LEAST_IDLE_TIMEOUT_MS} at least, or 0 for never"
+        raise ValueError(f"{uri}: idle_timeout_ms={timeout}: {rule}")
+    return Address(parts.hostname, parts.port, parts.scheme != "amqp", int(timeout))
+
+
+def node_address(destination: Destination, prefixes: Mapping[str, str]) -> str:
+    """The broker's name for a destination. Classic tells a ``queue-prefix`` and a ``topic-prefix``; Artemis none."""
+    return prefixes.get(f"{destination.kind}-prefix", "") + destination.name
+
+
+def write_message(body: bytes, durable: bool, created_ms: int) -> bytes:
+    """Header (if durable), creation time and the body as one data section, which every broker keeps binary."""
+    size = len(body)
+    data = _SMALL + bytes((size,)) if size < 256 else _LARGE + struct.pack(">I", size)
+    return (_DURABLE if durable else b"") + _CREATED + struct.pack(">q", created_ms) + data + body
+
+
+def read_message(raw: bytes) -> Incoming:
+    """The parts that are measured. Raises ValueError for bytes that are no AMQP message."""
+    body, redelivered, path, created_ms = b"", False, b"", None
+    try:
+        for code, at, end in _sections(raw):
+            if code == _HEADER:
+                redelivered = _delivery_count(raw, at) > 0
+            elif code == _PROPERTIES:
+                created_ms = _created_ms(raw, at)
+            elif code == _APPLICATION_PROPERTIES:
+                path = _path(raw, at, end)
+            elif code in (_DATA, _VALUE):
+                body += _bytes(raw, at)
+    except (IndexError, KeyError, struct.error) as error:
+        raise ValueError(f"{len(raw)} bytes are no AMQP message: {raw[:16].hex()}…") from error
+    return Incoming(body, redelivered, path, created_ms)
+
+
+def _sections(raw: bytes) -> Iterator[tuple[int, int, int]]:
+    """Each section: its code, and where its value begins and ends."""
+    at = 0
+    while at < len(raw):
+        if raw[at] or raw[at + 1] not in (0x53, 0x80):
+            raise ValueError(f"an AMQP section begins with {raw[at : at + 2].hex()}, not with a descriptor")
+        short = raw[at + 1] == 0x53
+        code, at = (raw[at + 2], at + 3) if short else (raw[at + 9], at + 10)
+        end = _end(raw, at)
+        if end > len(raw):
+            raise IndexError("cut short")
+        yield code, at, end
+        at = end
+
+
+def _end(raw: bytes, at: int) -> int:
+    """Where the value that begins at ``at`` ends."""
+    kind = raw[at] >> 4
+    if kind in _FIXED:
+        return at + 1 + _FIXED[kind]
+    if kind in (0xA, 0xC, 0xE):
+        return at + 2 + raw[at + 1]
+    if kind in (0xB, 0xD, 0xF):
+        return at + 5 + int(struct.unpack_from(">I", raw, at + 1)[0])
+    return _end(raw, _end(raw, at + 1))  # described: the descriptor, then its value
+
+
+def _fields(raw: bytes, at: int) -> Iterator[int]:
+    """Where each value of the list or map at ``at`` begins."""
+    if raw[at] not in _CONTAINERS:
+        raise KeyError(f"{raw[at]:#x} is neither list nor map")
+    if raw[at] == 0x45:
+        return
+    small = raw[at] < 0xD0
+    count = raw[at + 2] if small else struct.unpack_from(">I", raw, at + 5)[0]
+    at += 3 if small else 9
+    for _ in range(count):
+        yield at
+        at = _end(raw, at)
+
+
+def _field(raw: bytes, at: int, index: int) -> int | None:
+    return next(itertools.islice(_fields(raw, at), index, None), None)
+
+
+def _delivery_count(raw: bytes, at: int) -> int:
+    """The fifth field of a header: deliveries that failed before this one."""
+    found = _field(raw, at, 4)
+    if found is None or raw[found] in (0x40, 0x43):
+        return 0
+    return raw[found + 1] if raw[found] == 0x52 else int(struct.unpack_from(">I", raw, found + 1)[0])
+
+
+def _created_ms(raw: bytes, at: int) -> int | None:
+    """The tenth of the properties."""
+    found = _field(raw, at, 9)
+    return int(struct.unpack_from(">q", raw, found + 1)[0]) if found is not None and raw[found] == 0x83 else None
+
+
+def _path(raw: bytes, at: int, end: int) -> bytes:
+    found = raw.find(_PATH_KEY, at, end)
+    return _bytes(raw, found + len(_PATH_KEY)) if found >= 0 else b""
+
+
+def _bytes(raw: bytes, at: int) -> bytes:
+    """A binary, text or symbol value; b'' for any other, which no message of ours has."""
+    if raw[at] >> 4 == 0xA:
+        return raw[at + 2 : at + 2 + raw[at + 1]]
+    return raw[at + 5 : _end(raw, at)] if raw[at] >> 4 == 0xB else b""

@@ -1,0 +1,97 @@
+"""How do messages come from the broker by AMQP, and how are they acknowledged?
+
+Credit is the prefetch: each delivery that is settled gives the broker one back.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from proton import Delivery as Transfer
+from proton import Receiver, Session
+
+from drivers.amqp_links import Attachments, attach_browser, attach_receiver
+from drivers.amqp_messages import Incoming, node_address, read_message
+from drivers.amqp_wire import Call, Wire
+from drivers.contract import Destination, Refused, Subscription
+
+OnMessage = Callable[[Incoming, int, int], None]
+"""(message, received_ns, number to settle it by)"""
+
+
+@dataclass(frozen=True)
+class _Inlet:
+    """Who takes what comes by a receiver link. ``on_drained``: a browser's, called when there is no more."""
+
+    on_message: OnMessage
+    on_drained: Call | None = None
+
+
+class Receiving:
+    """The receivers of one connection. What begins with ``on_`` is called by the reader, with the wire's lock held."""
+
+    def __init__(
+        self, broker: str, wire: Wire, session: Session, attachments: Attachments, numbers: Iterator[int]
+    ) -> None:
+        self.prefixes: Mapping[str, str] = {}
+        self._broker, self._wire, self._session, self._attachments = broker, wire, session, attachments
+        self._numbers = numbers
+        self._inlets: dict[str, _Inlet] = {}  # by link name
+        self._unacknowledged: dict[int, Transfer] = {}
+
+    def subscribe(self, subscription: Subscription, on_message: OnMessage) -> int:
+        """Return when (ns) the broker confirmed it. Raises `Refused` and ConnectionError."""
+        name = subscription.durable_name or f"receive-{next(self._numbers)}"
+        node = node_address(subscription.destination, self.prefixes)
+        attach = partial(attach_receiver, self._session, name, subscription, node)
+        return self._receive(name, subscription.destination, _Inlet(on_message), attach)
+
+    def browse(self, destination: Destination, most: int, on_message: OnMessage, on_drained: Call) -> None:
+        """Copies of the messages on a queue, as far as there are, then ``on_drained``. Raises as `subscribe` does."""
+        name, node = f"browse-{next(self._numbers)}", node_address(destination, self.prefixes)
+        attach = partial(attach_browser, self._session, name, node, most)
+        self._receive(name, destination, _Inlet(on_message, on_drained), attach)
+
+    def settle(self, number: int) -> None:
+        """Acknowledge what came under this number."""
+        with self._wire.lock:
+            transfer = self._unacknowledged.pop(number, None)
+            if transfer is None or self._wire.reason:
+                return
+            link = transfer.link
+            transfer.update(Transfer.ACCEPTED)
+            transfer.settle()
+            link.flow(1)
+            if self._wire.in_reader() or self._wire.flush():
+                return  # all that one read has led to, the reader writes at once
+        self._wire.write_out()
+
+    def on_transfer(self, transfer: Transfer) -> Call | None:
+        if transfer.partial or not transfer.readable:
+            return None
+        link, received_ns, number = transfer.link, time.perf_counter_ns(), next(self._numbers)
+        raw = bytes(link.recv(transfer.pending) or b"")
+        link.advance()
+        self._unacknowledged[number] = transfer
+        return partial(self._tell, self._inlets[link.name].on_message, raw, received_ns, number)
+
+    def on_flow(self, link: Receiver) -> Call | None:
+        return None if link.draining() else self._inlets[link.name].on_drained
+
+    def on_gone(self) -> None:
+        self._unacknowledged.clear()
+
+    def _tell(self, on_message: OnMessage, raw: bytes, received_ns: int, number: int) -> None:
+        if not self._wire.reason:
+            on_message(read_message(raw), received_ns, number)
+
+    def _receive(self, name: str, destination: Destination, inlet: _Inlet, attach: Callable[[], Receiver]) -> int:
+        with self._wire.lock:
+            answer = self._attachments.expect(name)
+            self._inlets[name] = inlet
+            attach()
+        self._attachments.wait(answer, f"to the subscription of {destination}")
+        if answer.refusal:
+            raise Refused(f"broker {self._broker} refused to subscribe {destination}: {answer.refusal}")
+        return answer.at_ns

@@ -1,0 +1,85 @@
+"""What stands between a client and a broker? A relay of bytes, whatever they mean, that can be cut; by TLS if asked.
+
+with Relay(("127.0.0.1", 61616)) as relay:
+    ... connect to relay.port ...
+    relay.cut()  # every connection is reset; new ones are let in
+"""
+
+import contextlib
+import select
+import socket
+import ssl
+import struct
+import threading
+from types import TracebackType
+
+import trustme
+
+CHUNK_BYTES = 65_536
+LOOK_EVERY_S = 0.1
+RESET = struct.pack("ii", 1, 0)  # linger for no time: the other side hears a reset, as when a cable or a process goes
+
+
+class Relay:
+    """``identity``: what clients are shown over TLS; without, bytes pass as they are."""
+
+    def __init__(self, upstream: tuple[str, int], identity: trustme.LeafCert | None = None) -> None:
+        self._upstream = upstream
+        self._context = _context(identity)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._links: list[socket.socket] = []
+        self._closed = False
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
+
+    def __enter__(self) -> "Relay":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._closed = True
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.cut()
+        self._accepting.join()
+
+    @property
+    def port(self) -> int:
+        return int(self._listener.getsockname()[1])
+
+    def cut(self) -> None:
+        links, self._links = self._links, []
+        for client in links:
+            with contextlib.suppress(OSError):
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+                client.shutdown(socket.SHUT_RDWR)
+
+    def _accept(self) -> None:
+        while not self._closed:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._pass_on, args=(client,), daemon=True).start()
+
+    def _pass_on(self, client: socket.socket) -> None:
+        """Until either side ends. One thread for both ways, as TLS asks for."""
+        with contextlib.suppress(OSError), client, socket.create_connection(self._upstream) as broker:
+            self._links.append(client)
+            near = self._context.wrap_socket(client, server_side=True) if self._context else client
+            while True:
+                waiting = isinstance(near, ssl.SSLSocket) and near.pending() > 0
+                ready = [near] if waiting else select.select([near, broker], [], [], LOOK_EVERY_S)[0]
+                for source in ready:
+                    chunk = source.recv(CHUNK_BYTES)
+                    if not chunk:
+                        return
+                    (broker if source is near else near).sendall(chunk)
+
+
+def _context(identity: trustme.LeafCert | None) -> ssl.SSLContext | None:
+    if identity is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    identity.configure_cert(context)
+    return context
