@@ -26,7 +26,7 @@ from topologies.management.links import prove_links
 from topologies.model import Path as Route
 from topologies.model import Topology
 from topologies.runtimes.addresses import addresses_here, no_address_to_bind
-from topologies.runtimes.choice import choose, look_here
+from topologies.runtimes.choice import choose, containers_for, look_here
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.making import Wanted, external_of, runtime_of
 from topologies.trust import Trust
@@ -73,7 +73,7 @@ def request(
         raise ValueError(f"--protocol {protocol}: real brokers do not speak it; leave it out")
     if why := no_address_to_bind(bind_host, addresses_here()):
         raise ValueError(f"--bind-host {bind_host}: {why}")
-    choice = choose(runtime or ("external" if brokers_file else ""), image, look_here)
+    choice = choose(runtime or ("external" if brokers_file else ""), image, containers_for(topology.flavour, look_here))
     wanted = Wanted(
         choice.runtime,
         image=image,

@@ -12,6 +12,9 @@ from drivers.contract import Destination, Subscription
 from drivers.stomp_stream import END
 
 TLS_SCHEME = "stomp+ssl"
+# Artemis counts what it sends ahead in bytes, and takes a prefetch for bytes too unless this is said. Classic does not
+# know the header. The size of a message of 1 KiB with its headers, and some room.
+WINDOW_BYTES_A_MESSAGE = 2048
 BROKER_PATH_PROPERTY = "bbBrokerPath"  # as the renderers name it; a test holds the two together
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", ":": "\\c"})
 _TRY_AGAIN = ("already connected", "being stopped", "has been stopped", "is stopping", "maximum")
@@ -106,6 +109,7 @@ def subscribe_headers(subscription: Subscription, number: str) -> dict[str, str]
         "id": number,
         "ack": "client-individual",
         "activemq.prefetchSize": str(subscription.prefetch),
+        "consumer-window-size": str(subscription.prefetch * WINDOW_BYTES_A_MESSAGE),
     }
     if subscription.selector:
         headers["selector"] = subscription.selector

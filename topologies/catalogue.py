@@ -78,6 +78,14 @@ def arguments(text: str) -> dict[str, object]:
     return {parameter.name: parameter.default for parameter in parameters} | call.arguments
 
 
+def flavour_of(text: str) -> str:
+    """classic | artemis, of the topology that ``text`` names; classic also for what `build` would refuse."""
+    try:
+        return build(text).flavour
+    except TopologyInvalid:
+        return "classic"
+
+
 def _entry(name: str, function: Callable[..., Topology]) -> Entry:
     summary, _, picture = inspect.getdoc(function).partition("\n\n")  # type: ignore[union-attr]
     defaults = ", ".join(f"{p.name}={p.default!r}" for p in inspect.signature(function).parameters.values())

@@ -2,10 +2,11 @@
 
 from collections.abc import Collection, Mapping
 
-from drivers.contract import Connector, Destination, DriverError
+from drivers.contract import Destination, DriverError
 from records import identity
 from records.schemas import CANARY_PREFIX
 from records.writer import Recorder
+from scenarios.harness.browsing import Browser
 from topologies.endpoints import Credentials, Endpoint
 
 BROWSE_TIMEOUT_S = 60.0
@@ -38,7 +39,7 @@ def waiting(depths: Mapping[str, int]) -> int:
 def browse_broker(
     endpoint: Endpoint,
     depths: Mapping[str, int],
-    connector: Connector,
+    browser: Browser,
     credentials: Credentials,
     recorder: Recorder,
     run_number: int,
@@ -49,7 +50,7 @@ def browse_broker(
         if depth == 0 or queue.startswith(CANARY_PREFIX):
             continue
         try:
-            found = connector.browse(endpoint, credentials, queue, timeout_s=BROWSE_TIMEOUT_S)
+            found = browser.browse(endpoint, credentials, queue, timeout_s=BROWSE_TIMEOUT_S)
         except DriverError as error:
             unknowns.append(f"{endpoint.broker}: queue {queue} holds {depth} messages, browsing it failed: {error}")
             continue

@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 from drivers.protocols import PROTOCOLS, Spoken, missing
 from scenarios.harness.scenario import Scenario
+from topologies.catalogue import flavour_of
 from topologies.runtimes.addresses import addresses_here, no_address_to_bind
-from topologies.runtimes.choice import RUNTIMES, RuntimeImpossible, Seen, choose, look_here
+from topologies.runtimes.choice import RUNTIMES, RuntimeImpossible, Seen, choose, containers_for, look_here
 from topologies.runtimes.making import Wanted, WishesConflict
 from topologies.runtimes.ports import LOOPBACK
 from topologies.trust import Trust, TrustInvalid
@@ -89,7 +90,11 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
         action.include_in_web_ui = in_web_ui
         action.is_secret = action.is_required = action.is_multiple = False  # as Locust's own add_argument sets them
 
-    add("--topology", default=scenario.default_topology, help="catalogue entry, such as 'mesh(brokers=5)', or a YAML file")
+    add(
+        "--topology",
+        default=scenario.default_topology,
+        help="catalogue entry, such as 'mesh(brokers=5)', or a YAML file",
+    )
     add(
         "--runtime",
         default="",
@@ -179,7 +184,7 @@ def read(
     )
     _check(options)
     try:
-        chosen = choose(runtime, options.image, look)
+        chosen = choose(runtime, options.image, containers_for(flavour_of(options.topology), look))
         trust = Trust.read(Path(namespace.ca_file)) if namespace.ca_file else Trust()
         options = replace(options, runtime=chosen.runtime, runtime_reason=chosen.reason, trust=trust)
         options.wanted.check()

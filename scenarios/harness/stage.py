@@ -162,10 +162,8 @@ class Stage:
             except ManagementFailed as error:
                 unknowns.append(f"what is left on {broker.name} is not known: {error}")
                 continue
-            endpoint = self._endpoint(protocol, broker.name)
-            unknowns += leftovers.browse_broker(
-                endpoint, depths, self.connectors[protocol], credentials, self._recorder, run_number
-            )
+            endpoint, browser = self._endpoint(protocol, broker.name), self._watch.browser(self.connectors[protocol])
+            unknowns += leftovers.browse_broker(endpoint, depths, browser, credentials, self._recorder, run_number)
         return unknowns
 
     def close(self) -> None:

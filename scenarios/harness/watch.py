@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+from drivers.contract import Connector
 from records.writer import Recorder
+from scenarios.harness.browsing import Browser, ManagementBrowser
 from scenarios.harness.memory_runtime import MemoryRuntime
-from topologies.management.classic import figures_of
+from topologies.artemis_router import Router
 from topologies.management.jolokia import Jolokia
 from topologies.management.links import prove_links
 from topologies.management.sampling import Reading, Sampler, Series
+from topologies.management.views import views_of
 from topologies.model import Topology
 from topologies.runtimes.contract import Progress, Runtime
 
@@ -27,6 +30,9 @@ class Watch(Protocol):
     def depths(self, broker: str) -> dict[str, int]:
         """Messages on each queue of one broker, those that a consumer holds unacknowledged included."""
 
+    def browser(self, connector: Connector) -> Browser:
+        """Who shows what lies on a queue: the clients' own protocol, where it can."""
+
     def latest(self) -> Mapping[Series, Reading]:
         """What was last sampled, without asking anybody."""
 
@@ -39,6 +45,8 @@ class ManagedWatch:
     def __init__(self, topology: Topology, runtime: Runtime, recorder: Recorder, process: str) -> None:
         self._topology = topology
         self._runtime = runtime
+        self._views = views_of(topology)
+        self._keeps_messages = {broker.name: not isinstance(broker, Router) for broker in topology.brokers}
         self._sampler = Sampler(runtime, topology, recorder, process=process)
 
     def begin(self) -> None:
@@ -48,11 +56,18 @@ class ManagedWatch:
         prove_links(self._runtime, self._topology, timeout_s=PROOF_TIMEOUT_S, progress=progress)
 
     def depths(self, broker: str) -> dict[str, int]:
+        if not self._keeps_messages[broker]:
+            return {}
         jolokia = Jolokia(self._runtime.management(broker))
         try:
-            return {queue: figures["depth"] for queue, figures in figures_of(jolokia, ()).queues.items()}
+            return {queue: figures["depth"] for queue, figures in self._views[broker].figures(jolokia).queues.items()}
         finally:
             jolokia.close()
+
+    def browser(self, connector: Connector) -> Browser:
+        if self._topology.flavour == "artemis" and connector.protocol == "stomp":
+            return ManagementBrowser(self._runtime)
+        return connector
 
     def latest(self) -> Mapping[Series, Reading]:
         return dict(self._sampler.latest)
@@ -75,6 +90,9 @@ class MemoryWatch:
 
     def depths(self, broker: str) -> dict[str, int]:
         return self._runtime.queue_depths(broker)
+
+    def browser(self, connector: Connector) -> Browser:
+        return connector
 
     def latest(self) -> Mapping[Series, Reading]:
         return {}

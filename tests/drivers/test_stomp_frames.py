@@ -89,6 +89,7 @@ def test_a_subscription_says_only_what_was_asked_for() -> None:
         "id": "1",
         "ack": "client-individual",
         "activemq.prefetchSize": "7",
+        "consumer-window-size": "14336",
     }
     prices = Subscription(Destination.parse("topic://prices"), selector="x > 1", durable_name="all")
     more = subscribe_headers(prices, "2")

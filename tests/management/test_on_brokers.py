@@ -11,7 +11,8 @@ from records.rundir import RunDirectory
 from topologies.catalogue import build
 from topologies.management.jolokia import Jolokia
 from topologies.management.links import LinksNotProven, prove_links
-from topologies.management.sampling import LinkNames, Row, Sampler, sample
+from topologies.management.sampling import Row, Sampler, sample
+from topologies.management.views import LinkNames
 from topologies.model import Broker, Topology
 from topologies.render.classic import render
 from topologies.render.site import BRIDGE_PASSWORD, Site

@@ -17,7 +17,8 @@ from topologies.endpoints import ManagementEndpoint
 from topologies.management import sampling
 from topologies.management.classic import Figures
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.management.sampling import LinkNames, Row, Sampler, machine_rows, process_rows, rows, sample
+from topologies.management.sampling import Row, Sampler, machine_rows, process_rows, rows, sample
+from topologies.management.views import LinkNames
 from topologies.model import Broker, NetworkConnector, Topology
 
 N1, N2 = Broker("n1"), Broker("n2")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from topologies.runtimes.choice import Choice, RuntimeImpossible, Seen, choose
+from topologies.runtimes.choice import Choice, RuntimeImpossible, Seen, choose, containers_for
 
 ALL_THERE = Seen(engine="Docker engine 20.10.24", image="apache/activemq-classic:5.18.3")
 NO_ENGINE = Seen(engine_problem="no Docker engine answers at unix:///x (No such file or directory)")
@@ -63,3 +63,15 @@ def test_an_image_asks_for_containers() -> None:
 def test_an_image_and_processes_contradict_each_other() -> None:
     with pytest.raises(RuntimeImpossible, match="only containers have an image; leave one out"):
         choose("processes", "a/b:1", never)
+
+
+def test_containers_are_not_looked_for_where_there_is_no_image_of_the_kind() -> None:
+    def never(_image: str | None) -> Seen:
+        raise AssertionError("there is nothing to look for")
+
+    chosen = choose("", None, containers_for("artemis", never))
+    assert chosen.runtime == "processes"
+    assert "containers are for classic brokers so far, and this topology is of artemis ones" in chosen.reason
+    with pytest.raises(RuntimeImpossible, match="--runtime containers: containers are for classic brokers so far"):
+        choose("containers", None, containers_for("artemis", never))
+    assert containers_for("classic", never) is never

@@ -131,7 +131,7 @@ def figures_asked(broker: str) -> tuple[Request, ...]:
 
 def figures(broker: str, answers: Sequence[Answer], bridge_client_ids: Collection[str]) -> Figures:
     """The answers to `figures_asked` as values. Raises ManagementFailed when one is an error."""
-    whole, heap, queues, *bridges, connections = (_value(broker, answer) for answer in answers)
+    whole, heap, queues, *bridges, connections = (value_of(broker, answer) for answer in answers)
     usage = heap["HeapMemoryUsage"]
     return Figures(
         broker=_named(BROKER_FIGURES, whole) | {"heap_used_bytes": usage["used"], "heap_max_bytes": usage["max"]},
@@ -149,7 +149,7 @@ def ends_asked(broker: str) -> tuple[Request, ...]:
 
 def link_end(broker: str, answers: Sequence[Answer]) -> LinkEnd:
     """The answers to `ends_asked` as values. Raises ManagementFailed when one is an error."""
-    *bridges, connections, subscriptions = (_value(broker, answer) for answer in answers)
+    *bridges, connections, subscriptions = (value_of(broker, answer) for answer in answers)
     names = (object_name(name) for name in subscriptions)
     return LinkEnd(
         broker,
@@ -195,7 +195,7 @@ def _named(figures: Mapping[str, str], attributes: Mapping[str, Any]) -> dict[st
     return {metric: int(attributes[attribute]) for metric, attribute in figures.items()}
 
 
-def _value(broker: str, answer: Answer) -> Any:
+def value_of(broker: str, answer: Answer) -> Any:
     """The value; nothing where a pattern matches nothing."""
     if answer.status == NOT_FOUND and "*" in answer.mbean:
         return {}

@@ -16,10 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+from topologies.artemis_links import BrokerConnection
 from topologies.endpoints import ManagementEndpoint
 from topologies.links import Link, NetworkConnector
+from topologies.management import artemis_links
+from topologies.management.artemis import start_connection
 from topologies.management.classic import LinkEnd, bridge_client_id, end_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.model import Topology
@@ -31,6 +34,9 @@ LOG_LINES = 5
 LINE_LIMIT = 600  # the reason stands at the end, after long names of threads
 DEMAND = "ActiveMQ.Advisory.Consumer."
 TELLING = (" WARN ", " ERROR ", "Exception", "stopped", "shutdown", "denied", "invalid")
+
+
+AnEnd = TypeVar("AnEnd")
 
 
 class LinksNotProven(Exception):
@@ -50,7 +56,7 @@ class Managed(Protocol):
 class Doubt:
     """A link that is not proven, and what is missing."""
 
-    link: NetworkConnector
+    link: Link
     missing: tuple[str, ...]
 
 
@@ -66,7 +72,9 @@ def prove_links(
         if progress:
             progress(f"links are left to the canaries to prove: no management address of {', '.join(silent)}")
         return 0.0
-    while doubts := doubtful(topology.links, _ends(runtime, topology)):
+    _start_connections(runtime, topology)
+    doubts_now = _artemis_doubts if topology.flavour == "artemis" else _classic_doubts
+    while doubts := doubts_now(runtime, topology):
         if time.monotonic() - began >= timeout_s:
             raise LinksNotProven(_told(doubts, timeout_s, runtime))
         time.sleep(POLL_S)
@@ -74,6 +82,23 @@ def prove_links(
     if progress:
         progress(f"links proven after {took:.1f} s: {len(topology.links)}")
     return took
+
+
+def _classic_doubts(runtime: Managed, topology: Topology) -> list[Doubt]:
+    return doubtful(topology.links, _ends(runtime, topology, end_of))
+
+
+def _artemis_doubts(runtime: Managed, topology: Topology) -> list[Doubt]:
+    ends = _ends(runtime, topology, artemis_links.end_of)
+    return [Doubt(link, why) for link in topology.links if (why := artemis_links.missing(link, ends))]
+
+
+def _start_connections(runtime: Managed, topology: Topology) -> None:
+    """Those AMQP connections that do not start by themselves. Raises ManagementFailed."""
+    for link in topology.links:
+        if isinstance(link, BrokerConnection) and not link.auto_start:
+            with closing(Jolokia(runtime.management(link.opened_by.name), ANSWER_TIMEOUT_S)) as agent:
+                start_connection(agent, link.name)
 
 
 def doubtful(links: Sequence[Link], ends: Mapping[str, LinkEnd]) -> list[Doubt]:
@@ -142,12 +167,12 @@ def _without_management(runtime: Managed, topology: Topology) -> list[str]:
     return silent
 
 
-def _ends(runtime: Managed, topology: Topology) -> dict[str, LinkEnd]:
+def _ends(runtime: Managed, topology: Topology, end: Callable[[Jolokia], AnEnd]) -> dict[str, AnEnd]:
     """What each broker at an end of a link shows now."""
     ends = {}
     for broker in _at_ends(topology):
         with closing(Jolokia(runtime.management(broker), ANSWER_TIMEOUT_S)) as agent:
-            ends[broker] = end_of(agent)
+            ends[broker] = end(agent)
     return ends
 
 
@@ -164,7 +189,7 @@ def _told(doubts: Sequence[Doubt], timeout_s: float, runtime: Managed) -> str:
     return "\n".join(lines)
 
 
-def relevant(log: Sequence[str], link: NetworkConnector) -> list[str]:
+def relevant(log: Sequence[str], link: Link) -> list[str]:
     """The last log lines that name the link, or that tell trouble with a bridge; each one once. Pure."""
     about = (link.name, "bridge", "Network connection", "Security")
     lines = [line for line in log if any(word in line for word in about) and any(sign in line for sign in TELLING)]

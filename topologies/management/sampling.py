@@ -10,15 +10,15 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import psutil
 
 from topologies.endpoints import ManagementEndpoint
-from topologies.management.classic import Bridge, Figures, bridge_client_id, figures_of
+from topologies.management.classic import Bridge, Figures
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.model import NetworkConnector, Topology
+from topologies.management.views import views_of
+from topologies.model import Topology
 
 PERIOD_S = 1.0
 ANSWER_TIMEOUT_S = 3.0
@@ -64,32 +64,19 @@ class Watched(Protocol):
     def pid(self, broker: str) -> int | None: ...
 
 
-@dataclass(frozen=True)
-class LinkNames:
-    """What a topology knows of its links and MBeans do not tell."""
+class Shown(Protocol):
+    """What is needed of a view (topologies.management.views.View)."""
 
-    client_ids: frozenset[str]  # with which bridges log in
-    duplex: Mapping[tuple[str, str], str]  # (opener, far end) -> link, where that is the only duplex one
-
-    @classmethod
-    def of(cls, topology: Topology) -> "LinkNames":
-        links = [link for link in topology.links if isinstance(link, NetworkConnector)]
-        ends = Counter((link.opened_by.name, link.to.name) for link in links if link.duplex)
-        return cls(
-            frozenset(bridge_client_id(link.name, link.opened_by.name, link.client_id_token) for link in links),
-            {
-                (link.opened_by.name, link.to.name): link.name
-                for link in links
-                if link.duplex and ends[link.opened_by.name, link.to.name] == 1
-            },
-        )
+    @property
+    def duplex(self) -> Mapping[tuple[str, str], str]: ...
+    def figures(self, agent: Jolokia) -> Figures: ...
 
 
-def sample(agent: Jolokia, names: LinkNames, clock: Callable[[], int] = time.perf_counter_ns) -> list[Row]:
+def sample(agent: Jolokia, view: Shown, clock: Callable[[], int] = time.perf_counter_ns) -> list[Row]:
     """One broker's rows, timed half-way between question and answer. Raises ManagementFailed."""
     asked_ns = clock()
-    figures = figures_of(agent, names.client_ids)
-    return list(rows(agent.broker, (asked_ns + clock()) // 2, figures, names.duplex))
+    figures = view.figures(agent)
+    return list(rows(agent.broker, (asked_ns + clock()) // 2, figures, view.duplex))
 
 
 def rows(broker: str, at_ns: int, figures: Figures, duplex: Mapping[tuple[str, str], str]) -> Iterator[Row]:
@@ -140,7 +127,7 @@ class Sampler:
         """``process``: the load generator's name in the rows."""
         self._runtime, self._sink, self._process, self._period_s = runtime, sink, process, period_s
         self._brokers = [broker.name for broker in topology.brokers]
-        self._names = LinkNames.of(topology)
+        self._views = views_of(topology)
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
         self.missed: Counter[str] = Counter()  # samples that a broker did not give, by broker
@@ -172,7 +159,7 @@ class Sampler:
 
     def _sample_broker(self, agent: Jolokia) -> None:
         try:
-            self._record(sample(agent, self._names))
+            self._record(sample(agent, self._views[agent.broker]))
         except ManagementFailed:
             self.missed[agent.broker] += 1
 

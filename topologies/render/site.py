@@ -23,6 +23,8 @@ CLIENT_USERNAME = "brokerbench.client.username"
 CLIENT_PASSWORD = "brokerbench.client.password"
 BRIDGE_USERNAME = "brokerbench.bridge.username"
 BRIDGE_PASSWORD = "brokerbench.bridge.password"
+BRIDGE_USER = "brokerbench-bridge"
+"""As whom brokers of our own log in to each other: so clients are told from them."""
 SECRET_KEYS = (CLIENT_USERNAME, CLIENT_PASSWORD, BRIDGE_USERNAME, BRIDGE_PASSWORD)
 KEYSTORE_PASSWORD = "brokerbench.keystore.password"
 TRUSTSTORE_PASSWORD = "brokerbench.truststore.password"

@@ -56,6 +56,14 @@ def choose(asked: str, image: str | None, look: Callable[[str | None], Seen]) ->
     return Choice("processes", f"local JVMs, for containers are not to be had: {seen.problem}")
 
 
+def containers_for(flavour: str, look: Callable[[str | None], Seen]) -> Callable[[str | None], Seen]:
+    """How to look for what a topology of this flavour needs. There is no image of Artemis yet."""
+    if flavour == "classic":
+        return look
+    told = f"containers are for classic brokers so far, and this topology is of {flavour} ones; use --runtime processes"
+    return lambda _image: Seen(engine_problem=told)
+
+
 def look_here(image: str | None) -> Seen:
     """What this machine has for containers."""
     from topologies.runtimes import container_image, docker_engine  # takes a second, which other runs need not wait

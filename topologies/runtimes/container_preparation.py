@@ -125,9 +125,12 @@ def _prepared(
     ports = choose_ports(wanted_ports(topology), wishes.base_port, wishes.addresses)
     client, agent_password = Credentials(CLIENT, new_password()), new_password()
     management = {name: management_of(name, ports[name, MANAGEMENT], agent_password) for name in folders}
-    private.write(SECRETS_INSIDE.name, properties(secrets_of(client)))
+    secrets = secrets_of(client)
+    private.write(SECRETS_INSIDE.name, properties(secrets))
     site = names.Site(listening(ports), bind_host=EVERYWHERE, hosts=ground.names)
-    rendered = write_files(topology, lambda t, b, s: wishes.renderer(t, reachable(b), s), site, folders)
+    rendered = write_files(
+        topology, lambda t, b, s: wishes.renderer(t, reachable(b), s), site, folders, private, secrets
+    )
     handles = {
         broker.name: _container(broker, wishes, ground, folders[broker.name], private, ports, management[broker.name])
         for broker in topology.brokers

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from topologies.endpoints import ManagementEndpoint
 from topologies.render.classic import LOG4J2_PROPERTIES
 from topologies.render.log4j import LOG_CONFIG_PROPERTY
-from topologies.render.site import DATA_PROPERTY, SECRETS_PROPERTY
+from topologies.render.site import DATA_PROPERTY, SECRETS_PROPERTY, STORE_PROPERTY
 from topologies.runtimes.private import properties
 
 OPENED = (
@@ -82,8 +82,9 @@ class Launch:
     memory_mb: int
 
 
-def command(launch: Launch, folders: BrokerFolders, agent_file: Path) -> list[str]:
-    """The argument list of one broker. ``agent_file``: as `agent_properties` has it."""
+def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Path | None = None) -> list[str]:
+    """The argument list of one broker. ``agent_file``: as `agent_properties` has it; ``store``: of a pair, the active's
+    data folder."""
     home = launch.distribution
     return [
         str(launch.java),
@@ -99,6 +100,7 @@ def command(launch: Launch, folders: BrokerFolders, agent_file: Path) -> list[st
         f"-Dactivemq.base={home}",
         f"-Dactivemq.conf={folders.conf}",
         f"-D{DATA_PROPERTY}={folders.data}",
+        *([f"-D{STORE_PROPERTY}={store}"] if store else []),
         f"-D{LOG_CONFIG_PROPERTY}={folders.conf}/{LOG4J2_PROPERTIES}",
         f"-D{SECRETS_PROPERTY}={launch.secrets_file}",
         "-jar",
@@ -112,7 +114,7 @@ def environment(inherited: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {
         name: value
         for name, value in inherited.items()
-        if name not in CHANGES_A_JVM and not name.startswith("ACTIVEMQ_")
+        if name not in CHANGES_A_JVM and not name.startswith(("ACTIVEMQ_", "ARTEMIS_"))
     }
 
 

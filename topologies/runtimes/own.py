@@ -15,10 +15,11 @@ from typing import ClassVar, Generic
 from records.errors import RunUnwritable, explained
 from records.rundir import RunDirectory
 from topologies.endpoints import Credentials, Endpoint, ManagementEndpoint
-from topologies.management.classic import started_connectors
 from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.views import view_of
 from topologies.model import Topology
 from topologies.render.files import render
+from topologies.runtimes.artemis_router import RouterUnavailable
 from topologies.runtimes.contract import Progress, RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
 from topologies.runtimes.java import NoJava
@@ -33,6 +34,7 @@ START_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 15.0
 KILL_TIMEOUT_S = 5.0
 LEAST_MEMORY_MB = 64
+SERVES, STANDS_BY = "serves", "stands by"
 LEAST_FREE_BYTES = 1 << 20
 
 
@@ -45,7 +47,15 @@ class OwnBrokers(Generic[AHandle]):
     """
 
     name: str
-    told: ClassVar[tuple[type[Exception], ...]] = (NoJava, DistributionUnavailable, PortUnavailable, RunUnwritable)
+    flavours: ClassVar[tuple[str, ...]] = ("classic",)
+    """Kinds of topologies that can be run so."""
+    told: ClassVar[tuple[type[Exception], ...]] = (
+        NoJava,
+        DistributionUnavailable,
+        RouterUnavailable,
+        PortUnavailable,
+        RunUnwritable,
+    )
     """Errors whose messages are for the user as they are."""
 
     def __init__(
@@ -62,8 +72,12 @@ class OwnBrokers(Generic[AHandle]):
     ) -> None:
         if broker_memory_mb < LEAST_MEMORY_MB:
             raise ValueError(f"broker memory of {broker_memory_mb} MB: a broker needs at least {LEAST_MEMORY_MB} MB")
-        if topology.flavour != "classic":
-            raise ValueError(f"topology {topology.name!r}: this runtime starts classic brokers, not {topology.flavour}")
+        if topology.flavour not in self.flavours:
+            starts = " and ".join(self.flavours)
+            raise ValueError(
+                f"topology {topology.name!r} is of {topology.flavour} brokers, and the runtime {self.name!r} starts"
+                f" {starts} ones: use --runtime processes"
+            )
         self._topology, self._directory = topology, directory
         self._wishes = Wishes(broker_memory_mb, base_port, keep_data, renderer, bind_host)
         self._start_timeout_s = start_timeout_s
@@ -147,6 +161,8 @@ class OwnBrokers(Generic[AHandle]):
 
     def management(self, broker: str) -> ManagementEndpoint:
         self._topology.broker(broker)  # KeyError, naming those there are
+        if broker not in self._ready.management:
+            raise ManagementFailed(f"router {broker!r} has no agent that could be asked")
         return self._ready.management[broker]
 
     def credentials(self) -> Credentials:
@@ -205,17 +221,23 @@ class OwnBrokers(Generic[AHandle]):
         if why := agent_failure(handle.log_lines(of_this_start=True)):
             handle.kill()
             raise self._failed(name, f"started without its Jolokia agent ({why}) and was ended")
-        ports = self._ready.ports_of(name)
-        listening = ((self._wishes.address_of(protocol), port) for protocol, port in ports.items())
-        return self._answers(name) and all(_accepts(address, port) for address, port in listening)
+        state = self._state(name)
+        return state == STANDS_BY or (state == SERVES and self._listens(name))
 
-    def _answers(self, name: str) -> bool:
-        """Whether the broker itself calls all its connectors started: a port alone may be anybody's."""
+    def _state(self, name: str) -> str:
+        """What the broker says of itself: a port alone may be anybody's. A router says nothing."""
+        if name not in self._ready.management:
+            return SERVES
+        view = view_of(self._topology, name)
         with closing(Jolokia(self.management(name), ASK_TIMEOUT_S)) as agent:
             try:
-                return started_connectors(agent) >= len(self._topology.broker(name).protocols)
+                return STANDS_BY if view.stands_by(agent) else SERVES if view.serves(agent) else ""
             except ManagementFailed:
-                return False
+                return ""
+
+    def _listens(self, name: str) -> bool:
+        ports = self._ready.ports_of(name)
+        return all(_accepts(self._wishes.address_of(protocol), port) for protocol, port in ports.items())
 
     def _failed(self, name: str, happened: str) -> RuntimeFailed:
         lines = self._handle(name).log_lines(of_this_start=True)

@@ -5,49 +5,64 @@
 
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from records.rundir import RunDirectory
+from topologies.artemis_router import Router
 from topologies.endpoints import Credentials, ManagementEndpoint
 from topologies.model import Topology
 from topologies.render import site as names
+from topologies.render.artemis_files import SECRETS_FOLDER, filled
+from topologies.runtimes import artemis_router
+from topologies.runtimes.artemis_router import find_router
 from topologies.runtimes.brokerprocess import BrokerProcess
 from topologies.runtimes.contract import Progress
 from topologies.runtimes.distribution import Distribution, cached, ensure, pinned
 from topologies.runtimes.java import Java, find_java
-from topologies.runtimes.jvm import BrokerFolders, Launch, agent_properties, command, environment
+from topologies.runtimes.jvm import BrokerFolders, Launch, agent_properties, environment
+from topologies.runtimes.kinds import Kind, kind_of, store_of
 from topologies.runtimes.ports import LOOPBACK, choose_ports
 from topologies.runtimes.prepared import Ports, Prepared, Render, Wishes
 from topologies.runtimes.private import PrivateFolder, new_password, properties
 from topologies.runtimes.startup import MANAGEMENT
 
-CLIENT, BRIDGE, AGENT = "brokerbench", "brokerbench-bridge", "brokerbench-agent"
-DISTRIBUTION, JOLOKIA_AGENT = "activemq-classic", "jolokia-agent"
+CLIENT, AGENT = "brokerbench", "brokerbench-agent"
+JOLOKIA_AGENT = "jolokia-agent"
+SECRETS_FILE = "brokers.properties"
 MANIFEST = "META-INF/MANIFEST.MF"
 
 
 def prepare(topology: Topology, directory: RunDirectory, wishes: Wishes, progress: Progress) -> Prepared[BrokerProcess]:
-    """Raises NoJava, DistributionUnavailable, PortUnavailable or OSError; leaves no secret behind then."""
-    java = find_java()
-    home, agent = (ensured(pinned(name), progress) for name in (DISTRIBUTION, JOLOKIA_AGENT))
+    """Raises NoJava, DistributionUnavailable, RouterUnavailable, PortUnavailable or OSError; leaves no secret then."""
+    routers = {broker.name: find_router(broker) for broker in topology.brokers if isinstance(broker, Router)}
+    java, kind = find_java(), kind_of(topology)
+    home, agent = (ensured(pinned(name), progress) for name in (kind.distribution, JOLOKIA_AGENT))
     brokers = [broker.name for broker in topology.brokers]
     ports = choose_ports(wanted_ports(topology), wishes.base_port, wishes.addresses)
     client, agent_password = Credentials(CLIENT, new_password()), new_password()
-    management = {name: management_of(name, ports[name, MANAGEMENT], agent_password) for name in brokers}
+    management = {
+        name: management_of(name, ports[name, MANAGEMENT], agent_password) for name in brokers if name not in routers
+    }
     folders = {name: BrokerFolders(directory.broker_folder(name).absolute()) for name in brokers}
     private = PrivateFolder.create()
     try:
-        secrets = private.write("brokers.properties", properties(secrets_of(client)))
-        launch = Launch(java.executable, home, agent, secrets, wishes.memory_mb)
+        secrets = secrets_of(client)
+        private.write(SECRETS_FILE, properties(secrets))
         site = names.Site(listening(ports), bind_host=wishes.bind_host)
-        rendered = write_files(topology, wishes.renderer, site, folders)
-        handles = {
-            name: _process(launch, folders[name], private, management[name], wishes.keep_data) for name in brokers
-        }
+        rendered = write_files(topology, wishes.renderer, site, folders, private, secrets)
+        launch = Launch(java.executable, home, agent, private.path, wishes.memory_mb)
+        lines = {name: artemis_router.command(router, folders[name]) for name, router in routers.items()}
+        for name in management:
+            of_broker = replace(launch, secrets_file=private.path / kind.secrets.format(broker=name))
+            store = store_of(topology, name, lambda active: folders[active].data)
+            agent_file = private.write(f"agent-{name}.properties", agent_properties(management[name]))
+            lines[name] = kind.command(of_broker, folders[name], agent_file, store)
+        handles = {name: _process(lines[name], name, folders[name], private, wishes.keep_data) for name in brokers}
     except BaseException:
         private.remove()
         raise
-    return Prepared(private, ports, client, management, folders, handles, rendered, _versions(java, home))
+    return Prepared(private, ports, client, management, folders, handles, rendered, _versions(java, kind, home))
 
 
 def ensured(distribution: Distribution, progress: Progress) -> Path:
@@ -58,7 +73,7 @@ def ensured(distribution: Distribution, progress: Progress) -> Path:
 
 def wanted_ports(topology: Topology) -> list[tuple[str, str]]:
     listening = [(broker.name, protocol) for broker in topology.brokers for protocol in broker.protocols]
-    return listening + [(broker.name, MANAGEMENT) for broker in topology.brokers]
+    return listening + [(broker.name, MANAGEMENT) for broker in topology.brokers if not isinstance(broker, Router)]
 
 
 def listening(ports: Ports) -> dict[tuple[str, str], int]:
@@ -74,40 +89,52 @@ def secrets_of(client: Credentials) -> dict[str, str]:
     return {
         names.CLIENT_USERNAME: client.username,
         names.CLIENT_PASSWORD: client.password,
-        names.BRIDGE_USERNAME: BRIDGE,
+        names.BRIDGE_USERNAME: names.BRIDGE_USER,
         names.BRIDGE_PASSWORD: new_password(),
     }
 
 
 def write_files(
-    topology: Topology, renderer: Render, site: names.Site, folders: Mapping[str, BrokerFolders]
+    topology: Topology,
+    renderer: Render,
+    site: names.Site,
+    folders: Mapping[str, BrokerFolders],
+    private: PrivateFolder,
+    secrets: Mapping[str, str],
 ) -> dict[str, str]:
-    """Every broker's rendered files, written to its ``conf``; returned by ``broker/file``."""
+    """Every broker's rendered files, written to its ``conf``; returned by ``broker/file``, as they were rendered.
+
+    Templates with secrets are filled and written to the private folder only, below the broker's name.
+    """
     rendered = {}
     for broker in topology.brokers:
         folders[broker.name].make()
         for filename, text in renderer(topology, broker, site).items():
             rendered[f"{broker.name}/{filename}"] = text
-            (folders[broker.name].conf / filename).write_text(text, encoding="utf-8")
+            if filename.startswith(f"{SECRETS_FOLDER}/"):
+                private.write(f"broker-{broker.name}/{Path(filename).name}", filled(text, secrets))
+            else:
+                path = folders[broker.name].conf / filename
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
     return rendered
 
 
 def _process(
-    launch: Launch, folders: BrokerFolders, private: PrivateFolder, management: ManagementEndpoint, keep_data: bool
+    line: list[str], broker: str, folders: BrokerFolders, private: PrivateFolder, keep_data: bool
 ) -> BrokerProcess:
-    agent_file = private.write(f"agent-{management.broker}.properties", agent_properties(management))
     return BrokerProcess(
-        command(launch, folders, agent_file),
+        line,
         environment(),
         log=folders.log_file,
-        pid_file=private.path / f"{management.broker}.pid",
+        pid_file=private.path / f"{broker}.pid",
         remove=[private.path] if keep_data else [private.path, folders.data],
     )
 
 
-def _versions(java: Java, home: Path) -> dict[str, str]:
+def _versions(java: Java, kind: Kind, home: Path) -> dict[str, str]:
     return {
-        "activemq": _manifest_version(home / "bin" / "activemq.jar") or pinned(DISTRIBUTION).version,
+        kind.name: _manifest_version(home / kind.jar) or pinned(kind.distribution).version,
         "jolokia-agent": pinned(JOLOKIA_AGENT).version,
         "java": java.version,
         "java-source": java.source,

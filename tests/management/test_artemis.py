@@ -1,0 +1,208 @@
+"""Is what an Artemis broker shows read as it is meant? Answers as 2.44.0 gave them, cut down."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topologies.artemis import ArtemisBroker
+from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterLink, Mirror
+from topologies.links import Link
+from topologies.management.artemis import (
+    CLUSTER_QUEUE,
+    MIRROR_QUEUE,
+    LinksHere,
+    body_of,
+    figures,
+    figures_asked,
+    members,
+    sent_ms_of,
+)
+from topologies.management.artemis_links import ArtemisEnd, ends_asked, link_end, missing
+from topologies.management.classic import Figures
+from topologies.management.jolokia import Answer, ManagementFailed
+from topologies.management.sampling import rows
+from topologies.management.views import view_of
+from topologies.model import ClientGroup, Topology
+from topologies.render.site import BRIDGE_USER
+
+NODE_1, NODE_2 = "186c5c7e-e5d7-11f1-8eb0-02fc00000001", "1845257d-e5d7-11f1-a5be-02fc00000001"
+CONNECTOR = "TransportConfiguration(name={}, factory=NettyConnectorFactory)?port=32020&host=127-0-0-1"
+SHOWN_TOPOLOGY = (
+    f"topology on Topology@5[owner=Impl@1[nodeUUID={NODE_1}, connector={CONNECTOR.format('broker-1')},"
+    " address=, server=ActiveMQServerImpl::name=broker-1]]:\n"
+    f"\t{NODE_2} => TopologyMember[id={NODE_2}, connector=Pair[a={CONNECTOR.format('broker-2')}, b=null]]\n"
+    f"\t{NODE_1} => TopologyMember[id={NODE_1}, connector=Pair[a={CONNECTOR.format('broker-1')}, b=null]]\n"
+    "\tnodes=2\tmembers=2"
+)
+WHOLE = {
+    "ConnectionCount": 4,
+    "AddressMemoryUsagePercentage": 3,
+    "TotalMessageCount": 7,
+    "PendingMirrorAcks": 0,
+    "DiskStoreUsage": 0.777,
+}
+HEAP = {"HeapMemoryUsage": {"used": 100, "max": 256, "init": 1, "committed": 2}}
+ONE, TWO = ArtemisBroker("broker-1"), ArtemisBroker("broker-2")
+
+
+def queue(name: str, *, internal: bool = False, depth: int = 0, added: int = 0, consumers: int = 0) -> dict[str, Any]:
+    return {
+        "Name": name,
+        "InternalQueue": internal,
+        "MessageCount": depth,
+        "DeliveringCount": 0,
+        "MessagesAdded": added,
+        "MessagesAcknowledged": added - depth,
+        "MessagesExpired": 0,
+        "ConsumerCount": consumers,
+    }
+
+
+def listed(*entries: Mapping[str, str]) -> str:
+    return json.dumps({"data": entries, "count": len(entries)})
+
+
+def topology(*links: Link) -> Topology:
+    return Topology("t", (ONE, TWO), links, (ClientGroup("anybody", (ONE,)),), flavour="artemis")
+
+
+def seen(links: LinksHere, *queues: dict[str, Any], connections: str = listed(), consumers: str = listed()) -> Figures:
+    values: list[Any] = [WHOLE, HEAP, {each["Name"]: each for each in queues}, {"c": {"Topology": SHOWN_TOPOLOGY}}]
+    values += [connections, consumers]
+    asked = figures_asked("broker-1", links)
+    return figures("broker-1", [Answer("m", 200, value) for value in values[: len(asked)]], links)
+
+
+def test_members_of_a_cluster_are_told_by_their_connectors() -> None:
+    assert members(SHOWN_TOPOLOGY) == {NODE_1: "broker-1", NODE_2: "broker-2"}
+
+
+def test_a_clusters_queue_is_the_bridge_to_the_other_member_and_its_messages_are_on_their_way() -> None:
+    links = LinksHere.of(topology(ClusterLink(ONE, TWO)), "broker-1")
+    shown = seen(links, queue(f"{CLUSTER_QUEUE}cluster.{NODE_2}", internal=True, depth=2, added=5))
+    (row,) = [row for row in rows("broker-1", 1, shown, {}) if row.metric == "dequeue_count" and row.kind == "bridge"]
+    assert (row.object, row.value) == ("broker-1-to-broker-2|broker-2", 3)
+    assert [figure["depth"] for figure in shown.queues.values()] == [2]
+
+
+def test_a_mirrors_queue_counts_events_and_holds_no_message_of_anybody() -> None:
+    link = BrokerConnection(ONE, TWO, mirror=Mirror())
+    shown = seen(
+        LinksHere.of(topology(link), "broker-1"),
+        queue(f"{MIRROR_QUEUE}{link.name}", internal=True, depth=2, added=9),
+        queue("$sys.mqtt.sessions", internal=True),
+        queue("orders", depth=4, added=4),
+    )
+    assert [bridge.counters for bridge in shown.bridges] == [{"mirror_events": 9, "mirror_backlog": 2}]
+    assert {name: figure["depth"] for name, figure in shown.queues.items()} == {"orders": 4}
+
+
+@pytest.mark.parametrize(
+    ("link", "user"),
+    [
+        (BrokerConnection(ONE, TWO, senders=(AddressMatch("#"),)), ""),
+        (BrokerConnection(TWO, ONE, receivers=(AddressMatch("#"),)), BRIDGE_USER),
+    ],
+)
+def test_what_a_sender_or_a_receiver_took_is_told_by_its_consumers(link: BrokerConnection, user: str) -> None:
+    consumers = listed(
+        {"user": user, "queue": "orders", "messagesAcknowledged": "5"},
+        {"user": user, "queue": "prices", "messagesAcknowledged": "2"},
+        {"user": user, "queue": f"{MIRROR_QUEUE}m", "messagesAcknowledged": "100"},
+        {"user": "brokerbench", "queue": "orders", "messagesAcknowledged": "100"},
+    )
+    shown = seen(LinksHere.of(topology(link), "broker-1"), consumers=consumers)
+    (bridge,) = shown.bridges
+    assert (bridge.connector, bridge.remote_broker, bridge.counters) == (link.name, "broker-2", {"dequeue_count": 7})
+
+
+def test_clients_are_those_that_have_logged_in_and_are_no_brokers() -> None:
+    connections = listed(
+        {"protocol": "STOMP", "users": "brokerbench"},
+        {"protocol": "STOMP", "users": "brokerbench"},
+        {"protocol": "CORE", "users": ""},
+        {"protocol": "AMQP", "users": BRIDGE_USER},
+    )
+    assert seen(LinksHere(), connections=connections).clients == {"stomp": 2}
+
+
+def test_a_brokers_own_figures_are_whole_numbers() -> None:
+    assert seen(LinksHere()).broker == {
+        "connections": 4, "memory_percent": 3, "total_messages": 7, "pending_mirror_acks": 0, "store_percent": 78,
+        "heap_used_bytes": 100, "heap_max_bytes": 256,
+    }  # fmt: skip
+
+
+def test_an_mbean_that_does_not_answer_is_told() -> None:
+    with pytest.raises(ManagementFailed, match="broker 'broker-1', MBean m: gone"):
+        figures("broker-1", [Answer("m", 404, error="gone")] * 5, LinksHere())
+
+
+def test_a_body_is_bytes_again() -> None:
+    assert body_of({"BodyPreview": [98, 98, 0, -1]}) == b"bb\0\xff"
+    assert body_of({"text": "none of ours"}) == b""
+
+
+@given(st.binary(max_size=64))
+def test_a_body_that_came_by_amqp_is_bytes_again(body: bytes) -> None:
+    written = "".join(chr(byte) if 0x20 <= byte < 0x7F and byte != 0x5C else f"\\x{byte:02x}" for byte in body)
+    assert body_of({"text": f"Data{{{written}"}) == body
+    assert body_of({"text": f"Data{{{written}\\x0"}) == body, "cut off in the middle of a byte"
+
+
+def test_a_message_was_sent_when_its_sender_says() -> None:
+    assert sent_ms_of({"timestamp": 5}) == 5
+    assert sent_ms_of({"LongProperties": {"properties.creationTime": 7}}) == 7
+    assert sent_ms_of({"LongProperties": None}) == 0
+
+
+def end(*queues: str, connected: tuple[str, ...] = ()) -> ArtemisEnd:
+    shown = {name: {"Name": name, "ConsumerCount": 1} for name in queues}
+    connections = {name: {"Name": name, "Connected": True} for name in connected}
+    values = (shown, {"c": {"Topology": SHOWN_TOPOLOGY}}, connections)
+    assert len(ends_asked("broker-1")) == len(values)
+    return link_end("broker-1", [Answer("m", 200, value) for value in values])
+
+
+def test_ends_are_read_off_queues_that_somebody_reads() -> None:
+    shown = end(f"{CLUSTER_QUEUE}cluster.{NODE_2}", f"notif.{NODE_2}.ActiveMQServerImpl_name=broker-2")
+    assert (shown.sends_to, shown.heard_by) == ({"broker-2"}, {"broker-2"})
+    shown = end(f"{MIRROR_QUEUE}m", connected=("m",))
+    assert (shown.mirroring, shown.connected) == ({"m"}, {"m"})
+
+
+def joined(broker: str, other: str) -> ArtemisEnd:
+    return ArtemisEnd(broker, sends_to=frozenset({other}), heard_by=frozenset({other}))
+
+
+def test_two_members_that_send_and_listen_to_each_other_are_joined() -> None:
+    ends = {"broker-1": joined("broker-1", "broker-2"), "broker-2": joined("broker-2", "broker-1")}
+    assert missing(ClusterLink(ONE, TWO), ends) == ()
+
+
+def test_a_bridge_one_way_is_half_a_cluster() -> None:
+    ends = {"broker-1": joined("broker-1", "broker-2"), "broker-2": ArtemisEnd("broker-2")}
+    assert missing(ClusterLink(ONE, TWO), ends) == (
+        "broker-1 does not listen to what broker-2 tells of its consumers",
+        "broker-2 has no bridge to broker-1",
+    )
+
+
+def test_a_mirror_is_up_when_it_is_attached() -> None:
+    link, far = BrokerConnection(ONE, TWO, "m", mirror=Mirror()), ArtemisEnd("broker-2")
+    states = {
+        ArtemisEnd("broker-1"): ("broker-1 is not connected to broker-2",),
+        ArtemisEnd("broker-1", connected=frozenset({"m"})): ("the mirror of broker-1 is not attached to broker-2",),
+        ArtemisEnd("broker-1", connected=frozenset({"m"}), mirroring=frozenset({"m"})): (),
+        ArtemisEnd("broker-1", failure="no answer"): ("no answer",),
+    }
+    for opener, why in states.items():
+        assert missing(link, {"broker-1": opener, "broker-2": far}) == why
+
+
+def test_each_kind_of_broker_has_its_view() -> None:
+    assert type(view_of(topology(), "broker-1")).__name__ == "ArtemisView"

@@ -1,0 +1,74 @@
+"""What does an Artemis broker's command line say, and what does it not?"""
+
+from pathlib import Path
+
+import pytest
+
+from records.rundir import RunDirectory
+from topologies.catalogue import build
+from topologies.runtimes.artemis_jvm import command
+from topologies.runtimes.contract import RuntimeFailed
+from topologies.runtimes.jvm import BrokerFolders, Launch
+from topologies.runtimes.kinds import kind_of, store_of
+from topologies.runtimes.processes import ProcessRuntime
+
+LAUNCH = Launch(Path("/jdk/bin/java"), Path("/artemis"), Path("/agent.jar"), Path("/private/broker-hub"), 256)
+FOLDERS = BrokerFolders(Path("/run/brokers/hub"))
+
+
+def line(store: Path | None = None) -> list[str]:
+    return command(LAUNCH, FOLDERS, Path("/private/agent-hub.properties"), store)
+
+
+def test_the_heap_neither_grows_nor_shrinks_during_a_run() -> None:
+    assert line()[:3] == ["/jdk/bin/java", "-Xms256m", "-Xmx256m"]
+
+
+def test_the_distributions_own_boot_jar_is_started_with_the_secrets_of_this_broker() -> None:
+    assert line()[-6:] == [
+        "-classpath",
+        "/run/brokers/hub/conf:/artemis/lib/artemis-boot.jar",
+        "org.apache.activemq.artemis.boot.Artemis",
+        "run",
+        "--properties",
+        "/private/broker-hub/broker.properties",
+    ]
+
+
+def test_agent_and_broker_are_told_files_not_passwords() -> None:
+    assert "-javaagent:/agent.jar=config=/private/agent-hub.properties" in line()
+    assert "-Dbrokerbench.secrets=/private/broker-hub" in line()
+    assert not [argument for argument in line() if "password" in argument.lower()]
+
+
+def test_configuration_data_and_log_are_the_brokers_own() -> None:
+    assert {
+        "-Dartemis.instance.etc=/run/brokers/hub/conf",
+        "-Dartemis.instance.etc.uri=file:///run/brokers/hub/conf",
+        "-Dactivemq.data=/run/brokers/hub/data",
+        "-Dlog4j2.configurationFile=/run/brokers/hub/conf/log4j2.properties",
+        "-Djava.security.auth.login.config=/run/brokers/hub/conf/login.config",
+    } <= set(line())
+
+
+def test_a_backup_is_told_where_its_actives_store_is() -> None:
+    pair = build("live-backup")
+    assert store_of(pair, "broker-1", lambda name: Path("/data") / name) is None
+    store = store_of(pair, "broker-1-backup", lambda name: Path("/data") / name)
+    assert "-Dbrokerbench.store=/data/broker-1" in line(store)
+
+
+def test_each_flavour_has_a_distribution_of_its_own() -> None:
+    assert kind_of(build("cluster")).distribution == "activemq-artemis"
+    assert kind_of(build("mesh")).distribution == "activemq-classic"
+
+
+def test_a_router_that_is_not_installed_is_told_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    runtime = ProcessRuntime(build("router-peer"), RunDirectory.create(tmp_path, "run"))
+    with pytest.raises(
+        RuntimeFailed, match=r"router 'router' needs qdrouterd .* on PATH, and there is none: install it"
+    ):
+        runtime.up(lambda _line: None)

@@ -1,0 +1,90 @@
+"""Is a link between Artemis brokers really up? By what the brokers at its ends show.
+
+Two members of a cluster are joined when each has a consumer (the bridge) on its queue for the other, and one that
+listens to the other's notifications, by which it hears of consumers. An AMQP connection is up when it is connected and
+its mirror's queue is read; its senders and receivers come and go with queues, so they are for a canary to show.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from topologies.artemis_links import BrokerConnection, ClusterLink
+from topologies.links import Link
+from topologies.management.artemis import CLUSTER_QUEUE, MIRROR_QUEUE, broker_mbean, members, queue_mbean
+from topologies.management.classic import value_of
+from topologies.management.jolokia import Answer, Jolokia, ManagementFailed, Request, read
+
+NOTIFICATIONS = "notif."  # then a number, then the name of the broker that listens
+
+
+@dataclass(frozen=True)
+class ArtemisEnd:
+    """What one broker shows of all the links that begin or end there."""
+
+    broker: str
+    sends_to: frozenset[str] = frozenset()  # members of its clusters, by name, whose bridge from here is reading
+    heard_by: frozenset[str] = frozenset()  # brokers that listen to its notifications
+    connected: frozenset[str] = frozenset()  # links whose AMQP connection is open
+    mirroring: frozenset[str] = frozenset()  # links whose mirror is reading
+    failure: str = ""  # why it shows nothing
+
+
+def end_of(agent: Jolokia) -> ArtemisEnd:
+    """One request; a broker that does not answer is an end with a failure."""
+    try:
+        return link_end(agent.broker, agent.bulk(ends_asked(agent.broker)))
+    except ManagementFailed as error:
+        return ArtemisEnd(agent.broker, failure=str(error))
+
+
+def ends_asked(broker: str) -> tuple[Request, ...]:
+    mbean = broker_mbean(broker)
+    return (
+        read(queue_mbean(broker, "*", "*", "*"), "Name", "ConsumerCount"),
+        read(f"{mbean},component=cluster-connections,name=*", "Topology"),
+        read(f"{mbean},component=broker-connections,name=*", "Name", "Connected"),
+    )
+
+
+def link_end(broker: str, answers: Sequence[Answer]) -> ArtemisEnd:
+    """The answers to `ends_asked` as values. Raises ManagementFailed when one is an error."""
+    queues, clusters, connections = (value_of(broker, answer) for answer in answers)
+    read_now = {str(queue["Name"]) for queue in queues.values() if queue["ConsumerCount"]}
+    nodes = {node: name for cluster in clusters.values() for node, name in members(cluster["Topology"]).items()}
+    bridges = {name.rpartition(".")[2] for name in read_now if name.startswith(CLUSTER_QUEUE)}
+    return ArtemisEnd(
+        broker,
+        sends_to=frozenset(nodes[node] for node in bridges if node in nodes),
+        heard_by=frozenset(name.rpartition("=")[2] for name in read_now if name.startswith(NOTIFICATIONS)),
+        connected=frozenset(str(each["Name"]) for each in connections.values() if each["Connected"]),
+        mirroring=frozenset(name.removeprefix(MIRROR_QUEUE) for name in read_now if name.startswith(MIRROR_QUEUE)),
+    )
+
+
+def missing(link: Link, ends: Mapping[str, ArtemisEnd]) -> tuple[str, ...]:
+    """What keeps a link from being proven, in sentences; nothing if it is. Pure."""
+    opener, far = ends[link.opened_by.name], ends[link.to.name]
+    if failures := tuple(end.failure for end in (opener, far) if end.failure):
+        return failures
+    if isinstance(link, ClusterLink):
+        return (*_half_missing(opener, far), *_half_missing(far, opener))
+    if isinstance(link, BrokerConnection):
+        return _connection_missing(link, opener)
+    return ()
+
+
+def _half_missing(sender: ArtemisEnd, other: ArtemisEnd) -> tuple[str, ...]:
+    found = []
+    if other.broker not in sender.sends_to:
+        found.append(f"{sender.broker} has no bridge to {other.broker}")
+    if sender.broker not in other.heard_by:
+        found.append(f"{sender.broker} does not listen to what {other.broker} tells of its consumers")
+    return tuple(found)
+
+
+def _connection_missing(link: BrokerConnection, opener: ArtemisEnd) -> tuple[str, ...]:
+    if link.name not in opener.connected:
+        return (f"{opener.broker} is not connected to {link.to.name}",)
+    if link.mirror and link.name not in opener.mirroring:
+        return (f"the mirror of {opener.broker} is not attached to {link.to.name}",)
+    return ()

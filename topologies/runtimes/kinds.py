@@ -1,0 +1,42 @@
+"""What must a runtime know of a kind of broker to start it? One value a flavour."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from topologies.model import Topology
+from topologies.runtimes import artemis_jvm, jvm
+from topologies.runtimes.jvm import BrokerFolders, Launch
+
+Command = Callable[[Launch, BrokerFolders, Path, Path | None], list[str]]
+"""(launch, the broker's folders, the agent's file, the store of a pair or None) -> argument list."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """``distribution``: its name among the pinned ones; ``jar``: a file of it whose manifest has the version.
+
+    ``secrets``: where below the private folder a broker's secrets are, ``{broker}`` for its name.
+    """
+
+    name: str
+    distribution: str
+    jar: str
+    command: Command
+    secrets: str
+
+
+KINDS = {
+    "classic": Kind("activemq", "activemq-classic", "bin/activemq.jar", jvm.command, "brokers.properties"),
+    "artemis": Kind("artemis", "activemq-artemis", "lib/artemis-boot.jar", artemis_jvm.command, "broker-{broker}"),
+}
+
+
+def kind_of(topology: Topology) -> Kind:
+    return KINDS[topology.flavour]
+
+
+def store_of(topology: Topology, broker: str, data: Callable[[str], Path]) -> Path | None:
+    """The data folder of the broker that this one stands by for; None if it stands by for none."""
+    active = topology.broker(broker).standby_of
+    return data(active) if active else None
