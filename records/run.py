@@ -54,6 +54,7 @@ class LinkInfo:
     to: str
     duplex: bool
     kind: str = "networkConnector"
+    pulls: bool = False  # messages come from ``to`` to the broker that opened it
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,11 @@ ALL = "all"  # one port for every protocol
 ACCEPTED = {"core": "CORE", "amqp": "AMQP", "stomp": "STOMP", "openwire": "OPENWIRE", "mqtt": "MQTT"}
 """Protocol, as endpoints name it, to Artemis' own word for it."""
 # How clients of a protocol write queue and topic: so one destination string means the same to Classic and Artemis.
-PREFIXES = {"stomp": ("/queue/", "/topic/"), "amqp": ("queue://", "topic://")}
+PREFIXES = {
+    "stomp": ("/queue/", "/topic/"),
+    "amqp": ("queue://", "topic://"),
+    ALL: ("/queue/,queue://", "/topic/,topic://"),
+}
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,8 @@ def forwarded_by_direction(links: pa.Table) -> dict[tuple[str, str], int]:
 
 
 def _edge(link: LinkInfo, forwarded: Mapping[tuple[str, str], int], over_s: float) -> Edge:
-    ways = [(link.opened_by, link.to), (link.to, link.opened_by)][: 2 if link.duplex else 1]
+    there, back = (link.opened_by, link.to), (link.to, link.opened_by)
+    ways = (there, back) if link.duplex else (back,) if link.pulls else (there,)
     return Edge(link, tuple(_flow(sender, receiver, forwarded, over_s) for sender, receiver in ways))
 
 

@@ -14,6 +14,7 @@ from scenarios.harness.faults.contract import Fault
 from scenarios.harness.options import OptionError, Options
 from scenarios.harness.scenario import Scenario
 from topologies import catalogue
+from topologies.links import Link
 from topologies.model import ClientGroup, Topology, TopologyInvalid
 from topologies.runtimes.external import UNTOUCHABLE
 from topologies.runtimes.making import external_of
@@ -208,7 +209,8 @@ def _info(scenario: Scenario, options: Options, topology: Topology, groups: tupl
         runtime_reason=options.runtime_reason,
         brokers=tuple(BrokerInfo(b.name, b.region, b.standby_of) for b in topology.brokers),
         links=tuple(
-            LinkInfo(link.name, link.opened_by.name, link.to.name, link.duplex, link.kind) for link in topology.links
+            LinkInfo(link.name, link.opened_by.name, link.to.name, link.duplex, link.kind, _pulls(link))
+            for link in topology.links
         ),
         groups=tuple(
             GroupInfo(g.name, tuple(b.name for b in g.enter_at), _told(g, scenario, options)) for g in named.values()
@@ -251,3 +253,8 @@ def command_line(options: Options) -> tuple[str, ...]:
         if not any(argument.partition("=")[0] == option for argument in arguments):
             arguments += [option, value]
     return ("locust", *arguments)
+
+
+def _pulls(link: Link) -> bool:
+    """Whether its messages go only to the broker that opened it, as those of a receiver do."""
+    return link.directions == ((link.to.name, link.opened_by.name),)

@@ -104,6 +104,14 @@ def test_a_flow_is_the_mean_over_the_seconds_in_which_messages_were_sent() -> No
     assert found.nodes[0].clients[0].text == "4 → 6"
 
 
+def test_the_flow_of_a_link_that_pulls_comes_to_the_broker_that_opened_it() -> None:
+    link = LinkInfo("sink-to-source", opened_by="sink", to="source", duplex=False, pulls=True)
+    run = RunInfo("r", "s", "t", "p", "stomp", brokers=(BrokerInfo("sink"), BrokerInfo("source")), links=(link,))
+    found = network(run, table(LINKS, ("source", "sink", "l", 30)), table(CONNECTIONS), over_s=10, load_s=10)
+    (flow,) = found.edges[0].flows
+    assert (flow.sender, flow.receiver, flow.forwarded) == ("source", "sink", 30)
+
+
 @given(st.integers(1, 24), st.booleans())
 def test_boxes_never_overlap_and_stand_within_the_drawing(count: int, hub: bool) -> None:
     names = [f"b{at}" for at in range(count)]

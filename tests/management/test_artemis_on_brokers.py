@@ -1,0 +1,165 @@
+"""Do real Artemis brokers start from what is rendered, and do they show what we read from them?"""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from drivers.contract import Destination, Outcome, Refused
+from records import identity
+from records.rundir import RunDirectory
+from scenarios.harness.browsing import ManagementBrowser
+from tests.support.stomp_clients import RUN, Client, body
+from tests.topologies.artemis_samples import every_artemis_feature
+from topologies.catalogue import build
+from topologies.endpoints import Credentials
+from topologies.management.artemis import broker_mbean
+from topologies.management.jolokia import Jolokia
+from topologies.management.links import prove_links
+from topologies.management.views import view_of
+from topologies.model import CONSUMERS, PRODUCERS, Topology
+from topologies.runtimes.contract import Runtime
+from topologies.runtimes.processes import ProcessRuntime
+
+pytestmark = pytest.mark.brokers
+
+ARRIVES_WITHIN_S, SILENT_FOR_S = 15.0, 3.0
+ENTRIES = ("artemis-single", "cluster", "senders", "receivers", "mirror", "dual-mirror", "live-backup")
+
+
+def started(topology: Topology, factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    directory = RunDirectory.create(factory.mktemp("runs"), "artemis")
+    running = ProcessRuntime(topology, directory, broker_memory_mb=256)
+    try:
+        running.up(lambda _line: None)
+        yield running
+    finally:
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def topology() -> Topology:
+    return every_artemis_feature()
+
+
+@pytest.fixture(scope="module")
+def brokers(topology: Topology, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    yield from started(topology, tmp_path_factory)
+
+
+def client(runtime: Runtime, broker: str) -> Client:
+    return Client(runtime.endpoint(broker, "stomp"), runtime.credentials())
+
+
+def test_brokers_take_every_setting_that_the_model_has(brokers: Runtime, topology: Topology) -> None:
+    for broker in topology.brokers:
+        with closing(Jolokia(brokers.management(broker.name))) as agent:
+            status = json.loads(agent.read(broker_mbean(broker.name), "Status")["Status"])
+        assert [each["errors"] for each in status["configuration"]["properties"].values() if each.get("errors")] == []
+
+
+def test_links_are_proven_those_among_them_that_management_starts(brokers: Runtime, topology: Topology) -> None:
+    prove_links(brokers, topology, timeout_s=30)
+
+
+def test_a_wrong_password_is_refused(brokers: Runtime) -> None:
+    with pytest.raises(Refused):
+        Client(brokers.endpoint("right", "stomp"), Credentials(brokers.credentials().username, "wrong"))
+
+
+def test_what_lies_on_a_queue_is_shown_with_the_identity_of_its_message(brokers: Runtime) -> None:
+    sender = client(brokers, "left")
+    sender.send(Destination("queue", "kept"), *(body(seq, 1_024) for seq in range(3)))
+    assert sender.outcomes(3) == [Outcome.ACKED] * 3
+    found = ManagementBrowser(brokers).browse(
+        brokers.endpoint("left", "stomp"), brokers.credentials(), "kept", timeout_s=10
+    )
+    assert [identity.read(each.body, RUN).seq for each in found] == [0, 1, 2]
+    assert all(each.age_ns is not None and each.age_ns < 60 * 10**9 for each in found)
+    sender.close()
+
+
+def test_what_a_sender_carried_is_counted_and_its_bodies_are_told_at_the_other_end(
+    brokers: Runtime, topology: Topology
+) -> None:
+    prove_links(brokers, topology, timeout_s=30)
+    sender = client(brokers, "left")
+    sender.send(Destination("queue", "orders"), *(body(seq, 1_024) for seq in range(4)))
+    assert sender.outcomes(4) == [Outcome.ACKED] * 4
+    browser, right = ManagementBrowser(brokers), brokers.endpoint("right", "stomp")
+    until = time.monotonic() + ARRIVES_WITHIN_S
+    found = browser.browse(right, brokers.credentials(), "orders", timeout_s=10)
+    while len({identity.read(each.body, RUN).seq for each in found}) < 4 and time.monotonic() < until:
+        time.sleep(0.2)
+        found = browser.browse(right, brokers.credentials(), "orders", timeout_s=10)
+    assert {identity.read(each.body, RUN).seq for each in found} == {0, 1, 2, 3}
+    with closing(Jolokia(brokers.management("left"))) as agent:
+        bridges = view_of(topology, "left").figures(agent).bridges
+    assert {bridge.connector for bridge in bridges} == {"there.and_back", "members"}
+    sender.close()
+
+
+def test_no_password_stands_in_a_rendered_file_or_a_log(brokers: Runtime, topology: Topology) -> None:
+    secret = brokers.credentials().password
+    assert secret not in "".join(brokers.rendered().values())
+    for broker in topology.brokers:
+        log = brokers.log_path(broker.name)
+        assert log is not None
+        assert secret not in log.read_text(encoding="utf-8", errors="replace")
+
+
+def arrives(runtime: Runtime, producer: str, consumer: str, name: str, within_s: float) -> bool:
+    """Whether a message sent at one broker comes to a consumer at the other."""
+    receiver, sender = client(runtime, consumer), client(runtime, producer)
+    destination = Destination("queue", name)
+    try:
+        receiver.listen(destination)
+        sender.send(destination, body(1))
+        assert sender.outcomes(1) == [Outcome.ACKED]
+        until = time.monotonic() + within_s
+        while not receiver.got and time.monotonic() < until:
+            time.sleep(0.1)
+        return bool(receiver.got)
+    finally:
+        sender.close()
+        receiver.close()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_messages_get_where_the_model_says_and_nowhere_else(
+    entry: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    topology = build(entry)
+    active = [broker.name for broker in topology.brokers if not broker.standby_of]
+    for runtime in started(topology, tmp_path_factory):
+        prove_links(runtime, topology, timeout_s=30)
+        for begin in active:
+            for end in active:
+                name = f"from-{begin}-to-{end}"
+                predicted = topology.reaches(begin, end, f"queue://{name}")
+                within_s = ARRIVES_WITHIN_S if predicted else SILENT_FOR_S
+                assert arrives(runtime, begin, end, name, within_s) == predicted, name
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("ha", ["shared-store", "replication"])
+def test_a_backup_takes_over_with_every_message(ha: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    topology = build(f"live-backup(ha={ha!r})")
+    for runtime in started(topology, tmp_path_factory):
+        sender = client(runtime, "broker-1")
+        sender.send(Destination("queue", "kept"), *(body(seq) for seq in range(20)))
+        assert sender.outcomes(20) == [Outcome.ACKED] * 20
+        runtime.kill("broker-1")
+        until = time.monotonic() + 60
+        view = view_of(topology, "broker-1-backup")
+        with closing(Jolokia(runtime.management("broker-1-backup"))) as agent:
+            while not view.serves(agent) and time.monotonic() < until:
+                time.sleep(0.2)
+        receiver = client(runtime, "broker-1-backup")
+        receiver.listen(Destination("queue", "kept"))
+        assert sorted(reading.seq for reading in receiver.received(20)) == list(range(20))
+        receiver.close()
+    assert topology.paths_between(PRODUCERS, CONSUMERS)
