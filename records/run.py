@@ -45,6 +45,9 @@ class BrokerInfo:
     standby_of: str = ""
 
 
+RECEIVERS = "amqpReceivers"
+
+
 @dataclass(frozen=True)
 class LinkInfo:
     """Enough of a link to draw it."""
@@ -53,8 +56,12 @@ class LinkInfo:
     opened_by: str
     to: str
     duplex: bool
-    kind: str = "networkConnector"
-    pulls: bool = False  # messages come from ``to`` to the broker that opened it
+    kind: str = "networkConnector"  # networkConnector | clusterConnection | amqpConnection | RECEIVERS
+
+    @property
+    def pulls(self) -> bool:
+        """Whether messages only come from ``to`` to the broker that opened it."""
+        return self.kind == RECEIVERS
 
 
 @dataclass(frozen=True)

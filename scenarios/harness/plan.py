@@ -8,7 +8,7 @@ from drivers.contract import Destination
 from drivers.failover import BadFailoverUriError, FailoverUri, unsupported
 from drivers.protocols import Spoken
 from drivers.users import BrokerUser, ConsumerUser, ProducerUser
-from records.run import BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
+from records.run import RECEIVERS, BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
 from scenarios.harness import machine
 from scenarios.harness.faults.contract import Fault
 from scenarios.harness.options import OptionError, Options
@@ -209,8 +209,7 @@ def _info(scenario: Scenario, options: Options, topology: Topology, groups: tupl
         runtime_reason=options.runtime_reason,
         brokers=tuple(BrokerInfo(b.name, b.region, b.standby_of) for b in topology.brokers),
         links=tuple(
-            LinkInfo(link.name, link.opened_by.name, link.to.name, link.duplex, link.kind, _pulls(link))
-            for link in topology.links
+            LinkInfo(link.name, link.opened_by.name, link.to.name, link.duplex, _kind(link)) for link in topology.links
         ),
         groups=tuple(
             GroupInfo(g.name, tuple(b.name for b in g.enter_at), _told(g, scenario, options)) for g in named.values()
@@ -255,6 +254,6 @@ def command_line(options: Options) -> tuple[str, ...]:
     return ("locust", *arguments)
 
 
-def _pulls(link: Link) -> bool:
-    """Whether its messages go only to the broker that opened it, as those of a receiver do."""
-    return link.directions == ((link.to.name, link.opened_by.name),)
+def _kind(link: Link) -> str:
+    """Its own, or RECEIVERS where messages go only to the broker that opened it."""
+    return RECEIVERS if link.directions == ((link.to.name, link.opened_by.name),) else link.kind

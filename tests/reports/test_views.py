@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from records.results import CONNECTIONS, LINKS, RATES, RESOURCES
-from records.run import BrokerInfo, LinkInfo, RunInfo
+from records.run import RECEIVERS, BrokerInfo, LinkInfo, RunInfo
 from reports.numbers import bytes_text, cell, seconds_text, sentence, significant
 from reports.values import ANY, Backdrop, Line, Panel
 from reports.views.backdrop import MOST_STEPS, step_of
@@ -105,7 +105,7 @@ def test_a_flow_is_the_mean_over_the_seconds_in_which_messages_were_sent() -> No
 
 
 def test_the_flow_of_a_link_that_pulls_comes_to_the_broker_that_opened_it() -> None:
-    link = LinkInfo("sink-to-source", opened_by="sink", to="source", duplex=False, pulls=True)
+    link = LinkInfo("sink-to-source", opened_by="sink", to="source", duplex=False, kind=RECEIVERS)
     run = RunInfo("r", "s", "t", "p", "stomp", brokers=(BrokerInfo("sink"), BrokerInfo("source")), links=(link,))
     found = network(run, table(LINKS, ("source", "sink", "l", 30)), table(CONNECTIONS), over_s=10, load_s=10)
     (flow,) = found.edges[0].flows
