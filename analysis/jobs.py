@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 if __package__ in (None, ""):  # run by its path, as spark-submit does: import from the project, not from this folder
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
@@ -28,7 +29,7 @@ from analysis.frames import Frames
 from analysis.latency import durations, latency
 from analysis.links import links
 from analysis.oddities import oddities
-from analysis.rates import load_totals, rates
+from analysis.rates import rates, totals
 from analysis.resources import cpu_in_load, resources
 from analysis.spark import SparkUnavailable, session
 from analysis.store import write_results, write_summary
@@ -81,23 +82,25 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
     try:
         with ThreadPoolExecutor(1) as aside:  # planning a query takes one core: the few rows of brokers take another
             of_brokers = aside.submit(_of_brokers, frames, timeline, progress)
-            results = _of_messages(frames, timeline, clock_error_ns, progress) | of_brokers.result()
-        with _step(progress, "added up the run"):
-            found = Findings(
-                outcomes=_outcomes(frames.messages),
-                accounting=results["accounting"],
-                latency=results["latency"],
-                load=_row(load_totals(frames.messages, frames.deliveries, timeline)),
-                cpu_ns=_row(cpu_in_load(frames.samples, timeline)),
-                leftovers=sealing.rows["leftovers"],
-                load_s=timeline.load_s,
-                clock_error_ns=clock_error_ns,
-                problems=sealing.problems,
-                failed_faults=_failed(faults),
-            )
+            cpu_ns = aside.submit(lambda: _row(cpu_in_load(frames.samples, timeline)))
+            results = _of_messages(frames, timeline, clock_error_ns, progress)
+            with _step(progress, "added up the run"):
+                load = _row(totals(frames.messages, frames.deliveries, timeline))
+        found = Findings(
+            outcomes=load.pop("outcomes").asDict(),
+            accounting=results["accounting"],
+            latency=results["latency"],
+            load=load,
+            cpu_ns=cpu_ns.result(),
+            leftovers=sealing.rows["leftovers"],
+            load_s=timeline.load_s,
+            clock_error_ns=clock_error_ns,
+            problems=sealing.problems,
+            failed_faults=_failed(faults),
+        )
     finally:
         frames.release()
-    return results, found
+    return results | of_brokers.result(), found
 
 
 def _of_messages(frames: Frames, timeline: Timeline, clock_error_ns: int, progress: Progress) -> dict[str, pa.Table]:
@@ -133,12 +136,7 @@ def _any_odd(accounting: pa.Table) -> bool:
     return any(any(accounting[name].to_pylist()) for name in ODD)
 
 
-def _outcomes(messages: DataFrame) -> dict[str, int]:
-    counted = messages.groupBy("outcome").agg(F.count("*").alias("messages")).collect()
-    return {row["outcome"]: row["messages"] for row in counted}
-
-
-def _row(frame: DataFrame) -> dict[str, int]:
+def _row(frame: DataFrame) -> dict[str, Any]:
     """The only row of a frame."""
     (row,) = frame.collect()
     return row.asDict()
@@ -149,7 +147,7 @@ def _first_event_ns(frames: Frames) -> int:
     phases = frames.info.phases
     if phases.load_began_ns is not None or phases.warm_up_began_ns is not None:
         return 0
-    return _row(frames.sends.agg(F.coalesce(F.min("due_ns"), F.lit(0)).alias("first")))["first"]
+    return int(_row(frames.sends.agg(F.coalesce(F.min("due_ns"), F.lit(0)).alias("first")))["first"])
 
 
 def _windows(faults: list[dict[str, object]]) -> Iterator[Window]:

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analysis.deliveries import first
+from analysis.messages import WORST_TO_BEST
 from analysis.timeline import Timeline
 
 
@@ -40,12 +41,16 @@ def _moments(event: str, frame: DataFrame, *, at: str, broker: str = "broker") -
     ).where(F.col("at_ns").isNotNull())
 
 
-def load_totals(messages: DataFrame, deliveries: DataFrame, timeline: Timeline) -> DataFrame:
-    """One row: messages due, sent, acked and received within the load, each by that event's own time; blocked slots."""
+def totals(messages: DataFrame, deliveries: DataFrame, timeline: Timeline) -> DataFrame:
+    """One row. ``outcomes``: a struct of how many messages came to each outcome as their best, in the whole run.
+
+    due, sent, acked, received: messages for which that happened within the load, by its own time; blocked_slots.
+    """
 
     def within(column: str) -> Column:
         return F.count_if(timeline.in_load(F.col(column))).alias(column.removesuffix("_ns"))
 
+    outcomes = F.struct(*[F.count_if(F.col("outcome") == name).alias(name) for name in WORST_TO_BEST])
     blocked = F.count_if(timeline.in_load(F.col("due_ns")) & F.col("blocked")).alias("blocked_slots")
-    sent = messages.agg(within("due_ns"), within("sent_ns"), within("acked_ns"), blocked)
+    sent = messages.agg(outcomes.alias("outcomes"), within("due_ns"), within("sent_ns"), within("acked_ns"), blocked)
     return sent.crossJoin(first(deliveries).agg(within("received_ns")))

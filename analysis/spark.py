@@ -116,6 +116,7 @@ def _local_settings(scratch: Path, rows: int) -> dict[str, str]:
     log_settings.write_text(_QUIET, encoding="utf-8")
     os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)  # read by the launcher only; else it warns of its choice
     java = [f"-Dlog4j2.configurationFile={log_settings.as_uri()}", f"-Dderby.system.home={scratch}"]
+    java.append("-XX:MetaspaceSize=256m")  # Spark's classes fit from the start: growing costs full collections
     if rows <= BRIEF_JOB_ROWS:
         java += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     return {

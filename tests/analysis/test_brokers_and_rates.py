@@ -8,7 +8,7 @@ from analysis.connections import connections
 from analysis.deliveries import deliveries, strangers
 from analysis.links import links
 from analysis.messages import messages
-from analysis.rates import load_totals, rates
+from analysis.rates import rates, totals
 from analysis.resources import cpu_in_load, resources
 from tests.analysis.rows import MS, TIMELINE, connection, frame, receipt, sample, send
 
@@ -78,8 +78,10 @@ def test_totals_of_the_load_take_each_event_by_its_own_time_and_each_message_onc
     sent = messages(attempts)
     receipts = frame(spark, "receipts", [receipt(1, at=1_003), receipt(1, at=1_004), receipt(2, at=11_002)])
     arrived = deliveries(receipts, sent, attempts)
-    (totals,) = load_totals(sent, arrived, TIMELINE).collect()
-    assert totals.asDict() == {"due": 1, "sent": 2, "acked": 1, "received": 1, "blocked_slots": 1}
+    (row,) = totals(sent, arrived, TIMELINE).collect()
+    of_load = {"due": 1, "sent": 2, "acked": 1, "received": 1, "blocked_slots": 1}
+    of_run = {"failed": 0, "unconfirmed": 0, "in_doubt": 0, "acked": 2}
+    assert row.asDict(recursive=True) == {"outcomes": of_run, **of_load}
 
 
 def test_a_gauge_is_its_last_value_in_a_second_and_a_counter_its_growth(spark: SparkSession) -> None:
