@@ -1,9 +1,10 @@
 """How fast are OpenWire users under Locust, every message recorded, beside the broker's own command-line tools?
 
-``python -m benchmarks.openwire_speed [PAIRS]`` starts one broker and prints Markdown tables for docs/performance.md. A
-is `benchmarks.openwire_users`, one process; B is ``activemq producer`` and ``activemq consumer`` of the same
-distribution, two processes at once. Both send 1 KiB to one queue, take by a prefetch of 1,000 and begin with a cold
-JVM. A rate counts from the first send to the last receipt; CPU is the clients', without what they need to start.
+``python -m benchmarks.openwire_speed [PAIRS [WHAT …]]`` starts one broker and prints Markdown tables for
+docs/performance.md; WHAT is any of `WHATS`, by default all. A is `benchmarks.openwire_users`, one process; B is
+``activemq producer`` and ``activemq consumer`` of the same distribution, two processes at once. Both send 1 KiB to one
+queue, take by a prefetch of 1,000 and begin with a cold JVM. A rate counts from the first send to the last receipt; CPU
+is the clients', without what they need to start.
 """
 
 import json
@@ -13,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.pairs import HEADER, conditions, measure
@@ -26,7 +28,6 @@ from topologies.runtimes.processes import ProcessRuntime
 
 COUNT = {"durable": 10_000, "non-durable": 100_000}
 PACED_PER_S, PACED_S = 10_000, 30
-ELAPSED = re.compile(r"Elapsed time in milliseconds : (\d+)")
 
 
 class Bench:
@@ -60,8 +61,9 @@ class Bench:
         consumer = self._tool(f"consumer {shared}")
         persistent = f"--persistent {'true' if durable else 'false'}"
         producer = self._tool(f"producer {shared} {persistent} --messageSize {BODY_BYTES}")
-        began_s = _ended_s(producer, first=True)
-        ended_s = _ended_s(consumer, first=False)
+        with ThreadPoolExecutor() as readers:  # both at once: the consumer tells of every message, and would block
+            began, ended = readers.submit(_began_s, producer), readers.submit(_ended_s, consumer)
+            began_s, ended_s = began.result(), ended.result()
         for each in (producer, consumer):
             assert each.wait(60) == 0
         cpu_s = _children_s() - before_s - self._start_cpu_s
@@ -71,7 +73,7 @@ class Bench:
         """The password goes by a file that only we can read: an argument would be seen by everyone."""
         arguments = self._folder / f"{command.split()[0]}.args"
         arguments.touch(mode=0o600)
-        places = " ".join(f"-Dactivemq.{what}={self._home}" for what in ("home", "base", "data"))
+        places = f"-Dactivemq.home={self._home} -Dactivemq.base={self._home} -Dactivemq.data={self._folder}"
         arguments.write_text(
             f"{places} -Dlog4j2.configurationFile={self._home / 'conf' / 'log4j2.properties'} "
             f"-jar {self._home / 'bin' / 'activemq.jar'} {command} "
@@ -86,15 +88,26 @@ class Bench:
         )
 
 
-def _ended_s(tool: subprocess.Popen[str], *, first: bool) -> float:
-    """When a tool had done its work, or with ``first`` when it began: it tells at the end how long it took."""
+def _began_s(producer: subprocess.Popen[str]) -> float:
+    """When it began to send: it tells at the end how long it took."""
+    elapsed_ms, at_s = _said(producer, r"Elapsed time in milli second : (\d+)")
+    return at_s - elapsed_ms / 1_000
+
+
+def _ended_s(consumer: subprocess.Popen[str]) -> float:
+    return _said(consumer, r"Consumed: (\d+) messages")[1]
+
+
+def _said(tool: subprocess.Popen[str], pattern: str) -> tuple[int, float]:
+    """The number that a tool tells in a line, and when; its output is read to the end."""
     assert tool.stdout is not None
-    said = []
+    found, last = None, ""
     for line in tool.stdout:
-        said.append(line)
-        if elapsed := ELAPSED.search(line):
-            return time.perf_counter() - (int(elapsed.group(1)) / 1_000 if first else 0.0)
-    raise AssertionError("".join(said))
+        last = line.strip() or last
+        if said := re.search(pattern, line):
+            found = int(said.group(1)), time.perf_counter()
+    assert found, last
+    return found
 
 
 def _children_s() -> float:
@@ -116,21 +129,32 @@ def compare(bench: Bench, kind: str, in_flight: int, pairs: int) -> None:
     print(cpu.row("CPU a message", "µs"), flush=True)
 
 
-def main(pairs: int) -> None:
+def paced(bench: Bench, pairs: int) -> None:
+    for _ in range(pairs):
+        figures = bench.users(PACED_PER_S * PACED_S, durable=False, rate=PACED_PER_S)
+        print(f"paced {PACED_PER_S}/s for {PACED_S} s: {figures}", flush=True)
+
+
+WHATS: Mapping[str, Callable[[Bench, int], None]] = {
+    "non-durable": lambda bench, pairs: compare(bench, "non-durable", IN_FLIGHT, pairs),
+    "durable": lambda bench, pairs: compare(bench, "durable", 1, pairs),
+    "durable-in-flight": lambda bench, pairs: compare(bench, "durable", IN_FLIGHT, pairs),
+    "paced": paced,
+}
+
+
+def main(pairs: int, whats: Sequence[str]) -> None:
     print(conditions())
     with tempfile.TemporaryDirectory() as folder:
         runtime = ProcessRuntime(build("single"), RunDirectory.create(Path(folder), "broker"))
         runtime.up(print)
         try:
             bench = Bench(runtime, Path(folder))
-            compare(bench, "non-durable", IN_FLIGHT, pairs)
-            compare(bench, "durable", 1, pairs)
-            compare(bench, "durable", IN_FLIGHT, pairs)
-            paced = bench.users(PACED_PER_S * PACED_S, durable=False, rate=PACED_PER_S)
-            print(f"\npaced {PACED_PER_S}/s for {PACED_S} s: {paced}", flush=True)
+            for what in whats:
+                WHATS[what](bench, pairs)
         finally:
             runtime.close()
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5, sys.argv[2:] or list(WHATS))

@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.openwire_users URI COUNT durable|non-durable IN_FLIGHT RATE``, with the password on standard
 input; prints one JSON line: `benchmarks.stopwatch`, and the lag, which means something at a RATE (messages a second; 0:
-all is due at once). No warm-up: the tools beside which this stands have none either.
+all is due at once). Only at a rate there is a warm-up: the tools beside which this stands have none.
 """
 
 from benchmarks.stomp_users import AT_ONCE_PER_S, GROUP, Receiver, Sender, messages_through  # isort: skip  # patches
@@ -27,6 +27,8 @@ from records.rundir import RunDirectory
 from records.writer import Recorder
 from scenarios.java_parts import find_java_parts
 from topologies.endpoints import Credentials
+
+PACED_WARM_UP_S = 5
 
 
 def session_for(uri: str, password: str, recorder: Recorder) -> Session:
@@ -62,12 +64,19 @@ def main(uri: str, count: int, durable: bool, in_flight: int, rate: float) -> No
     Sender.durable, Sender.in_flight, Sender.sends_per_second = durable, in_flight, rate or AT_ONCE_PER_S
     runner = Environment(user_classes=[Sender, Receiver]).create_local_runner()
     with tempfile.TemporaryDirectory() as folder:
-        directory = RunDirectory.create(Path(folder), "run")
-        recorder = Recorder(directory, "main")
-        recorder.start()
-        figures = json.loads(messages_through(runner, session_for(uri, password, recorder), count))
-        recorder.close()
-        print(json.dumps({**figures, **lag_ms(directory)}))
+        if rate:
+            measured(runner, uri, password, Path(folder) / "warm-up", int(rate * PACED_WARM_UP_S))
+        print(json.dumps(measured(runner, uri, password, Path(folder) / "load", count)))
+
+
+def measured(runner: Any, uri: str, password: str, folder: Path, count: int) -> dict[str, Any]:
+    """So many messages, recorded in that folder."""
+    directory = RunDirectory.create(folder, "run")
+    recorder = Recorder(directory, "main")
+    recorder.start()
+    figures = json.loads(messages_through(runner, session_for(uri, password, recorder), count))
+    recorder.close()
+    return {**figures, **lag_ms(directory)}
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import ssl
 import time
 from collections.abc import Mapping
 
-from drivers.contract import Browsed, OnLost, OnSettled, Outcome
+from drivers.contract import Browsed, OnLost, OnSettled, Outcome, Refused
 from drivers.failover import FailoverUri
 from drivers.java_books import Books
 from drivers.java_hub import JavaHub, hub
@@ -20,6 +20,7 @@ from topologies.endpoints import Credentials, Endpoint
 from topologies.trust import Trust
 
 NS_PER_MS = 1_000_000
+SCHEMES = ("tcp", "ssl", "nio", "nio+ssl")
 
 
 class OpenWireConnector:
@@ -42,6 +43,10 @@ class OpenWireConnector:
         on_lost: OnLost,
     ) -> OpenWireConnection:
         """One attempt, all of it within ``timeout_s``. Raises `ConnectFailed` or `Refused`."""
+        if endpoint.uri.partition("://")[0] not in SCHEMES:
+            raise Refused(
+                f"broker {endpoint.broker}: {endpoint.uri!r} is no OpenWire URI; write tcp://HOST:PORT or ssl://…"
+            )
         connection = OpenWireConnection(hub(), endpoint, timeout_s, on_settled, on_lost)
         connection.open(credentials, client_id, self._trusted_pem)
         return connection

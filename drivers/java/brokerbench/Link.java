@@ -13,6 +13,7 @@ import javax.jms.Message;
 import javax.jms.MessageConsumer;
 import javax.jms.MessageListener;
 import javax.jms.QueueBrowser;
+import javax.jms.Session;
 import javax.jms.Topic;
 import javax.jms.Queue;
 import org.apache.activemq.ActiveMQConnection;
@@ -37,7 +38,7 @@ public final class Link {
     private final Hub hub;
     private final long id;
     private final Work work;
-    private final Map unsettled = new ConcurrentHashMap(); // number of a delivery -> message
+    private final Map unsettled = new ConcurrentHashMap(); // number of a delivery -> message, subscription
     private volatile ActiveMQConnection connection;
     private volatile boolean open, closing;
     private ActiveMQSession session;
@@ -145,7 +146,7 @@ public final class Link {
             public void run() {
                 try {
                     connection.getPrefetchPolicy().setAll(prefetch);
-                    consumer(destination(topic, name), selector, durableName).setMessageListener(new Deliveries(token));
+                    consumer(destination(topic, name), selector, durableName).setMessageListener(new Deliveries(token, prefetch));
                     hub.tell(id, "subscribed", Long.valueOf(token), Long.valueOf(System.nanoTime()), null);
                 } catch (Exception error) {
                     Object refused = Boolean.valueOf(Words.refused(error) && open);
@@ -164,19 +165,45 @@ public final class Link {
         return own.createDurableSubscriber((Topic) from, durableName, wanted, false);
     }
 
-    /** What one subscription brings. */
+    /**
+     * What one subscription brings, no more at a time than its prefetch: the Java client, whose listener is done with a
+     * message that nobody has acknowledged, asks the broker for one more.
+     */
     final class Deliveries implements MessageListener {
         private final Long subscription;
+        private final int prefetch;
+        private int unsettled;
 
-        Deliveries(long subscription) {
+        Deliveries(long subscription, int prefetch) {
             this.subscription = Long.valueOf(subscription);
+            this.prefetch = prefetch;
+        }
+
+        synchronized void settled() {
+            unsettled--;
+            notifyAll();
+        }
+
+        synchronized void waitForRoom() {
+            try {
+                while (unsettled >= prefetch && open && !closing) {
+                    wait(100L);
+                }
+            } catch (InterruptedException interrupted) {
+                lost("interrupted");
+            }
+            unsettled++;
         }
 
         public void onMessage(Message message) {
+            waitForRoom();
+            if (closing) {
+                return; // it stays with the broker
+            }
             long receivedNs = System.nanoTime();
             try {
                 Object[] about = {Long.valueOf(receivedNs), Boolean.valueOf(message.getJMSRedelivered()),
-                    Integer.valueOf(Bodies.hops(message)), Long.valueOf(keep(message))};
+                    Integer.valueOf(Bodies.hops(message)), Long.valueOf(keep(message, this))};
                 hub.tell(id, "delivery", subscription, Bodies.copy(message), about);
             } catch (JMSException unreadable) {
                 lost("a message could not be read: " + Words.of(unreadable));
@@ -184,18 +211,19 @@ public final class Link {
         }
     }
 
-    synchronized long keep(Message message) {
-        unsettled.put(Long.valueOf(++deliveries), message);
+    synchronized long keep(Message message, Deliveries of) {
+        unsettled.put(Long.valueOf(++deliveries), new Object[] {message, of});
         return deliveries;
     }
 
     public void settle(final long delivery) {
         work.add(new Runnable() {
             public void run() {
-                Message message = (Message) unsettled.remove(Long.valueOf(delivery));
+                Object[] kept = (Object[]) unsettled.remove(Long.valueOf(delivery));
                 try {
-                    if (message != null) {
-                        message.acknowledge();
+                    if (kept != null) {
+                        ((Message) kept[0]).acknowledge();
+                        ((Deliveries) kept[1]).settled();
                     }
                 } catch (JMSException gone) {
                     lost(Words.of(gone)); // the broker delivers it again
@@ -210,7 +238,8 @@ public final class Link {
             public void run() {
                 List bodies = new ArrayList();
                 try {
-                    QueueBrowser browser = session.createBrowser((Queue) destination(false, name));
+                    ActiveMQSession own = (ActiveMQSession) connection.createSession(false, Session.AUTO_ACKNOWLEDGE);
+                    QueueBrowser browser = own.createBrowser((Queue) destination(false, name));
                     for (Enumeration found = browser.getEnumeration(); found.hasMoreElements();) {
                         Message message = (Message) found.nextElement();
                         bodies.add(new Object[] {Bodies.copy(message), Long.valueOf(message.getJMSTimestamp())});
