@@ -1,0 +1,37 @@
+"""Does the same scenario pass on every topology of Artemis, with each message once?"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.locust_run import make_run, nothing_left
+
+ENTRIES = (
+    "artemis-single",
+    "live-backup",
+    "live-backup(ha='replication')",
+    "cluster",
+    "cluster(brokers=2, message_load_balancing='STRICT')",
+    "senders",
+    "receivers",
+    "receivers(auto_start=False, alternate=True)",
+    "mirror",
+    "mirror(sync=True)",
+    "dual-mirror",
+)
+# What is asked here is whether messages get there; the machine may be busy with other tests.
+LAG_LIMIT_MS = "1000"
+
+
+@pytest.mark.brokers
+@pytest.mark.spark
+@pytest.mark.nightly
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_steady_passes_on_each_entry(entry: str, tmp_path: Path) -> None:
+    arguments = ("--headless", "--runtime", "processes", "--topology", entry, "-t", "10s", "--lag-limit", LAG_LIMIT_MS)
+    done = make_run("scenarios/steady.py", *arguments, runs=tmp_path / "runs")
+    assert done.status == 0, done.output
+    assert done.summary["verdict"] == "pass"
+    messages = done.summary["messages"]
+    assert messages["sent"] == messages["received"] > 1_000
+    assert nothing_left(tmp_path / "runs")
