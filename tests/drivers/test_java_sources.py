@@ -1,0 +1,38 @@
+"""Do the Java sources agree with Python and the renderers, and keep clear of their compiler's traps?"""
+
+import re
+
+import pytest
+
+from drivers.java_vm import SOURCES
+from records.packing import NULL_INT32, NULL_INT64, packed_dtype
+from records.schemas import RECEIPTS, SENDS
+from topologies.render.classic import BROKER_PATH_PROPERTY
+
+JAVA = {path.stem: path.read_text(encoding="utf-8") for path in (SOURCES / "brokerbench").glob("*.java")}
+
+
+def test_the_brokers_path_has_the_name_that_the_renderers_give_it() -> None:
+    assert f'BROKER_PATH = "{BROKER_PATH_PROPERTY}"' in JAVA["Bodies"]
+
+
+@pytest.mark.parametrize(("name", "schema"), [("SendRows", SENDS), ("ReceiptRows", RECEIPTS)])
+def test_a_row_is_as_long_as_the_recorders(name: str, schema: object) -> None:
+    terms = re.search(r"ROW_BYTES = ([\d +]+);", JAVA[name])
+    assert terms
+    sizes = [int(term) for term in terms.group(1).split("+")]
+    dtype = packed_dtype(schema)  # type: ignore[arg-type]
+    assert sizes == [dtype[field].itemsize for field in dtype.names]
+
+
+def test_nulls_are_the_recorders() -> None:
+    assert (NULL_INT64, NULL_INT32) == (-(2**63), -(2**31))
+    assert "NO_TIME = Long.MIN_VALUE" in JAVA["Rows"]
+    assert "NO_NUMBER = Integer.MIN_VALUE" in JAVA["Rows"]
+
+
+@pytest.mark.parametrize("name", sorted(JAVA))
+def test_no_private_method_is_synchronized(name: str) -> None:
+    """Janino compiles private methods to static ones, which lock the class: waiting on the object then fails."""
+    assert not re.search(r"private\s+(final\s+)?synchronized|synchronized\s+private", JAVA[name])
+    assert "->" not in re.sub(r"/\*.*?\*/|//[^\n]*", "", JAVA[name], flags=re.DOTALL)
