@@ -1,9 +1,12 @@
 """Do real Artemis brokers start from what is rendered, and do they show what we read from them?"""
 
 import json
+import os
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -20,7 +23,7 @@ from topologies.management.jolokia import Jolokia
 from topologies.management.links import prove_links
 from topologies.management.views import view_of
 from topologies.model import CONSUMERS, PRODUCERS, Topology
-from topologies.runtimes.contract import Runtime
+from topologies.runtimes.contract import Runtime, RuntimeFailed
 from topologies.runtimes.processes import ProcessRuntime
 
 pytestmark = pytest.mark.brokers
@@ -142,6 +145,24 @@ def test_messages_get_where_the_model_says_and_nowhere_else(
                 predicted = topology.reaches(begin, end, f"queue://{name}")
                 within_s = ARRIVES_WITHIN_S if predicted else SILENT_FOR_S
                 assert arrives(runtime, begin, end, name, within_s) == predicted, name
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("protocol", ["stomp", "management"])
+def test_a_port_taken_while_the_broker_was_down_is_told(
+    protocol: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    for runtime in started(build("artemis-single"), tmp_path_factory):
+        url = (
+            runtime.management("broker-1").url
+            if protocol == "management"
+            else runtime.endpoint("broker-1", "stomp").uri
+        )
+        runtime.kill("broker-1")
+        port = urlsplit(url).port
+        with socket.create_server(("127.0.0.1", port or 0)), pytest.raises(RuntimeFailed) as failed:
+            runtime.start("broker-1")
+        assert f"port {port} of 127.0.0.1 is already in use by pid {os.getpid()}" in str(failed.value)
 
 
 @pytest.mark.nightly

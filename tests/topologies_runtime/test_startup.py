@@ -34,6 +34,11 @@ def test_the_port_that_could_not_be_bound_is_read_off_the_log_once() -> None:
     assert refused_ports([BIND_FAILED, BIND_FAILED], PORTS) == [21001]
 
 
+def test_the_port_of_an_artemis_acceptor_is_read_off_the_log_too() -> None:
+    line = "AMQ229230: Failed to bind acceptor stomp to 127.0.0.1:21002"
+    assert refused_ports([line], PORTS) == [21002]
+
+
 def test_the_agents_port_is_known_though_its_message_does_not_name_it() -> None:
     assert refused_ports([AGENT_FAILED], PORTS) == [21003]
 

@@ -7,7 +7,10 @@ LINE_LIMIT = 600
 NOISE = re.compile(
     r"^\s*(at |\.\.\. \d+ (more|common frames)|$)|JVM args: |Extensions classpath:|^\s+\[/|^ACTIVEMQ_\w+: "
 )
-BIND_FAILED = re.compile(r"Failed to bind to server socket: \S*?:(\d+)(?:[/?]\S*)? due to|BindException")
+BIND_FAILED = re.compile(
+    r"Failed to bind to server socket: \S*?:(?P<classic>\d+)(?:[/?]\S*)? due to"
+    r"|Failed to bind acceptor \S+ to \S*?:(?P<artemis>\d+)"
+)
 AGENT_FAILED = re.compile(r"Could not start Jolokia agent: (.*)")
 MANAGEMENT = "management"  # the agent's port, among the ports of a broker by protocol
 
@@ -25,7 +28,7 @@ def agent_failure(lines: Iterable[str]) -> str:
 
 def refused_ports(lines: Sequence[str], ports: Mapping[str, int]) -> list[int]:
     """Ports that could not be bound. The agent's own message does not name its port, so ``ports`` is needed too."""
-    named = [int(found.group(1)) for line in lines if (found := BIND_FAILED.search(line)) and found.group(1)]
+    named = [int(found["classic"] or found["artemis"]) for line in lines if (found := BIND_FAILED.search(line))]
     if "BindException" in agent_failure(lines) and MANAGEMENT in ports:
         named.append(ports[MANAGEMENT])
     return list(dict.fromkeys(named))
