@@ -11,7 +11,7 @@ buildable() {
   compiler=${CC:-$("$1" -c 'import sysconfig; print(sysconfig.get_config_var("CC") or "cc")')}
   include=$("$1" -c 'import sysconfig; print(sysconfig.get_path("include"))')
   # shellcheck disable=SC2086  # CC may have options
-  printf '#include <stdio.h>\n#include <Python.h>\n' | $compiler -I "$include" -fsyntax-only -x c - 2>/dev/null
+  $compiler -I "$include" -fsyntax-only -x c - 2>/dev/null <<<$'#include <stdio.h>\n#include <Python.h>'
 }
 
 if [ "$1" = check ]; then

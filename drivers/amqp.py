@@ -5,18 +5,17 @@ A connection is opened once and never reopened: failing over, resubscribing and 
 """
 
 import ssl
-import threading
 import time
 from uuid import uuid4
 
+from drivers.amqp_browsing import Browser
 from drivers.amqp_connection import AmqpConnection
-from drivers.amqp_messages import Incoming, read_address
+from drivers.amqp_messages import read_address
 from drivers.contract import Browsed, Destination, DriverError, OnLost, OnSettled, Outcome, Refused
 from topologies.endpoints import Credentials, Endpoint
 from topologies.trust import Trust
 
 IDLE_TIMEOUT_MS = 20_000
-MOST_BROWSED = 1_000_000
 
 
 class AmqpConnector:
@@ -54,25 +53,19 @@ class AmqpConnector:
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
         """Every message on a queue as it lies there; ages are by the wall clocks of the sender and of this host."""
-        found: list[Browsed] = []
-        ended = threading.Event()
         trouble: list[str] = []
-        deadline_s = time.monotonic() + timeout_s
-
-        def on_message(message: Incoming, _received_ns: int, _number: int) -> None:
-            age_ns = None if not message.created_ms else time.time_ns() - message.created_ms * 1_000_000
-            found.append(Browsed(message.body, age_ns))
+        browser = Browser(Destination("queue", queue))
 
         def on_lost(reason: str) -> None:
             trouble.append(reason)
-            ended.set()
+            browser.stop()
 
+        deadline_s = time.monotonic() + timeout_s
         connection = self.connect(
             endpoint, credentials, client_id="", timeout_s=timeout_s, on_settled=_nothing_sent, on_lost=on_lost
         )
         try:
-            connection.browse(Destination("queue", queue), MOST_BROWSED, on_message, ended.set)
-            if not ended.wait(max(0.0, deadline_s - time.monotonic())):
+            if not browser.run(connection.receiving, deadline_s):
                 trouble.append(f"no end after {timeout_s:g} s")
         except ConnectionError as error:
             trouble.append(str(error))
@@ -80,10 +73,10 @@ class AmqpConnector:
             connection.close()
         if trouble:
             raise DriverError(
-                f"browsing queue {queue} of broker {endpoint.broker}: {trouble[0]}, {len(found)} messages had come; "
-                "is the broker alive, or the time too short for what lies there?"
+                f"browsing queue {queue} of broker {endpoint.broker}: {trouble[0]}, {len(browser.found)} messages had "
+                "come; is the broker alive, or the time too short for what lies there?"
             )
-        return found
+        return browser.found
 
 
 def _nothing_sent(_token: object, _outcome: Outcome, _at_ns: int, _reason: str) -> None:

@@ -14,13 +14,12 @@ from proton import Event, Session
 
 from drivers.amqp_links import Answer, Attachments, words
 from drivers.amqp_messages import Address, Incoming
-from drivers.amqp_receiving import OnMessage, Receiving
+from drivers.amqp_receiving import Receiving
 from drivers.amqp_sending import Sending
 from drivers.amqp_wire import Call, Wire
 from drivers.contract import (
     ConnectFailed,
     Delivery,
-    Destination,
     DriverError,
     OnDelivery,
     OnLost,
@@ -142,9 +141,10 @@ class AmqpConnection:
 
         return self._receiving.subscribe(subscription, on_message)
 
-    def browse(self, destination: Destination, most: int, on_message: OnMessage, on_drained: Call) -> None:
-        """Copies of the messages on a queue, as far as there are, then ``on_drained``. Raises as `subscribe` does."""
-        self._receiving.browse(destination, most, on_message, on_drained)
+    @property
+    def receiving(self) -> Receiving:
+        """For browsing."""
+        return self._receiving
 
     def settle(self, delivery: Delivery) -> None:
         number = delivery.ack_token

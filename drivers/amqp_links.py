@@ -111,7 +111,7 @@ def attach_receiver(session: Session, name: str, subscription: Subscription, nod
 
 
 def attach_browser(session: Session, name: str, node: str, most: int) -> Receiver:
-    """Asks for ``most`` messages, and to be told when there are no more."""
+    """Gives credit for ``most`` messages."""
     link = session.receiver(name)
     link.source.address = node
     link.source.capabilities.put_object(symbol("queue"))
@@ -119,7 +119,7 @@ def attach_browser(session: Session, name: str, node: str, most: int) -> Receive
     link.target.address = name
     link.snd_settle_mode = Link.SND_SETTLED
     link.open()
-    link.drain(most)
+    link.flow(most)
     return link
 
 

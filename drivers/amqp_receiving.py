@@ -22,7 +22,7 @@ OnMessage = Callable[[Incoming, int, int], None]
 
 @dataclass(frozen=True)
 class _Inlet:
-    """Who takes what comes by a receiver link. ``on_drained``: a browser's, called when there is no more."""
+    """Who takes what comes by a receiver link. ``on_drained``: a browser's, called when it has what it asked for."""
 
     on_message: OnMessage
     on_drained: Call | None = None
@@ -38,6 +38,7 @@ class Receiving:
         self._broker, self._wire, self._session, self._attachments = broker, wire, session, attachments
         self._numbers = numbers
         self._inlets: dict[str, _Inlet] = {}  # by link name
+        self._links: dict[str, Receiver] = {}
         self._unacknowledged: dict[int, Transfer] = {}
 
     def subscribe(self, subscription: Subscription, on_message: OnMessage) -> int:
@@ -47,11 +48,24 @@ class Receiving:
         attach = partial(attach_receiver, self._session, name, subscription, node)
         return self._receive(name, subscription.destination, _Inlet(on_message), attach)
 
-    def browse(self, destination: Destination, most: int, on_message: OnMessage, on_drained: Call) -> None:
-        """Copies of the messages on a queue, as far as there are, then ``on_drained``. Raises as `subscribe` does."""
+    def browse(self, destination: Destination, most: int, on_message: OnMessage, on_drained: Call) -> str:
+        """Begin to get copies of the messages on a queue; the browser's name. Raises as `subscribe` does."""
         name, node = f"browse-{next(self._numbers)}", node_address(destination, self.prefixes)
         attach = partial(attach_browser, self._session, name, node, most)
         self._receive(name, destination, _Inlet(on_message, on_drained), attach)
+        return name
+
+    def drain(self, name: str) -> None:
+        """Have the broker send a browser what it has at hand and take back the rest of the credit: ``on_drained``."""
+        with self._wire.lock:
+            self._links[name].drain(0)
+        self._wire.write_out()
+
+    def go_on(self, name: str, most: int) -> None:
+        """Give a drained browser credit for so many more."""
+        with self._wire.lock:
+            self._links[name].flow(most)
+        self._wire.write_out()
 
     def settle(self, number: int) -> None:
         """Acknowledge what came under this number."""
@@ -77,7 +91,7 @@ class Receiving:
         return partial(self._tell, self._inlets[link.name].on_message, raw, received_ns, number)
 
     def on_flow(self, link: Receiver) -> Call | None:
-        return None if link.draining() else self._inlets[link.name].on_drained
+        return None if link.credit > link.queued else self._inlets[link.name].on_drained
 
     def on_gone(self) -> None:
         self._unacknowledged.clear()
@@ -90,7 +104,7 @@ class Receiving:
         with self._wire.lock:
             answer = self._attachments.expect(name)
             self._inlets[name] = inlet
-            attach()
+            self._links[name] = attach()
         self._attachments.wait(answer, f"to the subscription of {destination}")
         if answer.refusal:
             raise Refused(f"broker {self._broker} refused to subscribe {destination}: {answer.refusal}")

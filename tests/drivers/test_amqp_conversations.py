@@ -236,3 +236,33 @@ def test_a_callback_may_close_the_connection() -> None:
         until(lambda: not told.connection._wire._reader.is_alive())
     assert [delivery.body for delivery in told.got] == [b"1"]
     assert told.lost == []
+
+
+def test_a_browser_goes_on_while_the_broker_finds_more() -> None:
+    class Fetching(Script):
+        at_hand, late = [b"1", b"2"], [b"3"]
+
+        def on_sendable(self, event: Any) -> None:
+            link = event.link
+            batch = self.late if link.drain_mode else self.at_hand
+            while batch:
+                link.send(Message(body=batch.pop(0), inferred=True, creation_time=time.time() - 5))
+            if link.drain_mode:
+                link.drained()
+
+    with FakeBroker(Fetching()) as broker:
+        found = AmqpConnector().browse(broker.endpoint(), NOBODY, "orders", timeout_s=20)
+    assert [each.body for each in found] == [b"1", b"2", b"3"]
+    assert all(each.age_ns is not None and 4e9 < each.age_ns < 30e9 for each in found)
+
+
+def test_browsing_a_broker_that_never_comes_to_an_end_says_how_far_it_came() -> None:
+    class Silent(Script):
+        def on_sendable(self, event: Any) -> None:
+            """Neither sends nor drains."""
+
+    with (
+        FakeBroker(Silent()) as broker,
+        pytest.raises(DriverError, match=r"queue orders of broker b: no end after 2 s, 0"),
+    ):
+        AmqpConnector().browse(broker.endpoint(), NOBODY, "orders", timeout_s=2)

@@ -17,6 +17,7 @@ import trustme
 
 CHUNK_BYTES = 65_536
 LOOK_EVERY_S = 0.1
+WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 RESET = struct.pack("ii", 1, 0)  # linger for no time: the other side hears a reset, as when a cable or a process goes
 
 
@@ -63,18 +64,37 @@ class Relay:
             threading.Thread(target=self._pass_on, args=(client,), daemon=True).start()
 
     def _pass_on(self, client: socket.socket) -> None:
-        """Until either side ends. One thread for both ways, as TLS asks for."""
+        """Until either side ends. One thread for both ways, as TLS asks for; neither way waits for the other."""
         with contextlib.suppress(OSError), client, socket.create_connection(self._upstream) as broker:
             self._links.append(client)
             near = self._context.wrap_socket(client, server_side=True) if self._context else client
-            while True:
-                waiting = isinstance(near, ssl.SSLSocket) and near.pending() > 0
-                ready = [near] if waiting else select.select([near, broker], [], [], LOOK_EVERY_S)[0]
-                for source in ready:
-                    chunk = source.recv(CHUNK_BYTES)
-                    if not chunk:
-                        return
-                    (broker if source is near else near).sendall(chunk)
+            ways = (_Way(near, broker), _Way(broker, near))
+            near.setblocking(False)
+            broker.setblocking(False)
+            while not any(way.over for way in ways):
+                waiting = [way for way in ways if not way.held]
+                buffered = isinstance(near, ssl.SSLSocket) and near.pending() > 0
+                holding = [way.to for way in ways if way.held]
+                select.select([way.source for way in waiting], holding, [], 0 if buffered else LOOK_EVERY_S)
+                for way in ways:
+                    way.move()
+
+
+class _Way:
+    """From one side to the other. ``held``: what the other side has not taken yet; until then no more is read."""
+
+    def __init__(self, source: socket.socket, to: socket.socket) -> None:
+        self.source, self.to = source, to
+        self.held = b""
+        self.over = False
+
+    def move(self) -> None:
+        with contextlib.suppress(*WOULD_BLOCK):
+            if not self.held:
+                self.held = self.source.recv(CHUNK_BYTES)
+                self.over = not self.held
+            while self.held:
+                self.held = self.held[self.to.send(self.held) :]
 
 
 def _context(identity: trustme.LeafCert | None) -> ssl.SSLContext | None:

@@ -1,0 +1,117 @@
+"""What does each driver make of a subscription: who gets which message, how often, and how many ahead?"""
+
+import time
+
+import pytest
+
+from drivers.contract import Refused
+from tests.drivers.conformance.stages import Connect, Stage, body, queue, topic
+from tests.support.waiting import until
+
+
+@pytest.mark.smoke
+def test_consumers_of_a_queue_share_its_messages(connect: Connect) -> None:
+    orders, producer, one, other = queue("shared"), connect(), connect(), connect()
+    one.listen(orders, prefetch=1)
+    other.listen(orders, prefetch=1)
+    producer.send(orders, *(body(seq) for seq in range(40)))
+    until(lambda: len(one.got) + len(other.got) == 40)
+    assert sorted(reading.seq or 0 for reading in one.received(1) + other.received(1)) == list(range(40))
+
+
+@pytest.mark.smoke
+def test_each_subscriber_of_a_topic_gets_what_is_sent_from_then_on(connect: Connect) -> None:
+    prices, producer, early, late = topic("prices"), connect(), connect(), connect()
+    early.listen(prices)
+    producer.send(prices, body(1), body(2))
+    producer.outcomes(2)
+    early.received(2)
+    late.listen(prices)
+    producer.send(prices, body(3))
+    assert early.seqs(3) == [1, 2, 3]
+    assert late.seqs(1) == [3]
+
+
+@pytest.mark.smoke
+def test_a_durable_subscription_keeps_what_came_while_it_was_away(connect: Connect) -> None:
+    prices = topic("durable")
+    client_id = f"keeper-{prices.name}"
+    once = connect(client_id=client_id)
+    once.listen(prices, durable_name="all")
+    once.close()
+    producer = connect()
+    producer.send(prices, body(1), body(2))
+    producer.outcomes(2)
+    again = connect(client_id=client_id)
+    again.listen(prices, durable_name="all")
+    assert again.seqs(2) == [1, 2]
+    assert once.got == []
+
+
+@pytest.mark.smoke
+def test_a_selector_selects_where_the_broker_knows_any_and_is_refused_elsewhere(stage: Stage, connect: Connect) -> None:
+    orders, client = queue("selected"), connect()
+    if not stage.selects:
+        with pytest.raises(Refused, match="know none"):
+            client.listen(orders, selector="JMSDeliveryMode = 'PERSISTENT'")
+        return
+    client.listen(orders, selector="JMSDeliveryMode = 'PERSISTENT'")
+    client.send(orders, body(1))
+    client.send(orders, body(2), durable=False)
+    client.send(orders, body(3))
+    assert client.seqs(2) == [1, 3]
+    left = stage.connector.browse(stage.endpoint, stage.credentials, orders.name, timeout_s=10)
+    assert [each.body for each in left] == [body(2)]
+
+
+def test_a_selector_that_is_none_is_refused_and_the_connection_lives_on(connect: Connect) -> None:
+    orders, client = queue("wrong-selector"), connect()
+    with pytest.raises(Refused, match="a b c"):
+        client.listen(orders, selector="a b c")
+    client.listen(orders)
+    client.send(orders, body(1))
+    assert client.seqs(1) == [1]
+
+
+@pytest.mark.smoke
+def test_no_more_than_the_prefetch_is_sent_ahead_and_each_acknowledgement_makes_room(connect: Connect) -> None:
+    orders, client = queue("prefetch"), connect()
+    client.send(orders, *(body(seq) for seq in range(20)))
+    client.outcomes(20)
+    client.listen(orders, settle=False, prefetch=3)
+    client.received(3)
+    time.sleep(0.3)
+    assert len(client.got) == 3
+    client.connection.settle(client.got[1])
+    client.received(4)
+    time.sleep(0.3)
+    assert len(client.got) == 4
+
+
+@pytest.mark.smoke
+def test_each_message_is_acknowledged_by_itself_and_the_others_come_again_and_say_so(connect: Connect) -> None:
+    orders, producer, first = queue("one-by-one"), connect(), connect()
+    producer.send(orders, *(body(seq) for seq in range(5)))
+    first.listen(orders, settle=False)
+    first.received(5)
+    for number in (3, 1):
+        first.connection.settle(first.got[number])
+    first.close()
+
+    second = connect()
+    second.listen(orders)
+    assert second.seqs(3) == [0, 2, 4]
+    assert [delivery.redelivered for delivery in first.got] == [False] * 5
+    assert [delivery.redelivered for delivery in second.got] == [True] * 3
+    assert [delivery.hops for delivery in second.got] == [0] * 3
+
+
+@pytest.mark.smoke
+def test_one_connection_sends_and_receives_for_several_destinations(connect: Connect) -> None:
+    client, places = connect(), [queue("several"), topic("several"), queue("several")]
+    for place in places:
+        client.listen(place)
+    for seq, place in enumerate(places):
+        client.send(place, body(seq))
+    assert sorted(client.received(3)) == sorted(client.received(3))
+    assert sorted(reading.seq or 0 for reading in client.received(3)) == [0, 1, 2]

@@ -1,0 +1,100 @@
+"""What does each driver make of a send: its outcome, its time, its bytes?"""
+
+import random
+import time
+
+import pytest
+
+from drivers.contract import Destination, Outcome
+from tests.drivers.conformance.stages import Connect, Peer, Stage, body, queue, topic
+from tests.support.waiting import until
+
+KIB, MIB = 1024, 1024 * 1024
+
+
+@pytest.mark.smoke
+def test_durable_sends_are_acked_once_each_after_they_were_written(connect: Connect) -> None:
+    client, orders = connect(), queue("acked")
+    began_ns = time.perf_counter_ns()
+    sent_ns = client.send(orders, *(body(seq) for seq in range(50)))
+    assert client.outcomes(50) == [Outcome.ACKED] * 50
+    assert sorted(token for token, *_ in client.settled) == list(range(50))
+    settled_ns = {token: at for token, _, at, _ in client.settled}
+    assert all(began_ns < sent < settled_ns[n] < time.perf_counter_ns() for n, sent in enumerate(sent_ns))
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("to", [queue("one-way"), topic("one-way")], ids=["queue", "topic"])
+def test_sends_that_are_not_durable_arrive_and_are_never_settled(connect: Connect, to: Destination) -> None:
+    consumer, producer = connect(), connect()
+    consumer.listen(to)
+    producer.send(to, *(body(seq) for seq in range(50)), durable=False)
+    assert consumer.seqs(50) == list(range(50))
+    producer.close()
+    assert producer.settled == []
+
+
+def test_durable_sends_to_a_topic_are_acked_though_nobody_listens(connect: Connect) -> None:
+    client = connect()
+    client.send(topic("nobody"), body(1))
+    assert client.outcomes(1) == [Outcome.ACKED]
+
+
+@pytest.mark.parametrize("body_bytes", [32, 33, 255, 256, 65_535, MIB, 10 * MIB])
+@pytest.mark.parametrize("durable", [True, False], ids=["durable", "one-way"])
+def test_a_body_of_any_size_and_any_bytes_comes_back_exactly(connect: Connect, body_bytes: int, durable: bool) -> None:
+    anything = random.Random(body_bytes).randbytes(body_bytes - 4) + b"\0\n\n\0"
+    client, places = connect(), queue("bodies")
+    client.listen(places)
+    client.send(places, anything, bytes(body_bytes), durable=durable)
+    client.received(2)
+    assert [delivery.body for delivery in client.got] == [anything, bytes(body_bytes)]
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("body_bytes", [32, 300 * KIB])
+def test_a_binary_body_survives_crossing_from_one_protocol_to_another(
+    crossing: tuple[Stage, Stage], body_bytes: int
+) -> None:
+    producer, consumer, places = Peer(crossing[0]), Peer(crossing[1]), queue("crossing")
+    anything = random.Random(body_bytes).randbytes(body_bytes - 4) + b"\0\xff\n\0"
+    consumer.listen(places)
+    producer.send(places, anything)
+    producer.send(places, anything, durable=False)
+    consumer.received(2)
+    assert [delivery.body for delivery in consumer.got] == [anything] * 2
+    assert [delivery.hops for delivery in consumer.got] == [0, 0]
+    assert len(crossing[1].connector.browse(crossing[1].endpoint, crossing[1].credentials, "none", timeout_s=10)) == 0
+    producer.close()
+    consumer.close()
+
+
+@pytest.mark.smoke
+def test_what_was_sent_before_a_goodbye_is_answered_before_it_and_nothing_is_lost(
+    stage: Stage, connect: Connect
+) -> None:
+    client, orders = connect(), queue("goodbye")
+    client.send(orders, *(body(seq) for seq in range(100)))
+    client.send(orders, *(body(seq) for seq in range(100, 120)), durable=False)
+    client.close()
+    client.close()
+    assert [outcome for _, outcome, _, _ in client.settled] == [Outcome.ACKED] * 100
+    assert client.lost == []
+    until(lambda: len(stage.connector.browse(stage.endpoint, stage.credentials, orders.name, timeout_s=20)) == 120)
+
+
+def test_browsing_shows_every_message_whole_in_order_and_takes_none(stage: Stage, connect: Connect) -> None:
+    client, orders = connect(), queue("browse")
+    bodies = [body(seq, 32 + seq % 90) for seq in range(3_000)]
+    client.send(orders, *bodies)
+    client.outcomes(3_000)
+    for _ in range(2):
+        found = stage.connector.browse(stage.endpoint, stage.credentials, orders.name, timeout_s=30)
+        assert [each.body for each in found] == bodies
+        assert all(each.age_ns is not None and -1e9 < each.age_ns < 300e9 for each in found)
+    client.listen(orders)
+    assert client.seqs(3_000) == list(range(3_000))
+
+
+def test_a_queue_that_does_not_exist_is_browsed_as_empty(stage: Stage) -> None:
+    assert stage.connector.browse(stage.endpoint, stage.credentials, queue("nothing").name, timeout_s=10) == []

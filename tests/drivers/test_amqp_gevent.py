@@ -1,0 +1,25 @@
+"""The same tests of the driver in a process that gevent has patched, as Locust does before anything else."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.under_gevent import under_gevent
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        pytest.param(["test_amqp_conversations.py", "test_amqp_troubles.py"], id="by hand"),
+        pytest.param(["test_amqp_brokers.py"], id="on a broker", marks=pytest.mark.brokers),
+        pytest.param(
+            ["conformance", "-k", "amqp and not amqp:stomp and not stomp:amqp", "-m", "brokers"],
+            id="the whole suite",
+            marks=[pytest.mark.brokers, pytest.mark.nightly],
+        ),
+    ],
+)
+def test_the_driver_keeps_its_word_under_gevent(tests: list[str]) -> None:
+    under_gevent(HERE, tests)
