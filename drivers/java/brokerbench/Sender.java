@@ -86,9 +86,7 @@ public final class Sender implements Runnable {
                 rows.countBegun();
                 send(dueNs, blocked);
             }
-        } catch (InterruptedException interrupted) {
-            trouble = "interrupted";
-        } catch (JMSException error) {
+        } catch (Exception error) {
             trouble = Words.of(error);
         }
         client.finished(trouble);
