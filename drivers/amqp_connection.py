@@ -12,6 +12,8 @@ from typing import ClassVar
 
 from proton import Event, Session
 
+from drivers import amqp_engine as engine
+from drivers.amqp_engine import Transfer
 from drivers.amqp_links import Answer, Attachments, words
 from drivers.amqp_messages import Address, Incoming
 from drivers.amqp_receiving import Receiving
@@ -153,15 +155,16 @@ class AmqpConnection:
 
     # -- what the broker does; by the reader, with the wire's lock held. What is returned is called without it.
 
-    def _on_event(self, event: Event) -> Call | None:
+    def _on_event(self, event: Event | Transfer) -> Call | None:
+        if not isinstance(event, Event):
+            return self._on_transfer(event)
         handle = self._HANDLERS.get(event.type)
         return handle(self, event) if handle else None
 
-    def _on_delivery(self, event: Event) -> Call | None:
-        transfer = event.delivery
-        if not transfer.link.is_sender:
+    def _on_transfer(self, transfer: Transfer) -> Call | None:
+        if not engine.is_outgoing(transfer):
             return self._receiving.on_transfer(transfer)
-        return self._sending.on_disposition(transfer) if transfer.updated else None
+        return self._sending.on_disposition(transfer) if engine.is_updated(transfer) else None
 
     def _on_flow(self, event: Event) -> Call | None:
         if not event.link.is_sender:
@@ -216,7 +219,6 @@ class AmqpConnection:
             self._on_lost(reason)
 
     _HANDLERS: ClassVar[Mapping[object, Callable[["AmqpConnection", Event], Call | None]]] = {
-        Event.DELIVERY: _on_delivery,
         Event.LINK_FLOW: _on_flow,
         Event.LINK_REMOTE_OPEN: _on_granted,
         Event.LINK_REMOTE_CLOSE: _on_link_ended,

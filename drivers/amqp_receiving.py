@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from proton import Delivery as Transfer
 from proton import Receiver, Session
 
+from drivers import amqp_engine as engine
+from drivers.amqp_engine import Transfer
 from drivers.amqp_links import Attachments, attach_browser, attach_receiver
 from drivers.amqp_messages import Incoming, node_address, read_message
 from drivers.amqp_wire import Call, Wire
@@ -73,22 +74,18 @@ class Receiving:
             transfer = self._unacknowledged.pop(number, None)
             if transfer is None or self._wire.reason:
                 return
-            link = transfer.link
-            transfer.update(Transfer.ACCEPTED)
-            transfer.settle()
-            link.flow(1)
+            engine.accept(transfer)
             if self._wire.in_reader() or self._wire.flush():
                 return  # all that one read has led to, the reader writes at once
         self._wire.write_out()
 
     def on_transfer(self, transfer: Transfer) -> Call | None:
-        if transfer.partial or not transfer.readable:
+        received_ns, come = time.perf_counter_ns(), engine.whole_message(transfer)
+        if come is None:
             return None
-        link, received_ns, number = transfer.link, time.perf_counter_ns(), next(self._numbers)
-        raw = bytes(link.recv(transfer.pending) or b"")
-        link.advance()
+        (link, raw), number = come, next(self._numbers)
         self._unacknowledged[number] = transfer
-        return partial(self._tell, self._inlets[link.name].on_message, raw, received_ns, number)
+        return partial(self._tell, self._inlets[link].on_message, raw, received_ns, number)
 
     def on_flow(self, link: Receiver) -> Call | None:
         return None if link.credit > link.queued else self._inlets[link.name].on_drained

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from proton import Delivery as Transfer
 from proton import Sender, Session
 
+from drivers import amqp_engine as engine
+from drivers.amqp_engine import Transfer
 from drivers.amqp_links import Answer, Attachments, attach_sender, rejection
 from drivers.amqp_messages import node_address, write_message
 from drivers.amqp_wire import Call, Wire
@@ -82,10 +83,9 @@ class Sending:
             self._all_settled.wait(max(0.0, deadline_s - time.monotonic()))
 
     def on_disposition(self, transfer: Transfer) -> Call | None:
-        at_ns, tag = time.perf_counter_ns(), transfer.tag
-        accepted = transfer.remote_state == Transfer.ACCEPTED
-        reason = "" if accepted else rejection(transfer)
-        transfer.settle()
+        at_ns, tag, accepted = time.perf_counter_ns(), engine.tag_of(transfer), engine.is_accepted(transfer)
+        reason = "" if accepted else rejection(engine.as_object(transfer))
+        engine.settle(transfer)
         return partial(self._tell, tag, Outcome.ACKED if accepted else Outcome.FAILED, at_ns, reason)
 
     def on_credit(self) -> None:
@@ -109,11 +109,7 @@ class Sending:
         tag = str(next(self._numbers))
         if message.durable:
             self._unsettled[tag] = message.token
-        transfer = link.delivery(tag)
-        link.stream(encoded)
-        link.advance()
-        if not message.durable:
-            transfer.settle()
+        engine.send(link, tag, encoded, settled=not message.durable)
 
     def _outlet(self, destination: Destination) -> _Outlet:
         outlet = self._outlets.get(destination)

@@ -19,6 +19,7 @@ from collections.abc import Callable
 
 from proton import Collector, Connection, Event, Transport
 
+from drivers.amqp_engine import Transfer, take_events
 from drivers.amqp_messages import Address
 
 CHUNK_BYTES = 65_536
@@ -34,7 +35,9 @@ class Wire:
     ``on_event`` turns an event into calls to make, under the lock; they are made without it, in order, by the reader.
     """
 
-    def __init__(self, address: Address, on_event: Callable[[Event], Call | None], on_gone: Callable[[str], None]):
+    def __init__(
+        self, address: Address, on_event: Callable[[Event | Transfer], Call | None], on_gone: Callable[[str], None]
+    ):
         self.lock = threading.RLock()
         self.reason = ""
         self.connection = Connection()
@@ -155,13 +158,8 @@ class Wire:
         return False
 
     def _take_events(self) -> list[Call]:
-        calls = []
-        while event := self._collector.peek():
-            call = self._on_event(event)
-            if call is not None:
-                calls.append(call)
-            self._collector.pop()
-        return calls
+        calls = (self._on_event(event) for event in take_events(self._collector))
+        return [call for call in calls if call is not None]
 
     def _tick(self) -> float:
         """When (s, monotonic) to tick again, 0 for never. After reading: what lies unread must not count as silence."""

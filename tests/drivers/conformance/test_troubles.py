@@ -1,6 +1,7 @@
 """What does each driver say when it goes wrong: who, what, and the next step; once; and never a password?"""
 
 import itertools
+import re
 import socket
 import threading
 from dataclasses import replace
@@ -19,7 +20,7 @@ def test_a_wrong_password_is_refused_by_name_and_not_repeated(stage: Stage, conn
     with pytest.raises(Refused) as caught:
         connect(credentials=wrong)
     assert BROKER in str(caught.value)
-    assert "user name or password" in str(caught.value).lower()
+    assert re.search("user name .*password", str(caught.value).lower())
     assert "letmein" not in str(caught.value)
     with pytest.raises(DriverError):
         stage.connector.browse(stage.endpoint, wrong, "any", timeout_s=10)
