@@ -15,6 +15,7 @@ from drivers.failover import FailoverUri, ServerUri, unsupported
 from drivers.follower import MS_PER_S, Duties, Follower
 from drivers.link import Link
 from drivers.producer import Answer, Producer, SendAttempt, Settled
+from drivers.updated_uris import UpdatedUris
 from records.writer import Recorder
 from topologies.endpoints import Credentials, Endpoint
 
@@ -60,7 +61,8 @@ class Client:
         self._connect_timeout_s = connect_timeout_s
         self._producers: list[Producer] = []
         self._consumers: list[Consumer] = []
-        duties = Duties(self._connect, self._restore, self._dropped, self._gave_up, self._record)
+        refresh = UpdatedUris(self._name, brokers).refresh
+        duties = Duties(self._connect, self._restore, self._dropped, self._gave_up, self._record, refresh)
         self._follower = Follower(self._name, uri, self._broker_of, duties, rng, clock, close_timeout_s)
 
     def __repr__(self) -> str:

@@ -75,7 +75,7 @@ class FailoverOptions:
     max_cache_size_bytes: int = _option("maxCacheSize", 131_072, openwire_only=True)
     track_transaction_producers: bool = _option("trackTransactionProducers", True, openwire_only=True)
     update_uris_supported: bool = _option("updateURIsSupported", True, openwire_only=True)
-    update_uris_url: str = _option("updateURIsURL", "", openwire_only=True)
+    update_uris_url: str = _option("updateURIsURL", "")
     rebalance_update_uris: bool = _option("rebalanceUpdateURIs", True, openwire_only=True)
     reconnect_supported: bool = _option("reconnectSupported", True, openwire_only=True)
 
@@ -86,13 +86,17 @@ OPTION_NAMES: tuple[str, ...] = tuple(_FIELDS)
 
 @dataclass(frozen=True)
 class FailoverUri:
-    """A parsed URI. ``explicit`` names the options that the user wrote; ``nested`` goes into every server's query."""
+    """A parsed URI. ``explicit`` names the options that the user wrote; ``nested`` goes into every server's query.
+
+    ``updated``: servers that came later and go first (drivers.updated_uris); not written back.
+    """
 
     servers: tuple[ServerUri, ...]
     options: FailoverOptions = FailoverOptions()
     nested: Pairs = ()
     explicit: frozenset[str] = frozenset()
     warnings: tuple[str, ...] = field(default=(), compare=False)
+    updated: tuple[ServerUri, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> "FailoverUri":

@@ -39,6 +39,7 @@ class Duties:
     dropped: Callable[[Link], None]  # what is open on that link is in doubt
     gave_up: Callable[[], None]  # there will be no further connection
     record: Callable[[str, str, int, str], None]  # event, broker, at_ns, reason
+    refresh: Callable[[FailoverUri], FailoverUri]  # with the servers that came since; asked before every pass
 
 
 class Follower:
@@ -128,8 +129,10 @@ class Follower:
     # The worker: one transition of the schedule after the other.
 
     def _follow(self) -> None:
-        state, link = reconnect.begin(self._uri, self._rng), None
+        link: Link | None = None
         try:
+            self._refresh()
+            state = reconnect.begin(self._uri, self._rng)
             while not self._closing.is_set() and not isinstance(state.action, reconnect.GiveUp):
                 state, link = self._step(state, link)
             if isinstance(state.action, reconnect.GiveUp):
@@ -147,9 +150,10 @@ class Follower:
                 return self._attempt(state, server)
             case reconnect.Sleep(ms):
                 self._sleep(ms)
+                self._refresh()
                 return reconnect.slept(self._uri, state, self._rng), None
-            case reconnect.Poll(ms, servers) if link and not self._lost_within(link, ms / MS_PER_S):
-                return self._poll(state, link, servers)
+            case reconnect.Poll(ms, servers) if link:
+                return self._pause_and_poll(state, link, ms, servers)
             case _:
                 return self._hold(state, link)
 
@@ -157,8 +161,12 @@ class Follower:
         """Wait for the loss of the connection; then everything open on it is in doubt."""
         if link is None or not self._lost_within(link, None):
             return state, link
+        return self._lose(state, link), None
+
+    def _lose(self, state: reconnect.State, link: Link, pause_ms: int = 0) -> reconnect.State:
         self._drop(link)
-        return reconnect.lost(self._uri, state, self._rng, link.reason), None
+        self._refresh()
+        return reconnect.lost(self._uri, state, self._rng, link.reason, pause_ms)
 
     def _attempt(self, state: reconnect.State, server: ServerUri) -> tuple[reconnect.State, Link | None]:
         link, reason = self._connect(server, ever_connected=state.ever_connected)
@@ -170,14 +178,23 @@ class Follower:
         self._warn(state.failed_passes, after.failed_passes, reason)
         return after, None
 
+    def _pause_and_poll(
+        self, state: reconnect.State, link: Link, ms: int, servers: tuple[ServerUri, ...]
+    ) -> tuple[reconnect.State, Link | None]:
+        polls_s = time.monotonic() + ms / MS_PER_S
+        if self._lost_within(link, ms / MS_PER_S):
+            return self._lose(state, link, max(0, round((polls_s - time.monotonic()) * MS_PER_S))), None
+        return self._poll(state, link, servers)
+
     def _poll(
         self, state: reconnect.State, old: Link, servers: tuple[ServerUri, ...]
     ) -> tuple[reconnect.State, Link | None]:
-        """Try the brokers of priority; when one answers, leave the present one for it."""
+        """Try the brokers of priority; when one answers, leave the present one for it, but not before the next poll."""
         for server in servers if not self._closing.is_set() else ():
             link, _ = self._connect(server, ever_connected=True)
             if link is None:
                 continue
+            self._sleep(state.delay_ms)
             self._part_from(old)
             reason = self._put_to_use(link)
             if not reason:
@@ -274,6 +291,9 @@ class Follower:
             self._wake.wait(timeout_s)
         self._wake.clear()
         return not link.alive and not self._closing.is_set()
+
+    def _refresh(self) -> None:
+        self._uri = self._duties.refresh(self._uri)
 
     def _sleep(self, ms: int) -> None:
         if ms > 0:

@@ -18,8 +18,12 @@ This is what the Java client does (FailoverTransport of ActiveMQ Classic), its p
 * a delay that has grown to exactly 10 ms, the default, starts over: with an initial delay of 7 ms and an exponent of
   1.5 it never grows (7 * 1.5 is cut to 10).
 
-One difference: a Java client with ``priorityBackup`` keeps idle connections to the other brokers and falls back on one
-at once. Clients of other protocols have none, so here a loss begins with the initial delay however slow the poll was.
+* a client that polls for a better broker finishes its pause between two polls whatever happens meanwhile: it moves to
+  one that answered only then, and a loss waits for it too, and then for the next step of that same back-off;
+* servers of ``updateURIsURL`` come before the listed ones, and are not put at the end when they were lost.
+
+One difference: a Java client with ``priorityBackup`` keeps idle connections to the brokers that are neither its own nor
+better ones, and falls back on one without a delay. Clients of other protocols have none: they attempt those first.
 """
 
 from collections.abc import Iterable
@@ -75,6 +79,7 @@ class State:
     ever_connected: bool = False
     current: ServerUri | None = None
     lost: ServerUri | None = None
+    fall_back: bool = False  # the next pass begins with the brokers that are neither better nor the lost one
 
 
 def begin(uri: FailoverUri, rng: Random) -> State:
@@ -117,8 +122,11 @@ def poll_failed(uri: FailoverUri, state: State) -> State:
     )
 
 
-def lost(uri: FailoverUri, state: State, rng: Random, reason: str) -> State:
-    """A working connection went. Sleeps the initial delay first; gives up at once when no attempt is allowed."""
+def lost(uri: FailoverUri, state: State, rng: Random, reason: str, pause_ms: int = 0) -> State:
+    """A working connection went. Sleeps the initial delay first; gives up at once when no attempt is allowed.
+
+    ``pause_ms``: what is left of the pause between two polls.
+    """
     after = replace(state, lost=state.current, current=None, remaining=(), failed_passes=0)
     after = replace(after, delay_ms=uri.options.initial_reconnect_delay_ms)
     if uri.options.max_reconnect_attempts == 0:
@@ -126,15 +134,34 @@ def lost(uri: FailoverUri, state: State, rng: Random, reason: str) -> State:
         return replace(
             after, action=GiveUp(f"the connection to {broker} was lost ({reason}) and maxReconnectAttempts=0")
         )
+    if isinstance(state.action, Poll):
+        return _lost_while_polling(uri, state, after, rng, pause_ms)
     if uri.options.initial_reconnect_delay_ms <= 0:
         return _new_pass(uri, after, rng)
     return _sleeping(uri.options, after)
 
 
+def _lost_while_polling(uri: FailoverUri, polling: State, after: State, rng: Random, pause_ms: int) -> State:
+    """The pause ends first; then its back-off goes on, unless there is a broker that Java had kept a connection to."""
+    after = replace(after, delay_ms=_restarted(uri.options, polling.delay_ms))
+    if fallbacks(uri, polling.current):
+        return replace(after, action=Sleep(pause_ms), fall_back=True)
+    if uri.options.initial_reconnect_delay_ms <= 0:
+        return replace(after, action=Sleep(pause_ms))
+    slept_first = _sleeping(uri.options, after)
+    return replace(slept_first, action=Sleep(pause_ms + max(0, after.delay_ms)))
+
+
+def fallbacks(uri: FailoverUri, current: ServerUri | None) -> tuple[ServerUri, ...]:
+    """The brokers that a client on ``current`` would rather not be on, but is as well on."""
+    others = (server for server in distinct((*uri.updated, *uri.servers)) if server != current)
+    return tuple(server for server in others if not _is_priority(uri, server))
+
+
 def pass_order(uri: FailoverUri, last_lost: ServerUri | None, rng: Random) -> tuple[ServerUri, ...]:
     """The servers in the order in which one pass tries them: each address once, the one lost last at the end."""
-    servers = list(distinct(uri.servers))
-    moved = last_lost in servers and not uri.nested
+    servers = list(dict.fromkeys((*uri.updated, *distinct(uri.servers))))
+    moved = last_lost in servers and not uri.nested and last_lost not in uri.updated
     if moved and last_lost is not None:
         servers.remove(last_lost)
     if uri.options.randomize:
@@ -166,8 +193,10 @@ def _java_shuffle(servers: list[ServerUri], rng: Random) -> None:
 
 
 def _new_pass(uri: FailoverUri, state: State, rng: Random) -> State:
-    first, *rest = pass_order(uri, state.lost, rng)
-    return replace(state, action=Attempt(first), remaining=tuple(rest))
+    order = pass_order(uri, state.lost, rng)
+    if state.fall_back:
+        order = tuple(sorted(order, key=lambda server: _is_priority(uri, server) or server == state.lost))
+    return replace(state, action=Attempt(order[0]), remaining=order[1:], fall_back=False)
 
 
 def _sleeping(options: FailoverOptions, state: State) -> State:
@@ -193,7 +222,7 @@ def _limit(options: FailoverOptions, ever_connected: bool) -> tuple[str, int]:
 
 
 def _exhausted(uri: FailoverUri, passes: int, name: str, limit: int, reason: str) -> str:
-    tried = ", ".join(server.address for server in distinct(uri.servers))
+    tried = ", ".join(server.address for server in distinct((*uri.updated, *uri.servers)))
     times = "one pass" if passes == 1 else f"{passes} passes"
     return (
         f"no broker of {tried} could be connected to in {times} over the list ({name}={limit}); the last said: {reason}"

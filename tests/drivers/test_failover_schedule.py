@@ -129,12 +129,41 @@ def test_a_client_on_a_priority_broker_holds() -> None:
     assert reconnect.priority_servers(uri) == uri.servers[::-1]
 
 
-def test_a_slow_poll_does_not_slow_the_reconnect_down() -> None:
-    uri = uri_of("failover:(A,B)?randomize=false&priorityBackup=true&initialReconnectDelay=20")
+def polling(uri: FailoverUri, polls: int) -> State:
+    """Connected to the second server, and that many polls for a better one failed."""
     state = reconnect.connected(uri, reconnect.begin(uri, RNG), uri.servers[1])
-    for _ in range(8):
+    for _ in range(polls):
         state = reconnect.poll_failed(uri, state)
-    assert reconnect.lost(uri, state, RNG, "reset").action == Sleep(20)
+    return state
+
+
+def test_a_loss_while_a_better_broker_is_away_waits_for_the_poll_and_goes_on_with_its_back_off() -> None:
+    uri = uri_of("failover:(A,B)?randomize=false&priorityBackup=true&initialReconnectDelay=20")
+    state = reconnect.lost(uri, polling(uri, 3), RNG, "reset", pause_ms=55)
+    assert state.action == Sleep(55 + 160)
+    assert replayed_pass(uri, state) == ["attempt A", "attempt B"]
+
+
+def test_a_loss_falls_back_at_once_on_a_broker_that_java_had_a_connection_to() -> None:
+    uri = uri_of("failover:(A,B,C)?randomize=false&priorityBackup=true&initialReconnectDelay=20")
+    state = reconnect.lost(uri, polling(uri, 3), RNG, "reset", pause_ms=55)
+    assert state.action == Sleep(55)
+    assert replayed_pass(uri, state) == ["attempt C", "attempt A", "attempt B"]
+
+
+def replayed_pass(uri: FailoverUri, state: State) -> list[str]:
+    state, attempts = reconnect.slept(uri, state, RNG), []
+    while isinstance(state.action, Attempt):
+        attempts.append(told(state.action))
+        state = reconnect.attempt_failed(uri, state, "refused")
+    return attempts
+
+
+def test_servers_that_came_later_go_first_and_keep_their_place_when_they_were_lost() -> None:
+    a, b, c = servers("ABC")
+    uri = FailoverUri((a, b), FailoverOptions(randomize=False), updated=(b, c))
+    assert reconnect.pass_order(uri, b, RNG) == (b, c, a)
+    assert reconnect.pass_order(uri, a, RNG) == (b, c, a)
 
 
 def test_giving_up_names_the_brokers_the_limit_and_the_last_reason() -> None:

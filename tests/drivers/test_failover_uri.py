@@ -160,6 +160,27 @@ def test_a_default_that_nobody_wrote_is_not_complained_about() -> None:
     assert len(unsupported(FailoverUri.parse(f"failover:({A})?updateURIsSupported=true"), "amqp")) == 1
 
 
+OPENWIRE_ALONE = {
+    "backup": "true",
+    "backupPoolSize": "2",
+    "trackMessages": "true",
+    "maxCacheSize": "1024",
+    "trackTransactionProducers": "true",
+    "updateURIsSupported": "true",
+    "rebalanceUpdateURIs": "true",
+    "reconnectSupported": "true",
+}
+
+
+@pytest.mark.parametrize("protocol", ["stomp", "amqp", "memory"])
+@pytest.mark.parametrize("name", OPTION_NAMES)
+def test_an_option_is_honoured_or_refused_by_its_name(name: str, protocol: str) -> None:
+    written = OPENWIRE_ALONE.get(name, EVERY_OPTION[name][0])
+    problems = unsupported(FailoverUri.parse(f"failover:({A})?{name}={written}"), protocol)
+    expected = [f"failover option {name}={written} is not supported by {protocol.upper()}"]
+    assert [problem.split(":")[0] for problem in problems] == (expected if name in OPENWIRE_ALONE else [])
+
+
 NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
 VALUES = st.text(st.characters(codec="utf-8", exclude_categories=("C",)), max_size=8)
 SERVERS = st.builds(
