@@ -195,6 +195,9 @@ class Follower:
             if link is None:
                 continue
             self._sleep(state.delay_ms)
+            if self._closing.is_set():
+                self._leave(link)
+                return state, old
             self._part_from(old)
             reason = self._put_to_use(link)
             if not reason:

@@ -282,6 +282,24 @@ def test_a_client_goes_back_to_its_priority_broker() -> None:
     assert connector.connections[0].closed
 
 
+def test_a_client_that_is_closed_before_it_moved_leaves_both_brokers() -> None:
+    recorder, connector = KeepingRecorder(), ScriptedConnector(ConnectFailed("refused"))
+    options = "randomize=false&priorityBackup=true&initialReconnectDelay=60000"
+    client = client_of(connector, recorder, stomp_uri(options=options))
+    client.open()
+    eventually(lambda: len(connector.connections) == 2)
+    assert client.broker == "b"
+    client.close()
+    eventually(lambda: [connection.closed for connection in connector.connections] == [True, True])
+    assert recorder.events() == [
+        ("attempt", "a"),
+        ("attempt", "b"),
+        ("connected", "b"),
+        ("attempt", "a"),
+        ("closed", "b"),
+    ]
+
+
 def test_a_loss_while_polling_for_a_better_broker_is_noticed() -> None:
     down = [ConnectFailed("down")] * 3
     recorder, connector = KeepingRecorder(), ScriptedConnector(ConnectFailed("down"), None, *down)
