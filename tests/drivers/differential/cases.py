@@ -1,0 +1,217 @@
+"""Which URIs are given to both clients, against which ports?
+
+``{A}`` … ``{D}`` stand for the ports' URIs, ``{file}`` for a file of brokers, other words for what each client calls by
+a name of its own. Delays are 100 ms and more, and each step
+of a back-off differs from the next by as much, so that a wrong step is far outside of the tolerance.
+"""
+
+from dataclasses import dataclass
+
+from tests.drivers.differential.ports import DEAD, FULL, LIVE, SILENT, Port
+
+ONCE = Port(listens_from_s=0.0, closes_after_s=0.25)
+BRIEFLY = Port(listens_from_s=0.0, closes_after_s=0.25, refuses_for_s=1.0)
+DROPS = Port(listens_from_s=0.0, closes_after_s=0.25, refuses_for_s=0.0)
+STEADY = "randomize=false&"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One URI, the ports behind it, and how many events of it are compared (all of them where a client gives up).
+
+    ``file``: what the file of brokers says. ``connect_timeout_s``: of our attempts; the Java client's stands in its
+    URI. ``send_at_s``: when a message is sent, whose blocking is compared.
+    """
+
+    name: str
+    uri: str
+    ports: dict[str, Port]
+    events: int
+    file: str = ""
+    connect_timeout_s: float = 10.0
+    send_at_s: float | None = None
+
+
+def _all(port: Port, letters: str) -> dict[str, Port]:
+    return dict.fromkeys(letters, port)
+
+
+QUICK = (
+    Case(
+        "a plain list",
+        "failover:({A},{B},{C})?" + STEADY + "initialReconnectDelay=100&maxReconnectAttempts=3",
+        _all(DEAD, "ABC"),
+        10,
+    ),
+    Case("all defaults but the order", "failover:({A},{B})?randomize=false", {"A": DEAD, "B": LIVE}, 3),
+    Case(
+        "the first delay",
+        "failover:({A})?initialReconnectDelay=400&maxReconnectAttempts=2",
+        {"A": DEAD},
+        3,
+    ),
+    Case(
+        "no first delay",
+        "failover:({A},{B})?" + STEADY + "initialReconnectDelay=0&maxReconnectAttempts=3",
+        _all(DEAD, "AB"),
+        7,
+    ),
+    Case(
+        "no exponential back-off",
+        "failover:({A})?initialReconnectDelay=200&useExponentialBackOff=false&maxReconnectAttempts=4",
+        {"A": DEAD},
+        5,
+    ),
+    Case(
+        "another exponent",
+        "failover:({A})?initialReconnectDelay=100&reconnectDelayExponent=3&maxReconnectAttempts=4",
+        {"A": DEAD},
+        5,
+    ),
+    Case(
+        "a fraction as exponent",
+        "failover:({A})?initialReconnectDelay=300&reconnectDelayExponent=1.5&maxReconnectAttempts=4",
+        {"A": DEAD},
+        5,
+    ),
+    Case(
+        "a longest delay",
+        "failover:({A})?initialReconnectDelay=100&maxReconnectDelay=300&maxReconnectAttempts=6",
+        {"A": DEAD},
+        7,
+    ),
+    Case(
+        "a longest delay below the first",
+        "failover:({A})?initialReconnectDelay=400&maxReconnectDelay=100&maxReconnectAttempts=4",
+        {"A": DEAD},
+        5,
+    ),
+    Case("no attempt but the first", "failover:({A},{B})?" + STEADY + "maxReconnectAttempts=0", _all(DEAD, "AB"), 3),
+    Case(
+        "no attempt after a loss", "failover:({A},{B})?" + STEADY + "maxReconnectAttempts=0", {"A": ONCE, "B": LIVE}, 4
+    ),
+    Case(
+        "attempts at start and later",
+        "failover:({A},{B})?"
+        + STEADY
+        + "initialReconnectDelay=100&startupMaxReconnectAttempts=2&maxReconnectAttempts=4",
+        _all(DEAD, "AB"),
+        5,
+    ),
+    Case(
+        "attempts after a connection",
+        "failover:({A},{B})?"
+        + STEADY
+        + "initialReconnectDelay=100&startupMaxReconnectAttempts=1&maxReconnectAttempts=3",
+        {"A": ONCE, "B": DEAD},
+        10,
+    ),
+    Case(
+        "the lost one last",
+        "failover:({A},{B},{C})?" + STEADY + "initialReconnectDelay=200",
+        {"A": ONCE, "B": DEAD, "C": LIVE},
+        6,
+    ),
+    Case(
+        "back to the same one",
+        "failover:({A})?initialReconnectDelay=300&maxReconnectDelay=1200",
+        {"A": BRIEFLY},
+        8,
+    ),
+    Case(
+        "lost again and again",
+        "failover:({A},{B})?" + STEADY + "initialReconnectDelay=200",
+        _all(DROPS, "AB"),
+        9,
+    ),
+    Case(
+        "nested options keep the place",
+        "failover:({A},{B})?" + STEADY + "initialReconnectDelay=100&maxReconnectAttempts=2&{nested}",
+        {"A": ONCE, "B": DEAD},
+        8,
+    ),
+    Case(
+        "one that neither accepts nor refuses",
+        "failover:({A}{half_a_second},{B})?" + STEADY + "initialReconnectDelay=100&maxReconnectAttempts=2",
+        {"A": FULL, "B": DEAD},
+        5,
+        connect_timeout_s=0.5,
+    ),
+    Case(
+        "a better broker comes back",
+        "failover:({A},{B})?" + STEADY + "initialReconnectDelay=100&priorityBackup=true",
+        {"A": Port(listens_from_s=0.5), "B": LIVE},
+        7,
+    ),
+    Case(
+        "the better brokers by name",
+        "failover:({A},{B})?" + STEADY + "initialReconnectDelay=100&priorityBackup=true&priorityURIs={B}",
+        {"A": LIVE, "B": Port(listens_from_s=0.5)},
+        6,
+    ),
+    Case(
+        "lost while a better one is away",
+        "failover:({A},{B})?" + STEADY + "initialReconnectDelay=100&priorityBackup=true&maxReconnectAttempts=1",
+        {"A": DEAD, "B": Port(listens_from_s=0.0, closes_after_s=0.45)},
+        10,
+    ),
+    Case(
+        "lost by the better one",
+        "failover:({A},{B})?" + STEADY + "initialReconnectDelay=200&priorityBackup=true",
+        {"A": ONCE, "B": LIVE},
+        6,
+    ),
+    Case(
+        "a file of further brokers",
+        "failover:({A})?" + STEADY + "initialReconnectDelay=100&maxReconnectAttempts=2&updateURIsURL={file}",
+        _all(DEAD, "ABC"),
+        7,
+        file="{B},{C}",
+    ),
+    Case(
+        "the lost one in the file",
+        "failover:({A},{B})?" + STEADY + "initialReconnectDelay=100&maxReconnectAttempts=2&updateURIsURL={file}",
+        {"A": DEAD, "B": ONCE},
+        8,
+        file="{B}\n",
+    ),
+    Case(
+        "an unread file",
+        "failover:({A},{B})?" + STEADY + "maxReconnectAttempts=1&updateURIsSupported=false&updateURIsURL={file}",
+        _all(DEAD, "ABC"),
+        3,
+        file="{C}",
+    ),
+    Case(
+        "a send without a broker",
+        "failover:({A})?initialReconnectDelay=100&maxReconnectDelay=100&timeout=500",
+        {"A": ONCE},
+        6,
+        send_at_s=0.6,
+    ),
+)
+SLOW = (
+    Case(
+        "one that accepts and is silent",
+        "failover:({A},{B},{C})?" + STEADY + "initialReconnectDelay=100",
+        {"A": ONCE, "B": SILENT, "C": LIVE},
+        6,
+        connect_timeout_s=10.0,
+    ),
+    Case(
+        "the default delays",
+        "failover:({A},{B})?" + STEADY + "maxReconnectAttempts=11",
+        _all(DEAD, "AB"),
+        23,
+    ),
+    Case(
+        "a better broker after a long absence",
+        "failover:({A},{B})?" + STEADY + "initialReconnectDelay=500&priorityBackup=true",
+        {"A": Port(listens_from_s=4.0), "B": LIVE},
+        8,
+    ),
+)
+JAVA_WORDS = {"nested": "nested.soTimeout=0", "half_a_second": "?connectionTimeout=500"}
+OUR_WORDS = {"nested": "nested.heartbeat_ms=0", "half_a_second": ""}
+REFUSED = ("backOffMultiplier=2", "noSuchOption=1", "maxReconnectAttempts=many")
+ROUND_S, SLOW_ROUND_S = 3.2, 18.0

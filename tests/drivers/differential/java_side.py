@@ -1,0 +1,101 @@
+"""What does the Java client do with a URI? A process of its own runs ActiveMQ's FailoverTransport and lets it log.
+
+Run as a module with the log's path. Each line of its input is a round: the URIs by case, when to send in which of
+them, and how long the round lasts; its answer is how long each send was blocked, in milliseconds. Or it asks whether a
+URI is refused.
+"""
+
+import json
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import jpype
+
+from scenarios.java_parts import find_java_parts
+
+LOGGING = """
+rootLogger.level=off
+appender.f.type=File
+appender.f.name=f
+appender.f.fileName={log}
+appender.f.layout.type=PatternLayout
+appender.f.layout.alwaysWriteExceptions=false
+appender.f.layout.pattern=%N %tid %m%n
+logger.t.name=org.apache.activemq.transport.failover.FailoverTransport
+logger.t.level=debug
+logger.t.appenderRef.f.ref=f
+"""
+MS_PER_S = 1_000
+
+
+class JavaRound:
+    """The transports of one round."""
+
+    def __init__(self, uris: dict[str, str], sends: dict[str, float]) -> None:
+        factory = jpype.JClass("org.apache.activemq.transport.TransportFactory")
+        listener = jpype.JClass("org.apache.activemq.transport.DefaultTransportListener")
+        uri = jpype.JClass("java.net.URI")
+        self.blocked_ms: dict[str, float] = {}
+        self._sends = sends
+        self._transports = {case: factory.connect(uri(text)) for case, text in uris.items()}
+        for transport in self._transports.values():
+            transport.setTransportListener(listener())
+
+    def play(self, for_s: float) -> None:
+        senders = [threading.Thread(target=self._send, args=each, daemon=True) for each in self._sends.items()]
+        for transport in self._transports.values():
+            transport.start()
+        for sender in senders:
+            sender.start()
+        time.sleep(for_s)
+        for transport in self._transports.values():
+            transport.stop()
+        for sender in senders:
+            sender.join()
+
+    def _send(self, case: str, at_s: float) -> None:
+        failover = jpype.JClass("org.apache.activemq.transport.failover.FailoverTransport")
+        transport = self._transports[case].narrow(failover)
+        message = jpype.JClass("org.apache.activemq.command.ActiveMQMessage")()
+        time.sleep(at_s)
+        began_s = time.monotonic()
+        try:
+            transport.oneway(message)
+        except jpype.JException as refused:
+            if "Failover timeout" in str(refused):
+                self.blocked_ms[case] = (time.monotonic() - began_s) * MS_PER_S
+
+
+def main(log: Path) -> None:
+    parts = find_java_parts()
+    configuration = log.with_suffix(".properties")
+    configuration.write_text(LOGGING.format(log=log))
+    library = next(parts.home.glob("lib/**/libjvm.so"))
+    jars = [str(jar) for jar in parts.jars]
+    jpype.startJVM(str(library), f"-Dlog4j2.configurationFile={configuration}", "-Xss512k", classpath=jars)
+    for line in sys.stdin:
+        asked: dict[str, Any] = json.loads(line)
+        print(json.dumps(refused(asked["refuses"]) if "refuses" in asked else played(**asked)), flush=True)
+
+
+def played(uris: dict[str, str], sends: dict[str, float], for_s: float) -> dict[str, float]:
+    """How long each send was blocked, in ms."""
+    this_round = JavaRound(uris, sends)
+    this_round.play(for_s)
+    return this_round.blocked_ms
+
+
+def refused(uri: str) -> dict[str, float]:
+    """``{"refused": 1}`` where the Java client will not have that URI."""
+    try:
+        jpype.JClass("org.apache.activemq.transport.TransportFactory").connect(jpype.JClass("java.net.URI")(uri)).stop()
+    except jpype.JException:
+        return {"refused": 1}
+    return {}
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,156 @@
+"""What do both clients connect to? Ports of this machine that listen, refuse or are silent, as a case's script says.
+
+A port that listens lets either client in: it answers STOMP's CONNECT, and sends OpenWire's first frame back, which is
+the negotiation that a Java client waits for. A port keeps its number while it refuses, so that nobody else gets it.
+"""
+
+import contextlib
+import re
+import socket
+import struct
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from types import TracebackType
+
+from tests.support.fake_stomp import CONNECTED
+
+BACKLOG_OF_A_FULL_PORT = 0
+
+
+@dataclass(frozen=True)
+class Port:
+    """How one port behaves. It refuses but while it listens; None is never.
+
+    ``closes_after_s``: how long it keeps a connection; it then refuses for ``refuses_for_s`` (None: from then on).
+    ``answers``: whether it says anything. ``full``: connections to it are neither accepted nor refused.
+    """
+
+    listens_from_s: float | None = None
+    closes_after_s: float | None = None
+    refuses_for_s: float | None = None
+    answers: bool = True
+    full: bool = False
+
+
+DEAD = Port()
+LIVE = Port(listens_from_s=0.0)
+SILENT = Port(listens_from_s=0.0, answers=False)
+FULL = Port(full=True)
+
+
+class World:
+    """The ports of one case, for one client. A context manager; ``begin`` starts the script's clock."""
+
+    def __init__(self, script: dict[str, Port]) -> None:
+        self._played = {name: _PlayedPort(port) for name, port in script.items()}
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """``host:port`` of each port, by its letter."""
+        return {name: f"127.0.0.1:{played.number}" for name, played in self._played.items()}
+
+    def begin(self) -> None:
+        for played in self._played.values():
+            played.begin()
+
+    def __enter__(self) -> "World":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for played in self._played.values():
+            played.end()
+
+
+class _PlayedPort:
+    def __init__(self, port: Port) -> None:
+        self._port = port
+        self._socket = _bound()
+        self._connections: list[socket.socket] = []
+        self._timers: list[threading.Timer] = []
+        self._over = threading.Event()
+        self.number = self._socket.getsockname()[1]
+        if port.full:
+            self._fill()
+        elif port.listens_from_s == 0:
+            self._listen()
+
+    def begin(self) -> None:
+        if self._port.listens_from_s:
+            self._later(self._port.listens_from_s, self._listen)
+
+    def end(self) -> None:
+        self._over.set()
+        for timer in self._timers:
+            timer.cancel()
+        self._refuse()
+        for each in (self._socket, *self._connections):
+            _close(each)
+
+    def _later(self, after_s: float, act: Callable[[], None]) -> None:
+        timer = threading.Timer(after_s, act)
+        timer.daemon = True
+        self._timers.append(timer)
+        timer.start()
+
+    def _fill(self) -> None:
+        """One connection that nobody accepts takes the whole backlog; the next ones hear nothing."""
+        self._socket.listen(BACKLOG_OF_A_FULL_PORT)
+        self._connections.append(socket.create_connection(("127.0.0.1", self.number)))
+
+    def _listen(self) -> None:
+        if not self._over.is_set():
+            self._socket.listen()
+            threading.Thread(target=self._serve, daemon=True).start()
+
+    def _refuse(self) -> None:
+        """Stop listening; the number stays ours, and `_listen` works again."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._socket.accept()
+                self._connections.append(connection)
+                threading.Thread(target=self._converse, args=(connection,), daemon=True).start()
+                if self._port.closes_after_s is not None:
+                    self._refuse()
+                    self._later(self._port.closes_after_s, partial(self._leave, connection))
+
+    def _leave(self, connection: socket.socket) -> None:
+        _close(connection)
+        if self._port.refuses_for_s is not None:
+            self._later(self._port.refuses_for_s, self._listen)
+
+    def _converse(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            began = connection.recv(65_536)
+            if self._port.answers:
+                connection.sendall(CONNECTED if began.startswith((b"CONNECT", b"STOMP")) else _first_frame(began))
+            while more := connection.recv(65_536):
+                for receipt in re.findall(rb"receipt:(\S+)", more):  # a polite goodbye asks for one
+                    connection.sendall(b"RECEIPT\nreceipt-id:" + receipt + b"\n\n\0\n")
+
+
+def _bound() -> socket.socket:
+    """A socket that asked for its port by number: it then keeps it when it stops listening (so Linux does it)."""
+    with socket.socket() as asking:
+        asking.bind(("127.0.0.1", 0))
+        address = asking.getsockname()
+    bound = socket.socket()
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # its old connections do not keep it from listening
+    bound.bind(address)
+    return bound
+
+
+def _first_frame(began: bytes) -> bytes:
+    """OpenWire's frames begin with their length; the first one comes in one piece, for it is small."""
+    return began[: 4 + struct.unpack_from(">I", began)[0]] if len(began) >= 4 else b""
+
+
+def _close(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+    connection.close()

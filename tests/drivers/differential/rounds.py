@@ -1,0 +1,138 @@
+"""How are both clients given the same? Rounds: all cases at once for the Java client, then all of them for ours.
+
+Both get ports of their own that follow the same script. A machine that is busy makes events late and never early, so a
+pause between two events counts as the shortest of all rounds.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+
+from tests.drivers.differential.cases import JAVA_WORDS, OUR_WORDS, Case
+from tests.drivers.differential.events import Event, of_java
+from tests.drivers.differential.ours import OurSide
+from tests.drivers.differential.ports import World
+
+WARM_UP_S = 0.5
+
+
+@dataclass
+class Seen:
+    """What one client did with one case: its events, and how long its send was blocked, round by round."""
+
+    rounds: list[list[Event]] = field(default_factory=list)
+    blocked_ms: list[float] = field(default_factory=list)
+
+    def sequences(self, events: int) -> list[list[str]]:
+        return [[event.told for event in each[:events]] for each in self.rounds]
+
+    def pauses_ms(self, events: int) -> list[float]:
+        """Between each event and the next, the shortest of all rounds."""
+        times = [[event.at_ms for event in each[:events]] for each in self.rounds]
+        pauses = [[after - before for before, after in pairwise(each)] for each in times]
+        return [min(of_all) for of_all in zip(*pauses, strict=True)]
+
+
+class JavaSide:
+    """The process with the Java client. A context manager."""
+
+    def __init__(self, folder: Path) -> None:
+        self._log, self._logged_before = folder / "java.log", 0
+        command = [sys.executable, "-m", "tests.drivers.differential.java_side", str(self._log)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self) -> "JavaSide":
+        """Once it has loaded what a failing transport needs, so that the first round is like the others."""
+        self.play({"warm-up": "failover:(tcp://127.0.0.1:1)?maxReconnectAttempts=3"}, {}, WARM_UP_S)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def refuses(self, uri: str) -> bool:
+        """Whether the Java client will not have that URI."""
+        return "refused" in self._asked({"refuses": uri})
+
+    def play(self, uris: dict[str, str], sends: dict[str, float], for_s: float) -> dict[str, float]:
+        """One round; how long each send was blocked, in ms."""
+        self._logged_before = self._log.stat().st_size if self._log.exists() else 0
+        return self._asked({"uris": uris, "sends": sends, "for_s": for_s})
+
+    def _asked(self, question: dict[str, object]) -> dict[str, float]:
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(json.dumps(question) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, "the Java client's process ended: see its errors above"
+        result: dict[str, float] = json.loads(answer)
+        return result
+
+    def log(self) -> str:
+        """Of the last round alone: another one may have had the same ports."""
+        with self._log.open() as log:
+            log.seek(self._logged_before)
+            return log.read()
+
+
+def uri_of(case: Case, addresses: dict[str, str], scheme: str, file: Path) -> str:
+    """The case's URI for these ports; writes its file of brokers."""
+    letters = {letter: f"{scheme}://{address}" for letter, address in addresses.items()}
+    file.write_text(case.file.format(**letters))
+    words = JAVA_WORDS if scheme == "tcp" else OUR_WORDS
+    return case.uri.format(**letters, **words, file=file.as_uri())
+
+
+def play_java(java: JavaSide, cases: Sequence[Case], for_s: float, folder: Path, seen: dict[str, Seen]) -> None:
+    """One round of the Java client over all cases."""
+    with ExitStack() as stack:
+        worlds = {case.name: stack.enter_context(World(case.ports)) for case in cases}
+        uris = {
+            case.name: uri_of(case, worlds[case.name].addresses, "tcp", folder / f"java-{number}.txt")
+            for number, case in enumerate(cases)
+        }
+        for world in worlds.values():
+            world.begin()
+        sends = {case.name: case.send_at_s for case in cases if case.send_at_s is not None}
+        blocked = java.play(uris, sends, for_s)
+        ports = {
+            address.rpartition(":")[2]: (name, letter)
+            for name, world in worlds.items()
+            for letter, address in world.addresses.items()
+        }
+    for name, events in of_java(java.log(), ports).items():
+        seen[name].rounds.append(events)
+    for name, ms in blocked.items():
+        seen[name].blocked_ms.append(ms)
+
+
+def play_ours(cases: Sequence[Case], for_s: float, folder: Path, seen: dict[str, Seen], seed: int) -> None:
+    """One round of our client over all cases."""
+    with ExitStack() as stack:
+        worlds = {case.name: stack.enter_context(World(case.ports)) for case in cases}
+        clients: dict[str, OurSide] = {}
+        for number, case in enumerate(cases):
+            addresses = worlds[case.name].addresses
+            uri = uri_of(case, addresses, "stomp", folder / f"ours-{number}.txt")
+            brokers = {address: letter for letter, address in addresses.items()}
+            clients[case.name] = OurSide(uri, brokers, case.connect_timeout_s, seed)
+        for case in cases:
+            worlds[case.name].begin()
+            clients[case.name].begin()
+            if case.send_at_s is not None:
+                clients[case.name].send(case.send_at_s)
+        time.sleep(for_s)
+        for client in clients.values():
+            client.end()
+    for name, client in clients.items():
+        seen[name].rounds.append(client.events())
+        if client.blocked_ms is not None:
+            seen[name].blocked_ms.append(client.blocked_ms)

@@ -1,0 +1,163 @@
+"""Given the same URI and the same ports, our client does what ActiveMQ's Java client does, at the same times.
+
+The Java client is right by definition. Each case is played three times by both, at once, on ports of their own; the
+order of events has to agree every time, and each pause between two events, the shortest of the three.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from drivers.failover import BadFailoverUriError, FailoverUri
+from tests.drivers.differential.cases import QUICK, REFUSED, ROUND_S, SLOW, SLOW_ROUND_S, Case
+from tests.drivers.differential.events import Event
+from tests.drivers.differential.ports import DEAD
+from tests.drivers.differential.rounds import JavaSide, Seen, play_java, play_ours
+
+pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
+
+ROUNDS, SLOW_ROUNDS = 3, 2
+TOLERANCE_MS = 60.0
+"""Neither client is ever early, and both sleep a few ms too long on a busy machine; the nearest wrong delay of any case
+is 100 ms away."""
+SEND_TOLERANCE_MS = 160.0  # the Java client looks at its timeout every 100 ms
+
+LETTERS = "ABCD"
+PASSES, MANY_PASSES = 1_500, 10_000
+CHI_SQUARE = {3: 25.90, 23: 63.97}
+"""By degrees of freedom, what chi-square exceeds once in 100,000 times when both distributions are the same."""
+
+
+class Both:
+    """What both clients did with each case."""
+
+    def __init__(self, java: JavaSide, folder: Path, cases: tuple[Case, ...], rounds: int, for_s: float) -> None:
+        self.java = {case.name: Seen() for case in cases}
+        self.ours = {case.name: Seen() for case in cases}
+        with ThreadPoolExecutor(1) as other:
+            for number in range(rounds):
+                playing = other.submit(play_java, java, cases, for_s, folder, self.java)
+                play_ours(cases, for_s, folder, self.ours, number)
+                playing.result()
+
+
+@pytest.fixture(scope="module")
+def java(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaSide]:
+    with JavaSide(tmp_path_factory.mktemp("java")) as side:
+        yield side
+
+
+@pytest.fixture(scope="module")
+def quick(java: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Both:
+    return Both(java, tmp_path_factory.mktemp("files"), QUICK, ROUNDS, ROUND_S)
+
+
+@pytest.fixture(scope="module")
+def slow(java: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Both:
+    return Both(java, tmp_path_factory.mktemp("slow"), SLOW, SLOW_ROUNDS, SLOW_ROUND_S)
+
+
+def compare(case: Case, java: Seen, ours: Seen) -> None:
+    expected = java.sequences(case.events)[0]
+    assert len(expected) == case.events
+    assert java.sequences(case.events)[1:] == [expected] * (len(java.rounds) - 1)
+    assert ours.sequences(case.events) == [expected] * len(java.rounds)
+    if "give up" in expected:
+        assert {len(events) for events in (*java.rounds, *ours.rounds)} == {case.events}
+    javas, our_own = java.pauses_ms(case.events), ours.pauses_ms(case.events)
+    told = [
+        f"before {event}: Java {theirs:.0f} ms, ours {mine:.0f} ms"
+        for event, theirs, mine in zip(expected[1:], javas, our_own, strict=True)
+        if abs(theirs - mine) > TOLERANCE_MS
+    ]
+    assert told == []
+
+
+@pytest.mark.parametrize("case", QUICK, ids=lambda case: case.name)
+def test_the_attempts_are_those_of_the_java_client(case: Case, quick: Both) -> None:
+    compare(case, quick.java[case.name], quick.ours[case.name])
+
+
+@pytest.mark.parametrize("case", SLOW, ids=lambda case: case.name)
+def test_slow_attempts_are_those_of_the_java_client(case: Case, slow: Both) -> None:
+    compare(case, slow.java[case.name], slow.ours[case.name])
+
+
+def test_a_send_without_a_broker_is_blocked_as_long_as_in_the_java_client(quick: Both) -> None:
+    name = "a send without a broker"
+    javas, our_own = min(quick.java[name].blocked_ms), min(quick.ours[name].blocked_ms)
+    assert our_own >= 500
+    assert javas >= 500
+    assert abs(javas - our_own) < SEND_TOLERANCE_MS
+
+
+@pytest.mark.parametrize("option", REFUSED)
+def test_what_the_java_client_refuses_is_refused(option: str, java: JavaSide) -> None:
+    assert java.refuses(f"failover:(tcp://127.0.0.1:1)?{option}")
+    with pytest.raises(BadFailoverUriError, match=option.partition("=")[0]):
+        FailoverUri.parse(f"failover:(stomp://127.0.0.1:1)?{option}")
+
+
+def test_what_is_accepted_here_the_java_client_accepts(java: JavaSide) -> None:
+    assert not java.refuses("failover:(tcp://127.0.0.1:1)?reconnectDelayExponent=2&Randomize=perhaps")
+
+
+def passes_of(events: list[Event]) -> list[str]:
+    """The order of each pass over the ports, such as ``CABD``."""
+    attempts = [event.told.split()[1] for event in events if event.told.startswith("attempt")]
+    return ["".join(attempts[at : at + len(LETTERS)]) for at in range(0, len(attempts), len(LETTERS))]
+
+
+def chi_square(one: Counter[str], other: Counter[str]) -> float:
+    """Of two samples, for the hypothesis that they have one distribution."""
+    total = one.total() + other.total()
+    result = 0.0
+    for value in one | other:
+        for sample in (one, other):
+            expected = (one[value] + other[value]) * sample.total() / total
+            result += (sample[value] - expected) ** 2 / expected
+    return result
+
+
+def shuffled(java: JavaSide, folder: Path, passes: int, for_s: float) -> tuple[list[str], list[str]]:
+    """The orders of that many passes over four ports, by the Java client and by ours."""
+    uri = "failover:({A},{B},{C},{D})?initialReconnectDelay=0&warnAfterReconnectAttempts=0&maxReconnectAttempts=" + str(
+        passes
+    )
+    case = Case("at random", uri, dict.fromkeys(LETTERS, DEAD), 4 * passes + 1)
+    both = Both(java, folder, (case,), 1, for_s)
+    return passes_of(both.java[case.name].rounds[0]), passes_of(both.ours[case.name].rounds[0])
+
+
+def first_picks() -> dict[str, float]:
+    """How often the biased shuffle puts each of four first: all draws of four equally likely places."""
+    counts: Counter[str] = Counter()
+    for draws in product(range(len(LETTERS)), repeat=len(LETTERS)):
+        order = list(LETTERS)
+        for here, there in enumerate(draws):
+            order[here], order[there] = order[there], order[here]
+        counts[order[0]] += 1
+    return {letter: count / counts.total() for letter, count in counts.items()}
+
+
+def compare_distributions(javas: list[str], our_own: list[str], passes: int) -> None:
+    assert len(javas) == len(our_own) == passes
+    assert all(re.fullmatch(r"(?!.*(.).*\1)[ABCD]{4}", order) for order in (*javas, *our_own))
+    assert chi_square(Counter(javas), Counter(our_own)) < CHI_SQUARE[23]
+    for sample in (javas, our_own):
+        first = Counter(order[0] for order in sample)
+        expected = {letter: share * passes for letter, share in first_picks().items()}
+        assert sum((first[at] - count) ** 2 / count for at, count in expected.items()) < CHI_SQUARE[3]
+
+
+def test_brokers_are_picked_with_the_frequencies_of_the_java_client(java: JavaSide, tmp_path: Path) -> None:
+    compare_distributions(*shuffled(java, tmp_path, PASSES, for_s=5.0), PASSES)
+
+
+def test_many_picks_have_the_frequencies_of_the_java_client(java: JavaSide, tmp_path: Path) -> None:
+    compare_distributions(*shuffled(java, tmp_path, MANY_PASSES, for_s=40.0), MANY_PASSES)
