@@ -25,7 +25,7 @@ bench: .venv/.installed .venv/.installed-amqp ## Run a benchmark on real brokers
 	$(BIN)/locust -f $(SCENARIO) --headless --runtime processes --topology '$(TOPOLOGY)' -t $(TIME) $(ARGS)
 
 test: .venv/.installed-dev .venv/.installed-amqp ## Run every test but the nightly ones (ARGS are passed to pytest)
-	$(BIN)/python -m pytest -v --durations=25 -m "not nightly" $(ARGS)
+	$(BIN)/python -m pytest -v --durations=60 -m "not nightly" $(ARGS)
 
 nightly-tests: .venv/.installed-dev .venv/.installed-amqp ## Run the full matrices
 	$(BIN)/python -m pytest -m nightly $(ARGS)

@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
     "tests",
     [
         pytest.param(["test_amqp_conversations.py", "test_amqp_troubles.py"], id="by hand"),
-        pytest.param(["test_amqp_brokers.py"], id="on a broker", marks=pytest.mark.brokers),
+        pytest.param(["test_amqp_brokers.py"], id="on a broker", marks=[pytest.mark.brokers, pytest.mark.nightly]),
         pytest.param(
             ["conformance", "-k", "amqp and not amqp:stomp and not stomp:amqp", "-m", "brokers"],
             id="the whole suite",

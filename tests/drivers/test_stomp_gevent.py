@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
     [
         pytest.param("test_stomp_conversations.py", id="by hand"),
         pytest.param("test_stomp_tls.py", id="over TLS"),
-        pytest.param("test_stomp_brokers.py", id="on a broker", marks=pytest.mark.brokers),
+        pytest.param("test_stomp_brokers.py", id="on a broker", marks=[pytest.mark.brokers, pytest.mark.nightly]),
     ],
 )
 def test_the_driver_keeps_its_word_under_gevent(tests: str) -> None:

@@ -51,6 +51,7 @@ def test_what_a_proxy_did_to_chosen_messages_is_what_the_summary_says(tmp_path: 
     assert lost == {10, 11, 12, 50, 90, 280}
 
 
+@pytest.mark.nightly  # the control: what it shows, every other run of the suite shows too
 def test_an_untouched_run_through_the_same_proxy_passes(tmp_path: Path) -> None:
     outcome = make_run(
         "tests/planted/locustfiles/proxied.py",

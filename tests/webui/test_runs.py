@@ -112,6 +112,7 @@ def test_ctrl_c_in_a_run_reports_it_before_locust_ends(tmp_path: Path) -> None:
     assert (outcome.run / "report.html").exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_runs_in_a_row_have_each_their_own_options_and_none_of_the_run_before(tmp_path: Path) -> None:
     with web_ui(tmp_path / "runs", "--runtime", "memory", "--topology", "mesh") as ui:
