@@ -7,14 +7,16 @@ from pathlib import Path
 from records.rundir import RunDirectory
 from tests.support.waiting import until
 from topologies.catalogue import build
+from topologies.model import Topology
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.processes import ProcessRuntime
 
 
 @contextmanager
-def running(topology: str, parent: Path, memory_mb: int = 256) -> Iterator[Runtime]:
-    """The brokers of a catalogue entry, up; taken down at the end, whatever happened."""
-    runtime = ProcessRuntime(build(topology), RunDirectory.create(parent, "brokers"), broker_memory_mb=memory_mb)
+def running(topology: str | Topology, parent: Path, memory_mb: int = 256) -> Iterator[Runtime]:
+    """The brokers of a topology or catalogue entry, up; taken down at the end, whatever happened."""
+    meant = build(topology) if isinstance(topology, str) else topology
+    runtime = ProcessRuntime(meant, RunDirectory.create(parent, "brokers"), broker_memory_mb=memory_mb)
     try:
         runtime.up(lambda line: None)
         yield runtime

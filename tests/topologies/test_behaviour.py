@@ -1,0 +1,158 @@
+"""Does each property of a link do on real brokers what its users believe it does? One experiment a property."""
+
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from drivers.contract import Destination, Outcome
+from tests.support.brokers import running
+from tests.support.crossings import observed, predicted
+from tests.support.stomp_clients import body
+from tests.support.waiting import until
+from tests.topologies.experiments import MEMORY_MB, SETTLES_S, chain, client, depth, two, up
+from topologies.management.jolokia import Jolokia
+from topologies.management.views import view_of
+from topologies.model import Broker, NetworkConnector, Topology
+from topologies.runtimes.contract import Runtime
+
+pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
+
+MESSAGES = 30
+ORDERS = Destination("queue", "orders")
+
+
+def shares(runtime: Runtime, *consume_at: str) -> list[int]:
+    """How many of the 30 messages sent at ``here`` each consumer gets, in their order."""
+    consumers = [client(runtime, broker) for broker in consume_at]
+    for consumer in consumers:
+        consumer.listen(ORDERS)
+    time.sleep(SETTLES_S)
+    sender = client(runtime, "here")
+    sender.send(ORDERS, *(body(seq) for seq in range(MESSAGES)))
+    assert sender.outcomes(MESSAGES) == [Outcome.ACKED] * MESSAGES
+    until(lambda: sum(len(consumer.got) for consumer in consumers) == MESSAGES)
+    found = [len(consumer.got) for consumer in consumers]
+    for each in (sender, *consumers):
+        each.close()
+    return found
+
+
+def test_conduit_subscriptions_count_all_consumers_of_a_broker_as_one(tmp_path: Path) -> None:
+    with up(two(decrease_network_consumer_priority=False), tmp_path) as runtime:
+        here, *there = shares(runtime, "here", "there", "there")
+    assert (here, sum(there)) == (15, 15)
+
+
+def test_without_conduit_subscriptions_each_consumer_has_its_share(tmp_path: Path) -> None:
+    link = two(decrease_network_consumer_priority=False, conduit_subscriptions=False)
+    with up(link, tmp_path) as runtime:
+        assert shares(runtime, "here", "there", "there") == [10, 10, 10]
+
+
+def test_a_decreased_priority_keeps_messages_from_the_link_while_somebody_is_here(tmp_path: Path) -> None:
+    with up(two(decrease_network_consumer_priority=True), tmp_path) as runtime:
+        assert shares(runtime, "here", "there", "there") == [MESSAGES, 0, 0]
+
+
+def test_a_message_whose_ttl_is_spent_waits_half_way(tmp_path: Path) -> None:
+    topology = chain(message_ttl=1, consumer_ttl=2)
+    with up(topology, tmp_path) as runtime:
+        left_at(runtime, topology, "b")
+
+
+def test_demand_whose_ttl_is_spent_is_not_heard_of_so_the_message_never_leaves(tmp_path: Path) -> None:
+    topology = chain(message_ttl=2, consumer_ttl=1)
+    with up(topology, tmp_path) as runtime:
+        left_at(runtime, topology, "a")
+
+
+def left_at(runtime: Runtime, topology: Topology, broker: str) -> None:
+    """One message from a to c that the model says cannot get there, and where it stays."""
+    assert not topology.reaches("a", "c", str(ORDERS))
+    consumer, sender = client(runtime, "c"), client(runtime, "a")
+    consumer.listen(ORDERS)
+    sender.send(ORDERS, body(0))
+    assert sender.outcomes(1) == [Outcome.ACKED]
+    until(lambda: depth(runtime, topology, broker, "orders") == 1)
+    time.sleep(SETTLES_S)
+    assert {each: depth(runtime, topology, each, "orders") for each in "abc"} == {
+        each: int(each == broker) for each in "abc"
+    }
+    assert consumer.got == []
+    for each in (consumer, sender):
+        each.close()
+
+
+def test_without_advisories_only_a_static_bridge_carries_messages(tmp_path: Path) -> None:
+    here, dynamic, static = (Broker(name, advisory_support=False) for name in ("here", "dynamic", "static"))
+    links = (
+        NetworkConnector(opened_by=here, to=dynamic),
+        NetworkConnector(
+            opened_by=here,
+            to=static,
+            static_bridge=True,
+            statically_included_destinations=("queue://from-here-to-static",),
+        ),
+    )
+    topology = Topology("without-advisories", (here, dynamic, static), links, ())
+    alone = {(broker.name, broker.name) for broker in topology.brokers}
+    with running(topology, tmp_path, MEMORY_MB) as runtime:
+        assert observed(runtime, topology) == predicted(topology) == alone | {("here", "static")}
+
+
+def test_dynamically_included_destinations_pass_by_their_wildcards_alone(tmp_path: Path) -> None:
+    topology = two(dynamically_included_destinations=("queue://open.>", "topic://*.open.*"))
+    alone = {("here", "here"), ("there", "there")}
+    passes = {
+        ("queue", "open."): True,
+        ("queue", "closed."): False,
+        ("topic", "very.open."): True,
+        ("topic", "very.open.too."): False,
+    }
+    with up(topology, tmp_path) as runtime:
+        for (kind, prefix), expected in passes.items():
+            found = observed(runtime, topology, kind, prefix)
+            assert found == predicted(topology, kind, prefix), (kind, prefix)
+            assert found == alone | ({("here", "there")} if expected else set()), (kind, prefix)
+
+
+def test_a_statically_included_queue_is_forwarded_though_nobody_consumes_it(tmp_path: Path) -> None:
+    topology = two(statically_included_destinations=(str(ORDERS),))
+    with up(topology, tmp_path) as runtime:
+        sender = client(runtime, "here")
+        sender.send(ORDERS, body(0))
+        sender.send(Destination("queue", "others"), body(1))
+        assert sender.outcomes(2) == [Outcome.ACKED] * 2
+        until(lambda: depth(runtime, topology, "there", "orders") == 1)
+        time.sleep(SETTLES_S)
+        assert depth(runtime, topology, "here", "others") == 1
+        sender.close()
+
+
+def test_a_link_without_duplex_answers_nothing_and_one_with_it_does(tmp_path: Path) -> None:
+    for duplex in (False, True):
+        topology = two(duplex=duplex, name="one-link")
+        with up(topology, tmp_path / str(duplex)) as runtime:
+            assert (("there", "here") in observed(runtime, topology)) is duplex
+
+
+def test_the_prefetch_size_of_a_link_bounds_what_is_on_its_way(tmp_path: Path) -> None:
+    """What a bridge has taken ahead is in flight at its opener: never more than that when the far end is frozen."""
+    topology = two(prefetch_size=5, decrease_network_consumer_priority=False)
+    with up(topology, tmp_path) as runtime:
+        consumer, sender = client(runtime, "there"), client(runtime, "here")
+        consumer.listen(ORDERS)
+        time.sleep(SETTLES_S)
+        runtime.pause("there")
+        sender.send(ORDERS, *(body(seq) for seq in range(MESSAGES)))
+        assert sender.outcomes(MESSAGES) == [Outcome.ACKED] * MESSAGES
+        time.sleep(SETTLES_S)
+        with closing(Jolokia(runtime.management("here"))) as agent:
+            in_flight = view_of(topology, "here").figures(agent).queues["orders"]["in_flight"]
+        runtime.resume("there")
+        assert sorted(reading.seq for reading in consumer.received(MESSAGES)) == list(range(MESSAGES))
+        assert in_flight == 5
+        for each in (consumer, sender):
+            each.close()
