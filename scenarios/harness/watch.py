@@ -1,6 +1,7 @@
 """How are brokers looked at during a run? By their management interface; those in memory are asked directly."""
 
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Protocol
 
 from drivers.contract import Connector
@@ -8,13 +9,14 @@ from records.writer import Recorder
 from scenarios.harness.browsing import Browser, ManagementBrowser
 from scenarios.harness.memory_runtime import MemoryRuntime
 from topologies.artemis_router import Router
-from topologies.management.jolokia import Jolokia
+from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.links import prove_links
 from topologies.management.sampling import Reading, Sampler, Series
-from topologies.management.views import views_of
+from topologies.management.views import serving, views_of
 from topologies.model import Topology
 from topologies.runtimes.contract import Progress, Runtime
 
+ASK_TIMEOUT_S = 3.0
 PROOF_TIMEOUT_S = 30.0
 
 
@@ -58,11 +60,14 @@ class ManagedWatch:
     def depths(self, broker: str) -> dict[str, int]:
         if not self._keeps_messages[broker]:
             return {}
-        jolokia = Jolokia(self._runtime.management(broker))
         try:
-            return {queue: figures["depth"] for queue, figures in self._views[broker].figures(jolokia).queues.items()}
-        finally:
-            jolokia.close()
+            with closing(Jolokia(self._runtime.management(broker))) as agent:
+                queues = self._views[broker].figures(agent).queues
+        except ManagementFailed:
+            if serving(self._runtime, self._topology, broker, ASK_TIMEOUT_S):
+                return {}  # what it had is another's now, which is asked too
+            raise
+        return {queue: figures["depth"] for queue, figures in queues.items()}
 
     def browser(self, connector: Connector) -> Browser:
         if self._topology.flavour == "artemis" and connector.protocol == "stomp":

@@ -84,6 +84,27 @@ def test_without_the_far_end_a_link_is_not_proven() -> None:
     assert missing(DUPLEX, DUPLEX_ENDS | {"b": without_bridge}) == ("b shows no duplex bridge from a",)
 
 
+@pytest.mark.parametrize(("link", "ends"), [(ONE_WAY, ONE_WAY_ENDS), (DUPLEX, DUPLEX_ENDS)])
+def test_a_link_to_the_standby_that_took_over_is_proven_by_what_the_standby_shows(
+    link: NetworkConnector, ends: dict[str, LinkEnd]
+) -> None:
+    """It logs in, subscribes and answers under a name of its own."""
+    standby = replace(ends["b"], broker="b-standby")
+    assert missing(link, ends | {"b": standby})[0] == "a shows no bridge to b-standby (it shows one to b)"
+    opener = LinkEnd(
+        "a", (replace(OPENED, remote_broker="b-standby"),), frozenset(), subscribed("ab_b-standby_inbound_a")
+    )
+    moved = replace(standby, subscriptions=subscribed("ab_a_inbound_b-standby" if link.duplex else "ab_a_outbound"))
+    assert doubtful([link], {"a": opener, "b": moved}) == []
+
+
+def test_a_link_that_the_standby_opens_has_its_login() -> None:
+    opened = LinkEnd("a-standby", (OPENED,))
+    assert missing(ONE_WAY, ONE_WAY_ENDS | {"a": opened})[0] == "b shows no login of a-standby"
+    login = "ab_a-standby_outbound"
+    assert doubtful([ONE_WAY], {"a": opened, "b": LinkEnd("b", (), frozenset({login}), subscribed(login))}) == []
+
+
 def test_a_static_bridge_needs_no_demand() -> None:
     ends = ONE_WAY_ENDS | {"b": replace(ONE_WAY_ENDS["b"], subscriptions=())}
     assert doubtful([replace(ONE_WAY, static_bridge=True)], ends) == []

@@ -56,6 +56,11 @@ def started_connectors(agent: Jolokia) -> int:
     return sum(bool(connector["Started"]) for connector in connectors.values())
 
 
+def stands_by(agent: Jolokia) -> bool:
+    """Whether it has not got its store: it waits for the lock on it, or is on its way up. Raises ManagementFailed."""
+    return bool(agent.read(broker_mbean(agent.broker), "Slave")["Slave"])
+
+
 def version(agent: Jolokia) -> str:
     """``5.18.3``. Raises ManagementFailed."""
     return str(agent.read(broker_mbean(agent.broker), "BrokerVersion")["BrokerVersion"])
@@ -110,6 +115,11 @@ def figures_of(agent: Jolokia, bridge_client_ids: Collection[str]) -> Figures:
         raise ManagementFailed(f"broker {agent.broker!r}: its figures are not as 5.18.3 gives them ({what})") from None
 
 
+def figures_of_standby(agent: Jolokia) -> Figures:
+    """Its heap, for it has nothing else while it waits. Raises ManagementFailed."""
+    return Figures(_heap(agent.read(HEAP, "HeapMemoryUsage")), {}, (), {})
+
+
 def end_of(agent: Jolokia) -> LinkEnd:
     """One request; a broker that does not answer is an end with a failure."""
     try:
@@ -132,13 +142,17 @@ def figures_asked(broker: str) -> tuple[Request, ...]:
 def figures(broker: str, answers: Sequence[Answer], bridge_client_ids: Collection[str]) -> Figures:
     """The answers to `figures_asked` as values. Raises ManagementFailed when one is an error."""
     whole, heap, queues, *bridges, connections = (value_of(broker, answer) for answer in answers)
-    usage = heap["HeapMemoryUsage"]
     return Figures(
-        broker=_named(BROKER_FIGURES, whole) | {"heap_used_bytes": usage["used"], "heap_max_bytes": usage["max"]},
+        broker=_named(BROKER_FIGURES, whole) | _heap(heap),
         queues={queue["Name"]: _named(QUEUE_FIGURES, queue) for queue in queues.values()},
         bridges=_bridges(bridges),
         clients=_clients(connections, bridge_client_ids),
     )
+
+
+def _heap(memory: Mapping[str, Any]) -> dict[str, int]:
+    usage = memory["HeapMemoryUsage"]
+    return {"heap_used_bytes": int(usage["used"]), "heap_max_bytes": int(usage["max"])}
 
 
 def ends_asked(broker: str) -> tuple[Request, ...]:

@@ -25,6 +25,7 @@ from topologies.management import artemis_links
 from topologies.management.artemis import start_connection
 from topologies.management.classic import LinkEnd, bridge_client_id, end_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.views import on_one_store, serving
 from topologies.model import Topology
 
 TIMEOUT_S = 60.0
@@ -111,22 +112,25 @@ def _missing(link: NetworkConnector, ends: Mapping[str, LinkEnd]) -> tuple[str, 
     opener, far = ends[link.opened_by.name], ends[link.to.name]
     if failures := tuple(end.failure for end in (opener, far) if end.failure):
         return failures
-    found = [_bridge_missing(link, opener), _far_end_missing(link, far), _demand_missing(link, far, opener)]
+    found = [
+        _bridge_missing(link, opener, far),
+        _far_end_missing(link, far, opener.broker),
+        _demand_missing(link, far, opener),
+    ]
     if link.duplex:
         found.append(_demand_missing(link, opener, far))
     return tuple(filter(None, found))
 
 
-def _bridge_missing(link: NetworkConnector, opener: LinkEnd) -> str:
+def _bridge_missing(link: NetworkConnector, opener: LinkEnd, far: LinkEnd) -> str:
     own = [bridge.remote_broker for bridge in opener.bridges if bridge.connector == link.name]
-    if link.to.name in own:
+    if far.broker in own:
         return ""
     instead = f" (it shows one to {', '.join(own)})" if own else ""
-    return f"{opener.broker} shows no bridge to {link.to.name}{instead}"
+    return f"{opener.broker} shows no bridge to {far.broker}{instead}"
 
 
-def _far_end_missing(link: NetworkConnector, far: LinkEnd) -> str:
-    opener = link.opened_by.name
+def _far_end_missing(link: NetworkConnector, far: LinkEnd, opener: str) -> str:
     if link.duplex:
         duplex = any(bridge.created_by_duplex and bridge.remote_broker == opener for bridge in far.bridges)
         return "" if duplex else f"{far.broker} shows no duplex bridge from {opener}"
@@ -168,10 +172,12 @@ def _without_management(runtime: Managed, topology: Topology) -> list[str]:
 
 
 def _ends(runtime: Managed, topology: Topology, end: Callable[[Jolokia], AnEnd]) -> dict[str, AnEnd]:
-    """What each broker at an end of a link shows now."""
+    """What each broker at an end of a link shows now; of a pair, the one that serves, or the active if none does."""
     ends = {}
     for broker in _at_ends(topology):
-        with closing(Jolokia(runtime.management(broker), ANSWER_TIMEOUT_S)) as agent:
+        alone = len(on_one_store(topology, broker)) == 1
+        asked = broker if alone else serving(runtime, topology, broker, ANSWER_TIMEOUT_S) or broker
+        with closing(Jolokia(runtime.management(asked), ANSWER_TIMEOUT_S)) as agent:
             ends[broker] = end(agent)
     return ends
 

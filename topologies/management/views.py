@@ -2,16 +2,18 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
 from topologies.artemis import REPLICATION, ArtemisBroker
 from topologies.artemis_router import Router
 from topologies.brokers import AnyBroker
+from topologies.endpoints import ManagementEndpoint
 from topologies.links import NetworkConnector
 from topologies.management import artemis, classic
 from topologies.management.classic import Figures
-from topologies.management.jolokia import Jolokia
+from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.model import Topology
 
 
@@ -26,7 +28,7 @@ class View(Protocol):
         """Whether it has started all that clients connect to."""
 
     def stands_by(self, agent: Jolokia) -> bool:
-        """Whether it waits, as a standby should, and listens to no client."""
+        """Whether it waits, as a standby should, and listens to no client; perhaps also while it starts."""
 
     def figures(self, agent: Jolokia) -> Figures: ...
 
@@ -43,23 +45,31 @@ class LinkNames:
 
     @classmethod
     def of(cls, topology: Topology) -> "LinkNames":
+        """A standby opens and answers its active's links in its own name."""
         links = [link for link in topology.links if isinstance(link, NetworkConnector)]
         ends = Counter((link.opened_by.name, link.to.name) for link in links if link.duplex)
+        openers = {link.name: on_one_store(topology, link.opened_by.name) for link in links}
         return cls(
-            frozenset(classic.bridge_client_id(link.name, link.opened_by.name, link.client_id_token) for link in links),
+            frozenset(
+                classic.bridge_client_id(link.name, opener, link.client_id_token)
+                for link in links
+                for opener in openers[link.name]
+            ),
             {
-                (link.opened_by.name, link.to.name): link.name
+                (opener, end): link.name
                 for link in links
                 if link.duplex and ends[link.opened_by.name, link.to.name] == 1
+                for opener in openers[link.name]
+                for end in on_one_store(topology, link.to.name)
             },
         )
 
 
 class ClassicView:
-    """ActiveMQ Classic."""
+    """ActiveMQ Classic. ``paired``: another broker has the same store, so it may have to wait for it."""
 
-    def __init__(self, broker: AnyBroker, names: LinkNames) -> None:
-        self._connectors, self._names = len(broker.protocols), names
+    def __init__(self, broker: AnyBroker, names: LinkNames, *, paired: bool) -> None:
+        self._connectors, self._names, self._paired = len(broker.protocols), names, paired
 
     @property
     def duplex(self) -> Mapping[tuple[str, str], str]:
@@ -69,10 +79,10 @@ class ClassicView:
         return classic.started_connectors(agent) >= self._connectors
 
     def stands_by(self, agent: Jolokia) -> bool:
-        return False
+        return self._paired and classic.stands_by(agent)
 
     def figures(self, agent: Jolokia) -> Figures:
-        return self._names.figures(agent)
+        return classic.figures_of_standby(agent) if self.stands_by(agent) else self._names.figures(agent)
 
 
 class ArtemisView:
@@ -118,8 +128,30 @@ def view_of(topology: Topology, name: str) -> View:
             return ArtemisView(broker, artemis.LinksHere.of(topology, name))
         case Router():
             return RouterView()
-    return ClassicView(broker, LinkNames.of(topology))
+    return ClassicView(broker, LinkNames.of(topology), paired=len(on_one_store(topology, name)) > 1)
 
 
 def views_of(topology: Topology) -> Mapping[str, View]:
     return {broker.name: view_of(topology, broker.name) for broker in topology.brokers}
+
+
+def on_one_store(topology: Topology, name: str) -> tuple[str, ...]:
+    """Those of which one serves in another's place: the active, then its standbys. KeyError for an unknown one."""
+    active = topology.broker(name).standby_of or name
+    return (active, *(broker.name for broker in topology.brokers if broker.standby_of == active))
+
+
+class Managed(Protocol):
+    """What is needed of a runtime (topologies.runtimes.contract.Runtime)."""
+
+    def management(self, broker: str) -> ManagementEndpoint:
+        """Raises ManagementFailed when it has none."""
+
+
+def serving(runtime: Managed, topology: Topology, name: str, timeout_s: float) -> str:
+    """Which of the brokers that may have this one's place serves now; '' if none says so."""
+    for member in on_one_store(topology, name):
+        with suppress(ManagementFailed), closing(Jolokia(runtime.management(member), timeout_s)) as agent:
+            if view_of(topology, member).serves(agent):
+                return member
+    return ""

@@ -21,6 +21,7 @@ from topologies.runtimes.contract import Progress
 from topologies.runtimes.distribution import pinned
 from topologies.runtimes.docker_engine import FAILURES, Engine, EngineTrouble, explained, find
 from topologies.runtimes.jvm import BrokerFolders, Launch, agent_properties, command
+from topologies.runtimes.kinds import store_of
 from topologies.runtimes.ports import LOOPBACK, choose_ports
 from topologies.runtimes.preparation import (
     CLIENT,
@@ -39,6 +40,7 @@ from topologies.runtimes.startup import MANAGEMENT
 EVERYWHERE = "0.0.0.0"  # inside a container, whose ports are published on chosen addresses of this machine only
 INSIDE = BrokerFolders(Path("/brokerbench"))
 AGENT_INSIDE = INSIDE.root / "jolokia-agent.jar"
+STORE_INSIDE = INSIDE.root / "store"
 SECRETS_INSIDE = INSIDE.root / "private" / "brokers.properties"
 AGENT_FILE_INSIDE = INSIDE.root / "private" / "agent.properties"
 INTO_THE_LOG = f'exec "$@" >>{INSIDE.log_file} 2>&1'  # by the broker's own process: complete whatever becomes of us
@@ -132,9 +134,12 @@ def _prepared(
         topology, lambda t, b, s: wishes.renderer(t, reachable(b), s), site, folders, private, secrets
     )
     handles = {
-        broker.name: _container(broker, wishes, ground, folders[broker.name], private, ports, management[broker.name])
+        broker.name: _container(
+            broker, wishes, ground, folders[broker.name], private, ports, management[broker.name],
+            store_of(topology, broker.name, lambda active: folders[active].data),
+        )
         for broker in topology.brokers
-    }
+    }  # fmt: skip
     versions = {
         "image": ground.image.name,
         "image-id": ground.image.id,
@@ -161,6 +166,7 @@ def _container(
     private: PrivateFolder,
     ports: Ports,
     management: ManagementEndpoint,
+    store: Path | None,
 ) -> BrokerContainer:
     """The container, not yet created. In it the broker's own host name means the address at which it is published: so
     that is what it tells clients, for the ports are the same inside and outside."""
@@ -170,7 +176,7 @@ def _container(
     )
     private.write(agent_file.name, agent_properties(inside))
     launch = Launch(Path("java"), Path(ground.image.home), AGENT_INSIDE, SECRETS_INSIDE, wishes.memory_mb)
-    line = command(launch, INSIDE, AGENT_FILE_INSIDE)
+    line = command(launch, INSIDE, AGENT_FILE_INSIDE, STORE_INSIDE if store else None)
     container = DockerContainer(ground.image.name, network=ground.network, network_aliases=[host])
     container.with_name(f"{ground.network.name}-{host}").with_command(line)
     for (name, protocol), port in ports.items():
@@ -183,6 +189,7 @@ def _container(
         (private.path / SECRETS_INSIDE.name, SECRETS_INSIDE, "ro"),
         (agent_file, AGENT_FILE_INSIDE, "ro"),
         (ground.agent, AGENT_INSIDE, "ro"),
+        *([(store, STORE_INSIDE, "rw")] if store else []),  # one kernel, so the lock on it holds between containers
     ):
         container.with_volume_mapping(outside, str(place), mode)
     container.with_kwargs(

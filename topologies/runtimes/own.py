@@ -6,7 +6,7 @@ it is reached, or in what can be done to it.
 
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from shutil import disk_usage, rmtree
@@ -16,13 +16,14 @@ from records.errors import RunUnwritable, explained
 from records.rundir import RunDirectory
 from topologies.endpoints import Credentials, Endpoint, ManagementEndpoint
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.management.views import view_of
+from topologies.management.views import serving, view_of
 from topologies.model import Topology
 from topologies.render.files import render
 from topologies.runtimes.artemis_router import RouterUnavailable
 from topologies.runtimes.contract import Progress, RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
 from topologies.runtimes.java import NoJava
+from topologies.runtimes.kinds import followers_of
 from topologies.runtimes.ports import LOOPBACK, PortUnavailable, taken
 from topologies.runtimes.prepared import AHandle, Prepared, Render, Wishes
 from topologies.runtimes.startup import agent_failure, explain
@@ -103,9 +104,7 @@ class OwnBrokers(Generic[AHandle]):
             if self._wishes.bind_host != LOOPBACK:
                 progress(f"brokers listen on {self._wishes.bind_host}, so they can be reached from its network")
             self._prepared = self._prepare(progress)
-            for name in self._prepared.handles:
-                self._spawn(name)
-            self._wait_until_up(self._prepared.handles, progress)
+            self._start_all(self._prepared.handles, progress)
         except self.told as error:
             self.close()
             raise RuntimeFailed(str(error)) from error
@@ -122,7 +121,7 @@ class OwnBrokers(Generic[AHandle]):
         if self._handle(broker).alive:
             raise RuntimeFailed(f"broker {broker!r} cannot be started: it is running already; stop or kill it first")
         self._spawn(broker)
-        self._wait_until_up([broker], lambda _line: None)
+        self._wait_until_up([broker], {}, lambda _line: None)
 
     def stop(self, broker: str) -> None:
         handle = self._handle(broker)
@@ -194,6 +193,15 @@ class OwnBrokers(Generic[AHandle]):
             for folders in self._prepared.folders.values():
                 rmtree(folders.data, ignore_errors=True)
 
+    def _start_all(self, names: Iterable[str], progress: Progress) -> None:
+        """Side by side, but for standbys that would be the active if they came first."""
+        followers = followers_of(self._topology)
+        later = {standby for standbys in followers.values() for standby in standbys}
+        first = [name for name in names if name not in later]
+        for name in first:
+            self._spawn(name)
+        self._wait_until_up(first, followers, progress)
+
     def _spawn(self, name: str) -> None:
         self._leave_if_closed()
         handle = self._handle(name)
@@ -202,12 +210,16 @@ class OwnBrokers(Generic[AHandle]):
             handle.discard()
             self._leave_if_closed()
 
-    def _wait_until_up(self, names: Iterable[str], progress: Progress) -> None:
+    def _wait_until_up(self, names: Iterable[str], followers: Mapping[str, Sequence[str]], progress: Progress) -> None:
+        """``followers``: those to be started once a broker is up, and then waited for as well."""
         began, waiting = time.monotonic(), list(names)
         while waiting:
             for name in [name for name in waiting if self._is_up(name)]:
                 waiting.remove(name)
                 progress(f"broker {name} is up after {time.monotonic() - began:.1f} s")
+                for follower in followers.get(name, ()):
+                    self._spawn(follower)
+                    waiting.append(follower)
             if waiting and time.monotonic() - began > self._start_timeout_s:
                 raise self._failed(waiting[0], f"did not accept connections within {self._start_timeout_s:g} s")
             if waiting:
@@ -225,13 +237,18 @@ class OwnBrokers(Generic[AHandle]):
         return state == STANDS_BY or (state == SERVES and self._listens(name))
 
     def _state(self, name: str) -> str:
-        """What the broker says of itself: a port alone may be anybody's. A router says nothing."""
+        """What the broker says of itself: a port alone may be anybody's. A router says nothing.
+
+        One that starts looks like one that waits, so waiting needs another that serves.
+        """
         if name not in self._ready.management:
             return SERVES
         view = view_of(self._topology, name)
         with closing(Jolokia(self.management(name), ASK_TIMEOUT_S)) as agent:
             try:
-                return STANDS_BY if view.stands_by(agent) else SERVES if view.serves(agent) else ""
+                if view.stands_by(agent):
+                    return STANDS_BY if serving(self, self._topology, name, ASK_TIMEOUT_S) else ""
+                return SERVES if view.serves(agent) else ""
             except ManagementFailed:
                 return ""
 

@@ -1,0 +1,39 @@
+"""What does a topology know of its pairs that MBeans do not tell?"""
+
+import pytest
+
+from topologies.catalogue import build
+from topologies.endpoints import ManagementEndpoint
+from topologies.management.views import LinkNames, on_one_store, serving
+from topologies.model import Broker, NetworkConnector, Topology
+
+HUB, STANDBY, SPOKE = Broker("hub"), Broker("spare", standby_of="hub"), Broker("spoke")
+
+
+def topology(*links: NetworkConnector) -> Topology:
+    return Topology("t", (HUB, STANDBY, SPOKE), links, ())
+
+
+@pytest.mark.parametrize(
+    ("asked", "members"), [("hub", ("hub", "spare")), ("spare", ("hub", "spare")), ("spoke", ("spoke",))]
+)
+def test_the_brokers_of_a_pair_are_the_same_whichever_is_asked_for(asked: str, members: tuple[str, ...]) -> None:
+    assert on_one_store(topology(), asked) == members
+
+
+def test_the_login_of_a_standby_is_a_bridge_too_and_no_client() -> None:
+    names = LinkNames.of(topology(NetworkConnector(opened_by=HUB, to=SPOKE, name="out")))
+    assert names.client_ids == {"out_hub_outbound", "out_spare_outbound"}
+
+
+def test_a_duplex_bridge_is_known_by_its_link_whoever_of_the_pair_has_it() -> None:
+    names = LinkNames.of(topology(NetworkConnector(opened_by=SPOKE, to=HUB, name="in", duplex=True)))
+    assert names.duplex == {("spoke", "hub"): "in", ("spoke", "spare"): "in"}
+
+
+def test_brokers_that_do_not_answer_serve_nobody() -> None:
+    class Silent:
+        def management(self, broker: str) -> ManagementEndpoint:
+            return ManagementEndpoint(broker, "http://127.0.0.1:1/jolokia/", "agent", "s3cret")
+
+    assert serving(Silent(), build("active-standby"), "broker-1", 0.5) == ""
