@@ -1,4 +1,4 @@
-"""Does the same scenario pass on every topology of Artemis, with each message once?"""
+"""Does the same scenario pass on every topology of the catalogue, with each message once?"""
 
 from pathlib import Path
 
@@ -6,7 +6,25 @@ import pytest
 
 from tests.support.locust_run import make_run, nothing_left
 
-ENTRIES = (
+CLASSIC = (
+    "single",
+    "active-standby",
+    "source-and-sink",
+    "source-and-sink(duplex=True)",
+    "two-one-way",
+    "parallel-connectors",
+    "mesh",
+    "mesh-of-pairs",
+    "cross-region-mesh",
+    "two-regions",
+    "hub-and-spoke",
+    "hub-and-spoke(hub_standby=True)",
+    "concentrator",
+    "tiered-concentrator",
+    "tree",
+    "ring",
+)
+ARTEMIS = (
     "artemis-single",
     "live-backup",
     "live-backup(ha='replication')",
@@ -26,7 +44,7 @@ LAG_LIMIT_MS = "1000"
 @pytest.mark.brokers
 @pytest.mark.spark
 @pytest.mark.nightly
-@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("entry", CLASSIC + ARTEMIS)
 def test_steady_passes_on_each_entry(entry: str, tmp_path: Path) -> None:
     arguments = ("--headless", "--runtime", "processes", "--topology", entry, "-t", "10s", "--lag-limit", LAG_LIMIT_MS)
     done = make_run("scenarios/steady.py", *arguments, runs=tmp_path / "runs")
