@@ -138,6 +138,30 @@ def test_a_link_without_duplex_answers_nothing_and_one_with_it_does(tmp_path: Pa
             assert (("there", "here") in observed(runtime, topology)) is duplex
 
 
+@pytest.mark.parametrize(("suppressed", "hops"), [(False, {1, 2}), (True, {1})])
+def test_a_consumer_known_over_two_ways_draws_messages_over_both_unless_that_is_suppressed(
+    suppressed: bool, hops: set[int], tmp_path: Path
+) -> None:
+    a, b, c = (Broker(name) for name in "abc")
+    links = tuple(
+        NetworkConnector(
+            opened_by=opener, to=to, message_ttl=2, consumer_ttl=2,
+            suppress_duplicate_queue_subscriptions=suppressed, decrease_network_consumer_priority=False,
+        )
+        for opener, to in ((a, b), (b, c), (a, c))
+    )  # fmt: skip
+    with up(Topology("two-ways", (a, b, c), links, ()), tmp_path) as runtime:
+        consumer, sender = client(runtime, "c"), client(runtime, "a")
+        consumer.listen(ORDERS)
+        time.sleep(SETTLES_S)
+        sender.send(ORDERS, *(body(seq) for seq in range(MESSAGES)))
+        assert sorted(reading.seq for reading in consumer.received(MESSAGES)) == list(range(MESSAGES))
+        found = {delivery.hops for delivery in consumer.got}
+        for each in (consumer, sender):
+            each.close()
+    assert found == hops
+
+
 def test_the_prefetch_size_of_a_link_bounds_what_is_on_its_way(tmp_path: Path) -> None:
     """What a bridge has taken ahead is in flight at its opener: never more than that when the far end is frozen."""
     topology = two(prefetch_size=5, decrease_network_consumer_priority=False)

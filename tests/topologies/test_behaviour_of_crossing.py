@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 import stomp
 
-from drivers.contract import Destination, Outcome
+from drivers.contract import Destination, Outcome, Subscription
 from tests.support.crossings import observed, predicted
 from tests.support.stomp_clients import body
 from tests.support.waiting import until
@@ -104,6 +104,28 @@ def connected(runtime: Runtime, broker: str, listener: Listener) -> stomp.Connec
     connection.set_listener("", listener)
     connection.connect(login.username, login.password, wait=True)
     return connection
+
+
+@pytest.mark.parametrize(("conduit", "waits_at"), [(True, "there"), (False, "here")])
+def test_a_conduit_subscription_forgets_the_selectors_of_its_consumers(
+    conduit: bool, waits_at: str, tmp_path: Path
+) -> None:
+    """A message that nobody there has asked for crosses all the same, and waits there."""
+    topology = two(conduit_subscriptions=conduit)
+    with up(topology, tmp_path) as runtime:
+        consumer, sender = client(runtime, "there"), connected(runtime, "here", Listener())
+        consumer.connection.subscribe(Subscription(ORDERS, selector="colour = 'blue'"), consumer.got.append)
+        time.sleep(SETTLES_S)
+        sender.send("/queue/orders", "for nobody", headers={"colour": "red", "persistent": "true"})
+        sender.send("/queue/orders", "for you", headers={"colour": "blue", "persistent": "true"})
+        until(lambda: consumer.got)
+        time.sleep(SETTLES_S)
+        assert [delivery.body for delivery in consumer.got] == [b"for you"]
+        consumer.connection.settle(consumer.got[0])
+        consumer.close()
+        sender.disconnect()
+        until(lambda: depth(runtime, topology, waits_at, "orders") == 1)
+        assert {depth(runtime, topology, broker, "orders") for broker in ("here", "there")} == {0, 1}
 
 
 @pytest.mark.parametrize("bridged", [True, False])
