@@ -8,17 +8,22 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
+from drivers import java_vm
 from drivers.contract import Connector
 from drivers.protocols import connector_of
+from scenarios.java_parts import find_java_parts
 from tests.drivers.conformance.stages import BROKER, Connect, MemoryStage, Peer, RealStage, Stage
 from tests.support.relay import Relay
 from topologies.endpoints import Endpoint
 from topologies.runtimes.contract import Runtime
 from topologies.trust import Trust
 
+java_vm.use(find_java_parts)
+
 REAL: Mapping[str, Callable[[], Connector]] = {
     "stomp": lambda: connector_of("stomp", Trust()),
     "amqp": lambda: connector_of("amqp", Trust()),
+    "openwire": lambda: connector_of("openwire", Trust()),
 }
 """A protocol of real brokers is tried by one line here."""
 
