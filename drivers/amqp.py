@@ -11,7 +11,8 @@ from uuid import uuid4
 from drivers.amqp_browsing import Browser
 from drivers.amqp_connection import AmqpConnection
 from drivers.amqp_messages import read_address
-from drivers.contract import Browsed, Destination, DriverError, OnLost, OnSettled, Outcome, Refused
+from drivers.broker_words import nothing_sent
+from drivers.contract import Browsed, Destination, DriverError, OnLost, OnSettled, Refused
 from topologies.endpoints import Credentials, Endpoint
 from topologies.trust import Trust
 
@@ -62,7 +63,7 @@ class AmqpConnector:
 
         deadline_s = time.monotonic() + timeout_s
         connection = self.connect(
-            endpoint, credentials, client_id="", timeout_s=timeout_s, on_settled=_nothing_sent, on_lost=on_lost
+            endpoint, credentials, client_id="", timeout_s=timeout_s, on_settled=nothing_sent, on_lost=on_lost
         )
         try:
             if not browser.run(connection.receiving, deadline_s):
@@ -77,7 +78,3 @@ class AmqpConnector:
                 "come; is the broker alive, or the time too short for what lies there?"
             )
         return browser.found
-
-
-def _nothing_sent(_token: object, _outcome: Outcome, _at_ns: int, _reason: str) -> None:
-    """A browser sends nothing that could be settled."""

@@ -19,6 +19,7 @@ from drivers.amqp_messages import Address, Incoming
 from drivers.amqp_receiving import Receiving
 from drivers.amqp_sending import Sending
 from drivers.amqp_wire import Call, Wire
+from drivers.broker_words import hops, out_of_reach, turned_away
 from drivers.contract import (
     ConnectFailed,
     Delivery,
@@ -27,10 +28,8 @@ from drivers.contract import (
     OnLost,
     OnSettled,
     Outgoing,
-    Refused,
     Subscription,
 )
-from drivers.stomp_frames import hops, may_try_again
 from drivers.tls import refused
 from topologies.endpoints import Credentials
 
@@ -97,9 +96,7 @@ class AmqpConnection:
 
     def _failed(self, what: str) -> ConnectFailed:
         port = "AMQP port for TLS" if self._address.tls else "AMQP port"
-        return ConnectFailed(
-            f"broker {self.broker} at {self._address} {what}; check that it is up and that this is its {port}"
-        )
+        return out_of_reach(f"{self.broker} at {self._address}", what, port)
 
     def _unreachable(self, error: OSError) -> DriverError:
         if isinstance(error, ssl.SSLError):
@@ -107,12 +104,7 @@ class AmqpConnection:
         return self._failed(f"could not be reached: {error}")
 
     def _turned_away(self, username: str, said: str) -> DriverError:
-        if may_try_again(said):
-            return ConnectFailed(f"broker {self.broker} at {self._address} turned the connection away for now: {said}")
-        return Refused(
-            f"broker {self.broker} at {self._address} refused user {username!r}: {said}. "
-            "Check the user name and the password that this run was given."
-        )
+        return turned_away(f"{self.broker} at {self._address}", username, said)
 
     def close(self) -> None:
         """Leave politely; bounded, also on a frozen broker. From a callback it leaves without waiting."""

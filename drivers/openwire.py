@@ -8,7 +8,8 @@ import ssl
 import time
 from collections.abc import Mapping
 
-from drivers.contract import Browsed, OnLost, OnSettled, Outcome, Refused
+from drivers.broker_words import nothing_sent
+from drivers.contract import Browsed, OnLost, OnSettled, Refused
 from drivers.failover import FailoverUri
 from drivers.java_books import Books
 from drivers.java_hub import JavaHub, hub
@@ -88,7 +89,7 @@ class OpenWireConnector:
         deadline_s = time.monotonic() + timeout_s
         lost: list[str] = []
         connection = self.connect(
-            endpoint, credentials, client_id="", timeout_s=timeout_s, on_settled=_nothing_sent, on_lost=lost.append
+            endpoint, credentials, client_id="", timeout_s=timeout_s, on_settled=nothing_sent, on_lost=lost.append
         )
         try:
             found, trouble = connection.browse(queue, deadline_s)
@@ -105,7 +106,3 @@ def trusted_pem(trust: Trust) -> str:
     if trust.pem:
         return trust.pem
     return "".join(ssl.DER_cert_to_PEM_cert(der) for der in trust.context().get_ca_certs(binary_form=True))
-
-
-def _nothing_sent(_token: object, _outcome: Outcome, _at_ns: int, _reason: str) -> None:
-    """A browser sends nothing that could be settled."""

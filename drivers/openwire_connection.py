@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from drivers.broker_words import out_of_reach, refused_user
 from drivers.contract import (
-    ConnectFailed,
     Delivery,
     DriverError,
     OnDelivery,
@@ -59,12 +59,9 @@ class OpenWireConnection:
         self._hub.forget(self._id)
         words = str(self._opened.values[0])
         if self._opened.what == "refused":
-            raise Refused(
-                f"broker {self._at} refused user {credentials.username!r}: {words} "
-                "Check the user name and the password that this run was given."
-            )
+            raise refused_user(self._at, credentials.username, words)
         what = f"could not be reached: {words}" if answered else f"did not answer within {self._timeout_s:g} s"
-        raise ConnectFailed(f"broker {self._at} {what}; check that it is up and that this is its OpenWire port")
+        raise out_of_reach(self._at, what, "OpenWire port")
 
     @property
     def _at(self) -> str:

@@ -7,13 +7,13 @@ A connection is opened once and never reopened: failing over, resubscribing and 
 import threading
 import time
 
+from drivers.broker_words import nothing_sent
 from drivers.contract import (
     Browsed,
     Destination,
     DriverError,
     OnLost,
     OnSettled,
-    Outcome,
     Refused,
 )
 from drivers.stomp_connection import StompConnection
@@ -74,7 +74,7 @@ class StompConnector:
             ended.set()
 
         connection = self.connect(
-            endpoint, credentials, client_id="", timeout_s=timeout_s, on_settled=_nothing_sent, on_lost=on_lost
+            endpoint, credentials, client_id="", timeout_s=timeout_s, on_settled=nothing_sent, on_lost=on_lost
         )
         try:
             connection.consume(_browse_headers(queue), on_message)
@@ -105,7 +105,3 @@ def _browse_headers(queue: str) -> dict[str, str]:
 
 def _age_ns(timestamp_ms: str | None, now_ns: int) -> int | None:
     return now_ns - int(timestamp_ms) * 1_000_000 if timestamp_ms and int(timestamp_ms) > 0 else None
-
-
-def _nothing_sent(_token: object, _outcome: Outcome, _at_ns: int, _reason: str) -> None:
-    """A browser sends nothing that could be settled."""

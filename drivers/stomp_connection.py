@@ -15,6 +15,7 @@ from typing import cast
 
 from stomp.utils import Frame
 
+from drivers.broker_words import hops, out_of_reach, turned_away
 from drivers.contract import (
     ConnectFailed,
     Delivery,
@@ -33,8 +34,6 @@ from drivers.stomp_frames import (
     agree_beats,
     encode,
     error_words,
-    hops,
-    may_try_again,
     send_head,
     subscribe_headers,
 )
@@ -130,17 +129,10 @@ class StompConnection:
 
     def _unreachable(self, what: str) -> ConnectFailed:
         port = "STOMP port for TLS" if self._address.tls else "STOMP port"
-        return ConnectFailed(
-            f"broker {self.broker} at {self._address} {what}; check that it is up and that this is its {port}"
-        )
+        return out_of_reach(f"{self.broker} at {self._address}", what, port)
 
     def _turned_away(self, username: str, words: str) -> DriverError:
-        if may_try_again(words):
-            return ConnectFailed(f"broker {self.broker} at {self._address} turned the connection away for now: {words}")
-        return Refused(
-            f"broker {self.broker} at {self._address} refused user {username!r}: {words} "
-            "Check the user name and the password that this run was given."
-        )
+        return turned_away(f"{self.broker} at {self._address}", username, words)
 
     def close(self) -> None:
         """Leave politely; bounded, also on a frozen broker. From a callback it leaves without waiting."""

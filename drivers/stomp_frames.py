@@ -3,7 +3,6 @@
 Source: the STOMP 1.2 specification, and what ActiveMQ 5.18.3 was seen to send.
 """
 
-import itertools
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import parse_qsl, urlsplit
@@ -17,7 +16,6 @@ TLS_SCHEME = "stomp+ssl"
 WINDOW_BYTES_A_MESSAGE = 2048
 BROKER_PATH_PROPERTY = "bbBrokerPath"  # as the renderers name it; a test holds the two together
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", ":": "\\c"})
-_TRY_AGAIN = ("already connected", "being stopped", "has been stopped", "is stopping", "maximum")
 _PASSED_OVER_BEATS = 2.5  # ActiveMQ lets nearly two intervals pass when a frame went out in between
 
 
@@ -118,25 +116,7 @@ def subscribe_headers(subscription: Subscription, number: str) -> dict[str, str]
     return headers
 
 
-@lru_cache(maxsize=1_024)
-def hops(path: bytes | None) -> int | None:
-    """Brokers crossed, from the names that each broker appended when it dispatched; null without a path.
-
-    A broker appends its name again with every redelivery (and with every browse), so repeats next to each other are
-    one stay: ``a`` and ``a,a`` are 0 hops, ``a,b,b`` is 1, ``a,b,a`` is 2.
-    """
-    if not path:
-        return None
-    names = [name.strip() for name in path.split(b",")]
-    return sum(here != there for here, there in itertools.pairwise(names))
-
-
 def error_words(headers: dict[str, str], body: bytes) -> str:
     """What an ERROR frame says, on one line, without the broker's stack trace."""
     first_line = body.decode(errors="replace").strip().partition("\n")[0]
     return " ".join((headers.get("message") or first_line or "no reason given").split())
-
-
-def may_try_again(words: str) -> bool:
-    """Whether what refused a connection passes by itself: a client id still held, a broker about to stop or full."""
-    return any(sign in words.lower() for sign in _TRY_AGAIN)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stomp.utils import parse_frame
 
+from drivers.broker_words import hops, may_try_again
 from drivers.contract import Destination, Subscription
 from drivers.stomp_frames import (
     BROKER_PATH_PROPERTY,
@@ -15,8 +16,6 @@ from drivers.stomp_frames import (
     agree_beats,
     encode,
     error_words,
-    hops,
-    may_try_again,
     read_address,
     send_head,
     subscribe_headers,

@@ -1,0 +1,51 @@
+"""What does a broker's answer mean, whatever the protocol? Who was turned away and why, and the path of a message."""
+
+import itertools
+from functools import lru_cache
+
+from drivers.contract import ConnectFailed, DriverError, Outcome, Refused
+
+_TRY_AGAIN = ("already connected", "being stopped", "has been stopped", "is stopping", "maximum")
+
+
+@lru_cache(maxsize=1_024)
+def hops(path: bytes | None) -> int | None:
+    """Brokers crossed, from the names that each broker appended when it dispatched; null without a path.
+
+    A broker appends its name again with every redelivery (and with every browse), so repeats next to each other are
+    one stay: ``a`` and ``a,a`` are 0 hops, ``a,b,b`` is 1, ``a,b,a`` is 2.
+    """
+    if not path:
+        return None
+    names = [name.strip() for name in path.split(b",")]
+    return sum(here != there for here, there in itertools.pairwise(names))
+
+
+def may_try_again(words: str) -> bool:
+    """Whether what refused a connection passes by itself: a client id still held, a broker about to stop or full."""
+    return any(sign in words.lower() for sign in _TRY_AGAIN)
+
+
+def turned_away(broker_at: str, username: str, words: str) -> DriverError:
+    """The error for a connection that the broker answered with a refusal. ``broker_at``: "broker-1 at host:port"."""
+    if may_try_again(words):
+        return ConnectFailed(f"broker {broker_at} turned the connection away for now: {words}")
+    return refused_user(broker_at, username, words)
+
+
+def refused_user(broker_at: str, username: str, words: str) -> Refused:
+    """The error for a login that will not do; the password is not in it."""
+    end = "" if words.endswith(".") else "."
+    return Refused(
+        f"broker {broker_at} refused user {username!r}: {words}{end} "
+        "Check the user name and the password that this run was given."
+    )
+
+
+def out_of_reach(broker_at: str, what: str, port: str) -> ConnectFailed:
+    """The error for a broker that did not answer as one. ``port``: what it should be listening on, "STOMP port"."""
+    return ConnectFailed(f"broker {broker_at} {what}; check that it is up and that this is its {port}")
+
+
+def nothing_sent(_token: object, _outcome: Outcome, _at_ns: int, _reason: str) -> None:
+    """An ``on_settled`` for who only browses: nothing was sent that could be settled."""
