@@ -27,11 +27,16 @@ REAL: Mapping[str, Callable[[], Connector]] = {
 }
 """A protocol of real brokers is tried by one line here."""
 
+KNOWN_DEFECTS = {("openwire", "test_consumers_of_a_queue_share_its_messages")}
+"""Fail now and then, and are not mended yet (docs/drivers.md): told every night, not at each change."""
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     smoke = metafunc.definition.get_closest_marker("smoke") is not None
-    marks = [pytest.mark.brokers] if smoke else [pytest.mark.brokers, pytest.mark.nightly]
-    real = [pytest.param(protocol, marks=marks) for protocol in REAL]
+    nightly = [pytest.mark.brokers, pytest.mark.nightly]
+    marks = [pytest.mark.brokers] if smoke else nightly
+    defects = {protocol for protocol, test in KNOWN_DEFECTS if test == metafunc.definition.name}
+    real = [pytest.param(protocol, marks=nightly if protocol in defects else marks) for protocol in REAL]
     if "stage" in metafunc.fixturenames:
         metafunc.parametrize("stage", ["memory", *real], indirect=True)
     if "crossing" in metafunc.fixturenames:
