@@ -119,6 +119,8 @@ def _local_settings(scratch: Path, rows: int) -> dict[str, str]:
     java.append("-XX:MetaspaceSize=256m")  # Spark's classes fit from the start: growing costs full collections
     if rows <= BRIEF_JOB_ROWS:
         java += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+    else:
+        java.append("-XX:+UseParallelGC")  # nobody waits for a pause: G1's barriers and threads are a tenth of the CPU
     return {
         **(_SMALL if rows <= SMALL_ROWS else {}),
         "spark.ui.enabled": "false",

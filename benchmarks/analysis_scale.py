@@ -97,11 +97,11 @@ def _equal(one: Path, other: Path) -> bool:
     return bool(ordered[0].equals(ordered[1]))
 
 
-def compare(run: Path, answers: Path, pairs: int, messages: int) -> list[str]:
+def compare(run: Path, answers: Path, pairs: int, messages: int, *, warm: bool) -> list[str]:
     """Rows of the table for one run, after both have been shown to say the same."""
     analysis = partial(timed, "analysis.jobs", str(run), "--master", "local[2]", statuses=(0, 1))  # 1: messages lost
     duckdb = partial(timed, "benchmarks.duckdb_answers", str(run), str(answers), statuses=(0,))
-    figures = measure(analysis, duckdb, pairs)
+    figures = measure(analysis, duckdb, pairs, warm=warm)
     if differing := differences(run, answers):
         sys.exit(f"{run}: the analysis and DuckDB differ in {', '.join(differing)}")
     size = f"{messages / 1e6:g} million sends and receipts"
@@ -113,6 +113,7 @@ def main() -> None:
     parser.add_argument("--messages", type=int, nargs="+", default=[1_000_000, 10_000_000])
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--per-s", type=int, default=20_000, help="rate of the runs, which gives their length")
+    parser.add_argument("--no-warm-up", action="store_true", help="count the first pair too, for runs of many minutes")
     options = parser.parse_args()
     print(conditions())
     rows = []
@@ -121,7 +122,7 @@ def main() -> None:
             run = write_run(Path(folder), messages, options.per_s)
             answers = Path(folder) / f"{run.name}-duckdb"
             answers.mkdir()
-            rows += compare(run, answers, options.pairs, messages)
+            rows += compare(run, answers, options.pairs, messages, warm=not options.no_warm_up)
     print("answers equal; A is the analysis, B is DuckDB", HEADER, *rows, sep="\n")
 
 

@@ -38,10 +38,16 @@ HEADER = "| figure | A | B | A / B, median (extremes) | pairs |\n|---|---|---|--
 
 
 def measure(
-    a: Callable[[], Sequence[float]], b: Callable[[], Sequence[float]], pairs: int, say: Callable[[str], None] = print
+    a: Callable[[], Sequence[float]],
+    b: Callable[[], Sequence[float]],
+    pairs: int,
+    say: Callable[[str], None] = print,
+    *,
+    warm: bool = True,
 ) -> list[Pairs]:
-    """Run both sides ``pairs`` times after one of each that does not count; a `Pairs` for each figure they return."""
-    a(), b()
+    """Run both sides ``pairs`` times, if ``warm`` after one of each that does not count; a `Pairs` for each figure."""
+    if warm:
+        a(), b()
     seen_a: list[Sequence[float]] = []
     seen_b: list[Sequence[float]] = []
     for pair in range(pairs):
