@@ -49,6 +49,7 @@ def test_ctrl_c_is_reported_and_leaves_nothing(loaded: LocustRun) -> None:
     assert nothing_left(loaded.runs)
 
 
+@pytest.mark.nightly
 def test_a_killed_harness_leaves_nothing_and_the_next_run_passes(loaded: LocustRun) -> None:
     loaded.send(signal.SIGKILL)
     assert loaded.process.wait(5) == -signal.SIGKILL

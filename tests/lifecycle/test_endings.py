@@ -45,6 +45,7 @@ def test_one_ctrl_c_ends_the_load_and_reports_it_as_interrupted(loaded: LocustRu
     assert not anything_listens(ports)
 
 
+@pytest.mark.nightly
 def test_two_ctrl_c_tear_everything_down_at_once_and_keep_the_events(loaded: LocustRun) -> None:
     ports = ports_of(loaded.runs)
     loaded.send(signal.SIGINT)
@@ -67,6 +68,7 @@ def test_sigkill_of_the_harness_leaves_no_broker_and_no_port_within_five_seconds
     assert not anything_listens(ports)
 
 
+@pytest.mark.nightly
 def test_sigterm_takes_everything_down(loaded: LocustRun) -> None:
     loaded.send(signal.SIGTERM)
     outcome = loaded.outcome(timeout_s=30)

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.spark
 MEMORY = ("--runtime", "memory", "-t", "2s", "--warm-up", "0")
 
 
+@pytest.mark.nightly
 def test_messages_that_were_due_and_never_sent_make_the_run_invalid(tmp_path: Path) -> None:
     outcome = make_run(
         "scenarios/steady.py", *MEMORY, "--rate", "60000", "--lag-limit", "100000", runs=tmp_path / "runs"

@@ -67,6 +67,7 @@ def test_an_untouched_run_through_the_same_proxy_passes(tmp_path: Path) -> None:
     assert outcome.summary["messages"]["lost"] == outcome.summary["messages"]["duplicated"] == 0
 
 
+@pytest.mark.nightly
 def test_a_send_in_doubt_that_arrived_and_was_sent_again_is_a_duplicate_by_resend(tmp_path: Path) -> None:
     outcome = make_run(
         "tests/planted/locustfiles/proxied.py",

@@ -13,6 +13,7 @@ from tests.support.locust_run import LocustRun, free_port, nothing_left
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
 
+@pytest.mark.nightly
 def test_a_clock_that_jumps_back_two_seconds_gives_negative_latencies_and_an_invalid_verdict(tmp_path: Path) -> None:
     locustfile, port = "tests/planted/locustfiles/skewed.py", str(free_port())
     master = LocustRun(

@@ -9,6 +9,7 @@ from tests.support.locust_run import make_run
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
 
+@pytest.mark.nightly
 def test_messages_that_nobody_reads_are_stranded_and_not_lost(tmp_path: Path) -> None:
     outcome = make_run(
         "tests/planted/locustfiles/unread.py",

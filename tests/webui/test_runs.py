@@ -81,6 +81,7 @@ def answers(ui: WebUi) -> bool:
         return False
 
 
+@pytest.mark.nightly
 @pytest.mark.brokers
 def test_stop_while_brokers_come_up_takes_them_down_and_leaves_locust_usable(tmp_path: Path) -> None:
     with web_ui(tmp_path / "runs", "--topology", "single", "--runtime", "processes") as ui:
