@@ -30,15 +30,7 @@ fail() {
 
 answers() { docker version --format '{{.Server.Version}}' 2>/dev/null; }
 
-install() {
-  [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null || fail "no $*, and neither root nor sudo to install it"
-  "${as_root[@]}" apt-get update --quiet --quiet &&
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --quiet --no-install-recommends "$@" >/dev/null
-}
-
-installed() {
-  install "$@" || { say "once more in 10 s"; sleep 10; install "$@"; }
-}
+installed() { bash .ci/apt-install.sh "$@"; }
 
 engine() {
   local parent=$1 began=$SECONDS
