@@ -82,16 +82,21 @@ class Client:
         self,
         destination: Destination,
         *,
+        number: int | None = None,
         durable: bool,
         run: int,
         resend_in_doubt: bool = True,
         on_settled: Callable[[Settled], None],
     ) -> Producer:
-        """A producer of this client's number: give each seq once. ``run`` is the number stamped into the bodies."""
+        """A producer of this number: give each seq once. ``run`` is the number stamped into the bodies.
+
+        ``number``: this client's own, unless it is one of several producers that share the connection.
+        """
         timeout_ms = self._uri.options.timeout_ms
         producer = Producer(
             self,
             destination,
+            number=self.number if number is None else number,
             durable=durable,
             run=run,
             timeout_s=timeout_ms / MS_PER_S if timeout_ms > 0 else None,
@@ -101,14 +106,22 @@ class Client:
         self._producers.append(producer)
         return producer
 
-    def consumer(self, subscription: Subscription, *, run: int, on_receipt: Callable[[Received], None]) -> Consumer:
+    def consumer(
+        self,
+        subscription: Subscription,
+        *,
+        number: int | None = None,
+        run: int,
+        on_receipt: Callable[[Received], None],
+    ) -> Consumer:
         """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError."""
+        number = self.number if number is None else number
         if subscription.durable_name and not self._client_id:
             raise DriverError(
-                f"client {self.number} asks for the durable subscription {subscription.durable_name!r} without a "
+                f"client {number} asks for the durable subscription {subscription.durable_name!r} without a "
                 "client id: give Client a client_id that stays the same"
             )
-        consumer = Consumer(self, subscription, run=run, on_receipt=on_receipt)
+        consumer = Consumer(self, subscription, number=number, run=run, on_receipt=on_receipt)
         self._consumers.append(consumer)
         while True:
             link = self.usable()

@@ -45,10 +45,17 @@ class Consumer:
     """Receives for one client from one destination. Made by `drivers.client.Client.consumer`."""
 
     def __init__(
-        self, access: Access, subscription: Subscription, *, run: int, on_receipt: Callable[[Received], None]
+        self,
+        access: Access,
+        subscription: Subscription,
+        *,
+        number: int,
+        run: int,
+        on_receipt: Callable[[Received], None],
     ) -> None:
         self.subscription = subscription
-        self.name = name_of(subscription, access.number)
+        self.number = number
+        self.name = name_of(subscription, number)
         self.received = 0
         self._access = access
         self._destination = str(subscription.destination)
@@ -75,14 +82,14 @@ class Consumer:
             if not self._known:
                 self._known = True
                 self._access.recorder.subscription(
-                    self._access.number, self.name, self._destination, kind_of(self.subscription), link.broker, began_ns
+                    self.number, self.name, self._destination, kind_of(self.subscription), link.broker, began_ns
                 )
 
     def _take(self, link: Link, delivery: Delivery) -> None:
         """Record first, acknowledge after: a receipt that is not recorded must come again."""
         if self._closed:
             return
-        number, body = self._access.number, delivery.body
+        number, body = self.number, delivery.body
         integrity, producer, seq, attempt = read(body, self._run)
         received_ns, again, hops = delivery.received_ns, delivery.redelivered, delivery.hops
         self._access.recorder.receipt(

@@ -6,6 +6,7 @@ of every attempt, connection and loss. The calls are those of `drivers.client.Cl
 by itself (`OpenWireProducer.keep`), and no callback comes for each message.
 """
 
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,6 +19,7 @@ from drivers.java_hub import Answer, JavaHub, hub
 from drivers.java_vm import java_class
 from drivers.own_clients import Pacing
 from drivers.pacing import Schedule
+from drivers.producer import Slot
 from records.identity import Identity, stamp
 from records.writer import Recorder
 from topologies.endpoints import Credentials
@@ -62,8 +64,9 @@ class OpenWireClient:
         self._last_broker = ""
         self._over = ""  # why there will be no connection again
         self._opened, self._closed = Answer(), Answer()
+        self._asking = threading.Lock()
         self._asked = Answer()  # the subscription or the sender that is being made
-        self._finished: Answer | None = None  # the producer's
+        self._finished: dict[int, Answer] = {}  # the producers', by their numbers
         self._books: Books | None = None
         self._java: Any = None
 
@@ -95,32 +98,41 @@ class OpenWireClient:
         raise DriverError(self._over)
 
     def producer(
-        self, destination: Destination, *, durable: bool, run: int, resend_in_doubt: bool = True
+        self,
+        destination: Destination,
+        *,
+        number: int | None = None,
+        durable: bool,
+        run: int,
+        resend_in_doubt: bool = True,
     ) -> "OpenWireProducer":
-        """A producer of this client's number. ``run`` is the number stamped into the bodies."""
-        return OpenWireProducer(self, destination, durable=durable, run=run, resend=resend_in_doubt)
+        """A producer of this number. ``run`` is the number stamped into the bodies."""
+        number = self.number if number is None else number
+        return OpenWireProducer(self, number, destination, durable=durable, run=run, resend=resend_in_doubt)
 
-    def consumer(self, subscription: Subscription, *, run: int) -> None:
+    def consumer(self, subscription: Subscription, *, number: int | None = None, run: int) -> None:
         """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError."""
         if subscription.durable_name and not self._client_id:
             raise DriverError(f"client {self.number} asks for a durable subscription without a client id: give it one")
-        wanted, name = subscription.destination, name_of(subscription, self.number)
-        self._asked = Answer()
-        self._java.receiver(
-            wanted.kind == "topic",
-            wanted.name,
-            subscription.prefetch,
-            subscription.selector,
-            subscription.durable_name,
-            self.number,
-            self._recorder.number(name),
-            self._recorder.number(str(wanted)),
-            _signed(run),
-        )
-        self._await_asked("subscribed", f"to subscribe {wanted}")
-        began_ns, address, _ = self._asked.values
+        number = self.number if number is None else number
+        wanted, name = subscription.destination, name_of(subscription, number)
+        with self._asking:
+            self._asked = Answer()
+            self._open_java().receiver(
+                wanted.kind == "topic",
+                wanted.name,
+                subscription.prefetch,
+                subscription.selector,
+                subscription.durable_name,
+                number,
+                self._recorder.number(name),
+                self._recorder.number(str(wanted)),
+                _signed(run),
+            )
+            self._await_asked("subscribed", f"to subscribe {wanted}")
+            began_ns, address, _ = self._asked.values
         broker = self._brokers.get(str(address), "")
-        self._recorder.subscription(self.number, name, str(wanted), kind_of(subscription), broker, int(began_ns))
+        self._recorder.subscription(number, name, str(wanted), kind_of(subscription), broker, int(began_ns))
 
     def usable(self) -> None:
         """Raises DriverError once there will be no connection again."""
@@ -148,26 +160,30 @@ class OpenWireClient:
 
     # For its producer.
 
-    def sender(self, destination: Destination, *, durable: bool, resend: bool, in_flight: int, template: bytes) -> Any:
-        """A sender in the JVM, waiting for due times; its end is given to `finished`. Raises DriverError."""
-        self._asked, self._finished = Answer(), Answer()
-        self._java.sender(
-            destination.kind == "topic",
-            destination.name,
-            self.number,
-            self._recorder.number(str(destination)),
-            durable,
-            resend,
-            in_flight,
-            template,
-        )
-        self._await_asked("sender", f"to send to {destination}")
-        return self._asked.values[0]
+    def sender(
+        self, number: int, destination: Destination, *, durable: bool, resend: bool, in_flight: int, template: bytes
+    ) -> tuple[Any, Answer]:
+        """A sender in the JVM, waiting for due times, and what is told at its end. Raises DriverError."""
+        finished = self._finished[number] = Answer()
+        with self._asking:
+            self._asked = Answer()
+            self._open_java().sender(
+                destination.kind == "topic",
+                destination.name,
+                number,
+                self._recorder.number(str(destination)),
+                durable,
+                resend,
+                in_flight,
+                template,
+            )
+            self._await_asked("sender", f"to send to {destination}")
+            return self._asked.values[0], finished
 
-    @property
-    def finished(self) -> Answer:
-        assert self._finished is not None
-        return self._finished
+    def _open_java(self) -> Any:
+        if self._java is None:
+            raise DriverError(self._over)
+        return self._java
 
     def _await_asked(self, wanted: str, what: str) -> None:
         if not self._asked.wait(SUBSCRIBE_TIMEOUT_S):
@@ -185,8 +201,8 @@ class OpenWireClient:
                 self._event(what, int(first), str(second), str(third))
             case "sender" | "unsendable" | "subscribed" | "unsubscribed":
                 self._asked.give(what, first, second)
-            case "finished" if self._finished:
-                self._finished.give(what, str(first))
+            case "finished" if int(second) in self._finished:
+                self._finished[int(second)].give(what, str(first))
             case "over":
                 self._over = self._over or f"{self._name}: {first}"
         if what in ("closed", "abandoned"):
@@ -208,12 +224,12 @@ class OpenWireClient:
 
 
 class OpenWireProducer:
-    """Sends the messages of one client to one destination, by itself. Made by `OpenWireClient.producer`."""
+    """Sends the messages of one number to one destination, by itself. Made by `OpenWireClient.producer`."""
 
     def __init__(
-        self, client: OpenWireClient, destination: Destination, *, durable: bool, run: int, resend: bool
+        self, client: OpenWireClient, number: int, destination: Destination, *, durable: bool, run: int, resend: bool
     ) -> None:
-        self._client, self._destination = client, destination
+        self._client, self._number, self._destination = client, number, destination
         self._durable, self._run, self._resend = durable, run, resend
 
     def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, pacing: Pacing) -> int:
@@ -221,23 +237,43 @@ class OpenWireProducer:
 
         Raises DriverError when nothing can be sent any more.
         """
-        template = stamp(Identity(self._run, self._client.number, 0, 1), body_bytes)
-        sender = self._client.sender(
-            self._destination, durable=self._durable, resend=self._resend, in_flight=in_flight, template=template
+        sender, finished = self._sender(body_bytes, in_flight)
+        slot, complete = 0, False
+        try:
+            while pacing.producing and not finished.what:
+                if not complete:
+                    times = _due(schedule, slot)
+                    slot += len(times)
+                    complete = schedule.due_ns(slot) is None
+                    sender.add(times, complete)
+                pacing.wait_unless_stopped(REFILL_S)
+        finally:
+            sender.stop()  # also when its user is stopped: others may share the connection
+        self._await_end(finished)
+        return int(sender.begun())
+
+    def send_one(self, slot: Slot, body_bytes: int) -> None:
+        """See `drivers.own_clients.OwnProducer`."""
+        sender, finished = self._sender(body_bytes, 1)
+        sender.alone(slot.seq, slot.begun_ns, slot.blocked)
+        sender.add([slot.due_ns], True)
+        self._await_end(finished)
+
+    def _sender(self, body_bytes: int, in_flight: int) -> tuple[Any, Answer]:
+        template = stamp(Identity(self._run, self._number, 0, 1), body_bytes)
+        return self._client.sender(
+            self._number,
+            self._destination,
+            durable=self._durable,
+            resend=self._resend,
+            in_flight=in_flight,
+            template=template,
         )
-        finished, slot, complete = self._client.finished, 0, False
-        while pacing.producing and not finished.what:
-            if not complete:
-                times = _due(schedule, slot)
-                slot += len(times)
-                complete = schedule.due_ns(slot) is None
-                sender.add(times, complete)
-            pacing.wait_unless_stopped(REFILL_S)
-        sender.stop()
+
+    def _await_end(self, finished: Answer) -> None:
         finished.wait(None)
         if finished.values[0]:
             raise DriverError(f"{self._client!r}: {finished.values[0]}; what was not sent is recorded as failed")
-        return int(sender.begun())
 
 
 def _due(schedule: Schedule, slot: int) -> list[int]:

@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 from drivers.contract import Destination, Subscription
 from drivers.failover import FailoverUri
 from drivers.pacing import Schedule
+from drivers.producer import Slot
 from records.writer import Recorder
 from topologies.endpoints import Credentials
 
@@ -42,6 +43,12 @@ class OwnProducer(Protocol):
         Raises DriverError when nothing can be sent any more.
         """
 
+    def send_one(self, slot: Slot, body_bytes: int) -> None:
+        """Send this message alone, counted as begun by whoever asks; returns once its outcome is known, and recorded.
+
+        Raises DriverError when it could not be sent.
+        """
+
 
 class OwnClient(Protocol):
     number: int
@@ -55,9 +62,17 @@ class OwnClient(Protocol):
         """Connect as the URI says; blocks until connected. Raises DriverError: refused, or the schedule exhausted."""
 
     def producer(
-        self, destination: Destination, *, durable: bool, run: int, resend_in_doubt: bool = True
-    ) -> OwnProducer: ...
-    def consumer(self, subscription: Subscription, *, run: int) -> None:
+        self,
+        destination: Destination,
+        *,
+        number: int | None = None,
+        durable: bool,
+        run: int,
+        resend_in_doubt: bool = True,
+    ) -> OwnProducer:
+        """``number``: this client's own, unless several producers share its connection."""
+
+    def consumer(self, subscription: Subscription, *, number: int | None = None, run: int) -> None:
         """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError."""
 
     def usable(self) -> None:

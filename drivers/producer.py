@@ -38,11 +38,16 @@ class Settled(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """A message that is due. ``blocked``: the cap on what may be in flight made it wait."""
+    """A message that is due. ``blocked``: the cap on what may be in flight made it wait.
+
+    ``begun_ns``: when its sender set about it, where that is long before the write: a connection had to be made for it,
+    which is part of the sending. 0: it is the write that counts.
+    """
 
     seq: int
     due_ns: int
     blocked: bool = False
+    begun_ns: int = 0
 
 
 class Answer(NamedTuple):
@@ -64,6 +69,7 @@ class SendAttempt:
     due_ns: int
     body_bytes: int
     blocked: bool
+    begun_ns: int = 0
     link: Link | None = None
     sent_ns: int = 0
     written: bool = False
@@ -78,6 +84,7 @@ class Producer:
         access: Access,
         destination: Destination,
         *,
+        number: int,
         durable: bool,
         run: int,
         timeout_s: float | None,
@@ -85,6 +92,7 @@ class Producer:
         on_settled: Callable[[Settled], None],
     ) -> None:
         self.destination = destination
+        self.number = number
         self._access = access
         self._name = str(destination)
         self._durable = durable
@@ -110,7 +118,9 @@ class Producer:
 
         They share the time of that write, and if it breaks, the doubt.
         """
-        attempts = [SendAttempt(self, slot.seq, 1, slot.due_ns, body_bytes, slot.blocked) for slot in slots]
+        attempts = [
+            SendAttempt(self, slot.seq, 1, slot.due_ns, body_bytes, slot.blocked, slot.begun_ns) for slot in slots
+        ]
         send = self._send_durable if self._durable else self._send_one_way
         try:
             while attempts:
@@ -187,7 +197,7 @@ class Producer:
             self._access.broken(link, str(error))
             for attempt in attempts:
                 self._record(attempt, Answer(Outcome.IN_DOUBT, None, str(error)), final=not self._resend)
-                attempt.number += 1
+                attempt.number, attempt.begun_ns = attempt.number + 1, 0
             return not self._resend
         for attempt in attempts:
             attempt.sent_ns = sent_ns
@@ -196,7 +206,7 @@ class Producer:
 
     def _usable(self, seq: int) -> Link:
         if self._closed:
-            raise DriverError(f"producer {self._access.number} of {self._name} was closed before message {seq} went")
+            raise DriverError(f"producer {self.number} of {self._name} was closed before message {seq} went")
         return self._access.usable(self._timeout_s)
 
     def _never_written(self, attempts: list[SendAttempt], reason: str) -> None:
@@ -246,7 +256,7 @@ class Producer:
         return True
 
     def _outgoing(self, attempt: SendAttempt) -> Outgoing:
-        identity = Identity(self._run, self._access.number, attempt.seq, attempt.number)
+        identity = Identity(self._run, self.number, attempt.seq, attempt.number)
         return Outgoing(self.destination, stamp(identity, attempt.body_bytes), self._durable, attempt)
 
     def _sweep(self, link: Link | None, *, resend: bool) -> None:
@@ -272,9 +282,9 @@ class Producer:
             self._all_settled.notify_all()
 
     def _record(self, attempt: SendAttempt, answer: Answer, *, final: bool = True) -> None:
-        number, broker = self._access.number, attempt.link.broker if attempt.link else ""
+        number, broker = self.number, attempt.link.broker if attempt.link else ""
         outcome, settled_ns, reason = answer
-        a = attempt
+        a, sent_ns = attempt, attempt.begun_ns or attempt.sent_ns
         self._access.recorder.send(
             number,
             a.seq,
@@ -282,7 +292,7 @@ class Producer:
             self._name,
             broker,
             a.due_ns,
-            a.sent_ns,
+            sent_ns,
             settled_ns,
             str(outcome),
             a.body_bytes,
@@ -290,6 +300,6 @@ class Producer:
         )
         self._on_settled(
             Settled(
-                number, a.seq, a.number, outcome, broker, a.due_ns, a.sent_ns, settled_ns, a.body_bytes, reason, final
+                number, a.seq, a.number, outcome, broker, a.due_ns, sent_ns, settled_ns, a.body_bytes, reason, final
             )
         )

@@ -17,6 +17,7 @@ from drivers.clerk import TallyClerk
 from drivers.client import Client
 from drivers.contract import Connector
 from drivers.failover import FailoverUri
+from drivers.habits import POOLED, Pool, Seat, Shared
 from drivers.own_clients import MakesClients, OwnClient
 from drivers.pacing import Schedule
 from drivers.protocols import Spoken
@@ -122,6 +123,8 @@ class Session:
         self._first_number = process_index * CLIENTS_PER_PROCESS
         self._numbers_given = 0
         self._clients: list[Client | OwnClient] = []
+        self._made: Counter[int] = Counter()
+        self._pools: dict[tuple[str, str, bool, int], Pool] = {}
         self._user_indices: Counter[str] = Counter()
         self._go: Go | None = None
         self._started = threading.Event()
@@ -137,13 +140,27 @@ class Session:
         self._user_indices[user_class] += 1
         return self._user_indices[user_class] - 1
 
-    def client(self, role: str, group: str, *, keeps_id: bool = False) -> Client | OwnClient:
+    def seat(self, role: str, group: str, habit: str, pool_size: int = 1, *, keeps_id: bool = False) -> Seat:
+        """A user's place at a client that is still to be opened: one of its own, or one of a pool.
+
+        A pool is that of a client group, of what its users speak, and of this process.
+        """
+        if habit != POOLED:
+            client = self.client(role, group, keeps_id=keeps_id)
+            return Shared(client).seat(client.number)
+        key = (self.network.spoken.of(role), group, keeps_id, pool_size)
+        if key not in self._pools:
+            self._pools[key] = Pool(pool_size, lambda: self.client(role, group, keeps_id=keeps_id))
+        return self._pools[key].seat(self.next_number())
+
+    def client(self, role: str, group: str, *, number: int | None = None, keeps_id: bool = False) -> Client | OwnClient:
         """A new, still unconnected client of a client group, speaking what its role does: producer or consumer.
 
-        ``keeps_id``: its client id stays the same, as durable subscriptions ask for.
+        ``number``: one that no connected client has; a new one by default. ``keeps_id``: its client id stays the same,
+        as durable subscriptions ask for.
         """
         protocol = self.network.spoken.of(role)
-        number = self.next_number()
+        number = self.next_number() if number is None else number
         connector = self._connectors[protocol]
         who: _Who = {
             "number": number,
@@ -158,10 +175,19 @@ class Session:
         if isinstance(connector, MakesClients):
             client = connector.client(**who, clerk=self.clerk)
         else:
-            rng = random.Random(f"{self.seed}:failover:{number}")
+            rng = random.Random(f"{self.seed}:failover:{number}{self._again(number)}")
             client = Client(**who, connector=connector, rng=rng, clock=self.clock)
         self._clients.append(client)
         return client
+
+    def _again(self, number: int) -> str:
+        """'' for the first client of a number; each later one has its own luck with ``randomize``."""
+        self._made[number] += 1
+        return f":{self._made[number]}" if self._made[number] > 1 else ""
+
+    def forget(self, client: Client | OwnClient) -> None:
+        """It is closed, and many more will come."""
+        self._clients.remove(client)
 
     def connected(self) -> Counter[tuple[str, str]]:
         """How many clients of each group are connected to each broker at this moment."""

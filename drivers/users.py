@@ -18,8 +18,10 @@ from locust.exception import StopUser
 from drivers.client import Client
 from drivers.consumer import Received
 from drivers.contract import Destination, DriverError, Outcome, Subscription
-from drivers.own_clients import OwnClient, OwnProducer
+from drivers.habits import ONE, PER_MESSAGE, Seat
+from drivers.own_clients import OwnProducer
 from drivers.pacing import NS_PER_S, Schedule, random_phase_ns, share
+from drivers.per_message import PerMessage
 from drivers.producer import Producer, Settled, Slot
 from drivers.session import Go, Session, session_of
 from records.buckets import bucket_of
@@ -35,9 +37,15 @@ log = logging.getLogger("brokerbench")
 
 
 class BrokerUser(User):
-    """A client of one group. ``fixed_count`` (Locust's own) says how many of a class there are."""
+    """A client of one group. ``fixed_count`` (Locust's own) says how many of a class there are.
+
+    ``connections``: the habit by which it holds them (`drivers.habits`); ``pool_size``: how many the users of its group
+    share in each process, where they do.
+    """
 
     abstract = True
+    connections: ClassVar[str] = ONE
+    pool_size: ClassVar[int] = 1
     role: ClassVar[str] = ""
     group: ClassVar[str] = ""
     destination: ClassVar[str] = "queue://brokerbench"
@@ -62,11 +70,12 @@ class BrokerUser(User):
             session.report(f"{type(self).__name__} failed by a fault of brokerbench's own: {error!r}")
             raise StopUser from error
 
-    def stay(self, client: Client | OwnClient) -> None:
+    def stay(self, seat: Seat | None) -> None:
         """Until Locust stops the users. Raises DriverError when the client gives up, as its failover URI says."""
         while True:
             gevent.sleep(LOOK_EVERY_S)
-            client.usable()
+            if seat:
+                seat.usable()
 
     def fire(self, kind: str, latency_ns: int | None, body_bytes: int, error: Exception | None) -> None:
         """Tell Locust's statistics; milliseconds, or none where this process cannot know the latency."""
@@ -100,37 +109,62 @@ class ProducerUser(BrokerUser):
         self.guard(self._produce)
 
     def _produce(self, session: Session) -> None:
-        name = type(self).__name__
-        client = session.client(self.role, self.group)
+        if self.connections == PER_MESSAGE:
+            self._produce_per_message(session)
+            return
+        seat = session.seat(self.role, self.group, self.connections, self.pool_size)
         try:
-            client.open()
-            keep = self._keeper(session, client)
-            index = session.next_index(name)
-            session.ready(name)
-            go = session.wait_go()
-            keep(self._schedule(session, go, index, client.number))
-            session.tally.finished_producers += 1
-            self.stay(client)
+            seat.open()
+            self._load(session, seat.number, self._keeper(session, seat))
+            self.stay(seat)
         finally:
-            client.close()  # its producers with it, once it has heard the answers that were still under way
+            seat.close()  # its client too, if it is the last: once that heard the answers that were still under way
 
-    def _keeper(self, session: Session, client: Client | OwnClient) -> Callable[[Schedule], None]:
-        """What keeps a schedule: a producer that does it by itself, or this user, message by message."""
-        to, room = Destination.parse(self.destination), Event()
-        if not isinstance(client, Client):
-            own = client.producer(
-                to, durable=self.durable, run=session.run_number, resend_in_doubt=self.resend_in_doubt
-            )
-            session.clerk.show(self.environment.stats, self.destination)
-            return partial(self._let_keep, session, client.number, own)
-        producer = client.producer(
-            to,
+    def _produce_per_message(self, session: Session) -> None:
+        room = Event()
+        producer = PerMessage(
+            session,
+            self.group,
+            Destination.parse(self.destination),
             durable=self.durable,
-            run=session.run_number,
             resend_in_doubt=self.resend_in_doubt,
             on_settled=lambda settled: self._settled(session, settled, room),
+            on_free=room.set,
         )
-        return lambda schedule: self._keep(schedule, session, client.number, producer, room)
+        session.clerk.show(self.environment.stats, self.destination)
+        try:
+            keep = partial(self._keep, session=session, number=producer.number, producer=producer, room=room)
+            self._load(session, producer.number, keep)
+            self.stay(None)
+        finally:
+            producer.close()
+
+    def _load(self, session: Session, number: int, keep: Callable[[Schedule], None]) -> None:
+        """Be ready, wait for the start, and keep the schedule to its end."""
+        name = type(self).__name__
+        index = session.next_index(name)
+        session.ready(name)
+        go = session.wait_go()
+        keep(self._schedule(session, go, index, number))
+        session.tally.finished_producers += 1
+
+    def _keeper(self, session: Session, seat: Seat) -> Callable[[Schedule], None]:
+        """What keeps a schedule: a producer that does it by itself, or this user, message by message."""
+        to, room, number, client = Destination.parse(self.destination), Event(), seat.number, seat.client
+        durable, run, resend = self.durable, session.run_number, self.resend_in_doubt
+        if not isinstance(client, Client):
+            own = client.producer(to, number=number, durable=durable, run=run, resend_in_doubt=resend)
+            session.clerk.show(self.environment.stats, self.destination)
+            return partial(self._let_keep, session, number, own)
+        producer = client.producer(
+            to,
+            number=number,
+            durable=durable,
+            run=run,
+            resend_in_doubt=resend,
+            on_settled=lambda settled: self._settled(session, settled, room),
+        )
+        return partial(self._keep, session=session, number=number, producer=producer, room=room)
 
     def _let_keep(self, session: Session, number: int, producer: OwnProducer, schedule: Schedule) -> None:
         session.note_schedule(number, schedule)
@@ -150,7 +184,9 @@ class ProducerUser(BrokerUser):
             ends_ns=go.window.load_ends_ns,
         )
 
-    def _keep(self, schedule: Schedule, session: Session, number: int, producer: Producer, room: Event) -> None:
+    def _keep(
+        self, schedule: Schedule, session: Session, number: int, producer: Producer | PerMessage, room: Event
+    ) -> None:
         slot = 0
         try:
             while session.producing and (due_ns := schedule.due_ns(slot)) is not None:
@@ -167,12 +203,12 @@ class ProducerUser(BrokerUser):
         finally:
             session.tally.missed += schedule.slots_due(session.clock()) - slot
 
-    def _late_too(self, schedule: Schedule, first: Slot, now_ns: int, producer: Producer) -> list[Slot]:
+    def _late_too(self, schedule: Schedule, first: Slot, now_ns: int, producer: Producer | PerMessage) -> list[Slot]:
         """The slots behind ``first`` that are late already and may go with it."""
         room = min(MOST_AT_ONCE, BYTES_AT_ONCE // self.body_bytes, self.in_flight - producer.outstanding)
         return [Slot(*each) for each in schedule.due_by(now_ns, first.seq + 1, room - 1)]
 
-    def _wait_for(self, due_ns: int, session: Session, producer: Producer, room: Event) -> bool:
+    def _wait_for(self, due_ns: int, session: Session, producer: Producer | PerMessage, room: Event) -> bool:
         """Until the slot is due and may be sent, or producing stops; True when the in-flight cap made it wait."""
         early_ns = due_ns - session.clock()
         if early_ns > 0:
@@ -182,7 +218,7 @@ class ProducerUser(BrokerUser):
             gevent.sleep(0)  # behind schedule: let answers and deliveries in between two sends
         return blocked
 
-    def _wait_for_room(self, producer: Producer, room: Event) -> bool:
+    def _wait_for_room(self, producer: Producer | PerMessage, room: Event) -> bool:
         blocked = False
         while producer.outstanding >= self.in_flight:
             blocked = True
@@ -202,7 +238,10 @@ class ProducerUser(BrokerUser):
 
 
 class ConsumerUser(BrokerUser):
-    """Subscribes and acknowledges each message by itself until Locust stops the users."""
+    """Subscribes and acknowledges each message by itself until Locust stops the users.
+
+    Where producers connect for each message, a consumer keeps a connection of its own, as what calls functions does.
+    """
 
     abstract = True
     role = "consumer"
@@ -215,26 +254,27 @@ class ConsumerUser(BrokerUser):
         self.guard(self._consume)
 
     def _consume(self, session: Session) -> None:
-        client = session.client(self.role, self.group, keeps_id=self.durable_subscription)
+        seat = session.seat(self.role, self.group, self.connections, self.pool_size, keeps_id=self.durable_subscription)
         try:
-            client.open()
-            self._subscribe(session, client)
+            seat.open()
+            self._subscribe(session, seat)
             session.ready(type(self).__name__)
-            self.stay(client)  # deliveries come by callback
+            self.stay(seat)  # deliveries come by callback
         finally:
-            client.close()
+            seat.close()
 
-    def _subscribe(self, session: Session, client: Client | OwnClient) -> None:
-        wanted = self._subscription(client.number)
+    def _subscribe(self, session: Session, seat: Seat) -> None:
+        client, wanted = seat.client, self._subscription(seat.number)
         if isinstance(client, Client):
             client.consumer(
                 wanted,
+                number=seat.number,
                 run=session.run_number,
                 on_receipt=lambda received: self._received(session, received),
             )
         else:
             session.clerk.show(self.environment.stats, self.destination)
-            client.consumer(wanted, run=session.run_number)
+            client.consumer(wanted, number=seat.number, run=session.run_number)
 
     def _subscription(self, number: int) -> Subscription:
         return Subscription(

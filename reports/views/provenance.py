@@ -27,12 +27,28 @@ def facts(run: RunInfo, summary: Summary) -> Table:
         ("Scenario", run.scenario),
         ("Topology", run.topology),
         ("Protocol", run.protocol),
+        ("Connections", "; ".join(habits(run)) or ABSENT),
         ("Runtime", run.runtime + (f": {run.runtime_reason}" if run.runtime_reason else "")),
         ("Seed", str(run.seed)),
         ("State", run.state),
         ("Recorded by", recorders(run)),
     )
     return Table("The run", NAME_VALUE, rows)
+
+
+HABITS = {"one": "one each", "per-message": "one for each message"}
+
+
+def habits(run: RunInfo) -> tuple[str, ...]:
+    """How each kind of user held its connections: ``producer: one each``. Older runs do not say."""
+    told = {(user.role, _habit(user.settings)): None for user in run.users if "connections" in user.settings}
+    return tuple(f"{role}s: {habit}" for role, habit in told)
+
+
+def _habit(settings: Mapping[str, object]) -> str:
+    habit = str(settings["connections"])
+    pool = f"{settings.get('pool_size')} shared by each group in each process"
+    return pool if habit == "pooled" else HABITS.get(habit, habit)
 
 
 def recorders(run: RunInfo) -> str:
@@ -54,8 +70,9 @@ def moment(iso: str) -> str:
 def in_a_line(run: RunInfo, summary: Summary) -> str:
     """Below the title: what kind of run this was, and when."""
     lasted_s = spans.load_s(run, summary)
+    odd = {str(user.settings.get("connections", "one")) for user in run.users} - {"one"}
     parts = (
-        f"{run.protocol} clients",
+        f"{run.protocol} clients" + "".join(f", connections {habit}" for habit in sorted(odd)),
         f"{counted(len(run.brokers), 'broker')} as {run.runtime}",
         f"{seconds_text(lasted_s)} of load" if lasted_s else "",
         moment(summary["wall"]),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from drivers.habits import HABITS
 from drivers.protocols import PROTOCOLS, Spoken, missing
 from scenarios.harness.scenario import Scenario
 from topologies.catalogue import flavour_of
@@ -47,6 +48,8 @@ class Options:
     consumers: int | None
     body_bytes: int | None
     in_flight: int | None
+    connections: str | None
+    pool_size: int | None
     failover: str | None
     drain_s: float
     seed: int
@@ -122,6 +125,16 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
     add("--consumers", type=int, default=None, help="how many consumers (default: the scenario's)")
     add("--body-bytes", type=int, default=None, help="size of a message body, at least 32")
     add("--in-flight", type=int, default=None, help="sends of one producer that may await their confirmation")
+    add(
+        "--connections",
+        default="",
+        choices=("", *HABITS),
+        help="one for each client (the scenarios' own way), pooled among those of a group, or per-message: producers "
+        "connect for each message as functions do, and consumers have one each",
+    )
+    add(
+        "--pool-size", type=int, default=None, help="connections that a group's clients share in each process if pooled"
+    )
     add("--failover", default=None, help="options of the failover URIs, such as 'randomize=false&timeout=3000'")
     add("--drain-timeout", type=float, default=DRAIN_S, help="seconds that consumers get to empty the queues")
     add("--seed", type=int, default=None, help="seed of every random choice (default: a new one, told in the report)")
@@ -170,6 +183,8 @@ def read(
         consumers=_integer(namespace, "consumers"),
         body_bytes=_integer(namespace, "body_bytes"),
         in_flight=_integer(namespace, "in_flight"),
+        connections=namespace.connections or None,
+        pool_size=_integer(namespace, "pool_size"),
         failover=namespace.failover or None,
         drain_s=DRAIN_S if drain_s is None else drain_s,
         seed=random.SystemRandom().randrange(1 << 31) if seed is None else seed,
@@ -234,6 +249,7 @@ _AT_LEAST: tuple[tuple[str, str, float, bool], ...] = (
     ("--consumers", "consumers", 1, True),
     ("--body-bytes", "body_bytes", 32, True),
     ("--in-flight", "in_flight", 1, True),
+    ("--pool-size", "pool_size", 1, True),
     ("--drain-timeout", "drain_s", 0, False),
     ("--broker-memory", "broker_memory_mb", 64, True),
     ("--lag-limit", "lag_limit_ms", 0, False),
@@ -243,6 +259,8 @@ _AT_LEAST: tuple[tuple[str, str, float, bool], ...] = (
 def _check(options: Options) -> None:
     if options.runtime not in ("", *RUNTIMES):
         raise OptionError(f"--runtime {options.runtime}: not known; write one of {', '.join(RUNTIMES)}")
+    if options.connections not in (None, *HABITS):
+        raise OptionError(f"--connections {options.connections}: not known; write one of {', '.join(HABITS)}")
     _check_protocol(options.protocol)
     if (options.protocol == "memory") != (options.runtime == "memory"):
         raise OptionError(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from drivers.contract import Destination
 from drivers.failover import BadFailoverUriError, FailoverUri, unsupported
+from drivers.habits import HABITS, ONE, PER_MESSAGE, POOLED
 from drivers.protocols import Spoken
 from drivers.users import BrokerUser, ConsumerUser, ProducerUser
 from records.run import RECEIVERS, BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
@@ -19,7 +20,8 @@ from topologies.model import ClientGroup, Topology, TopologyInvalid
 from topologies.runtimes.external import UNTOUCHABLE
 from topologies.runtimes.making import external_of
 
-Own = tuple[tuple[type[BrokerUser], str, int | float], ...]
+Setting = int | float | str
+Own = tuple[tuple[type[BrokerUser], str, Setting], ...]
 """(user class, attribute, value)"""
 
 
@@ -63,10 +65,10 @@ def make(scenario: Scenario, options: Options) -> Plan:
     )
 
 
-CONFIGURED = ("fixed_count", "body_bytes", "in_flight", "sends_per_second")
+CONFIGURED = ("fixed_count", "body_bytes", "in_flight", "sends_per_second", "connections", "pool_size")
 
 
-def settings(users: Iterable[type]) -> dict[str, dict[str, int | float]]:
+def settings(users: Iterable[type]) -> dict[str, dict[str, Setting]]:
     """What a run's options can change of user classes, by class: a worker's own classes know nothing of the options."""
     return {user.__name__: {name: getattr(user, name) for name in CONFIGURED if hasattr(user, name)} for user in users}
 
@@ -98,6 +100,25 @@ def configure_users(scenario: Scenario, options: Options) -> None:
             user.in_flight = options.in_flight
         if options.rate is not None:
             user.sends_per_second = options.rate / producers
+    for each in scenario.users:
+        _connect(each, options)
+    if options.pool_size is not None and not any(user.connections == POOLED for user in scenario.users):
+        raise OptionError(
+            f"--pool-size {options.pool_size}: nobody shares connections; add --connections {POOLED}, or leave it out"
+        )
+
+
+def _connect(user: type[BrokerUser], options: Options) -> None:
+    """The habit by which a class holds its connections: what is called for each message sends, and never listens."""
+    user.connections = options.connections or user.connections
+    user.pool_size = user.pool_size if options.pool_size is None else options.pool_size
+    if user.connections not in HABITS:
+        known = ", ".join(HABITS)
+        raise OptionError(f"{user.__name__}: connections = {user.connections!r} is no habit; write one of {known}")
+    if user.pool_size < 1:
+        raise OptionError(f"{user.__name__}: pool_size = {user.pool_size}: must be at least 1")
+    if user.connections == PER_MESSAGE and issubclass(user, ConsumerUser):
+        user.connections = ONE
 
 
 def _count(users: Sequence[type[BrokerUser]], count: int | None) -> None:
@@ -242,6 +263,9 @@ def _user_info(user: type[BrokerUser]) -> UserInfo:
         }
     if issubclass(user, ConsumerUser):
         settings = {"prefetch": user.prefetch, "selector": user.selector, "durable": user.durable_subscription}
+    settings["connections"] = user.connections
+    if user.connections == POOLED:
+        settings["pool_size"] = user.pool_size
     return UserInfo(user.__name__, user.role, user.group, user.destination, user.fixed_count, settings)
 
 

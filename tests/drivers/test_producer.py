@@ -291,7 +291,7 @@ def test_a_batch_goes_in_one_write_with_each_message_as_it_was_due(durable: bool
     for nth in range(3 * durable):
         bench.connection.ack(nth)
     assert cast(BatchingConnection, bench.connection).batches == [3]
-    assert [(row.seq, row.due_ns, row.blocked) for row in bench.recorder.sends] == [tuple(slot) for slot in SLOTS]
+    assert [(row.seq, row.due_ns, row.blocked) for row in bench.recorder.sends] == [slot[:3] for slot in SLOTS]
     assert {row.sent_ns for row in bench.recorder.sends} == {bench.connection.sent_ns[0]}
     bench.client.close()
 

@@ -45,6 +45,8 @@ def restore_user_classes() -> Any:
     yield
     Producer.fixed_count, Consumer.fixed_count = 2, 3
     Producer.body_bytes, Producer.sends_per_second, Producer.in_flight = 1_024, 10.0, 1_000
+    for user in (Producer, Consumer):
+        user.connections, user.pool_size = "one", 1
 
 
 def test_a_duration_of_zero_is_refused() -> None:
@@ -229,3 +231,37 @@ def test_the_command_to_run_it_again_names_the_seed() -> None:
     options = read(namespace("--seed", "7"), scenario(), None)
     assert options.seed == 7
     assert make(scenario(), options).info.command[-2:] == ("--seed", "7")
+
+
+def test_connections_are_held_as_the_option_says_but_consumers_listen_all_the_time() -> None:
+    make(scenario(), read(namespace("--connections", "pooled", "--pool-size", "3"), scenario(), None))
+    assert [(user.connections, user.pool_size) for user in (Producer, Consumer)] == [("pooled", 3)] * 2
+    info = make(scenario(), read(namespace("--connections", "per-message"), scenario(), None)).info
+    assert [(user.role, user.settings["connections"]) for user in info.users] == [
+        ("producer", "per-message"),
+        ("consumer", "one"),
+    ]
+
+
+def test_a_scenario_may_say_itself_how_its_users_connect() -> None:
+    Consumer.connections, Consumer.pool_size = "pooled", 2
+    info = make(scenario(), read(namespace("--pool-size", "4"), scenario(), None)).info
+    assert info.users[0].settings["connections"] == "one"
+    assert (info.users[1].settings["connections"], info.users[1].settings["pool_size"]) == ("pooled", 4)
+
+
+def test_a_pool_that_nobody_shares_is_refused() -> None:
+    told = "--pool-size 3: nobody shares connections; add --connections pooled, or leave it out"
+    assert message_of("--pool-size", "3") == told
+    assert message_of("--pool-size", "3", "--connections", "per-message") == told
+    assert message_of("--pool-size", "0", "--connections", "pooled").startswith("--pool-size 0: must be at least 1;")
+
+
+def test_a_habit_that_is_none_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(OptionError) as raised:
+        read(Namespace(**{**vars(namespace()), "connections": "each"}), scenario(), None)
+    assert str(raised.value) == "--connections each: not known; write one of one, pooled, per-message"
+    Producer.connections = "each"
+    assert message_of() == "Producer: connections = 'each' is no habit; write one of one, pooled, per-message"
+    Producer.connections, Producer.pool_size = "pooled", 0
+    assert message_of() == "Producer: pool_size = 0: must be at least 1"

@@ -77,16 +77,19 @@ def test_a_large_seed_stays_what_it_is() -> None:
     assert read(namespace(seed="9007199254740993"), scenario(), None).seed == 9007199254740993
 
 
+ONE_EACH = {"connections": "one", "pool_size": 1}
+
+
 def test_what_one_run_chose_is_not_the_next_ones_default() -> None:
     own = plan.remember(scenario())
     plan.make(scenario(), read(namespace(producers="5", rate="50", body_bytes="64"), scenario(), None))
     assert plan.settings((Producer,)) == {
-        "Producer": {"fixed_count": 5, "body_bytes": 64, "in_flight": 1_000, "sends_per_second": 10}
+        "Producer": {"fixed_count": 5, "body_bytes": 64, "in_flight": 1_000, "sends_per_second": 10, **ONE_EACH}
     }
     plan.restore(own)
     assert plan.settings((Producer, Consumer)) == {
-        "Producer": {"fixed_count": 2, "body_bytes": 1_024, "in_flight": 1_000, "sends_per_second": 10},
-        "Consumer": {"fixed_count": 3},
+        "Producer": {"fixed_count": 2, "body_bytes": 1_024, "in_flight": 1_000, "sends_per_second": 10, **ONE_EACH},
+        "Consumer": {"fixed_count": 3, **ONE_EACH},
     }
 
 

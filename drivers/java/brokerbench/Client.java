@@ -218,8 +218,8 @@ public final class Client implements TransportListener, ExceptionListener {
         }
     }
 
-    void finished(String trouble) {
-        hub.tell(id, "finished", trouble, null, null);
+    void finished(int number, String trouble) {
+        hub.tell(id, "finished", trouble, Integer.valueOf(number), null);
     }
 
     void refused(String reason) {

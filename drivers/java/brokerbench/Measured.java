@@ -18,6 +18,7 @@ final class Measured extends ActiveMQBytesMessage implements AsyncCallback {
     private final Sender sender;
     private final long seq;
     private final long dueNs;
+    private final long begunNs; // when that began with a connection of its own; 0: the first write is what counts
     private final boolean blocked;
     private int attempt;
     private long sentNs;
@@ -26,10 +27,11 @@ final class Measured extends ActiveMQBytesMessage implements AsyncCallback {
     private boolean over; // nothing further will be recorded
     private boolean settled; // counted as such
 
-    Measured(Sender sender, long seq, long dueNs, boolean blocked) {
+    Measured(Sender sender, long seq, long dueNs, long begunNs, boolean blocked) {
         this.sender = sender;
         this.seq = seq;
         this.dueNs = dueNs;
+        this.begunNs = begunNs;
         this.blocked = blocked;
         setContent(new ByteSequence(Identity.stamped(sender.template, seq, 1)));
     }
@@ -125,8 +127,9 @@ final class Measured extends ActiveMQBytesMessage implements AsyncCallback {
 
     private void row(long settledNs, int outcome) {
         open = false;
+        long fromNs = attempt == 1 && begunNs != 0 ? begunNs : sentNs;
         sender.rows.add(
-            sender.number, seq, attempt, sender.destination, broker, dueNs, sentNs, settledNs, outcome,
+            sender.number, seq, attempt, sender.destination, broker, dueNs, fromNs, settledNs, outcome,
             sender.template.length, blocked);
     }
 }

@@ -33,6 +33,8 @@ public final class Sender implements Runnable {
     private long[] times = new long[0];
     private int next;
     private long seq;
+    private long begunNs; // of the one message that is sent alone: when that began; 0 otherwise
+    private boolean held; // it was made to wait before that
     private boolean complete; // no further due times will come
     private volatile boolean stopping;
     private volatile long begun;
@@ -52,6 +54,16 @@ public final class Sender implements Runnable {
         this.inFlight = inFlight;
         this.template = template;
         this.producer = (ActiveMQMessageProducer) session.createProducer(null);
+    }
+
+    /**
+     * There will be one message, of this number. It was begun, and counted so, when its connection was; the sender ends
+     * once its outcome is known.
+     */
+    public synchronized void alone(long seq, long begunNs, boolean held) {
+        this.seq = seq;
+        this.begunNs = begunNs;
+        this.held = held;
     }
 
     /** When the next messages are due. `last`: there will be no more. */
@@ -77,23 +89,28 @@ public final class Sender implements Runnable {
         try {
             for (long dueNs = nextDue(); dueNs != Rows.NO_TIME; dueNs = nextDue()) {
                 waitUntil(dueNs);
-                boolean blocked = waitForRoom();
+                boolean blocked = waitForRoom() || held;
                 if (stopping) {
                     break;
                 }
                 next++;
                 begun++;
-                rows.countBegun();
+                if (begunNs == 0) {
+                    rows.countBegun();
+                }
                 send(dueNs, blocked);
+            }
+            if (begunNs != 0) {
+                waitForAnswer();
             }
         } catch (Exception error) {
             trouble = Words.of(error);
         }
-        client.finished(trouble);
+        client.finished(number, trouble);
     }
 
     private void send(long dueNs, boolean blocked) throws JMSException {
-        Measured message = new Measured(this, seq++, dueNs, blocked);
+        Measured message = new Measured(this, seq++, dueNs, begunNs, blocked);
         if (durable) {
             synchronized (open) {
                 open.add(message);
@@ -143,6 +160,14 @@ public final class Sender implements Runnable {
             }
         }
         return blocked;
+    }
+
+    private void waitForAnswer() throws InterruptedException {
+        synchronized (open) {
+            while (!open.isEmpty()) {
+                open.wait(50L);
+            }
+        }
     }
 
     /** A message has its final outcome. */
