@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# A Docker engine and the brokers' image for the tests on containers, on a machine with apt and root (or sudo).
+# A Docker engine and the brokers' images for the tests on containers, on a machine with apt and root (or sudo).
 #
 #   docker-engine.sh engine [PID]  nothing where an engine answers; else installed and started. It ends with process PID
 #                                  (default: the caller), and with `docker-engine.sh stop`
-#   docker-engine.sh image         upstream's image, or where it cannot be pulled ours, on a base made by debootstrap
+#   docker-engine.sh image         upstream's images, or where they cannot be pulled ours, on a base made by debootstrap
 #   docker-engine.sh stop          ends the engine that was started here, if any
 #
 # What is made is kept beside the brokers' distributions, so that only the first time takes minutes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-upstream=apache/activemq-classic:5.18.3
+upstreams=(apache/activemq-classic:5.18.3 apache/activemq-artemis:2.44.0)
 base=brokerbench/base-java:17
 cache=${BROKERBENCH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/brokerbench}
 folder=$cache/docker-engine
@@ -73,17 +73,20 @@ stop() {
 }
 
 image() {
-  local began=$SECONDS
+  local began=$SECONDS name
   mkdir -p build
   rm -f "$no_registry"
-  if docker image inspect "$upstream" >/dev/null 2>&1 || timeout 600 docker pull --quiet "$upstream"; then
-    say "image $upstream after $((SECONDS - began)) s"
-    return
-  fi
+  for name in "${upstreams[@]}"; do
+    docker image inspect "$name" >/dev/null 2>&1 || timeout 600 docker pull --quiet "$name" || break
+    say "image $name after $((SECONDS - began)) s"
+    [ "$name" != "${upstreams[-1]}" ] || return 0
+  done
   touch "$no_registry" # .ci/run then does without Ryuk, whose image cannot be pulled either
   docker image inspect "$base" >/dev/null 2>&1 || make_base
-  .venv/bin/python -m topologies.runtimes.container_image --base "$base"
-  say "an image of our own after $((SECONDS - began)) s"
+  for name in classic artemis; do
+    .venv/bin/python -m topologies.runtimes.container_image --base "$base" --of "$name"
+  done
+  say "images of our own after $((SECONDS - began)) s"
 }
 
 make_base() {

@@ -73,7 +73,7 @@ def request(
         raise ValueError(f"--protocol {protocol}: real brokers do not speak it; leave it out")
     if why := no_address_to_bind(bind_host, addresses_here()):
         raise ValueError(f"--bind-host {bind_host}: {why}")
-    choice = choose(runtime or ("external" if brokers_file else ""), image, containers_for(topology.flavour, look_here))
+    choice = choose(runtime or ("external" if brokers_file else ""), image, containers_for(topology, look_here))
     wanted = Wanted(
         choice.runtime,
         image=image,

@@ -78,12 +78,12 @@ def arguments(text: str) -> dict[str, object]:
     return {parameter.name: parameter.default for parameter in parameters} | call.arguments
 
 
-def flavour_of(text: str) -> str:
-    """classic | artemis, of the topology that ``text`` names; classic also for what `build` would refuse."""
+def built(text: str) -> Topology | None:
+    """The topology that ``text`` names; None for what `build` would refuse, for those who need not say why."""
     try:
-        return build(text).flavour
+        return build(text)
     except TopologyInvalid:
-        return "classic"
+        return None
 
 
 def _entry(name: str, function: Callable[..., Topology]) -> Entry:

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from drivers.habits import HABITS
 from drivers.protocols import PROTOCOLS, Spoken, missing
 from scenarios.harness.scenario import Scenario
-from topologies.catalogue import flavour_of
+from topologies.catalogue import built
 from topologies.runtimes.addresses import addresses_here, no_address_to_bind
-from topologies.runtimes.choice import RUNTIMES, RuntimeImpossible, Seen, choose, containers_for, look_here
+from topologies.runtimes.choice import RUNTIMES, Look, RuntimeImpossible, choose, containers_for, look_here
 from topologies.runtimes.making import Wanted, WishesConflict
 from topologies.runtimes.ports import LOOPBACK
 from topologies.trust import Trust, TrustInvalid
@@ -116,7 +116,7 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
         help="authorities to trust for TLS, in PEM (default: this machine's)",
         in_web_ui=False,
     )
-    add("--image", default=None, help="image of the brokers' containers (default: apache/activemq-classic:5.18.3)")
+    add("--image", default=None, help="image of the brokers' containers (default: upstream's)")
     add("--protocol", default="", help=f"what the clients speak: {', '.join(PROTOCOLS)}; or PRODUCERS:CONSUMERS")
     add("--messages", type=int, default=None, help="end the load after so many messages in all, instead of by time")
     add("--warm-up", type=float, default=None, help=f"seconds before the load counts (default {scenario.warm_up_s:g})")
@@ -156,7 +156,7 @@ def read(
     namespace: Namespace,
     scenario: Scenario,
     load_s: float | None,
-    look: Callable[[str | None], Seen] = look_here,
+    look: Look = look_here,
 ) -> Options:
     """The options of the next run. ``load_s`` is Locust's ``--run-time``. Raises OptionError.
 
@@ -199,7 +199,7 @@ def read(
     )
     _check(options)
     try:
-        chosen = choose(runtime, options.image, containers_for(flavour_of(options.topology), look))
+        chosen = choose(runtime, options.image, containers_for(built(options.topology), look))
         trust = Trust.read(Path(namespace.ca_file)) if namespace.ca_file else Trust()
         options = replace(options, runtime=chosen.runtime, runtime_reason=chosen.reason, trust=trust)
         options.wanted.check()

@@ -1,6 +1,7 @@
 """Is the folder for Docker Compose complete, safe and readable by old versions, and is the repository's that one?"""
 
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from topologies.catalogue import build
 from topologies.model import Broker, ClientGroup, Topology, TopologyInvalid
 
 REPOSITORY = Path(__file__).parents[2] / "docker-compose"
-KEPT = ("source-and-sink", "active-standby", "mesh", "hub-and-spoke", "concentrator")
+CLASSIC = ("source-and-sink", "active-standby", "mesh", "hub-and-spoke", "concentrator")
+ARTEMIS = ("live-backup", "cluster", "mirror")
+KEPT = (*CLASSIC, *ARTEMIS)
 BASE_PORT = 61616
 
 
@@ -38,7 +41,7 @@ def test_the_repository_has_no_folder_that_nothing_renders() -> None:
     assert {path.name for path in REPOSITORY.iterdir()} == {"images", *(build(entry).name for entry in KEPT)}
 
 
-@pytest.mark.parametrize("entry", [*KEPT, "mesh-of-pairs", "two-regions"])
+@pytest.mark.parametrize("entry", [*KEPT, "mesh-of-pairs", "two-regions", "dual-mirror"])
 def test_every_port_is_bound_to_loopback_and_given_once(entry: str) -> None:
     ports = [port for service in compose(entry)["services"].values() for port in service["ports"]]
     assert len(ports) == sum(len(broker.protocols) for broker in build(entry).brokers)
@@ -61,8 +64,9 @@ def test_passwords_come_from_a_file_that_is_not_there_yet_and_is_ignored() -> No
     assert not any("PASSWORD" in name for service in services.values() for name in service["environment"])
 
 
-def test_the_start_script_keeps_passwords_out_of_arguments_and_environment() -> None:
-    script = compose_files(build("mesh"), BASE_PORT)["start.sh"]
+@pytest.mark.parametrize("entry", ["mesh", "cluster"])
+def test_the_start_script_keeps_passwords_out_of_arguments_and_environment(entry: str) -> None:
+    script = compose_files(build(entry), BASE_PORT)["start.sh"]
     before, after = script.split("\nexec java", 1)
     assert "PASSWORD" not in after
     assert "umask 077" in before
@@ -84,6 +88,38 @@ def test_a_standby_mounts_its_actives_data_and_waits_healthy() -> None:
     assert set(compose("active-standby")["volumes"]) == {"broker-1-data"}
 
 
+@pytest.mark.parametrize(("ha", "shares"), [("shared-store", True), ("replication", False)])
+def test_a_backup_has_a_volume_of_its_own_where_it_keeps_a_copy(ha: str, shares: bool) -> None:
+    read = compose(f"live-backup(ha={ha!r})")
+    mounts = read["services"]["broker-1-backup"]["volumes"]
+    assert ("broker-1-data:/brokerbench/store" in mounts) is shares
+    assert ("broker-1-backup-data:/var/lib/artemis-instance" in mounts) is not shares
+    assert set(read["volumes"]) == {"broker-1-data", *(() if shares else ("broker-1-backup-data",))}
+
+
+def test_the_script_of_an_artemis_broker_fills_its_secrets_whatever_is_in_a_password(tmp_path: Path) -> None:
+    script = compose_files(build("mirror"), BASE_PORT)["broker-1/secrets.sh"]
+    password = "$HOME `id` $(id) \"'&|;<END"
+    told = {"BROKERBENCH_CLIENT_USERNAME": "c", "BROKERBENCH_BRIDGE_USERNAME": "b"}
+    told |= {"BROKERBENCH_CLIENT_PASSWORD": password, "BROKERBENCH_BRIDGE_PASSWORD": password}
+    here = script.replace("/brokerbench/private", str(tmp_path))
+    subprocess.run(["/bin/sh", "-eu", "-c", here], env={**os.environ, **told}, check=True)
+    written = {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}
+    assert written == {
+        "broker.properties": (
+            'AMQPConnections."broker-1-to-broker-2".user=b\n'
+            f'AMQPConnections."broker-1-to-broker-2".password={password}\n'
+        ),
+        "artemis-users.properties": f"c={password}\nb={password}\n",
+        "artemis-roles.properties": "clients=c\nbridges=b\n",
+    }
+
+
+def test_no_template_of_secrets_is_left_in_a_folder() -> None:
+    for entry in ARTEMIS:
+        assert not [name for name in compose_files(build(entry), BASE_PORT) if "/secrets/" in name]
+
+
 @pytest.mark.parametrize(
     ("broker", "host"), [("broker-1", "broker-1"), ("My_Broker.x", "my-broker-x"), ("_", "broker")]
 )
@@ -94,8 +130,8 @@ def test_a_brokers_host_name_is_one(broker: str, host: str) -> None:
 def test_what_compose_cannot_bring_up_is_refused() -> None:
     with pytest.raises(TopologyInvalid, match="broker 'source' needs certificates for TLS"):
         compose_files(build("source-and-sink(transport='ssl')"), BASE_PORT)
-    with pytest.raises(TopologyInvalid, match="--to compose renders classic topologies"):
-        compose_files(build("artemis-single"), BASE_PORT)
+    with pytest.raises(TopologyInvalid, match="router 'router' has no image that Compose could start"):
+        compose_files(build("router-peer"), BASE_PORT)
     twins = (Broker("a.b"), Broker("a_b"))
     with pytest.raises(TopologyInvalid, match="as a host it is 'a-b', and so is another"):
         compose_files(Topology("t", twins, (), (ClientGroup("g", twins),)), BASE_PORT)

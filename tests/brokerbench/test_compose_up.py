@@ -20,6 +20,7 @@ from topologies.catalogue import build
 from topologies.endpoints import Credentials, Endpoint
 from topologies.runtimes.container_image import obtain
 from topologies.runtimes.docker_engine import client_of, find
+from topologies.runtimes.kinds import kind_of
 from topologies.runtimes.ports import LOOPBACK, choose_ports
 from topologies.trust import Trust
 
@@ -69,7 +70,7 @@ class Up:
 
 
 def image() -> str:
-    return obtain(find(), None, lambda line: None).name
+    return obtain(find(), kind_of(TOPOLOGY), None, lambda line: None).name
 
 
 def free_base_port() -> int:

@@ -11,14 +11,15 @@ from tests.support.locust_run import LocustRun, nothing_left
 from tests.support.own_engine import OwnEngine, own_engine
 from topologies.catalogue import build
 from topologies.runtimes.container_cleanup import remove_leftovers
-from topologies.runtimes.container_image import BUILT, UPSTREAM
 from topologies.runtimes.containers import ContainerRuntime
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.docker_engine import find
+from topologies.runtimes.kinds import KINDS
 
 pytestmark = pytest.mark.containers
 
 STEADY = "scenarios/steady.py"
+IMAGE = KINDS["classic"].image
 
 
 @pytest.fixture
@@ -29,8 +30,8 @@ def engine() -> Iterator[OwnEngine]:
 
 def copy_image(engine: OwnEngine) -> str:
     """The brokers' image, from the engine that all tests use."""
-    here = subprocess.run(["docker", "images", "--quiet", UPSTREAM], capture_output=True, check=True).stdout
-    name = UPSTREAM if here.strip() else BUILT
+    here = subprocess.run(["docker", "images", "--quiet", IMAGE.upstream], capture_output=True, check=True).stdout
+    name = IMAGE.upstream if here.strip() else IMAGE.built
     with subprocess.Popen(["docker", "save", name], stdout=subprocess.PIPE) as saved:
         subprocess.run(["docker", "--host", engine.host, "load"], stdin=saved.stdout, check=True, capture_output=True)
     return name

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.house.tree import ROOT
+from topologies.runtimes.kinds import KINDS
 
 NEEDED = ("bash", "env", "id", "mkdir", "rm", "touch", "dirname", "timeout")
 
@@ -18,7 +19,8 @@ class Machine:
     def __init__(self, folder: Path) -> None:
         self.clone, self._bin, self._calls = folder / "clone", folder / "bin", folder / "calls"
         (self.clone / ".ci").mkdir(parents=True)
-        shutil.copy(ROOT / ".ci" / "docker-engine.sh", self.clone / ".ci")
+        for script in ("docker-engine.sh", "apt-install.sh"):
+            shutil.copy(ROOT / ".ci" / script, self.clone / ".ci")
         self._bin.mkdir()
         for name in NEEDED:
             (self._bin / name).symlink_to(shutil.which(name) or pytest.fail(f"no {name}"))
@@ -62,20 +64,23 @@ def test_an_engine_that_cannot_be_installed_is_a_failure_after_two_tries(machine
     assert [call.split()[:2] for call in machine.calls if "apt-get" in call] == [["apt-get", "update"]] * 2
 
 
-def test_upstreams_image_is_enough(machine: Machine) -> None:
+def test_upstreams_images_are_enough(machine: Machine) -> None:
     machine.docker('[ "$1" = image ] && exit 1; exit 0')
     done = machine.run("image")
     assert done.returncode == 0, done.stderr
-    assert "docker pull --quiet apache/activemq-classic:5.18.3" in machine.calls
+    for kind in KINDS.values():
+        assert f"docker pull --quiet {kind.image.upstream}" in machine.calls
     assert not (machine.clone / "build" / "no-registry").exists()
     assert not [call for call in machine.calls if call.startswith("python")]
 
 
-def test_where_nothing_can_be_pulled_our_image_is_built_on_the_base_that_is_there(machine: Machine) -> None:
+def test_where_nothing_can_be_pulled_our_images_are_built_on_the_base_that_is_there(machine: Machine) -> None:
     machine.docker('[ "$3" = brokerbench/base-java:17 ]')
     done = machine.run("image")
     assert done.returncode == 0, done.stderr
-    assert "python -m topologies.runtimes.container_image --base brokerbench/base-java:17" in machine.calls
+    for flavour in KINDS:
+        expected = f"python -m topologies.runtimes.container_image --base brokerbench/base-java:17 --of {flavour}"
+        assert expected in machine.calls
     assert (machine.clone / "build" / "no-registry").exists()
 
 

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from topologies.catalogue import build
+from topologies.model import Topology
 from topologies.runtimes.choice import Choice, RuntimeImpossible, Seen, choose, containers_for
 
 ALL_THERE = Seen(engine="Docker engine 20.10.24", image="apache/activemq-classic:5.18.3")
@@ -65,13 +67,31 @@ def test_an_image_and_processes_contradict_each_other() -> None:
         choose("processes", "a/b:1", never)
 
 
-def test_containers_are_not_looked_for_where_there_is_no_image_of_the_kind() -> None:
-    def never(_image: str | None) -> Seen:
+def asked_of(topology: Topology | None) -> list[tuple[str, str | None]]:
+    """What is looked for, by flavour and image, when containers are to be had for it."""
+    asked = []
+
+    def look(flavour: str, image: str | None) -> Seen:
+        asked.append((flavour, image))
+        return ALL_THERE
+
+    assert choose("", None, containers_for(topology, look)).runtime == "containers"
+    return asked
+
+
+def test_containers_are_looked_for_by_the_kind_of_broker() -> None:
+    assert asked_of(build("mesh")) == [("classic", None)]
+    assert asked_of(build("cluster")) == [("artemis", None)]
+    assert asked_of(None) == [("classic", None)]
+
+
+def test_containers_are_not_looked_for_where_a_router_is_among_the_brokers() -> None:
+    def never(_flavour: str, _image: str | None) -> Seen:
         raise AssertionError("there is nothing to look for")
 
-    chosen = choose("", None, containers_for("artemis", never))
+    looking = containers_for(build("router-peer"), never)
+    chosen = choose("", None, looking)
     assert chosen.runtime == "processes"
-    assert "containers are for classic brokers so far, and this topology is of artemis ones" in chosen.reason
-    with pytest.raises(RuntimeImpossible, match="--runtime containers: containers are for classic brokers so far"):
-        choose("containers", None, containers_for("artemis", never))
-    assert containers_for("classic", never) is never
+    assert "router 'router' has no image, only brokers have one" in chosen.reason
+    with pytest.raises(RuntimeImpossible, match="--runtime containers: router 'router' has no image"):
+        choose("containers", None, looking)

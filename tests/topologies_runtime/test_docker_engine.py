@@ -10,10 +10,11 @@ from docker.errors import APIError, DockerException
 from topologies.catalogue import build
 from topologies.model import Broker, ClientGroup, Topology
 from topologies.runtimes import container_image
-from topologies.runtimes.container_image import BUILT, RECIPE, UPSTREAM, cannot_be_had, wanted
+from topologies.runtimes.container_image import RECIPES, cannot_be_had, wanted
 from topologies.runtimes.container_preparation import host_names, reachable
 from topologies.runtimes.distribution import pinned
 from topologies.runtimes.docker_engine import EngineTrouble, _not_local, _user, answers, explained, find, is_gone
+from topologies.runtimes.kinds import KINDS, Kind
 
 
 def said(text: str) -> APIError:
@@ -89,26 +90,30 @@ def test_in_a_rootless_engine_this_user_is_root() -> None:
     assert (":" in user, namespace) == (True, None)
 
 
-@pytest.mark.parametrize(
-    ("asked", "here", "taken"),
-    [
-        (None, {UPSTREAM, BUILT}, UPSTREAM),
-        (None, {BUILT}, BUILT),
-        (None, set(), UPSTREAM),
-        ("a/b:1", {UPSTREAM, BUILT}, "a/b:1"),
-    ],
-)
-def test_upstreams_image_is_taken_unless_only_ours_is_here(asked: str | None, here: set[str], taken: str) -> None:
-    assert wanted(asked, here.__contains__) == taken
+each_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
 
-def test_the_recipe_pins_what_the_process_runtime_runs() -> None:
-    recipe = (RECIPE / "Dockerfile").read_text(encoding="utf-8")
-    distribution = pinned("activemq-classic")
+@each_kind
+def test_upstreams_image_is_taken_unless_only_ours_is_here(kind: Kind) -> None:
+    upstream, ours = kind.image.upstream, kind.image.built
+    for asked, here, taken in (
+        (None, {upstream, ours}, upstream),
+        (None, {ours}, ours),
+        (None, set[str](), upstream),
+        ("a/b:1", {upstream, ours}, "a/b:1"),
+    ):
+        assert wanted(kind, asked, here.__contains__) == taken
+
+
+@each_kind
+def test_the_recipe_pins_what_the_process_runtime_runs(kind: Kind) -> None:
+    recipe = (RECIPES / kind.image.recipe / "Dockerfile").read_text(encoding="utf-8")
+    distribution = pinned(kind.distribution)
     assert f"ARG SHA512={distribution.sha512}\n" in recipe
     assert f"ARG ARCHIVE={distribution.filename}\n" in recipe
-    assert f":{distribution.version}" in UPSTREAM
-    assert f":{distribution.version}" in BUILT
+    assert f"ENV {kind.image.home_variable}={kind.image.home}\n" in recipe
+    assert kind.image.upstream.endswith(f":{distribution.version}")
+    assert kind.image.built.endswith(f":{distribution.version}")
 
 
 def test_an_engine_without_room_for_an_image_is_told_to_make_room() -> None:

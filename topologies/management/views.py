@@ -31,6 +31,8 @@ class View(Protocol):
         """Whether it waits, as a standby should, and listens to no client; perhaps also while it starts."""
 
     def figures(self, agent: Jolokia) -> Figures: ...
+    def version(self, agent: Jolokia) -> str:
+        """What it says it is; '' for one that cannot be asked."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,9 @@ class ClassicView:
     def figures(self, agent: Jolokia) -> Figures:
         return classic.figures_of_standby(agent) if self.stands_by(agent) else self._names.figures(agent)
 
+    def version(self, agent: Jolokia) -> str:
+        return classic.version(agent)
+
 
 class ArtemisView:
     """ActiveMQ Artemis."""
@@ -104,6 +109,9 @@ class ArtemisView:
     def figures(self, agent: Jolokia) -> Figures:
         return artemis.figures_of(agent, self._links)
 
+    def version(self, agent: Jolokia) -> str:
+        return artemis.version(agent)
+
 
 class RouterView:
     """A router keeps no message, and has no agent to be asked: what it does is seen at its ends."""
@@ -118,6 +126,9 @@ class RouterView:
 
     def figures(self, agent: Jolokia) -> Figures:
         return Figures({}, {}, (), {})
+
+    def version(self, agent: Jolokia) -> str:
+        return ""
 
 
 def view_of(topology: Topology, name: str) -> View:

@@ -6,7 +6,7 @@ No password is among the arguments: they name files.
 """
 
 import platform
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from topologies.render.artemis_files import BROKER_PROPERTIES, LOG4J2, LOGIN_CONFIG
 from topologies.render.log4j import LOG_CONFIG_PROPERTY
@@ -31,22 +31,36 @@ def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Pat
         "-XX:AutoBoxCacheMax=20000",
         f"-Djava.io.tmpdir={folders.temporary}",
         f"-Djava.library.path={home}/bin/lib/linux-{platform.machine()}",
-        "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
         f"-javaagent:{launch.agent}=config={agent_file}",
-        f"-Djava.security.auth.login.config={folders.conf}/{LOGIN_CONFIG}",
-        f"-D{LOG_CONFIG_PROPERTY}={folders.conf}/{LOG4J2}",
-        "-Dlog4j2.disableJmx=true",
-        f"-D{DATA_PROPERTY}={folders.data}",
-        *([f"-D{STORE_PROPERTY}={store}"] if store else []),
+        *settings(str(home), folders.conf, folders.data, store),
         f"-D{SECRETS_PROPERTY}={launch.secrets_file}",
+        *started(str(home), folders.conf, launch.secrets_file),
+    ]
+
+
+def settings(home: str, conf: PurePath, data: PurePath, store: PurePath | None) -> list[str]:
+    """JVM options by which a broker finds what is its own, wherever it runs; ``home`` may be a shell's variable."""
+    return [
+        "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
+        f"-Djava.security.auth.login.config={conf}/{LOGIN_CONFIG}",
+        f"-D{LOG_CONFIG_PROPERTY}={conf}/{LOG4J2}",
+        "-Dlog4j2.disableJmx=true",
+        f"-D{DATA_PROPERTY}={data}",
+        *([f"-D{STORE_PROPERTY}={store}"] if store else []),
         f"-Dartemis.home={home}",
-        f"-Dartemis.instance={folders.root}",
-        f"-Dartemis.instance.etc={folders.conf}",
-        f"-Dartemis.instance.etc.uri={folders.conf.as_uri()}",
+        f"-Dartemis.instance={conf.parent}",
+        f"-Dartemis.instance.etc={conf}",
+        f"-Dartemis.instance.etc.uri={conf.as_uri()}",
+    ]
+
+
+def started(home: str, conf: PurePath, secrets: PurePath) -> list[str]:
+    """What comes after the JVM's options. ``secrets``: the folder with the filled `BROKER_PROPERTIES`."""
+    return [
         "-classpath",
-        f"{folders.conf}:{home}/lib/artemis-boot.jar",
+        f"{conf}:{home}/lib/artemis-boot.jar",
         MAIN,
         "run",
         "--properties",
-        f"{launch.secrets_file}/{Path(BROKER_PROPERTIES).name}",
+        f"{secrets}/{PurePath(BROKER_PROPERTIES).name}",
     ]

@@ -6,6 +6,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from topologies.artemis_router import Router
+from topologies.model import Topology
+from topologies.runtimes.kinds import KINDS
+
 RUNTIMES = ("containers", "processes", "external", "memory")
 ASKED = "asked for by --runtime"
 
@@ -26,6 +30,10 @@ class Seen:
     @property
     def problem(self) -> str:
         return self.engine_problem or self.image_problem
+
+
+Look = Callable[[str, str | None], Seen]
+"""(flavour of the brokers, the image that was asked for) -> what there is."""
 
 
 @dataclass(frozen=True)
@@ -56,21 +64,22 @@ def choose(asked: str, image: str | None, look: Callable[[str | None], Seen]) ->
     return Choice("processes", f"local JVMs, for containers are not to be had: {seen.problem}")
 
 
-def containers_for(flavour: str, look: Callable[[str | None], Seen]) -> Callable[[str | None], Seen]:
-    """How to look for what a topology of this flavour needs. There is no image of Artemis yet."""
-    if flavour == "classic":
-        return look
-    told = f"containers are for classic brokers so far, and this topology is of {flavour} ones; use --runtime processes"
-    return lambda _image: Seen(engine_problem=told)
+def containers_for(topology: Topology | None, look: Look) -> Callable[[str | None], Seen]:
+    """How to look for what a topology needs; None is one that will be refused anyway. No router has an image."""
+    routers = [broker.name for broker in topology.brokers if isinstance(broker, Router)] if topology else []
+    if routers:
+        told = f"router {routers[0]!r} has no image, only brokers have one; use --runtime processes"
+        return lambda _image: Seen(engine_problem=told)
+    return lambda image: look(topology.flavour if topology else "classic", image)
 
 
-def look_here(image: str | None) -> Seen:
-    """What this machine has for containers."""
+def look_here(flavour: str, image: str | None) -> Seen:
+    """What this machine has for containers of such brokers."""
     from topologies.runtimes import container_image, docker_engine  # takes a second, which other runs need not wait
 
     try:
         engine = docker_engine.find()
     except docker_engine.EngineTrouble as error:
         return Seen(engine_problem=str(error))
-    name, why = container_image.look(engine, image)
+    name, why = container_image.look(engine, KINDS[flavour], image)
     return Seen(f"Docker engine {engine.version}", "", name, container_image.cannot_be_had(name, why) if why else "")

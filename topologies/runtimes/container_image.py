@@ -1,7 +1,8 @@
 """Which image do brokers run from, is it there, and how is one made where none can be pulled?
 
-Upstream's by default. Where there is no registry, an image built from docker-compose/images/activemq-classic by
-``python -m topologies.runtimes.container_image --base IMAGE`` takes its place without being asked for.
+Upstream's by default. Where there is no registry, an image built from a folder of docker-compose/images by
+``python -m topologies.runtimes.container_image --base IMAGE --of classic`` (or artemis) takes its place without being
+asked for.
 """
 
 import argparse
@@ -27,11 +28,9 @@ from topologies.runtimes.docker_engine import (
     reason,
     step_for,
 )
+from topologies.runtimes.kinds import KINDS, Kind
 
-UPSTREAM = "apache/activemq-classic:5.18.3"
-BUILT = "brokerbench/activemq-classic:5.18.3"
-DEFAULT_HOME = "/opt/apache-activemq"
-RECIPE = Path(__file__).resolve().parents[2] / "docker-compose" / "images" / "activemq-classic"
+RECIPES = Path(__file__).resolve().parents[2] / "docker-compose" / "images"
 PULL_TIMEOUT_S = 900
 REGISTRY_TIMEOUT_S = 15
 
@@ -40,24 +39,25 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Image:
-    """An image on the engine. ``home``: where it has the broker's distribution."""
+    """An image on the engine. ``home``: where it has the brokers' distribution."""
 
     name: str
     id: str
     home: PurePosixPath
 
 
-def wanted(asked: str | None, is_here: Callable[[str], bool]) -> str:
+def wanted(kind: Kind, asked: str | None, is_here: Callable[[str], bool]) -> str:
     """What was asked for; else upstream's, or the one built here if only that is on the engine. Pure but for asking."""
     if asked:
         return asked
-    return BUILT if not is_here(UPSTREAM) and is_here(BUILT) else UPSTREAM
+    ours, upstream = kind.image.built, kind.image.upstream
+    return ours if not is_here(upstream) and is_here(ours) else upstream
 
 
-def look(engine: Engine, asked: str | None) -> tuple[str, str]:
+def look(engine: Engine, kind: Kind, asked: str | None) -> tuple[str, str]:
     """(name, '' if the image is on the engine or a registry has it, else why it cannot be had)."""
     with client_of(engine.host, REGISTRY_TIMEOUT_S) as client:
-        name = wanted(asked, lambda image: is_here(client, image))
+        name = wanted(kind, asked, lambda image: is_here(client, image))
         if is_here(client, name):
             return name, ""
         try:
@@ -67,11 +67,11 @@ def look(engine: Engine, asked: str | None) -> tuple[str, str]:
     return name, ""
 
 
-def obtain(engine: Engine, asked: str | None, progress: Progress) -> Image:
+def obtain(engine: Engine, kind: Kind, asked: str | None, progress: Progress) -> Image:
     """The image, pulled first where the engine does not have it. Raises EngineTrouble."""
     with client_of(engine.host, PULL_TIMEOUT_S) as client:
         try:
-            name = wanted(asked, lambda image: is_here(client, image))
+            name = wanted(kind, asked, lambda image: is_here(client, image))
             if not is_here(client, name):
                 progress(f"pulling image {name} (once; later runs find it on the engine)")
                 client.images.pull(_with_prefix(name))
@@ -79,7 +79,7 @@ def obtain(engine: Engine, asked: str | None, progress: Progress) -> Image:
         except FAILURES as error:
             raise EngineTrouble(cannot_be_had(name, reason(error))) from error
     variables = dict(entry.partition("=")[::2] for entry in found.attrs["Config"].get("Env") or ())
-    return Image(name, str(found.id), PurePosixPath(variables.get("ACTIVEMQ_HOME") or DEFAULT_HOME))
+    return Image(name, str(found.id), PurePosixPath(variables.get(kind.image.home_variable) or kind.image.home))
 
 
 def cannot_be_had(name: str, why: str) -> str:
@@ -120,14 +120,15 @@ def _with_prefix(name: str) -> str:
     return testcontainers_config.hub_image_name_prefix + name
 
 
-def build(engine: Engine, base: str, tag: str = BUILT) -> str:
-    """Build the broker image from ``base``, which needs Java 17 or newer; returns its id. Needs no network but for
+def build(engine: Engine, base: str, kind: Kind, tag: str) -> str:
+    """Build the image of a kind from ``base``, which needs Java 17 or newer; returns its id. Needs no network but for
     the distribution, which the cache keeps. Raises EngineTrouble or DistributionUnavailable."""
-    archive = ensure(replace(pinned("activemq-classic"), folder=""))
+    distribution = pinned(kind.distribution)
+    archive = ensure(replace(distribution, folder=""))
     with tempfile.TemporaryDirectory() as context, client_of(engine.host, PULL_TIMEOUT_S) as client:
-        shutil.copy(RECIPE / "Dockerfile", context)
+        shutil.copy(RECIPES / kind.image.recipe / "Dockerfile", context)
         shutil.copy(archive, context)
-        arguments = {"BASE": base, "ARCHIVE": archive.name, "SHA512": pinned("activemq-classic").sha512}
+        arguments = {"BASE": base, "ARCHIVE": archive.name, "SHA512": distribution.sha512}
         try:
             image, _ = client.images.build(path=context, tag=tag, rm=True, forcerm=True, buildargs=arguments)
         except BuildError as error:
@@ -140,10 +141,13 @@ def build(engine: Engine, base: str, tag: str = BUILT) -> str:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description="Build the broker image where upstream's cannot be pulled.")
     parser.add_argument("--base", required=True, help="image with Java 17 or newer on its PATH")
-    parser.add_argument("--tag", default=BUILT)
+    parser.add_argument("--of", choices=KINDS, default="classic", help="which brokers it is for")
+    parser.add_argument("--tag", help="what it is called, by default as it is then found")
     options = parser.parse_args(arguments)
+    kind = KINDS[options.of]
+    tag = options.tag or kind.image.built
     try:
-        print(f"{options.tag}: {build(find(), options.base, options.tag)}")
+        print(f"{tag}: {build(find(), options.base, kind, tag)}")
     except (EngineTrouble, DistributionUnavailable) as error:
         print(f"container_image: {error}", file=sys.stderr)
         return 2

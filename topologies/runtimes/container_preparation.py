@@ -20,12 +20,13 @@ from topologies.runtimes.container_image import Image, obtain, use_reaper_if_it_
 from topologies.runtimes.contract import Progress
 from topologies.runtimes.distribution import pinned
 from topologies.runtimes.docker_engine import FAILURES, Engine, EngineTrouble, explained, find
-from topologies.runtimes.jvm import BrokerFolders, Launch, agent_properties, command
-from topologies.runtimes.kinds import store_of
+from topologies.runtimes.jvm import BrokerFolders, Launch, agent_properties
+from topologies.runtimes.kinds import Kind, kind_of, store_of
 from topologies.runtimes.ports import LOOPBACK, choose_ports
 from topologies.runtimes.preparation import (
     CLIENT,
     JOLOKIA_AGENT,
+    SECRETS_FILE,
     ensured,
     listening,
     management_of,
@@ -41,7 +42,7 @@ EVERYWHERE = "0.0.0.0"  # inside a container, whose ports are published on chose
 INSIDE = BrokerFolders(Path("/brokerbench"))
 AGENT_INSIDE = INSIDE.root / "jolokia-agent.jar"
 STORE_INSIDE = INSIDE.root / "store"
-SECRETS_INSIDE = INSIDE.root / "private" / "brokers.properties"
+SECRETS_INSIDE = INSIDE.root / "private" / "secrets"
 AGENT_FILE_INSIDE = INSIDE.root / "private" / "agent.properties"
 INTO_THE_LOG = f'exec "$@" >>{INSIDE.log_file} 2>&1'  # by the broker's own process: complete whatever becomes of us
 
@@ -57,6 +58,7 @@ class Ground:
 
     engine: Engine
     image: Image
+    kind: Kind
     agent: Path  # Jolokia's jar
     network: Network
     names: Mapping[str, str]  # broker -> its name on the network
@@ -70,7 +72,8 @@ def prepare(
     logging.getLogger("testcontainers").setLevel(logging.WARNING)  # it tells each step, as we do in our own words
     engine = find()
     progress(f"asking Docker engine {engine.version} for the image")
-    image = obtain(engine, asked_image, progress)
+    kind = kind_of(topology)
+    image = obtain(engine, kind, asked_image, progress)
     use_reaper_if_it_can_be_had(engine, progress)
     remove_leftovers(engine, progress)
     agent = ensured(pinned(JOLOKIA_AGENT), progress)
@@ -85,7 +88,7 @@ def prepare(
         try:
             made = labels(token, directory.path.name)
             network = _network(engine, f"brokerbench-{plain(directory.path.name)}-{token}", made)
-            ground = Ground(engine, image, agent, network, host_names(topology), made)
+            ground = Ground(engine, image, kind, agent, network, host_names(topology), made)
             return _prepared(topology, wishes, ground, folders, private, guard)
         except BaseException:
             guard.finish()
@@ -110,7 +113,11 @@ def plain(name: str) -> str:
 
 
 def reachable(broker: AnyBroker) -> AnyBroker:
-    """What it publishes to clients is its address, which is where this machine publishes it (see `_container`)."""
+    """What it publishes to clients is its address, which is where this machine publishes it (see `_container`).
+
+    An Artemis broker tells of itself by the connector that its cluster uses: clients that want to know of others by
+    it, and not by their own URI, would have to be on the network of the containers.
+    """
     if not isinstance(broker, Broker):
         return broker
     return replace(broker, connectors=tuple(replace(each, published_host="ipaddress") for each in broker.connectors))
@@ -128,7 +135,7 @@ def _prepared(
     client, agent_password = Credentials(CLIENT, new_password()), new_password()
     management = {name: management_of(name, ports[name, MANAGEMENT], agent_password) for name in folders}
     secrets = secrets_of(client)
-    private.write(SECRETS_INSIDE.name, properties(secrets))
+    private.write(SECRETS_FILE, properties(secrets))
     site = names.Site(listening(ports), bind_host=EVERYWHERE, hosts=ground.names)
     rendered = write_files(
         topology, lambda t, b, s: wishes.renderer(t, reachable(b), s), site, folders, private, secrets
@@ -176,7 +183,7 @@ def _container(
     )
     private.write(agent_file.name, agent_properties(inside))
     launch = Launch(Path("java"), Path(ground.image.home), AGENT_INSIDE, SECRETS_INSIDE, wishes.memory_mb)
-    line = command(launch, INSIDE, AGENT_FILE_INSIDE, STORE_INSIDE if store else None)
+    line = ground.kind.command(launch, INSIDE, AGENT_FILE_INSIDE, STORE_INSIDE if store else None)
     container = DockerContainer(ground.image.name, network=ground.network, network_aliases=[host])
     container.with_name(f"{ground.network.name}-{host}").with_command(line)
     for (name, protocol), port in ports.items():
@@ -186,7 +193,7 @@ def _container(
         (folders.conf, INSIDE.conf, "ro"),
         (folders.data, INSIDE.data, "rw"),
         (folders.log, INSIDE.log, "rw"),
-        (private.path / SECRETS_INSIDE.name, SECRETS_INSIDE, "ro"),
+        (private.path / ground.kind.secrets.format(broker=broker.name), SECRETS_INSIDE, "ro"),
         (agent_file, AGENT_FILE_INSIDE, "ro"),
         (ground.agent, AGENT_INSIDE, "ro"),
         *([(store, STORE_INSIDE, "rw")] if store else []),  # one kernel, so the lock on it holds between containers

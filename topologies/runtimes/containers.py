@@ -11,12 +11,15 @@ from contextlib import closing, suppress
 from typing import Any
 
 from records.rundir import RunDirectory
+from topologies.artemis_router import Router
 from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.views import view_of
 from topologies.model import Topology
 from topologies.runtimes.brokercontainer import BrokerContainer
 from topologies.runtimes.container_cleanup import left_behind, lost_with
 from topologies.runtimes.container_preparation import ContainersPrepared, prepare
 from topologies.runtimes.contract import Progress
+from topologies.runtimes.kinds import kind_of
 from topologies.runtimes.own import ASK_TIMEOUT_S, OwnBrokers
 from topologies.runtimes.prepared import Prepared
 
@@ -32,6 +35,9 @@ class ContainerRuntime(OwnBrokers[BrokerContainer]):
         self, topology: Topology, directory: RunDirectory, *, image: str | None = None, **options: Any
     ) -> None:
         super().__init__(topology, directory, **options)
+        routers = [broker.name for broker in topology.brokers if isinstance(broker, Router)]
+        if routers:
+            raise ValueError(f"router {routers[0]!r} has no image, only brokers have one; use --runtime processes")
         self._image = image
         self._seen: dict[str, str] = {}
         self._told_what_is_left = False
@@ -66,7 +72,7 @@ class ContainerRuntime(OwnBrokers[BrokerContainer]):
     def _versions_told(self, broker: str) -> dict[str, str]:
         """What is in the image, by the broker itself."""
         with closing(Jolokia(self.management(broker), ASK_TIMEOUT_S)) as agent, suppress(ManagementFailed):
-            about = agent.read(f"org.apache.activemq:type=Broker,brokerName={broker}", "BrokerVersion")
-            java = agent.read("java.lang:type=Runtime", "VmVersion")
-            return {"activemq": str(about["BrokerVersion"]), "java": str(java["VmVersion"]), "java-source": "image"}
+            version = view_of(self._topology, broker).version(agent)
+            java = str(agent.read("java.lang:type=Runtime", "VmVersion")["VmVersion"])
+            return {kind_of(self._topology).name: version, "java": java, "java-source": "image"}
         return {}

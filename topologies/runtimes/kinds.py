@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from topologies.model import Topology
 from topologies.runtimes import artemis_jvm, jvm
@@ -10,6 +10,21 @@ from topologies.runtimes.jvm import BrokerFolders, Launch
 
 Command = Callable[[Launch, BrokerFolders, Path, Path | None], list[str]]
 """(launch, the broker's folders, the agent's file, the store of a pair or None) -> argument list."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """What brokers of a kind run from in containers: upstream's, or ``built`` by us where that cannot be pulled.
+
+    ``home``: where both have the distribution, unless ``home_variable`` of their environment says otherwise.
+    ``recipe``: folder of the Dockerfile, below docker-compose/images.
+    """
+
+    upstream: str
+    built: str
+    recipe: str
+    home: PurePosixPath
+    home_variable: str
 
 
 @dataclass(frozen=True)
@@ -26,14 +41,26 @@ class Kind:
     command: Command
     secrets: str
     first_serves: bool
+    image: Image
 
 
 KINDS = {
-    "classic": Kind("activemq", "activemq-classic", "bin/activemq.jar", jvm.command, "brokers.properties", True),
-    "artemis": Kind(
-        "artemis", "activemq-artemis", "lib/artemis-boot.jar", artemis_jvm.command, "broker-{broker}", False
+    "classic": Kind(
+        "activemq", "activemq-classic", "bin/activemq.jar", jvm.command, "brokers.properties", True,
+        Image(
+            "apache/activemq-classic:5.18.3", "brokerbench/activemq-classic:5.18.3", "activemq-classic",
+            PurePosixPath("/opt/apache-activemq"), "ACTIVEMQ_HOME",
+        ),
     ),
-}
+    "artemis": Kind(
+        "artemis", "activemq-artemis", "lib/artemis-boot.jar", artemis_jvm.command, "broker-{broker}", False,
+        Image(
+            "apache/activemq-artemis:2.44.0", "brokerbench/activemq-artemis:2.44.0", "activemq-artemis",
+            PurePosixPath("/opt/activemq-artemis"), "ARTEMIS_HOME",
+        ),
+    ),
+}  # fmt: skip
+"""By flavour of topology."""
 
 
 def kind_of(topology: Topology) -> Kind:

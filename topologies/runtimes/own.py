@@ -48,8 +48,6 @@ class OwnBrokers(Generic[AHandle]):
     """
 
     name: str
-    flavours: ClassVar[tuple[str, ...]] = ("classic",)
-    """Kinds of topologies that can be run so."""
     told: ClassVar[tuple[type[Exception], ...]] = (
         NoJava,
         DistributionUnavailable,
@@ -73,12 +71,6 @@ class OwnBrokers(Generic[AHandle]):
     ) -> None:
         if broker_memory_mb < LEAST_MEMORY_MB:
             raise ValueError(f"broker memory of {broker_memory_mb} MB: a broker needs at least {LEAST_MEMORY_MB} MB")
-        if topology.flavour not in self.flavours:
-            starts = " and ".join(self.flavours)
-            raise ValueError(
-                f"topology {topology.name!r} is of {topology.flavour} brokers, and the runtime {self.name!r} starts"
-                f" {starts} ones: use --runtime processes"
-            )
         self._topology, self._directory = topology, directory
         self._wishes = Wishes(broker_memory_mb, base_port, keep_data, renderer, bind_host)
         self._start_timeout_s = start_timeout_s

@@ -18,7 +18,6 @@ class ProcessRuntime(OwnBrokers[BrokerProcess]):
     """Brokers as local JVMs."""
 
     name = "processes"
-    flavours = ("classic", "artemis")
 
     def _prepare(self, progress: Progress) -> Prepared[BrokerProcess]:
         return prepare(self._topology, self._directory, self._wishes, progress)
