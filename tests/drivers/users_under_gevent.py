@@ -1,0 +1,136 @@
+"""Do Locust's users send and receive each message once, however they hold their connections?"""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, cast
+
+import gevent
+import pytest
+from locust.env import Environment
+
+from drivers.memory import MemoryConnector, MemoryNetwork
+from drivers.protocols import Spoken
+from drivers.session import Go, Network, Session, Window, attach, detach
+from drivers.users import BrokerUser, ConsumerUser, ProducerUser
+from records.writer import Recorder
+from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, eventually, memory_uri
+
+PRODUCERS, CONSUMERS, MESSAGES = 3, 2, 60
+
+
+class Recording(KeepingRecorder):
+    """With the numbers of texts, which a session's clerk asks for."""
+
+    def number(self, text: str) -> int:
+        return sum(map(ord, text))
+
+
+class Bench:
+    """Users on brokers in memory, as Locust would run them."""
+
+    def __init__(self, connections: str, pool_size: int = 1) -> None:
+        settings = {"connections": connections, "pool_size": pool_size, "destination": "queue://orders"}
+        self.network, self.recorder = MemoryNetwork(["a", "b"], credentials=BENCH), Recording()
+        self.producer = type(
+            "Orders", (ProducerUser,), {**settings, "group": "producers", "body_bytes": 64, "sends_per_second": 500.0}
+        )
+        self.consumer = type("Takers", (ConsumerUser,), {**settings, "group": "consumers"})
+        uris = {"memory": {"producers": memory_uri("a"), "consumers": memory_uri("b")}}
+        self.session = Session(
+            network=Network(Spoken.parse("memory"), BENCH, uris, {name: name for name in "ab"}),
+            connectors={"memory": MemoryConnector(self.network)}, recorder=cast(Recorder, self.recorder),
+            run_number=RUN, seed=1, process_index=0, clock=time.perf_counter_ns,
+        )  # fmt: skip
+        self.environment = Environment(user_classes=[self.producer, self.consumer])
+        attach(self.environment, self.session)
+        self._running: list[Any] = []
+
+    def start(self) -> None:
+        self.spawn()
+        eventually(lambda: self.session.tally.ready.total() == PRODUCERS + CONSUMERS)
+
+    def spawn(self) -> None:
+        for user in [self.consumer] * CONSUMERS + [self.producer] * PRODUCERS:
+            made: BrokerUser = user(self.environment)
+            work = made.consume if isinstance(made, ConsumerUser) else cast(ProducerUser, made).produce
+            self._running.append(gevent.spawn(work))
+
+    def send_all(self) -> None:
+        now_ns = time.perf_counter_ns()
+        self.session.go(Go(Window(now_ns, now_ns, None), MESSAGES, {"Orders": PRODUCERS}, Counter()))
+        tally = self.session.tally
+        eventually(lambda: tally.finished_producers == PRODUCERS and tally.received == tally.settled == MESSAGES, 20)
+
+    def stop(self) -> None:
+        gevent.killall(self._running)
+        detach(self.environment)
+        self.network.close()
+
+
+@pytest.fixture(params=[("one", 1), ("pooled", 1), ("pooled", 2), ("per-message", 1)], ids=str)
+def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    made = Bench(*request.param)
+    yield made
+    made.stop()
+
+
+def test_every_message_is_sent_and_received_once_whatever_the_habit(bench: Bench) -> None:
+    bench.start()
+    bench.send_all()
+    sends, receipts = bench.recorder.sends, bench.recorder.receipts
+    messages = {(row.producer, row.seq) for row in sends}
+    assert len(sends) == len(receipts) == len(messages) == MESSAGES
+    assert {(row.producer, row.seq) for row in receipts} == messages
+    assert len({row.producer for row in sends}) == PRODUCERS
+    assert {row.outcome for row in sends} == {"acked"}
+    assert bench.session.tally.sent == MESSAGES
+    assert bench.session.problems == []
+
+
+def test_there_are_as_many_connections_as_the_habit_says(bench: Bench) -> None:
+    bench.start()
+    before = len(bench.recorder.connections)
+    bench.send_all()
+    habit, size = bench.producer.connections, bench.producer.pool_size
+    per_message = habit == "per-message"
+    producers = {"one": PRODUCERS, "pooled": size, "per-message": 0}[habit]
+    consumers = {"one": CONSUMERS, "pooled": min(size, CONSUMERS), "per-message": CONSUMERS}[habit]
+    assert bench.network.connections("b") == consumers
+    eventually(lambda: bench.network.connections("a") == producers)
+    later = Counter(row.event for row in bench.recorder.connections[before:])
+    assert later == Counter(dict.fromkeys(("attempt", "connected", "closed"), MESSAGES) if per_message else {})
+    assert bench.session.connected() == Counter(
+        {("producers", "a"): producers, ("consumers", "b"): consumers} if producers else {("consumers", "b"): consumers}
+    )
+    bench.stop()
+    assert (bench.network.connections("a"), bench.network.connections("b")) == (0, 0)
+    ended = Counter(row.event for row in bench.recorder.connections)
+    assert ended["connected"] == ended["closed"] == producers + consumers + MESSAGES * per_message
+
+
+def test_a_cap_on_what_is_in_flight_limits_how_many_connect_at_a_time() -> None:
+    bench = Bench("per-message")
+    bench.producer.in_flight = 2
+    bench.start()
+    bench.network.hold_answers("a")
+    now_ns = time.perf_counter_ns()
+    bench.session.go(Go(Window(now_ns, now_ns, None), MESSAGES, {"Orders": PRODUCERS}, Counter()))
+    eventually(lambda: bench.network.connections("a") == 2 * PRODUCERS)
+    time.sleep(0.1)
+    assert bench.network.connections("a") == 2 * PRODUCERS
+    bench.network.kill("a")
+    bench.network.restore("a")
+    eventually(lambda: bench.session.tally.settled == MESSAGES)
+    assert any(row.blocked for row in bench.recorder.sends)
+    bench.stop()
+
+
+def test_a_pool_that_is_refused_is_told_by_each_of_its_users() -> None:
+    bench = Bench("pooled")
+    bench.network.refuse_logins("a")
+    bench.network.refuse_logins("b")
+    bench.spawn()
+    eventually(lambda: len(bench.session.problems) == PRODUCERS + CONSUMERS)
+    assert all("refused user 'bench'" in problem for problem in bench.session.problems)
+    bench.stop()
