@@ -12,8 +12,8 @@ Everything here is called from gevent greenlets: a call may block its greenlet, 
 
 Outcomes say no more than is known:
 
-* ``acked``        the broker confirmed the send;
-* ``failed``       the broker refused it;
+* ``acked``        the broker confirmed the send; in a transaction, its commit;
+* ``failed``       the broker refused it, or its transaction was aborted;
 * ``in_doubt``     the connection went before the answer; the client resends with the next attempt number;
 * ``unconfirmed``  sent one way, as non-durable sends are; never resent, only sent and received are claimed.
 """
@@ -142,6 +142,39 @@ class SendsBatches(Protocol):
 
         Raises ConnectionError when the connection is gone: then any of them may have been written, or none.
         """
+
+
+class Transaction(Protocol):
+    """Messages that arrive all together or not at all: never in part.
+
+    It ends once: by `commit`, by `abort`, or with its connection, when the broker forgets it unless a commit was under
+    way. Until then none of its messages is delivered, and none is settled unless the broker refuses that one. Not for
+    callbacks: they would wait for themselves.
+    """
+
+    def send_batch(self, messages: Sequence[Outgoing]) -> int:
+        """Write messages as a part of it; return the time (ns) just before. Durable or not, each is settled at its end.
+
+        Raises ConnectionError when the connection is gone, and `Refused` for the destination.
+        """
+
+    def commit(self) -> None:
+        """Ask for all of it, and wait: every message has ended in ``on_settled`` before this returns.
+
+        They are ACKED where the broker confirms it, FAILED where it says no. Raises ConnectionError when the connection
+        went before the answer: then nobody knows, and they are in doubt together.
+        """
+
+    def abort(self) -> None:
+        """Take all of it back, and wait: every message has ended as FAILED before this returns. ConnectionError."""
+
+
+@runtime_checkable
+class Transacts(Protocol):
+    """What a connection may offer beside `Connection`: transactions, several at a time if several are begun."""
+
+    def begin(self) -> Transaction:
+        """Raises ConnectionError, and `Refused` where the broker grants none."""
 
 
 class Connector(Protocol):

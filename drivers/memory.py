@@ -22,6 +22,7 @@ from drivers.contract import (
 )
 from drivers.memory_network import MemoryNetwork, Tampering
 from drivers.memory_queues import Taker, Waiting
+from drivers.memory_transactions import MemoryTransaction
 from topologies.endpoints import Credentials, Endpoint
 
 __all__ = ["MemoryConnection", "MemoryConnector", "MemoryNetwork", "Tampering"]
@@ -43,6 +44,7 @@ class MemoryConnection:
         self._lost = ""  # why
         self._leaving = False
         self._left = False
+        self._transactions: list[MemoryTransaction] = []
         self._inbox: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, name=f"memory-{broker}-{client_id}", daemon=True)
 
@@ -55,6 +57,14 @@ class MemoryConnection:
     def send(self, message: Outgoing) -> int:
         """Write; return when (ns). ConnectionError when the connection is gone."""
         return self._network.take(self, message)
+
+    def begin(self) -> MemoryTransaction:
+        """Raises ConnectionError when the connection is gone."""
+        if not self.is_open():
+            raise ConnectionError(f"the connection to {self.broker} is gone")
+        transaction = MemoryTransaction(self._network, self, self._on_settled)
+        self._transactions = [each for each in self._transactions if not each.held.ended] + [transaction]
+        return transaction
 
     def subscribe(self, subscription: Subscription, on_delivery: OnDelivery) -> int:
         """Subscribe; return when (ns) that took effect. Raises `Refused` or ConnectionError."""
@@ -84,6 +94,7 @@ class MemoryConnection:
         if self._reader is not threading.current_thread():
             self._reader.join()
         self._left = True
+        self._lose_transactions()  # again: one that was asked for while we left
         self._network.log_out(self)
 
     # What the network asks (drivers.memory_network.Member).
@@ -92,7 +103,11 @@ class MemoryConnection:
         return not self._lost and not self._left
 
     def answer(self, token: object, outcome: Outcome, reason: str) -> None:
-        self._inbox.put(lambda: self._on_settled(token, outcome, self._clock(), reason))
+        self.soon(lambda: self._on_settled(token, outcome, self._clock(), reason))
+
+    def soon(self, call: Callable[[], None]) -> None:
+        """Have the reader call this, unless the connection is lost before."""
+        self._inbox.put(call)
 
     def cut(self, reason: str) -> None:
         """The connection is lost: what waits to be called back never is."""
@@ -103,8 +118,13 @@ class MemoryConnection:
         while (call := self._inbox.get()) is not None:
             if not self._lost:
                 call()
+        self._lose_transactions()
         if self._lost and not self._leaving:
             self._on_lost(self._lost)
+
+    def _lose_transactions(self) -> None:
+        for transaction in self._transactions:
+            transaction.held.lose()
 
 
 class MemoryConnector:

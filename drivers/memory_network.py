@@ -14,7 +14,7 @@ One lock guards everything; connections are only handed callbacks under it, whic
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import count
@@ -196,6 +196,12 @@ class MemoryNetwork:
             self._read_soon(member, lambda: self._accept(member, message))
             return sent_ns
 
+    def commit(self, member: Member, messages: Sequence[Outgoing], answer: Callable[[Outcome, str], None]) -> None:
+        """Messages of a transaction are asked for; ``answer`` gets what became of all. ConnectionError when gone."""
+        with self._changed:
+            self._require_open(member)
+            self._read_soon(member, lambda: self._accept_together(member, messages, answer))
+
     def subscribe(self, member: Member, subscription: Subscription, take: Callable[[Taker, int, Waiting], None]) -> int:
         """Add a taker; waits while the broker is frozen. Raises `Refused`, or ConnectionError when it is killed."""
         state = self._broker(member.broker)
@@ -255,8 +261,22 @@ class MemoryNetwork:
         if message.durable and not self._brokers[member.broker].holds_answers:
             reason = f"broker {member.broker} takes no messages for {destination}" if refused else ""
             member.answer(message.token, Outcome.FAILED if refused else Outcome.ACKED, reason)
-        if refused:
-            return
+        if not refused:
+            self._store(member, message)
+
+    def _accept_together(
+        self, member: Member, messages: Sequence[Outgoing], answer: Callable[[Outcome, str], None]
+    ) -> None:
+        """All of them, or none where one goes to a refused destination."""
+        refused = sorted({str(message.destination) for message in messages} & self._refused)
+        if not self._brokers[member.broker].holds_answers:
+            reason = f"broker {member.broker} takes no messages for {', '.join(refused)}" if refused else ""
+            answer(Outcome.FAILED if refused else Outcome.ACKED, reason)
+        for message in messages if not refused else ():
+            self._store(member, message)
+
+    def _store(self, member: Member, message: Outgoing) -> None:
+        destination = str(message.destination)
         self._accepted[destination] += 1
         stored = Stored(message.body, member.broker, self.clock())
         for copy in self._tampered(destination, stored):

@@ -38,6 +38,7 @@ from drivers.stomp_frames import (
     subscribe_headers,
 )
 from drivers.stomp_stream import END, RawFrame
+from drivers.stomp_transactions import PREFIX, StompTransaction, StompTransactions
 from drivers.stomp_wire import Wire
 from drivers.tls import refused
 from topologies.endpoints import Credentials
@@ -81,6 +82,7 @@ class StompConnection:
         self._address, self._timeout_s = address, timeout_s
         self._on_settled, self._on_lost = on_settled, on_lost
         self._wire = Wire(address, self._on_traffic, self._on_frame, self._on_gone, trust)
+        self._transactions = StompTransactions(f"broker {broker} at {address}", self._wire, on_settled)
         self._numbers: Iterator[int] = itertools.count(1)
         self._unsettled: dict[bytes, object] = {}  # receipt id -> token of a durable send
         self._asked: dict[str, _Answer] = {}  # receipt id -> who waits for it
@@ -169,6 +171,9 @@ class StompConnection:
                 self._unsettled.pop(receipt, None)
             raise
 
+    def begin(self) -> StompTransaction:
+        return self._transactions.begin()
+
     def _head(self, message: Outgoing) -> bytes:
         try:
             return send_head(message.destination, len(message.body), message.durable)
@@ -226,6 +231,8 @@ class StompConnection:
         receipt = frame.raw(RECEIPT_ID) or b""
         if receipt in self._unsettled:
             self._on_settled(self._unsettled.pop(receipt), Outcome.ACKED, at_ns, "")
+        elif receipt.startswith(PREFIX):
+            self._transactions.on_receipt(receipt, at_ns)
         elif asked := self._asked.pop(receipt.decode(), None):
             asked.give(at_ns)
 
@@ -242,6 +249,8 @@ class StompConnection:
             self._on_settled(self._unsettled.pop(receipt.encode()), Outcome.FAILED, at_ns, words)
         elif receipt in self._asked:
             self._asked.pop(receipt).give(at_ns, refusal=words)
+        elif receipt.encode().startswith(PREFIX):
+            self._transactions.on_error(receipt.encode(), at_ns, words)
         else:
             self._last_error = words  # why the broker hangs up, if it does
 
@@ -252,6 +261,7 @@ class StompConnection:
             was_open, self._open, self._gone = self._open, False, True
         for receipt in list(self._asked):
             self._asked.pop(receipt).give(0)
+        self._transactions.on_gone()
         if was_open:
             self._on_lost(f"{reason} (its last error: {self._last_error})" if self._last_error else reason)
 

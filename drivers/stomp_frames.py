@@ -101,6 +101,13 @@ def send_head(destination: Destination, body_bytes: int, durable: bool) -> bytes
     return encode("SEND", headers).removesuffix(END)
 
 
+@lru_cache(maxsize=1_024)
+def transacted_head(destination: Destination, body_bytes: int, durable: bool) -> bytes:
+    """The same in a transaction, whose name and receipt are lines that follow: it has one, durable or not."""
+    headers = {"destination": destination_header(destination), "content-length": str(body_bytes)}
+    return encode("SEND", headers | ({"persistent": "true"} if durable else {})).removesuffix(b"\n" + END)
+
+
 def subscribe_headers(subscription: Subscription, number: str) -> dict[str, str]:
     headers = {
         "destination": destination_header(subscription.destination),

@@ -10,7 +10,7 @@ import pytest
 
 from drivers import java_vm
 from drivers.contract import Connector
-from drivers.protocols import connector_of
+from drivers.protocols import TRANSACTED, connector_of
 from scenarios.java_parts import find_java_parts
 from tests.drivers.conformance.stages import BROKER, Connect, MemoryStage, Peer, RealStage, Stage
 from tests.support.relay import Relay
@@ -36,7 +36,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     nightly = [pytest.mark.brokers, pytest.mark.nightly]
     marks = [pytest.mark.brokers] if smoke else nightly
     defects = {protocol for protocol, test in KNOWN_DEFECTS if test == metafunc.definition.name}
-    real = [pytest.param(protocol, marks=nightly if protocol in defects else marks) for protocol in REAL]
+    tried = [protocol for protocol in REAL if protocol in TRANSACTED or "transacting" not in metafunc.fixturenames]
+    real = [pytest.param(protocol, marks=nightly if protocol in defects else marks) for protocol in tried]
     if "stage" in metafunc.fixturenames:
         metafunc.parametrize("stage", ["memory", *real], indirect=True)
     if "crossing" in metafunc.fixturenames:

@@ -1,0 +1,57 @@
+"""What has every driver to keep of a transaction? Whose messages it holds, and how it ended.
+
+The same for each protocol: `drivers.contract.Transaction` says what is promised.
+"""
+
+import threading
+
+from drivers.contract import OnSettled, Outcome
+
+ABORTED = "the transaction was aborted"
+
+
+class Held:
+    """The messages of one transaction, by their tokens in order, until they are settled together."""
+
+    def __init__(self, on_settled: OnSettled) -> None:
+        self._on_settled = on_settled
+        self._tokens: dict[int, object] = {}
+        self._numbers = 0
+        self._ended = threading.Event()
+        self._answered = False
+
+    def add(self, token: object) -> int:
+        """The number of that message in this transaction: 0, 1, 2 …"""
+        number, self._numbers = self._numbers, self._numbers + 1
+        self._tokens[number] = token
+        return number
+
+    # What the broker says; for the connection's reader.
+
+    def refuse(self, number: int, at_ns: int, reason: str) -> None:
+        """The broker refuses this one message, and the transaction goes on without it."""
+        if number in self._tokens:
+            self._on_settled(self._tokens.pop(number), Outcome.FAILED, at_ns, reason)
+
+    def settle(self, outcome: Outcome, at_ns: int, reason: str = "") -> None:
+        """The transaction has ended: tell of each message, then let go of who waits."""
+        while self._tokens:
+            self._on_settled(self._tokens.pop(min(self._tokens)), outcome, at_ns, reason)
+        self._answered = True
+        self._ended.set()
+
+    def lose(self) -> None:
+        """The connection is gone: no answer will come."""
+        self._tokens.clear()
+        self._ended.set()
+
+    # For who ends it.
+
+    @property
+    def ended(self) -> bool:
+        return self._ended.is_set()
+
+    def wait(self) -> bool:
+        """Until it has ended, or is lost; whether the broker answered."""
+        self._ended.wait()
+        return self._answered
