@@ -139,19 +139,36 @@ def mirror(
     return _topology("mirror", brokers, (link,), _at((used,), (used,)))
 
 
-def dual_mirror(sync: bool = False, retry_interval_ms: int = RETRY_MS) -> Topology:
+def dual_mirror(
+    message_acknowledgements: bool = True,
+    queue_creation: bool = True,
+    queue_removal: bool = True,
+    durable: bool = True,
+    sync: bool = False,
+    address_filter: str = "",
+    alternate: bool = False,
+    retry_interval_ms: int = RETRY_MS,
+    reconnect_attempts: int = -1,
+    auto_start: bool = True,
+) -> Topology:
     """Two data centres that repeat each other: clients use the first, and the second when the first is gone.
 
     clients <--> dc-1 -- mirror --> dc-2 <-- (clients, afterwards)
                       <-- mirror --
     """
-    both = (ArtemisBroker("dc-1"), ArtemisBroker("dc-2"))
+    what = Mirror(message_acknowledgements, queue_creation, queue_removal, durable, sync, address_filter)
+    centres = tuple(_pair(name) if alternate else (ArtemisBroker(name),) for name in ("dc-1", "dc-2"))
     links = tuple(
-        BrokerConnection(here, there, mirror=Mirror(sync=sync), retry_interval_ms=retry_interval_ms)
-        for here, there in (both, both[::-1])
-    )
+        BrokerConnection(
+            here[0], there[0],
+            mirror=what, alternates=there[1:], retry_interval_ms=retry_interval_ms,
+            reconnect_attempts=reconnect_attempts, auto_start=auto_start,
+        )
+        for here, there in (centres, centres[::-1])
+    )  # fmt: skip
+    brokers = (*centres[0], *centres[1])
     # In order: a consumer at each would get messages twice, an acknowledgement takes back none that is delivered.
-    return _topology("dual-mirror", both, links, _at(both, both, IN_ORDER))
+    return _topology("dual-mirror", brokers, links, _at(brokers, brokers, IN_ORDER))
 
 
 def router_peer(prefix: str = "queue", retry_interval_ms: int = RETRY_MS) -> Topology:
@@ -173,14 +190,14 @@ def _ends(
     opener: ArtemisBroker, other: ArtemisBroker, alternate: bool
 ) -> tuple[tuple[ArtemisBroker, ...], tuple[ArtemisBroker, ...]]:
     """All brokers, and those that the opener's link may end at: a live-backup pair, where it has an alternate."""
-    if not alternate:
-        return (opener, other), (other,)
+    ends = _pair(other.name) if alternate else (other,)
+    return (opener, *ends), ends
+
+
+def _pair(name: str) -> tuple[ArtemisBroker, ArtemisBroker]:
+    """A live-backup pair on one store."""
     policy = HaPolicy()
-    pair = (
-        ArtemisBroker(other.name, ha=policy),
-        ArtemisBroker(f"{other.name}-backup", standby_of=other.name, ha=policy),
-    )
-    return (opener, *pair), pair
+    return ArtemisBroker(name, ha=policy), ArtemisBroker(f"{name}-backup", standby_of=name, ha=policy)
 
 
 def _at(

@@ -24,7 +24,7 @@ from topologies.render.site import SECRET_KEYS, Site
 
 CORE = "{urn:activemq:core}"
 OF_ONE_BROKER = (BROKER_XML, BROKER_PROPERTIES, "qdrouterd.conf")
-VARIANTS = ("live-backup(ha='replication')", "senders(alternate=True)")
+VARIANTS = ("live-backup(ha='replication')", "senders(alternate=True)", "dual-mirror(alternate=True)")
 ARTEMIS = [*(name for name in ENTRIES if build(name).flavour == "artemis"), *VARIANTS]
 
 
@@ -211,6 +211,36 @@ def test_alternates_stand_behind_the_hash() -> None:
     (link,) = topology.links
     assert isinstance(link, BrokerConnection)
     assert connection_uri(link, site_of(topology)) == "tcp://127.0.0.1:40005#tcp://127.0.0.1:40009"
+
+
+@pytest.mark.parametrize("entry", ["mirror", "dual-mirror"])
+def test_every_flag_of_a_mirror_is_a_parameter_and_stands_in_the_configuration(entry: str) -> None:
+    flags = {
+        "message_acknowledgements": False, "queue_creation": False, "queue_removal": False, "durable": False,
+        "sync": True, "address_filter": "eu,!eu.uk", "retry_interval_ms": 7, "reconnect_attempts": 3,
+        "auto_start": False,
+    }  # fmt: skip
+    topology = build(f"{entry}({', '.join(f'{flag}={value!r}' for flag, value in flags.items())})")
+    for link in topology.links:
+        (connection,) = core_of(topology, link.opened_by.name).iter(f"{CORE}amqp-connection")
+        (mirror,) = connection.iter(f"{CORE}mirror")
+        written = {str(key): str(value) for key, value in (*connection.attrib.items(), *mirror.attrib.items())}
+        assert (
+            written.items()
+            >= {flag.replace("_", "-").removesuffix("-ms"): str(value).lower() for flag, value in flags.items()}.items()
+        )
+
+
+def test_each_side_of_a_dual_mirror_goes_on_at_the_others_standby() -> None:
+    topology = build("dual-mirror(alternate=True)")
+    assert [broker.name for broker in topology.brokers] == ["dc-1", "dc-1-backup", "dc-2", "dc-2-backup"]
+    uris = {
+        str(link.name): str(each.get("uri"))
+        for link in topology.links
+        for each in core_of(topology, link.opened_by.name).iter(f"{CORE}amqp-connection")
+    }
+    assert all("#tcp://" in uri for uri in uris.values())
+    assert core_of(topology, "dc-1-backup").find(f"{CORE}broker-connections") is not None
 
 
 def test_a_proxied_link_calls_its_proxy() -> None:
