@@ -6,6 +6,7 @@ its consumers are subscribed again, its durable sends in doubt are sent again, a
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from random import Random
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from drivers.failover import FailoverUri, ServerUri, unsupported
 from drivers.follower import MS_PER_S, Duties, Follower
 from drivers.link import Link
 from drivers.producer import Answer, Producer, SendAttempt, Settled
+from drivers.transacted import TransactedProducer
 from drivers.updated_uris import UpdatedUris
 from records.writer import Recorder
 from topologies.endpoints import Credentials, Endpoint
@@ -86,14 +88,17 @@ class Client:
         durable: bool,
         run: int,
         resend_in_doubt: bool = True,
+        transaction_size: int = 0,
         on_settled: Callable[[Settled], None],
     ) -> Producer:
         """A producer of this number: give each seq once. ``run`` is the number stamped into the bodies.
 
         ``number``: this client's own, unless it is one of several producers that share the connection.
+        ``transaction_size``: messages of a transaction; 0: each goes by itself.
         """
         timeout_ms = self._uri.options.timeout_ms
-        producer = Producer(
+        transacted = partial(TransactedProducer, size=transaction_size, protocol=self._connector.protocol)
+        producer = (transacted if transaction_size else Producer)(
             self,
             destination,
             number=self.number if number is None else number,

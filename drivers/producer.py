@@ -56,6 +56,7 @@ class Answer(NamedTuple):
     reason: str
 
 
+Send = Callable[[Sequence[Outgoing]], int]
 UNCONFIRMED = Answer(Outcome.UNCONFIRMED, None, "")
 
 
@@ -121,13 +122,10 @@ class Producer:
         attempts = [
             SendAttempt(self, slot.seq, 1, slot.due_ns, body_bytes, slot.blocked, slot.begun_ns) for slot in slots
         ]
-        send = self._send_durable if self._durable else self._send_one_way
         try:
             while attempts:
                 link = self._usable(attempts[0].seq)
-                together = link.together(len(attempts))
-                if send(attempts[:together], link):
-                    attempts = attempts[together:]
+                attempts = attempts[self._send_some(attempts, link) :]
         except DriverError as error:
             self._never_written(attempts, str(error))
             raise
@@ -160,11 +158,9 @@ class Producer:
 
     def send_again(self, link: Link) -> None:
         """Write all that waits, in order of seq, before any new send. Raises ConnectionError."""
-        with self._lock:
-            waiting = sorted((a for a in self._open.values() if a.link is None), key=lambda a: a.seq)
-        for attempt in waiting:
+        for attempt in self._waiting():
             if self._claim([attempt], link):
-                self._write([attempt], link, [self._outgoing(attempt)])
+                self._write([attempt], link.send, [self._outgoing(attempt)])
 
     def answered(self, attempt: SendAttempt, answer: Answer) -> None:
         """The broker's answer; ignored when the attempt was given up as in doubt before it came."""
@@ -177,13 +173,24 @@ class Producer:
             self._forget(attempt)
         self._record(attempt, answer)
 
+    def _waiting(self) -> list[SendAttempt]:
+        """What is to be sent again, in order."""
+        with self._lock:
+            return sorted((a for a in self._open.values() if a.link is None), key=lambda a: a.seq)
+
+    def _send_some(self, attempts: list[SendAttempt], link: Link) -> int:
+        """Send as many as go together; how many that is, 0 when they are to be tried again."""
+        together = link.together(len(attempts))
+        send = self._send_durable if self._durable else self._send_one_way
+        return together if send(attempts[:together], link) else 0
+
     def _send_durable(self, attempts: list[SendAttempt], link: Link) -> bool:
         """Open the attempts and write them; False when ``link`` was lost before."""
         messages = [self._outgoing(attempt) for attempt in attempts]
         if not self._claim(attempts, link):
             return False
         try:
-            self._write(attempts, link, messages)
+            self._write(attempts, link.send, messages)
         except ConnectionError as error:
             self._access.broken(link, str(error))  # in doubt from now on; the client sends it again
         return True
@@ -230,12 +237,12 @@ class Producer:
             self._open.update((attempt.seq, attempt) for attempt in attempts)
             return True
 
-    def _write(self, attempts: list[SendAttempt], link: Link, messages: list[Outgoing]) -> None:
+    def _write(self, attempts: list[SendAttempt], send: Send, messages: list[Outgoing]) -> None:
         """Write open attempts. No lock is held: the write may wait for a reader that delivers an answer here."""
         refusal: Answer | None = None
         sent_ns = attempts[0].sent_ns
         try:
-            sent_ns = link.send(messages)
+            sent_ns = send(messages)
         except DriverError as error:
             refusal = Answer(Outcome.FAILED, self._access.clock(), str(error))
         with self._lock:

@@ -1,0 +1,158 @@
+"""What a producer sends in transactions is recorded as what the broker said of each transaction, and no more."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from drivers.client import Client
+from drivers.consumer import Received
+from drivers.contract import Destination, DriverError, Outcome, Subscription
+from drivers.memory import MemoryConnector, MemoryNetwork
+from drivers.producer import Settled, Slot
+from drivers.transacted import TransactedProducer
+from tests.drivers.doubles import RUN, KeepingRecorder, ScriptedConnector, client_of, eventually, memory_uri, stomp_uri
+
+ORDERS = Destination.parse("queue://orders")
+BODY_BYTES = 64
+
+
+class Bench:
+    """A producer of transactions of three, and a consumer, on brokers a and b in memory."""
+
+    def __init__(self, *, durable: bool = True, resend: bool = True) -> None:
+        self.network = MemoryNetwork("ab")
+        self.recorder, self.outcomes = KeepingRecorder(), list[Settled]()
+        self.received: list[Received] = []
+        connector = MemoryConnector(self.network)
+        self.client: Client = client_of(connector, self.recorder, memory_uri())
+        self.client.open()
+        made = self.client.producer(
+            ORDERS,
+            durable=durable,
+            run=RUN,
+            resend_in_doubt=resend,
+            transaction_size=3,
+            on_settled=self.outcomes.append,
+        )
+        assert isinstance(made, TransactedProducer)
+        self.producer = made
+        self.taker: Client = client_of(connector, KeepingRecorder(), memory_uri("b"), number=2)
+        self.taker.open()
+        self.taker.consumer(Subscription(ORDERS), run=RUN, on_receipt=self.received.append)
+
+    def send(self, *seqs: int, due_ns: int = 0) -> None:
+        self.producer.send_batch([Slot(seq, due_ns) for seq in seqs], BODY_BYTES)
+
+    def arrived(self, count: int) -> list[tuple[int, int]]:
+        """(seq, attempt) of so many deliveries."""
+        eventually(lambda: len(self.received) >= count)
+        return [(each.seq, each.attempt) for each in self.received]
+
+    def close(self) -> None:
+        self.client.close()
+        self.taker.close()
+        self.network.close()
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    made = Bench()
+    yield made
+    made.close()
+
+
+def test_messages_wait_for_the_last_of_their_transaction_and_are_acked_together(bench: Bench) -> None:
+    bench.send(0)
+    bench.send(1)
+    assert (bench.recorder.sends, bench.producer.outstanding) == ([], 2)
+    assert bench.network.depths().get("orders", 0) == 0
+    bench.send(2)
+    assert [(row.seq, row.outcome) for row in bench.recorder.sends] == [(seq, "acked") for seq in range(3)]
+    assert len({row.settled_ns for row in bench.recorder.sends}) == 1
+    assert bench.arrived(3) == [(0, 1), (1, 1), (2, 1)]
+
+
+def test_a_batch_fills_as_many_transactions_as_it_has_messages_for(bench: Bench) -> None:
+    bench.send(*range(8))
+    assert [row.seq for row in bench.recorder.sends] == list(range(6))
+    bench.producer.commit()
+    assert bench.producer.outstanding == 0
+    assert bench.arrived(8) == [(seq, 1) for seq in range(8)]
+
+
+def test_a_producer_without_an_open_transaction_has_nothing_to_commit(bench: Bench) -> None:
+    bench.send(0, 1, 2)
+    bench.producer.commit()
+    assert len(bench.recorder.sends) == 3
+
+
+def test_what_is_not_durable_is_acked_too() -> None:
+    bench = Bench(durable=False)
+    bench.send(0, 1, 2)
+    assert [row.outcome for row in bench.recorder.sends] == ["acked"] * 3
+    bench.close()
+
+
+def test_what_was_due_while_a_commit_was_waited_for_went_late_because_it_was_blocked(bench: Bench) -> None:
+    due_ns = bench.network.clock()
+    bench.send(0, 1, 2, 3, due_ns=due_ns)
+    bench.send(4, 5, due_ns=bench.network.clock())
+    assert [row.blocked for row in sorted(bench.recorder.sends)] == [False, False, False, True, False, False]
+
+
+def test_an_open_transaction_is_in_doubt_with_its_connection_and_goes_again_as_one(bench: Bench) -> None:
+    bench.send(0, 1)
+    bench.network.kill("a")
+    eventually(lambda: bench.client.broker == "b" and bench.producer.outstanding == 0)
+    assert bench.recorder.attempts(0) == bench.recorder.attempts(1) == [(1, "in_doubt"), (2, "acked")]
+    bench.send(2, 3, 4)
+    assert bench.arrived(5) == [(0, 2), (1, 2), (2, 1), (3, 1), (4, 1)]
+
+
+def test_a_connection_lost_in_the_commit_leaves_doubt_and_perhaps_duplicates(bench: Bench) -> None:
+    bench.network.hold_answers("a")
+    threading.Timer(0.05, lambda: bench.network.kill("a")).start()
+    bench.send(0, 1, 2)
+    eventually(lambda: bench.producer.outstanding == 0)
+    assert [bench.recorder.attempts(seq) for seq in range(3)] == [[(1, "in_doubt"), (2, "acked")]] * 3
+    assert sorted(bench.arrived(6)) == [(seq, attempt) for seq in range(3) for attempt in (1, 2)]
+
+
+def test_without_resending_the_doubt_is_the_end() -> None:
+    bench = Bench(resend=False)
+    bench.send(0, 1)
+    bench.network.kill("a")
+    eventually(lambda: bench.client.broker == "b")
+    bench.send(2, 3, 4)
+    assert bench.recorder.attempts(1) == [(1, "in_doubt")]
+    assert bench.arrived(3) == [(2, 1), (3, 1), (4, 1)]
+    assert [each.final for each in bench.outcomes] == [True] * 5
+    bench.close()
+
+
+def test_a_refused_destination_fails_the_whole_transaction(bench: Bench) -> None:
+    bench.network.refuse("queue://orders")
+    bench.send(0, 1, 2)
+    assert [each.outcome for each in bench.outcomes] == [Outcome.FAILED] * 3
+    assert all("queue://orders" in each.reason for each in bench.outcomes)
+
+
+def test_a_client_that_leaves_with_a_transaction_open_leaves_its_messages_in_doubt() -> None:
+    bench = Bench()
+    bench.send(0, 1)
+    bench.client.close()
+    assert [(row.seq, row.outcome) for row in bench.recorder.sends] == [(0, "in_doubt"), (1, "in_doubt")]
+    bench.close()
+    assert bench.received == []
+
+
+def test_a_protocol_without_transactions_refuses_them_by_name() -> None:
+    recorder = KeepingRecorder()
+    client = client_of(ScriptedConnector(), recorder, stomp_uri())
+    client.open()
+    producer = client.producer(ORDERS, durable=True, run=RUN, transaction_size=3, on_settled=lambda _: None)
+    with pytest.raises(DriverError, match=r"producer 1 of queue://orders .*STOMP has no transactions.*leave them out"):
+        producer.send(0, BODY_BYTES, 0)
+    assert recorder.attempts(0) == [(1, "failed")]
+    client.close()
