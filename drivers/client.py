@@ -153,6 +153,11 @@ class Client:
         """The connection of ``link`` is gone. Only the first call for a link counts."""
         self._follower.broken(link, reason)
 
+    def blocked(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:
+        """Two events, with the same reason: they belong together."""
+        self._record("blocked", broker, began_ns, reason)
+        self._record("unblocked", broker, ended_ns, reason)
+
     # For the follower (drivers.follower.Duties).
 
     def _connect(self, server: ServerUri, on_lost: OnLost) -> Connection:

@@ -63,3 +63,6 @@ class Access(Protocol):
 
     def broken(self, link: Link, reason: str) -> None:
         """The connection of ``link`` is gone. Only the first call for a link counts."""
+
+    def blocked(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:
+        """A broker took nothing from a producer for so long."""

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from drivers.contract import Destination, DriverError, Outcome, Outgoing
 from drivers.link import Access, Link
+from drivers.patience import Patience
 from records.identity import Identity, stamp
 
 
@@ -105,6 +106,7 @@ class Producer:
         self._all_settled = threading.Condition(self._lock)
         self._open: dict[int, SendAttempt] = {}
         self._closed = False
+        self._patience = Patience(self._blocked)
 
     def send(self, seq: int, body_bytes: int, due_ns: int, *, blocked: bool = False) -> None:
         """Write one message; returns once it is written, its outcome comes by callback.
@@ -171,6 +173,7 @@ class Producer:
                 attempt.answer = answer
                 return
             self._forget(attempt)
+            self._patience_ends_with(answer)
         self._record(attempt, answer)
 
     def _waiting(self) -> list[SendAttempt]:
@@ -198,6 +201,7 @@ class Producer:
     def _send_one_way(self, attempts: list[SendAttempt], link: Link) -> bool:
         """Write the attempts; False when that broke and they are to be tried again."""
         self._on_link(attempts, link)
+        began_ns = attempts[0].sent_ns
         try:
             sent_ns = link.send([self._outgoing(attempt) for attempt in attempts])
         except ConnectionError as error:
@@ -206,6 +210,8 @@ class Producer:
                 self._record(attempt, Answer(Outcome.IN_DOUBT, None, str(error)), final=not self._resend)
                 attempt.number, attempt.begun_ns = attempt.number + 1, 0
             return not self._resend
+        finally:  # also when its user was stopped meanwhile
+            self._patience.wrote(link.broker, began_ns, self._access.clock())
         for attempt in attempts:
             attempt.sent_ns = sent_ns
             self._record(attempt, UNCONFIRMED)
@@ -235,7 +241,19 @@ class Producer:
                 return False
             self._on_link(attempts, link)
             self._open.update((attempt.seq, attempt) for attempt in attempts)
+            self._await_answers(attempts, link)
             return True
+
+    def _await_answers(self, attempts: list[SendAttempt], link: Link) -> None:
+        """From now on each of these attempts should be answered soon."""
+        self._patience.awaits(link.broker, attempts[0].sent_ns)
+
+    def _patience_ends_with(self, answer: Answer) -> None:
+        at_ns = self._access.clock() if answer.settled_ns is None else answer.settled_ns
+        self._patience.heard(at_ns, more=bool(self._open))
+
+    def _blocked(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:
+        self._access.blocked(broker, began_ns, ended_ns, f"producer {self.number}: {reason}")
 
     def _write(self, attempts: list[SendAttempt], send: Send, messages: list[Outgoing]) -> None:
         """Write open attempts. No lock is held: the write may wait for a reader that delivers an answer here."""
@@ -260,6 +278,7 @@ class Producer:
         if attempt.answer is None:
             return False
         self._forget(attempt)
+        self._patience_ends_with(attempt.answer)
         return True
 
     def _outgoing(self, attempt: SendAttempt) -> Outgoing:
@@ -275,6 +294,7 @@ class Producer:
                     self._open[attempt.seq] = self._next(attempt)
                 else:
                     self._forget(attempt)
+            self._patience.ends(link.lost_ns if link and link.lost_ns else self._access.clock())
         for attempt in swept:
             if attempt.link is not None:
                 answer = attempt.answer or Answer(Outcome.IN_DOUBT, None, attempt.link.reason)

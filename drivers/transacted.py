@@ -58,11 +58,14 @@ class TransactedProducer(Producer):
         current, self._current = self._current, None
         if current is None or not current.link.alive:
             return
+        self._patience.awaits(current.link.broker, self._access.clock())
         try:
             current.transaction.commit()
         except ConnectionError as error:
             self._access.broken(current.link, str(error))
-        self._committed_ns = self._access.clock()
+        finally:
+            self._committed_ns = self._access.clock()
+            self._patience.ends(self._committed_ns)
 
     def send_again(self, link: Link) -> None:
         """All that waits, as one transaction. Raises ConnectionError."""
@@ -95,6 +98,9 @@ class TransactedProducer(Producer):
         if current.messages >= self._size:
             self.commit()
         return len(some)
+
+    def _await_answers(self, attempts: list[SendAttempt], link: Link) -> None:
+        """None is due before the commit."""
 
     def _transaction_on(self, link: Link) -> _Current:
         """The open one, or a new one where that went with its connection."""

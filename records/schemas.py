@@ -71,7 +71,9 @@ SUBSCRIPTIONS = _table(
     ("began_ns", TIME_NS),
 )
 
-# event: attempt | connected | lost | moved | closed. broker: its name, never its URI; null where not yet known.
+# event: attempt | connected | lost | moved | closed | blocked | unblocked. broker: its name, never its URI; null where
+# not yet known. blocked and the unblocked of the same client and reason: from when until when, a second or more, the
+# broker took nothing from a producer (drivers/patience.py); both are written when it is over.
 CONNECTIONS = _table(
     ("client", pa.int32()),
     ("group", TEXT),

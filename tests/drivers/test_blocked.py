@@ -1,0 +1,114 @@
+"""Is it told when a broker takes nothing more: which broker, whose producer, from when until when?"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from drivers.contract import Destination, Outcome
+from drivers.patience import BLOCKED_AFTER_NS
+from tests.drivers.doubles import (
+    RUN,
+    KeepingRecorder,
+    ScriptedConnection,
+    ScriptedConnector,
+    client_of,
+    eventually,
+    stomp_uri,
+)
+
+ORDERS = Destination.parse("queue://orders")
+S = BLOCKED_AFTER_NS
+
+
+class Bench:
+    """Producers of one client, on a scripted broker and by a clock of the test's own."""
+
+    def __init__(self) -> None:
+        self.now_ns = 1
+        self.recorder, self.connector = KeepingRecorder(), ScriptedConnector()
+        self.client = client_of(self.connector, self.recorder, stomp_uri("a"), clock=lambda: self.now_ns)
+        self.client.open()
+        one, other = (
+            self.client.producer(ORDERS, number=number, durable=durable, run=RUN, on_settled=lambda _: None)
+            for number, durable in ((7, True), (8, False))
+        )
+        self.durable, self.one_way = one, other
+
+    @property
+    def connection(self) -> ScriptedConnection:
+        return self.connector.connections[-1]
+
+    def answer(self, nth: int) -> None:
+        token = self.connection.sent[nth].token
+        self.connection.on_settled(token, Outcome.ACKED, self.now_ns, "")
+
+    def told(self) -> list[tuple[str, str | None, int, str]]:
+        rows = [row for row in self.recorder.connections if "blocked" in row.event]
+        assert {(row.client, row.group, row.protocol) for row in rows} <= {(1, "producers", "stomp")}
+        return [(row.event, row.broker, row.at_ns, row.reason) for row in rows]
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    made = Bench()
+    yield made
+    made.client.close()
+
+
+def test_a_broker_that_keeps_its_answers_back_blocks_and_says_so_with_the_first_answer(bench: Bench) -> None:
+    bench.durable.send(0, 64, due_ns=0)
+    bench.now_ns += S // 2
+    bench.durable.send(1, 64, due_ns=0)
+    bench.now_ns += S
+    bench.answer(0)
+    bench.answer(1)
+    reason = "producer 7: no answer"
+    assert bench.told() == [("blocked", "a", 1, reason), ("unblocked", "a", 1 + S // 2 + S, reason)]
+
+
+def test_a_broker_that_answers_each_send_within_a_second_blocks_nobody(bench: Bench) -> None:
+    for seq in range(20):
+        bench.durable.send(seq, 64, due_ns=0)
+        bench.now_ns += S // 2
+        bench.answer(seq)
+        bench.now_ns += 5 * S  # nothing is due
+    assert bench.told() == []
+
+
+def test_a_write_that_waits_is_told_where_no_answer_is_expected(bench: Bench) -> None:
+    def wait(_: object) -> None:
+        bench.now_ns += 3 * S
+
+    bench.connection.on_send = wait
+    bench.one_way.send(0, 64, due_ns=0)
+    reason = "producer 8: the write waited"
+    assert bench.told() == [("blocked", "a", 1, reason), ("unblocked", "a", 1 + 3 * S, reason)]
+
+
+def test_a_write_that_waited_and_broke_is_told_too(bench: Bench) -> None:
+    def wait(_: object) -> None:
+        bench.connection.on_send = lambda _: None
+        bench.now_ns += 2 * S
+        raise BrokenPipeError("broken pipe")
+
+    bench.connection.on_send = wait
+    bench.one_way.send(0, 64, due_ns=0)
+    assert [event for event, *_ in bench.told()] == ["blocked", "unblocked"]
+
+
+def test_what_is_unanswered_when_the_client_leaves_was_waited_for_until_then(bench: Bench) -> None:
+    bench.durable.send(0, 64, due_ns=0)
+    bench.now_ns += 4 * S
+    bench.client.close()
+    assert [at_ns for _, _, at_ns, _ in bench.told()] == [1, 1 + 4 * S]
+
+
+def test_a_loss_ends_the_wait(bench: Bench) -> None:
+    bench.durable.send(0, 64, due_ns=0)
+    bench.now_ns += 4 * S
+    bench.connection.on_lost("reset by peer")
+    eventually(lambda: len(bench.told()) == 2)
+    assert bench.told() == [
+        ("blocked", "a", 1, "producer 7: no answer"),
+        ("unblocked", "a", 1 + 4 * S, "producer 7: no answer"),
+    ]
