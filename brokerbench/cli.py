@@ -93,6 +93,8 @@ def up(name: str, **chosen: Any) -> None:
 
     wanted, reason = request(name, **chosen)
     click.echo(f"topology {name} on {wanted.wanted.runtime}: {reason}", err=True)
+    for warning in wanted.topology.warnings:
+        click.echo(f"warning: {warning}", err=True)
     sys.exit(up(wanted, lambda line: click.echo(line, err=True), click.echo))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from topologies.artemis import ALL, ArtemisBroker
 from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterLink
+from topologies.artemis_loops import loop_problems, overlap
 from topologies.artemis_router import Router
 from topologies.brokers import AnyBroker, Broker
 from topologies.links import Link, NetworkConnector
@@ -37,7 +38,7 @@ def artemis_problems(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Ite
     connections = [link for link in links if isinstance(link, BrokerConnection)]
     for link in connections:
         yield from _ends(link, brokers)
-    yield from _loops(connections)
+    yield from loop_problems(connections)
 
 
 def artemis_warnings(links: Sequence[Link]) -> Iterator[str]:
@@ -45,21 +46,6 @@ def artemis_warnings(links: Sequence[Link]) -> Iterator[str]:
     for link in links:
         if isinstance(link, BrokerConnection) and isinstance(link.opened_by, ArtemisBroker):
             yield from _receivers_queues(link, link.opened_by)
-
-
-def overlap(first: str, second: str) -> bool:
-    """Whether some address is matched by both patterns: words joined by dots, ``*`` one word, ``#`` any number."""
-    return _overlap(tuple(first.split(".")), tuple(second.split(".")))
-
-
-def _overlap(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
-    if not first or not second:
-        return all(word == "#" for word in first + second)
-    if first[0] == "#":
-        return _overlap(first[1:], second) or _overlap(first, second[1:])
-    if second[0] == "#":
-        return _overlap(second, first)
-    return (first[0] == second[0] or "*" in (first[0], second[0])) and _overlap(first[1:], second[1:])
 
 
 def _pairs(brokers: Sequence[AnyBroker]) -> Iterator[str]:
@@ -106,47 +92,29 @@ def _ends(link: BrokerConnection, brokers: Sequence[AnyBroker]) -> Iterator[str]
         )
 
 
-def _loops(links: Sequence[BrokerConnection]) -> Iterator[str]:
-    """What is pushed or pulled from a to b comes back if the same addresses go from b to a too."""
-    flows = [flow for link in links for flow in _flows(link)]
-    for index, (link, begin, end, match) in enumerate(flows):
-        for other, other_begin, other_end, other_match in flows[index + 1 :]:
-            if (begin, end) == (other_end, other_begin) and _both(match, other_match):
-                where = f"link {link!r}" if link == other else f"links {link!r} and {other!r}"
-                yield (
-                    f"{where}: {_shown(match)} goes from {begin!r} to {end!r} and {_shown(other_match)} comes back, so"
-                    " messages go round for ever; let the two match different addresses"
-                )
-
-
-def _flows(link: BrokerConnection) -> Iterator[tuple[str, str, str, AddressMatch]]:
-    here, there = link.opened_by.name, link.to.name
-    yield from ((link.name, here, there, match) for match in link.senders)
-    yield from ((link.name, there, here, match) for match in link.receivers)
-
-
-def _both(first: AddressMatch, second: AddressMatch) -> bool:
-    return overlap(first.address_match or first.queue_name, second.address_match or second.queue_name)
-
-
-def _shown(match: AddressMatch) -> str:
-    return repr(match.address_match or match.queue_name)
-
-
 def _receivers_queues(link: BrokerConnection, opener: ArtemisBroker) -> Iterator[str]:
-    made = {queue: address for address in opener.addresses for queue in address.queues}
+    made = {queue for address in opener.addresses for queue in address.queues}
     for receiver in link.receivers:
         if receiver.queue_name and receiver.queue_name not in made:
             yield (
                 f"link {link.name!r} receives into queue {receiver.queue_name!r}, which {opener.name!r} does not have"
                 " when it starts: nothing comes until somebody makes it; add an Address"
             )
-        address = made.get(receiver.queue_name)
-        if address and address.name != receiver.queue_name:
-            yield (
-                f"link {link.name!r} receives into queue {receiver.queue_name!r} of address {address.name!r}: it asks"
-                f" the other end for {address.name!r}, where a queue of that name has to be; name both alike"
-            )
+        for address, queue in _received_into(receiver, opener):
+            if address != queue:
+                yield (
+                    f"link {link.name!r} receives into queue {queue!r} of address {address!r}: it asks"
+                    f" the other end for {address!r}, where a queue of that name has to be; name both alike"
+                )
+
+
+def _received_into(receiver: AddressMatch, opener: ArtemisBroker) -> Iterator[tuple[str, str]]:
+    """(address, queue) of what is there from the start: one queue by its name, or those of all addresses that match."""
+    for address in opener.addresses:
+        for queue in address.queues:
+            by_name = bool(receiver.queue_name) and queue == receiver.queue_name
+            if by_name or (receiver.address_match and overlap(receiver.address_match, address.name)):
+                yield address.name, queue
 
 
 def _spoken(broker: AnyBroker) -> tuple[str, ...]:

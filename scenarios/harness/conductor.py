@@ -88,6 +88,8 @@ class Conductor:
             self.recorder.start()
             self._say(f"run {self.info.run_id}")
             self._say(f"topology {self.info.topology} on {self.info.runtime}: {self.info.runtime_reason}")
+            for warning in self.info.warnings:
+                self._say(f"warning: {warning}")
             self.stage.up(self._say)
             self.chronicle.ended("up")
             self.stage.prove(self._say, self.plan.roles)

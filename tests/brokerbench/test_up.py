@@ -108,6 +108,19 @@ def test_a_runtime_that_cannot_be_made_leaves_no_folder(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_may_not_be_meant_is_warned_of_before_any_broker_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def impossible(*_: object) -> None:
+        raise ValueError("as far as this")
+
+    monkeypatch.setattr("brokerbench.up.runtime_of", impossible)
+    result = CliRunner().invoke(main, ["up", "ring(ttl=2)", "--runtime", "processes", "--runs", str(tmp_path)])
+    lines = result.stderr.splitlines()
+    assert lines[1].startswith("warning: a message sent at 'broker-1' cannot reach a consumer at 'broker-4': raise")
+    assert lines[-1] == "brokerbench: as far as this"
+
+
 def test_it_has_no_part_of_locust_nor_spark() -> None:
     heavy = "{'locust', 'gevent', 'pyspark', 'scenarios.harness'}"
     code = f"import sys, brokerbench.up; print(sorted({heavy} & set(sys.modules)))"

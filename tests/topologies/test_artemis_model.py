@@ -11,8 +11,8 @@ from tests.topologies.golden_files import assert_golden
 from topologies.artemis import Acceptor, ArtemisBroker, HaPolicy, Journal
 from topologies.artemis_addresses import Address, AddressSetting
 from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
+from topologies.artemis_loops import overlap
 from topologies.artemis_router import Router
-from topologies.artemis_validation import overlap
 from topologies.brokers import AnyBroker
 from topologies.catalogue import build
 from topologies.links import Link
@@ -75,6 +75,7 @@ MISTAKES: dict[str, Callable[[], Any]] = {
         (A, B), BrokerConnection(A, B, senders=(AddressMatch("orders.#"),), receivers=(AddressMatch("orders.*"),))
     ),
     "senders both ways": lambda: topology((A, B), pushing(A, B), pushing(B, A, "orders")),
+    "senders all the way round": lambda: topology((A, B, C), pushing(A, B), pushing(B, C, "o.#"), pushing(C, A, "o.x")),
     "a router of nothing": lambda: Router("r"),
     "a name that is not one": lambda: ArtemisBroker("a b"),
     "too many brokers": lambda: build("cluster(brokers=100)"),
@@ -94,6 +95,26 @@ def test_each_mistake_draws_its_own_sentence() -> None:
 def test_what_goes_one_way_each_may_go_both() -> None:
     there_and_back = BrokerConnection(A, B, senders=(AddressMatch("out.#"),), receivers=(AddressMatch("in.#"),))
     assert topology((A, B), there_and_back).paths().keys() >= {("a", "b"), ("b", "a")}
+
+
+def test_a_way_round_that_no_one_address_can_take_is_no_loop() -> None:
+    around = (pushing(A, B, "x.#"), pushing(B, C, "y.#"), pushing(C, A, "x.#"))
+    assert len(topology((A, B, C), *around).links) == 3
+
+
+def test_a_loop_is_told_once_wherever_one_begins_to_follow_it() -> None:
+    with pytest.raises(TopologyInvalid) as caught:
+        topology((A, B, C), pushing(C, A), pushing(B, C), pushing(A, B))
+    assert len(caught.value.problems) == 1
+
+
+def test_a_receiver_by_pattern_whose_queue_and_address_differ_is_warned_of_too() -> None:
+    here = ArtemisBroker(
+        "a", addresses=(Address("orders.eu", queue="orders.in"), Address("orders.us"), Address("x", queue="y"))
+    )
+    link = BrokerConnection(here, B, receivers=(AddressMatch("orders.#"),))
+    (warning,) = topology((here, B), link).warnings
+    assert warning.startswith("link 'a-to-b' receives into queue 'orders.in' of address 'orders.eu': it asks")
 
 
 def test_a_receiver_without_its_queue_is_warned_of() -> None:
