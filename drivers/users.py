@@ -24,6 +24,7 @@ from drivers.pacing import NS_PER_S, Schedule, random_phase_ns, share
 from drivers.per_message import PerMessage
 from drivers.producer import Producer, Settled, Slot
 from drivers.session import Go, Session, session_of
+from drivers.transacted import TransactedProducer
 from records.buckets import bucket_of
 
 NS_PER_MS = 1_000_000
@@ -93,7 +94,8 @@ class ProducerUser(BrokerUser):
     """Sends on a fixed schedule until the load ends, then waits for what is still unanswered.
 
     ``in_flight``: how many sends may await their confirmation; a slot that finds the cap reached waits, is sent late
-    with its own due time, and is counted as blocked.
+    with its own due time, and is counted as blocked. ``transaction_size``: how many messages arrive together or not at
+    all; 0: each by itself.
     """
 
     abstract = True
@@ -103,6 +105,7 @@ class ProducerUser(BrokerUser):
     sends_per_second: ClassVar[float] = 10.0
     in_flight: ClassVar[int] = 1_000
     resend_in_doubt: ClassVar[bool] = True
+    transaction_size: ClassVar[int] = 0
 
     @task
     def produce(self) -> None:
@@ -153,6 +156,8 @@ class ProducerUser(BrokerUser):
         to, room, number, client = Destination.parse(self.destination), Event(), seat.number, seat.client
         durable, run, resend = self.durable, session.run_number, self.resend_in_doubt
         if not isinstance(client, Client):
+            if self.transaction_size:
+                raise DriverError(f"clients that keep their schedules themselves have no transactions: {client!r}")
             own = client.producer(to, number=number, durable=durable, run=run, resend_in_doubt=resend)
             session.clerk.show(self.environment.stats, self.destination)
             return partial(self._let_keep, session, number, own)
@@ -162,6 +167,7 @@ class ProducerUser(BrokerUser):
             durable=durable,
             run=run,
             resend_in_doubt=resend,
+            transaction_size=self.transaction_size,
             on_settled=lambda settled: self._settled(session, settled, room),
         )
         return partial(self._keep, session=session, number=number, producer=producer, room=room)
@@ -201,6 +207,8 @@ class ProducerUser(BrokerUser):
                 slot += len(batch)
                 producer.send_batch(batch, self.body_bytes)
         finally:
+            if isinstance(producer, TransactedProducer):
+                producer.commit()  # what there is of the last transaction
             session.tally.missed += schedule.slots_due(session.clock()) - slot
 
     def _late_too(self, schedule: Schedule, first: Slot, now_ns: int, producer: Producer | PerMessage) -> list[Slot]:

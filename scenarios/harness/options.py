@@ -50,6 +50,7 @@ class Options:
     in_flight: int | None
     connections: str | None
     pool_size: int | None
+    transaction_size: int | None
     failover: str | None
     drain_s: float
     seed: int
@@ -135,6 +136,7 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
     add(
         "--pool-size", type=int, default=None, help="connections that a group's clients share in each process if pooled"
     )
+    add("--transaction-size", type=int, default=None, help="messages of a producer that arrive together or not at all")
     add("--failover", default=None, help="options of the failover URIs, such as 'randomize=false&timeout=3000'")
     add("--drain-timeout", type=float, default=DRAIN_S, help="seconds that consumers get to empty the queues")
     add("--seed", type=int, default=None, help="seed of every random choice (default: a new one, told in the report)")
@@ -185,6 +187,7 @@ def read(
         in_flight=_integer(namespace, "in_flight"),
         connections=namespace.connections or None,
         pool_size=_integer(namespace, "pool_size"),
+        transaction_size=_integer(namespace, "transaction_size"),
         failover=namespace.failover or None,
         drain_s=DRAIN_S if drain_s is None else drain_s,
         seed=random.SystemRandom().randrange(1 << 31) if seed is None else seed,
@@ -250,6 +253,7 @@ _AT_LEAST: tuple[tuple[str, str, float, bool], ...] = (
     ("--body-bytes", "body_bytes", 32, True),
     ("--in-flight", "in_flight", 1, True),
     ("--pool-size", "pool_size", 1, True),
+    ("--transaction-size", "transaction_size", 1, True),
     ("--drain-timeout", "drain_s", 0, False),
     ("--broker-memory", "broker_memory_mb", 64, True),
     ("--lag-limit", "lag_limit_ms", 0, False),

@@ -14,6 +14,7 @@ from scenarios.harness import machine
 from scenarios.harness.faults.contract import Fault
 from scenarios.harness.options import OptionError, Options
 from scenarios.harness.scenario import Scenario
+from scenarios.harness.transactions import require_transactions
 from topologies import catalogue
 from topologies.links import Link
 from topologies.model import ClientGroup, Topology, TopologyInvalid
@@ -65,7 +66,15 @@ def make(scenario: Scenario, options: Options) -> Plan:
     )
 
 
-CONFIGURED = ("fixed_count", "body_bytes", "in_flight", "sends_per_second", "connections", "pool_size")
+CONFIGURED = (
+    "fixed_count",
+    "body_bytes",
+    "in_flight",
+    "sends_per_second",
+    "connections",
+    "pool_size",
+    "transaction_size",
+)
 
 
 def settings(users: Iterable[type]) -> dict[str, dict[str, Setting]]:
@@ -98,10 +107,13 @@ def configure_users(scenario: Scenario, options: Options) -> None:
             user.body_bytes = options.body_bytes
         if options.in_flight is not None:
             user.in_flight = options.in_flight
+        if options.transaction_size is not None:
+            user.transaction_size = options.transaction_size
         if options.rate is not None:
             user.sends_per_second = options.rate / producers
     for each in scenario.users:
         _connect(each, options)
+    require_transactions(producing, Spoken.parse(options.protocol).producers)
     if options.pool_size is not None and not any(user.connections == POOLED for user in scenario.users):
         raise OptionError(
             f"--pool-size {options.pool_size}: nobody shares connections; add --connections {POOLED}, or leave it out"
@@ -261,6 +273,8 @@ def _user_info(user: type[BrokerUser]) -> UserInfo:
             "sends_per_second": user.sends_per_second,
             "in_flight": user.in_flight,
         }
+        if user.transaction_size:
+            settings["transaction_size"] = user.transaction_size
     if issubclass(user, ConsumerUser):
         settings = {"prefetch": user.prefetch, "selector": user.selector, "durable": user.durable_subscription}
     settings["connections"] = user.connections

@@ -126,6 +126,21 @@ def test_a_cap_on_what_is_in_flight_limits_how_many_connect_at_a_time() -> None:
     bench.stop()
 
 
+@pytest.mark.parametrize("habit", ["one", "pooled"])
+def test_producers_send_in_transactions_and_end_the_last_one_before_its_time(habit: str) -> None:
+    bench = Bench(habit)
+    bench.producer.transaction_size = 8  # of 20 each
+    bench.start()
+    bench.send_all()
+    sends = bench.recorder.sends
+    assert {row.outcome for row in sends} == {"acked"}
+    assert len({(row.producer, row.seq) for row in sends}) == len(bench.recorder.receipts) == MESSAGES
+    together = Counter((row.producer, row.settled_ns) for row in sends)
+    assert sorted(together.values()) == [4] * PRODUCERS + [8] * 2 * PRODUCERS
+    assert bench.session.problems == []
+    bench.stop()
+
+
 def test_a_pool_that_is_refused_is_told_by_each_of_its_users() -> None:
     bench = Bench("pooled")
     bench.network.refuse_logins("a")

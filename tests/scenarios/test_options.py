@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from drivers.protocols import PROTOCOLS, Spoken
+from drivers.protocols import PROTOCOLS, TRANSACTED, Spoken
 from drivers.users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.faults import FreezeBroker
@@ -45,6 +45,7 @@ def restore_user_classes() -> Any:
     yield
     Producer.fixed_count, Consumer.fixed_count = 2, 3
     Producer.body_bytes, Producer.sends_per_second, Producer.in_flight = 1_024, 10.0, 1_000
+    Producer.transaction_size = 0
     for user in (Producer, Consumer):
         user.connections, user.pool_size = "one", 1
 
@@ -265,3 +266,31 @@ def test_a_habit_that_is_none_is_refused_with_the_known_ones() -> None:
     assert message_of() == "Producer: connections = 'each' is no habit; write one of one, pooled, per-message"
     Producer.connections, Producer.pool_size = "pooled", 0
     assert message_of() == "Producer: pool_size = 0: must be at least 1"
+
+
+def test_producers_send_in_transactions_where_they_are_asked_to_and_the_run_says_so() -> None:
+    info = make(scenario(), read(namespace("--transaction-size", "20"), scenario(), None)).info
+    assert [user.settings.get("transaction_size") for user in info.users] == [20, None]
+
+
+def test_a_transaction_that_cannot_be_is_refused_with_the_way_out() -> None:
+    asked = "Producer: 20 messages a transaction (--transaction-size): "
+    size = ("--transaction-size", "20")
+    assert message_of("--transaction-size", "0").startswith("--transaction-size 0: must be at least 1;")
+    assert message_of(*size, "--in-flight", "19") == (
+        f"{asked}only 19 messages may await their answer, and none is answered before its transaction ends; "
+        "use --in-flight 20 or more"
+    )
+    Producer.in_flight = 1_000
+    told = message_of(*size, "--connections", "per-message")
+    assert told == f"{asked}each message has a connection of its own; use --connections one or pooled"
+    Producer.connections = "one"
+    without = sorted(set(PROTOCOLS) - set(TRANSACTED))
+    for protocol in without:
+        told = message_of(*size, "--protocol", f"{protocol}:stomp")
+        assert told.startswith(f"{asked}producers that speak {protocol} have none; use --protocol with one of stomp")
+    Producer.transaction_size = -1
+    assert (
+        message_of()
+        == "Producer: -1 messages a transaction (--transaction-size): write a number of messages, or 0 for none"
+    )

@@ -78,17 +78,25 @@ def test_a_large_seed_stays_what_it_is() -> None:
 
 
 ONE_EACH = {"connections": "one", "pool_size": 1}
+NONE = {"transaction_size": 0}
 
 
 def test_what_one_run_chose_is_not_the_next_ones_default() -> None:
     own = plan.remember(scenario())
     plan.make(scenario(), read(namespace(producers="5", rate="50", body_bytes="64"), scenario(), None))
     assert plan.settings((Producer,)) == {
-        "Producer": {"fixed_count": 5, "body_bytes": 64, "in_flight": 1_000, "sends_per_second": 10, **ONE_EACH}
+        "Producer": {"fixed_count": 5, "body_bytes": 64, "in_flight": 1_000, "sends_per_second": 10, **ONE_EACH, **NONE}
     }
     plan.restore(own)
     assert plan.settings((Producer, Consumer)) == {
-        "Producer": {"fixed_count": 2, "body_bytes": 1_024, "in_flight": 1_000, "sends_per_second": 10, **ONE_EACH},
+        "Producer": {
+            "fixed_count": 2,
+            "body_bytes": 1_024,
+            "in_flight": 1_000,
+            "sends_per_second": 10,
+            **ONE_EACH,
+            **NONE,
+        },
         "Consumer": {"fixed_count": 3, **ONE_EACH},
     }
 
