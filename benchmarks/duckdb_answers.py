@@ -6,6 +6,7 @@ everything else is asked. Definitions are those of `records.results`.
 """
 
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -109,7 +110,10 @@ from deliveries where copy = 1 and due_ns is not null group by all
 
 def answers(events: Path, load_began_ns: int, load_ended_ns: int, memory: str = "4GiB") -> Mapping[str, pa.Table]:
     """The result tables of a run without faults, of hosts whose clocks agree; each in the schema of its result."""
-    with duckdb.connect(":memory:", config={"memory_limit": memory}) as database:
+    with (
+        tempfile.TemporaryDirectory(prefix="brokerbench-duckdb-") as overflow,
+        duckdb.connect(":memory:", config={"memory_limit": memory, "temp_directory": overflow}) as database,
+    ):
         for table in ("sends", "receipts", "leftovers"):
             database.execute(f"create view {table} as select * from read_parquet('{events}/{table}/*.parquet')")
         database.execute(
