@@ -1,7 +1,8 @@
 """What a producer sends in transactions is recorded as what the broker said of each transaction, and no more."""
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -14,18 +15,20 @@ from drivers.transacted import TransactedProducer
 from tests.drivers.doubles import RUN, KeepingRecorder, ScriptedConnector, client_of, eventually, memory_uri, stomp_uri
 
 ORDERS = Destination.parse("queue://orders")
-BODY_BYTES = 64
+BODY_BYTES, S = 64, 1_000_000_000
 
 
 class Bench:
     """A producer of transactions of three, and a consumer, on brokers a and b in memory."""
 
-    def __init__(self, *, durable: bool = True, resend: bool = True) -> None:
-        self.network = MemoryNetwork("ab")
+    def __init__(
+        self, *, durable: bool = True, resend: bool = True, clock: Callable[[], int] = time.perf_counter_ns
+    ) -> None:
+        self.network = MemoryNetwork("ab", clock=clock)
         self.recorder, self.outcomes = KeepingRecorder(), list[Settled]()
         self.received: list[Received] = []
         connector = MemoryConnector(self.network)
-        self.client: Client = client_of(connector, self.recorder, memory_uri())
+        self.client: Client = client_of(connector, self.recorder, memory_uri(), clock=clock)
         self.client.open()
         made = self.client.producer(
             ORDERS,
@@ -145,6 +148,25 @@ def test_a_client_that_leaves_with_a_transaction_open_leaves_its_messages_in_dou
     assert [(row.seq, row.outcome) for row in bench.recorder.sends] == [(0, "in_doubt"), (1, "in_doubt")]
     bench.close()
     assert bench.received == []
+
+
+def test_a_transaction_that_stays_open_is_no_blocked_broker_but_a_commit_without_answer_is() -> None:
+    now_ns = [S]
+    bench = Bench(clock=lambda: now_ns[0])
+    bench.send(0, 1)
+    now_ns[0] += 5 * S
+    bench.send(2, 3)
+    bench.network.hold_answers("a")
+
+    def lose_later() -> None:
+        now_ns[0] += 3 * S
+        bench.network.kill("a")
+
+    threading.Timer(0.05, lose_later).start()
+    bench.producer.commit()
+    blocked = [(row.event, row.broker, row.at_ns) for row in bench.recorder.connections if "blocked" in row.event]
+    assert blocked == [("blocked", "a", 6 * S), ("unblocked", "a", 9 * S)]
+    bench.close()
 
 
 def test_a_protocol_without_transactions_refuses_them_by_name() -> None:
