@@ -17,7 +17,7 @@ from typing import Any
 
 from topologies.artemis_links import BrokerConnection, ClusterLink
 from topologies.management.classic import HEAP, Bridge, Figures, value_of
-from topologies.management.jolokia import Answer, Jolokia, ManagementFailed, Request, execute, read
+from topologies.management.jolokia import Answer, Jolokia, ManagementFailed, Request, execute, object_name, read
 from topologies.model import Topology
 from topologies.render.site import BRIDGE_USER
 
@@ -176,6 +176,11 @@ def _clients(connections: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 def _named(figures: Mapping[str, str], attributes: Mapping[str, Any]) -> dict[str, int]:
     return {metric: int(attributes[attribute]) for metric, attribute in figures.items()}
+
+
+def names(agent: Jolokia) -> list[str]:
+    """What the brokers call themselves that are behind an agent. Raises ManagementFailed."""
+    return [object_name(name)["broker"].strip('"') for name in agent.search(broker_mbean("*"))]
 
 
 def version(agent: Jolokia) -> str:

@@ -61,6 +61,11 @@ def stands_by(agent: Jolokia) -> bool:
     return bool(agent.read(broker_mbean(agent.broker), "Slave")["Slave"])
 
 
+def names(agent: Jolokia) -> list[str]:
+    """What the brokers call themselves that are behind an agent. Raises ManagementFailed."""
+    return [object_name(name)["brokerName"] for name in agent.search(BROKERS)]
+
+
 def version(agent: Jolokia) -> str:
     """``5.18.3``. Raises ManagementFailed."""
     return str(agent.read(broker_mbean(agent.broker), "BrokerVersion")["BrokerVersion"])

@@ -31,6 +31,9 @@ class View(Protocol):
         """Whether it waits, as a standby should, and listens to no client; perhaps also while it starts."""
 
     def figures(self, agent: Jolokia) -> Figures: ...
+    def names(self, agent: Jolokia) -> list[str]:
+        """What the brokers behind an agent call themselves, for one should be this."""
+
     def version(self, agent: Jolokia) -> str:
         """What it says it is; '' for one that cannot be asked."""
 
@@ -86,6 +89,9 @@ class ClassicView:
     def figures(self, agent: Jolokia) -> Figures:
         return classic.figures_of_standby(agent) if self.stands_by(agent) else self._names.figures(agent)
 
+    def names(self, agent: Jolokia) -> list[str]:
+        return classic.names(agent)
+
     def version(self, agent: Jolokia) -> str:
         return classic.version(agent)
 
@@ -109,6 +115,9 @@ class ArtemisView:
     def figures(self, agent: Jolokia) -> Figures:
         return artemis.figures_of(agent, self._links)
 
+    def names(self, agent: Jolokia) -> list[str]:
+        return artemis.names(agent)
+
     def version(self, agent: Jolokia) -> str:
         return artemis.version(agent)
 
@@ -126,6 +135,9 @@ class RouterView:
 
     def figures(self, agent: Jolokia) -> Figures:
         return Figures({}, {}, (), {})
+
+    def names(self, agent: Jolokia) -> list[str]:
+        return []
 
     def version(self, agent: Jolokia) -> str:
         return ""

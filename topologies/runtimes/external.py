@@ -11,12 +11,13 @@ from typing import NoReturn
 from urllib.parse import urlsplit
 
 from topologies.endpoints import Credentials, Endpoint, ManagementEndpoint
-from topologies.management.classic import BROKERS, version
-from topologies.management.jolokia import Jolokia, ManagementFailed, object_name
+from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.views import view_of
 from topologies.model import Topology
 from topologies.runtimes.contract import Progress, RuntimeFailed
 from topologies.runtimes.external_credentials import ExternalCredentials
 from topologies.runtimes.external_file import BrokersFile
+from topologies.runtimes.kinds import kind_of
 
 CONNECT_TIMEOUT_S = 5.0
 UNTOUCHABLE = "--runtime external only talks to brokers; start it by --runtime processes or containers for that"
@@ -110,7 +111,7 @@ class ExternalRuntime:
     def versions(self) -> dict[str, str]:
         """Of the brokers that told theirs."""
         told = sorted(set(self._versions.values()))
-        return {"activemq": ", ".join(told)} if told else {}
+        return {kind_of(self._topology).name: ", ".join(told)} if told else {}
 
     def rendered(self) -> dict[str, str]:
         return {}
@@ -136,9 +137,10 @@ class ExternalRuntime:
         """That the broker behind the management address has the name by which its MBeans will be asked for."""
         try:
             with closing(Jolokia(self.management(broker), CONNECT_TIMEOUT_S)) as agent:
-                names = [object_name(name)["brokerName"] for name in agent.search(BROKERS)]
+                view = view_of(self._topology, broker)
+                names = view.names(agent)
                 if broker in names:
-                    self._versions[broker] = version(agent)
+                    self._versions[broker] = view.version(agent)
                     return
         except ManagementFailed as error:
             told = f"correct the management address of {broker!r} in {self._file.path}, or leave it out"
