@@ -20,6 +20,7 @@ from topologies.runtimes.external import ExternalRuntime
 from topologies.runtimes.external_credentials import ExternalCredentials
 from topologies.runtimes.external_file import BrokersFile, ExternalBroker
 
+CLASSIC, ARTEMIS = "org.apache.activemq:type=Broker,brokerName={}", 'org.apache.activemq.artemis:broker="{}"'
 WHO = ExternalCredentials(Credentials("anna", "s3cret"), Credentials("admin", "s3cret-too"))
 
 
@@ -38,14 +39,13 @@ def listener() -> Iterator[int]:
 
 
 @contextmanager
-def console(broker_name: str) -> Iterator[str]:
+def console(broker_name: str, mbean: str = CLASSIC, version: str = "BrokerVersion") -> Iterator[str]:
     """A web console's Jolokia that tells of one broker, and turns away whoever names no origin."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             (asked,) = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            mbean = f"org.apache.activemq:type=Broker,brokerName={broker_name}"
-            value = [mbean] if asked["type"] == "search" else {"BrokerVersion": "5.16.7"}
+            value = [mbean.format(broker_name)] if asked["type"] == "search" else {version: "5.16.7"}
             body = json.dumps([{"status": 200, "value": value}]).encode()
             host = f"http://127.0.0.1:{self.server.server_port}"  # type: ignore[attr-defined]
             self.send_response(200 if self.headers.get("Origin") == host else 403)
@@ -75,6 +75,13 @@ def test_a_broker_that_answers_is_up_and_where_the_file_says() -> None:
     assert runtime.versions() == {"activemq": "5.16.7"}
     assert runtime.credentials() == WHO.client
     assert runtime.management("broker-1").username == "admin"
+
+
+def test_a_broker_of_artemis_is_known_by_what_it_calls_itself() -> None:
+    with listener() as port, console("broker-1", ARTEMIS, "Version") as url:
+        runtime = runtime_of(broker(port, management=url), topology="artemis-single")
+        runtime.up(lambda line: None)
+    assert runtime.versions() == {"artemis": "5.16.7"}
 
 
 def test_a_broker_that_does_not_answer_is_named_with_its_file() -> None:
