@@ -28,6 +28,8 @@ AHEAD_NS = 3_000_000_000  # due times are with the JVM so long before
 REFILL_S = 0.2
 MOST_AT_ONCE = 20_000  # a refill
 SUBSCRIBE_TIMEOUT_S = 60.0
+BROKER = "broker"  # that one told its clients to move
+LEFT = {BROKER: "the broker told it to move", "priority": "a better broker is there"}
 CLOSE_TIMEOUT_S = 12.0  # for the answers under way, then for the broker's goodbye
 
 
@@ -197,8 +199,10 @@ class OpenWireClient:
         match what:
             case "opened" | "refused" | "unreachable":
                 self._opened.give(what, first)
-            case "attempt" | "connected" | "lost" | "closed":
+            case "attempt" | "connected" | "lost" | "closed" | "blocked" | "unblocked":
                 self._event(what, int(first), str(second), str(third))
+            case "left":
+                self._event("closed", int(first), LEFT[str(second)], str(third))
             case "sender" | "unsendable" | "subscribed" | "unsubscribed":
                 self._asked.give(what, first, second)
             case "finished" if int(second) in self._finished:
@@ -213,13 +217,14 @@ class OpenWireClient:
         broker = self._brokers.get(address) if address else self._last_broker or None
         if what == "closed" and self.broker is None:
             return  # it was lost before, or never there
-        self._recorder.connection(self.number, self.group, "openwire", broker, what, at_ns, reason)
+        told = "" if what == "connected" else reason
+        self._recorder.connection(self.number, self.group, "openwire", broker, what, at_ns, told)
         if what == "connected" and broker:
             if self._last_broker not in ("", broker):
-                moved = f"from {self._last_broker}"
+                moved = f"from {self._last_broker}" + (f", by the {reason}" if reason == BROKER else "")
                 self._recorder.connection(self.number, self.group, "openwire", broker, "moved", at_ns, moved)
             self.broker = self._last_broker = broker
-        elif what != "attempt":
+        elif what in ("lost", "closed"):
             self.broker = None
 
 

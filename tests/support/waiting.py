@@ -14,3 +14,15 @@ def until(look: Callable[[], T], timeout_s: float = 15.0) -> T:
         assert time.monotonic() < deadline_s, f"still {value!r} after {timeout_s:g} s"
         time.sleep(0.01)
     return value
+
+
+def settled_for(look: Callable[[], T], for_s: float, timeout_s: float = 30.0) -> T:
+    """A value that stayed the same for so long; AssertionError when it never does."""
+    deadline_s = time.monotonic() + timeout_s
+    value, since_s = look(), time.monotonic()
+    while time.monotonic() - since_s < for_s:
+        assert time.monotonic() < deadline_s, f"still changing, now {value!r}, after {timeout_s:g} s"
+        time.sleep(0.01)
+        if (now := look()) != value:
+            value, since_s = now, time.monotonic()
+    return value

@@ -5,8 +5,8 @@ import javax.jms.JMSException;
 import javax.jms.MessageConsumer;
 import javax.jms.Topic;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.apache.activemq.ActiveMQConnection;
 import org.apache.activemq.ActiveMQConnectionFactory;
 import org.apache.activemq.ActiveMQSession;
@@ -33,7 +33,7 @@ public final class Client implements TransportListener, ExceptionListener {
     private final SendRows sends;
     private final ReceiptRows receipts;
     private final Work work;
-    private final List senders = new ArrayList();
+    private final List senders = new CopyOnWriteArrayList();
     private volatile ActiveMQConnection connection;
     private Wire wire; // the one that the failover transport uses, or used last
     private volatile Wire heard; // the one by which the last message came
@@ -236,6 +236,12 @@ public final class Client implements TransportListener, ExceptionListener {
         tell("attempt", beganNs, trouble, made.address);
     }
 
+    /** A broker took nothing from a sender for so long. */
+    void blocked(String address, long beganNs, long endedNs, String reason) {
+        tell("blocked", beganNs, reason, address);
+        tell("unblocked", endedNs, reason, address);
+    }
+
     // What the failover transport tells.
 
     public void transportResumed() {
@@ -250,6 +256,7 @@ public final class Client implements TransportListener, ExceptionListener {
         synchronized (this) {
             if (connected && !closing) {
                 connected = false;
+                interruptSenders(System.nanoTime());
                 String reason = wire.trouble().isEmpty() ? "left for another broker" : wire.trouble();
                 tell("lost", System.nanoTime(), reason, wire.address);
             }
@@ -274,10 +281,26 @@ public final class Client implements TransportListener, ExceptionListener {
 
     void tellConnected(long atNs) {
         Wire current = current();
-        if (!connected && current != null) {
-            connected = true;
-            wire = current;
-            tell("connected", atNs, "", wire.address);
+        if (current == null || connected && current == wire) {
+            return;
+        }
+        String why = connected ? leftFor() : "";
+        connected = true;
+        wire = current;
+        tell("connected", atNs, why, wire.address);
+    }
+
+    /** The failover transport left a working connection, which it does not tell: why. */
+    private String leftFor() {
+        String why = wire.told() ? "broker" : "priority";
+        interruptSenders(wire.leftNs());
+        tell("left", wire.leftNs(), why, wire.address);
+        return why;
+    }
+
+    private void interruptSenders(long atNs) {
+        for (int i = 0; i < senders.size(); i++) {
+            ((Sender) senders.get(i)).interrupted(atNs);
         }
     }
 

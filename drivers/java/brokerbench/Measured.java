@@ -23,6 +23,7 @@ final class Measured extends ActiveMQBytesMessage implements AsyncCallback {
     private int attempt;
     private long sentNs;
     private int broker;
+    private String address;
     private boolean open; // an attempt is written, or being written, whose row is still to come
     private boolean over; // nothing further will be recorded
     private boolean settled; // counted as such
@@ -51,14 +52,19 @@ final class Measured extends ActiveMQBytesMessage implements AsyncCallback {
         if (++attempt > 1) {
             setContent(new ByteSequence(Identity.stamped(sender.template, seq, attempt)));
         }
-        broker = sender.names.broker(wire.address);
+        address = wire.address;
+        broker = sender.names.broker(address);
         open = true;
         sentNs = System.nanoTime();
+        if (sender.durable) {
+            sender.awaits(address, sentNs);
+        }
         return true;
     }
 
     synchronized void written() {
         if (open && !sender.durable) {
+            sender.wrote(address, sentNs);
             row(Rows.NO_TIME, sender.names.unconfirmed);
             settle();
         }
@@ -67,6 +73,7 @@ final class Measured extends ActiveMQBytesMessage implements AsyncCallback {
     /** The write broke; what is durable stays open, as the failover transport sends it again. */
     synchronized void broken() {
         if (open && !sender.durable) {
+            sender.wrote(address, sentNs);
             row(Rows.NO_TIME, sender.names.inDoubt);
         }
     }

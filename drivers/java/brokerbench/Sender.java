@@ -14,6 +14,7 @@ import org.apache.activemq.command.ActiveMQDestination;
 /** Sends the messages of one client to one destination, each when it is due, on a thread of its own. */
 public final class Sender implements Runnable {
     private static final int PRIORITY = 4;
+    private static final long BLOCKED_AFTER_NS = 1000000000L; // drivers/patience.py
 
     final SendRows rows;
     final Names names;
@@ -36,6 +37,8 @@ public final class Sender implements Runnable {
     private long begunNs; // of the one message that is sent alone: when that began; 0 otherwise
     private boolean held; // it was made to wait before that
     private boolean complete; // no further due times will come
+    private long awaitedNs; // since when an answer is awaited; 0: none is. Guarded by `open`, as its address is
+    private String awaitedFrom;
     private volatile boolean stopping;
     private volatile long begun;
 
@@ -175,7 +178,44 @@ public final class Sender implements Runnable {
         rows.countSettled();
         synchronized (open) {
             open.remove(message);
+            heard(System.nanoTime());
             open.notifyAll();
+        }
+    }
+
+    /** Something is being written that the broker is to answer. */
+    void awaits(String address, long atNs) {
+        synchronized (open) {
+            if (awaitedNs == 0) {
+                awaitedNs = atNs;
+                awaitedFrom = address;
+            }
+        }
+    }
+
+    /** No answer will come by the connection that was. */
+    void interrupted(long atNs) {
+        synchronized (open) {
+            waited(awaitedFrom, awaitedNs, atNs, "no answer");
+            awaitedNs = 0;
+        }
+    }
+
+    private void heard(long atNs) {
+        if (awaitedNs != 0) {
+            waited(awaitedFrom, awaitedNs, atNs, "no answer");
+            awaitedNs = open.isEmpty() ? 0 : atNs;
+        }
+    }
+
+    /** Something was written that nobody answers. */
+    void wrote(String address, long beganNs) {
+        waited(address, beganNs, System.nanoTime(), "the write waited");
+    }
+
+    private void waited(String address, long beganNs, long endedNs, String what) {
+        if (beganNs != 0 && endedNs - beganNs >= BLOCKED_AFTER_NS) {
+            client.blocked(address, beganNs, endedNs, "producer " + number + ": " + what);
         }
     }
 

@@ -3,6 +3,7 @@ package brokerbench;
 import java.io.IOException;
 import java.net.URI;
 import org.apache.activemq.broker.SslContext;
+import org.apache.activemq.command.ConnectionControl;
 import org.apache.activemq.command.MessageDispatch;
 import org.apache.activemq.transport.Transport;
 import org.apache.activemq.transport.TransportFilter;
@@ -16,6 +17,8 @@ final class Wire extends TransportFilter {
     final String address;
     private final Client client;
     private volatile String trouble = "";
+    private volatile boolean told; // by the broker, to go where it likes its clients to be
+    private volatile long leftNs;
 
     private Wire(Transport next, URI location, Client client) {
         super(next);
@@ -25,6 +28,21 @@ final class Wire extends TransportFilter {
 
     static Transport watched(Transport transport, URI location, SslContext context) {
         return context instanceof Watch ? new Wire(transport, location, ((Watch) context).client) : transport;
+    }
+
+    /** Whether its broker told its client to spread over the brokers that it named, or to go to another one. */
+    boolean told() {
+        return told;
+    }
+
+    /** When the failover transport left it. */
+    long leftNs() {
+        return leftNs;
+    }
+
+    public void stop() throws Exception {
+        leftNs = System.nanoTime();
+        super.stop();
     }
 
     /** Why it broke; '' while it did not. */
@@ -64,8 +82,15 @@ final class Wire extends TransportFilter {
     public void onCommand(Object command) {
         if (command instanceof MessageDispatch) {
             client.hears(this);
+        } else if (command instanceof ConnectionControl) {
+            ConnectionControl control = (ConnectionControl) command;
+            told = told || control.isRebalanceConnection() || isThere(control.getReconnectTo());
         }
         super.onCommand(command);
+    }
+
+    private static boolean isThere(String text) {
+        return text != null && !text.trim().isEmpty();
     }
 
     public void onException(IOException error) {

@@ -1,0 +1,100 @@
+"""Do shared connections, and those for a single message, carry everything on real brokers too?"""
+
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from drivers.per_message import PerMessage
+from drivers.producer import Slot
+from tests.drivers.conformance.conftest import REAL
+from tests.support.loads import Load
+from tests.support.locust_run import make_run, nothing_left
+from tests.support.stomp_clients import queue
+from tests.support.waiting import until
+from topologies.runtimes.contract import Runtime
+
+pytestmark = pytest.mark.brokers
+MESSAGES = 40
+
+
+def protocols(smoke: str) -> list[object]:
+    return [pytest.param(each, marks=() if each == smoke else pytest.mark.nightly) for each in REAL]
+
+
+@pytest.mark.parametrize("protocol", protocols("openwire"))
+def test_producers_and_consumers_share_two_connections_and_each_message_is_whose_it_is(
+    single_broker: Runtime, protocol: str, tmp_path: Path
+) -> None:
+    load, place = Load(tmp_path, single_broker, protocol, ["broker-1"]), queue("pooled")
+    for _ in range(4):
+        load.consume(load.seat("consumer", "pooled", 1), place)
+    sending = [load.produce(load.seat("producer", "pooled", 1), place, MESSAGES) for _ in range(3)]
+    for thread in sending:
+        thread.join(20)
+    until(lambda: load.tally.received == 3 * MESSAGES and load.tally.settled == 3 * MESSAGES)
+    tables = load.tables()
+    connected = [row for row in tables["connections"] if row["event"] == "connected"]
+    assert Counter(row["group"] for row in connected) == {"consumers": 1, "producers": 1}
+    sent = Counter((row["producer"], row["seq"]) for row in tables["sends"])
+    assert len({producer for producer, _ in sent}) == 3
+    assert len(sent) == 3 * MESSAGES
+    assert Counter((row["producer"], row["seq"]) for row in tables["receipts"]) == sent
+    assert {row["outcome"] for row in tables["sends"]} == {"acked"}
+    assert len({row["consumer"] for row in tables["subscriptions"]}) == 4
+    assert {row["event"] for row in tables["connections"]} == {"attempt", "connected", "closed"}
+
+
+@pytest.mark.parametrize("protocol", protocols("openwire"))
+@pytest.mark.parametrize("durable", [True, pytest.param(False, marks=pytest.mark.nightly)])
+def test_a_connection_for_each_message_carries_it_and_is_closed(
+    single_broker: Runtime, protocol: str, durable: bool, tmp_path: Path
+) -> None:
+    load, place = Load(tmp_path, single_broker, protocol, ["broker-1"]), queue("per-message")
+    load.consume(load.seat("consumer"), place)
+    freed = threading.Semaphore(0)
+    producer = PerMessage(
+        load.session, "producers", place, durable=durable, resend_in_doubt=True,
+        on_settled=lambda _: None, on_free=freed.release,
+    )  # fmt: skip
+    for first in range(0, MESSAGES, 8):  # eight at a time
+        now_ns = load.session.clock()
+        producer.send_batch([Slot(seq, now_ns) for seq in range(first, first + 8)], 64)
+        assert all(freed.acquire(timeout=20) for _ in range(8))
+    until(lambda: load.tally.received == MESSAGES)
+    producer.close()
+    tables = load.tables()
+    assert sorted(row["seq"] for row in tables["sends"]) == list(range(MESSAGES))
+    assert {row["producer"] for row in tables["sends"]} == {producer.number}
+    assert {row["outcome"] for row in tables["sends"]} == {"acked" if durable else "unconfirmed"}
+    assert Counter(row["seq"] for row in tables["receipts"]) == Counter(range(MESSAGES))
+    events = Counter(row["event"] for row in tables["connections"] if row["group"] == "producers")
+    assert events == dict.fromkeys(("attempt", "connected", "closed"), MESSAGES)
+    assert len({row["client"] for row in tables["connections"]}) <= 1 + 8
+    connected = sorted(row["at_ns"] for row in tables["connections"] if row["event"] == "connected")
+    assert min(row["sent_ns"] for row in tables["sends"]) < connected[1], "sent: when its connecting began"
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
+@pytest.mark.parametrize("protocol", ["stomp", "amqp", "openwire", "amqp:openwire"])
+@pytest.mark.parametrize("habit", [("pooled", "--pool-size", "2"), ("per-message",)], ids=lambda habit: habit[0])
+def test_a_whole_run_passes_and_its_report_says_how_clients_connected(
+    protocol: str, habit: tuple[str, ...], tmp_path: Path
+) -> None:
+    wanted = ("--topology", "mesh", "--protocol", protocol, "--connections", *habit, "--rate", "50")
+    outcome = make_run(
+        "scenarios/steady.py", *wanted, "-t", "5s", "--warm-up", "2", "--lag-limit", "5000", runs=tmp_path / "runs"
+    )
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
+    messages = outcome.summary["messages"]
+    assert messages["sent"] == messages["acked"] == messages["received"] > 200
+    connected = Counter(row["group"] for row in outcome.events("connections") if row["event"] == "connected")
+    if habit[0] == "pooled":
+        assert connected == {"producers": 2, "consumers": 2}
+    else:
+        assert connected["producers"] == messages["sent"]
+    told = "2 shared by each group" if habit[0] == "pooled" else "one for each message"
+    assert told in (outcome.run / "report.html").read_text(encoding="utf-8")
+    assert nothing_left(outcome.runs)
