@@ -18,6 +18,7 @@ from drivers.amqp_links import Answer, Attachments, words
 from drivers.amqp_messages import Address, Incoming
 from drivers.amqp_receiving import Receiving
 from drivers.amqp_sending import Sending
+from drivers.amqp_transactions import AmqpTransaction, AmqpTransactions
 from drivers.amqp_wire import Call, Wire
 from drivers.broker_words import hops, out_of_reach, turned_away
 from drivers.contract import (
@@ -50,6 +51,7 @@ class AmqpConnection:
         self._attachments = Attachments(self._wire, f"broker {broker} at {address}", timeout_s)
         self._sending = Sending(broker, self._wire, self._session, self._attachments, numbers, on_settled)
         self._receiving = Receiving(broker, self._wire, self._session, self._attachments, numbers)
+        self._transactions = AmqpTransactions(broker, self._sending, self._attachments, on_settled)
         self._welcome, self._farewell = Answer(), threading.Event()
         self._open = self._gone = False
 
@@ -128,6 +130,9 @@ class AmqpConnection:
     def send_batch(self, messages: Sequence[Outgoing]) -> int:
         return self._sending.send_batch(messages)
 
+    def begin(self) -> AmqpTransaction:
+        return self._transactions.begin()
+
     def subscribe(self, subscription: Subscription, on_delivery: OnDelivery) -> int:
         def on_message(message: Incoming, received_ns: int, number: int) -> None:
             crossed = hops(message.path)
@@ -203,7 +208,7 @@ class AmqpConnection:
             if self._gone:
                 return
             was_open, self._open, self._gone = self._open, False, True
-            for part in (self._attachments, self._sending, self._receiving):
+            for part in (self._attachments, self._sending, self._receiving, self._transactions):
                 part.on_gone()
         self._farewell.set()
         self._welcome.came.set()

@@ -35,6 +35,8 @@ from cproton import (
 )
 from proton import Collector, Delivery, Event, Sender
 
+TRANSACTIONAL, DECLARED = 0x34, 0x33  # states of a transfer that proton has no names for
+
 Transfer = NewType("Transfer", object)
 
 
@@ -54,6 +56,15 @@ def send(link: Sender, tag: str, message: bytes, *, settled: bool) -> None:
     pn_link_advance(impl)
     if settled:
         pn_delivery_settle(transfer)
+
+
+def send_in(transaction: bytes, link: Sender, tag: str, message: bytes) -> None:
+    """Give one message to the engine as a part of a transaction."""
+    transfer = Delivery.wrap(pn_delivery(link._impl, tag))
+    transfer.local.data = [transaction]
+    transfer.update(TRANSACTIONAL)
+    pn_link_send(link._impl, message)
+    pn_link_advance(link._impl)
 
 
 def is_outgoing(transfer: Transfer) -> bool:

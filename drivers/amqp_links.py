@@ -63,7 +63,8 @@ class Attachments:
     def on_granted(self, link: Link) -> None:
         """An attachment stands; without its far end it is about to be taken back, with the reason."""
         far_end = link.remote_target if link.is_sender else link.remote_source
-        if far_end.address is not None and link.name in self._asked:
+        stands = far_end.address is not None or far_end.type == Terminus.COORDINATOR
+        if stands and link.name in self._asked:
             self._asked.pop(link.name).give(time.perf_counter_ns())
 
     def on_ended(self, link: Link) -> None:
@@ -89,6 +90,17 @@ def attach_sender(session: Session, name: str, destination: Destination, node: s
     link.target.address = node
     link.target.capabilities.put_object(symbol(destination.kind))
     link.snd_settle_mode = Link.SND_MIXED
+    link.open()
+    return link
+
+
+def attach_coordinator(session: Session, name: str) -> Sender:
+    """What declares and ends transactions."""
+    link = session.sender(name)
+    link.source.address = name
+    link.target.type = Terminus.COORDINATOR
+    link.target.capabilities.put_object(symbol("amqp:local-transactions"))
+    link.snd_settle_mode = Link.SND_UNSETTLED
     link.open()
     return link
 

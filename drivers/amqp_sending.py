@@ -7,21 +7,26 @@ destination with the first message for it, and used as far as the broker gives c
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from proton import Sender, Session
+from proton import Delivery, Sender, Session
 
 from drivers import amqp_engine as engine
 from drivers.amqp_engine import Transfer
-from drivers.amqp_links import Answer, Attachments, attach_sender, rejection
+from drivers.amqp_links import Answer, Attachments, attach_coordinator, attach_sender, rejection
 from drivers.amqp_messages import node_address, write_message
 from drivers.amqp_wire import Call, Wire
 from drivers.contract import Destination, OnSettled, Outcome, Outgoing, Refused
 
 MOST_UNWRITTEN_BYTES = 4 * 1024 * 1024  # beyond, a sender waits until the broker has taken some of it
 LOOK_AGAIN_S = 0.005  # the engine does not tell when a full session has room again
+COORDINATOR = Destination("coordinator", "")
+
+Put = Callable[[Sender], None]
+OnAnswer = Callable[[Delivery, int], Call | None]
+"""(transfer as the broker answered it, when (ns)) -> what to call then. By the reader, with the wire's lock held."""
 
 
 @dataclass
@@ -51,13 +56,29 @@ class Sending:
         self._outlets: dict[Destination, _Outlet] = {}
         self._attaching = threading.Lock()
         self._unsettled: dict[str, object] = {}  # delivery tag -> token of a durable send
+        self._special: dict[str, OnAnswer] = {}  # the same of what has to do with a transaction
         self._all_settled = threading.Event()
 
     def send_batch(self, messages: Sequence[Outgoing]) -> int:
         """Messages to one destination, as many in one write as there is credit for; the time (ns) before the first."""
-        outlet = self._outlet(messages[0].destination)
-        now_ms = time.time_ns() // 1_000_000
-        waiting = deque((each, write_message(each.body, each.durable, now_ms)) for each in messages)
+        outlet, now_ms = self._outlet(messages[0].destination), time.time_ns() // 1_000_000
+        encoded = [write_message(each.body, each.durable, now_ms) for each in messages]
+        return self._pass(outlet, deque(partial(self._put, *each) for each in zip(messages, encoded, strict=True)))
+
+    def send_in(self, transaction: bytes, messages: Sequence[Outgoing], on_answers: Sequence[OnAnswer]) -> int:
+        """The same in a transaction; ``on_answers``: for each message, who hears what the broker says of it."""
+        outlet, now_ms = self._outlet(messages[0].destination), time.time_ns() // 1_000_000
+        encoded = [write_message(each.body, each.durable, now_ms) for each in messages]
+        return self._pass(
+            outlet, deque(partial(self._put_in, transaction, *each) for each in zip(encoded, on_answers, strict=True))
+        )
+
+    def control(self, message: bytes, on_answer: OnAnswer) -> None:
+        """Tell the broker's coordinator of transactions. Raises `Refused` where it has none, and ConnectionError."""
+        self._pass(self._outlet(COORDINATOR), deque([partial(self._put_control, message, on_answer)]))
+
+    def _pass(self, outlet: _Outlet, waiting: deque[Put]) -> int:
+        """Put on the link as many at a time as there is credit for; the time (ns) before the first."""
         sent_ns = 0
         while True:
             with self._wire.lock:
@@ -65,7 +86,7 @@ class Sending:
                 if self._has_room(outlet):
                     sent_ns = sent_ns or time.perf_counter_ns()
                 while waiting and self._has_room(outlet):
-                    self._put(outlet.link, *waiting.popleft())
+                    waiting.popleft()(outlet.link)
                 all_written, credit = self._wire.flush(), outlet.link.credit
                 outlet.room.clear()
             if not all_written:
@@ -84,6 +105,10 @@ class Sending:
 
     def on_disposition(self, transfer: Transfer) -> Call | None:
         at_ns, tag, accepted = time.perf_counter_ns(), engine.tag_of(transfer), engine.is_accepted(transfer)
+        if tag in self._special:
+            call = self._special.pop(tag)(engine.as_object(transfer), at_ns)
+            engine.settle(transfer)
+            return call
         reason = "" if accepted else rejection(engine.as_object(transfer))
         engine.settle(transfer)
         return partial(self._tell, tag, Outcome.ACKED if accepted else Outcome.FAILED, at_ns, reason)
@@ -105,11 +130,21 @@ class Sending:
     def _has_room(self, outlet: _Outlet) -> bool:
         return bool(outlet.link.credit > 0 and self._session.outgoing_bytes < MOST_UNWRITTEN_BYTES)
 
-    def _put(self, link: Sender, message: Outgoing, encoded: bytes) -> None:
+    def _put(self, message: Outgoing, encoded: bytes, link: Sender) -> None:
         tag = str(next(self._numbers))
         if message.durable:
             self._unsettled[tag] = message.token
         engine.send(link, tag, encoded, settled=not message.durable)
+
+    def _put_in(self, transaction: bytes, encoded: bytes, on_answer: OnAnswer, link: Sender) -> None:
+        tag = str(next(self._numbers))
+        self._special[tag] = on_answer
+        engine.send_in(transaction, link, tag, encoded)
+
+    def _put_control(self, message: bytes, on_answer: OnAnswer, link: Sender) -> None:
+        tag = str(next(self._numbers))
+        self._special[tag] = on_answer
+        engine.send(link, tag, message, settled=False)
 
     def _outlet(self, destination: Destination) -> _Outlet:
         outlet = self._outlets.get(destination)
@@ -123,8 +158,7 @@ class Sending:
             with self._wire.lock:
                 name = f"send-{next(self._numbers)}"
                 answer = self._attachments.expect(name)
-                node = node_address(destination, self.prefixes)
-                outlet = _Outlet(attach_sender(self._session, name, destination, node), answer)
+                outlet = _Outlet(self._ask_for(destination, name), answer)
                 self._outlets[destination] = outlet  # credit may come before we are told that it is granted
             try:
                 self._attachments.wait(answer, f"to the attachment of {destination}")
@@ -135,3 +169,8 @@ class Sending:
                     del self._outlets[destination]
                 raise
             return outlet
+
+    def _ask_for(self, destination: Destination, name: str) -> Sender:
+        if destination == COORDINATOR:
+            return attach_coordinator(self._session, name)
+        return attach_sender(self._session, name, destination, node_address(destination, self.prefixes))

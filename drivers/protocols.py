@@ -12,7 +12,7 @@ from drivers.stomp import StompConnector
 from topologies.trust import Trust
 
 PROTOCOLS: tuple[str, ...] = ("stomp", "amqp", "openwire", "memory")
-TRANSACTED: tuple[str, ...] = ("stomp", "memory")  # whose connections offer `drivers.contract.Transacts`
+TRANSACTED: tuple[str, ...] = ("stomp", "amqp", "memory")  # whose connections offer `drivers.contract.Transacts`
 
 
 @dataclass(frozen=True)
