@@ -13,6 +13,7 @@ from ipaddress import ip_address
 from typing import ClassVar
 
 from topologies.brokers import AnyBroker
+from topologies.impairment import Impairment
 from topologies.validity import (
     TopologyInvalid,
     require_at_least,
@@ -36,6 +37,7 @@ class Link:
     duplex: bool = False
     message_ttl: int = 1
     consumer_ttl: int = 1
+    impairment: Impairment | None = None  # None: as it comes, straight to its end
 
     def __post_init__(self) -> None:
         if not self.name:

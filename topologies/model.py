@@ -10,9 +10,11 @@ from topologies.artemis_validation import artemis_problems, artemis_warnings, ki
 from topologies.brokers import AnyBroker, Broker, KahaDb
 from topologies.connectors import TransportConnector
 from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup
+from topologies.impairment import Impairment
 from topologies.links import Link, MulticastDiscovery, NetworkConnector, StaticDiscovery
 from topologies.paths import Path, shortest_paths
 from topologies.policies import BridgeFilter, DeadLetters, DestinationPolicy
+from topologies.proxied import impairment_problems
 from topologies.reach import reaches
 from topologies.validation import active, problems, warnings
 from topologies.validity import UNLIMITED, TopologyInvalid, require_choice, require_destinations, require_name
@@ -27,6 +29,7 @@ __all__ = [
     "ClientGroup",
     "DeadLetters",
     "DestinationPolicy",
+    "Impairment",
     "KahaDb",
     "Link",
     "MulticastDiscovery",
@@ -56,6 +59,7 @@ class Topology:
             *kind_problems(self.flavour, self.brokers, self.links),
             *problems(self.brokers, self.links, self.groups),
             *artemis_problems(self.brokers, self.links),
+            *impairment_problems(self.links),
         )
         if found:
             raise TopologyInvalid(*(f"topology {self.name!r}: {problem}" for problem in found))

@@ -120,7 +120,7 @@ def test_the_schema_refuses_an_element_that_does_not_exist(artemis_schema: etree
         (
             BrokerConnection,
             (names.BROKER_CONNECTION,),
-            "opened_by to duplex message_ttl consumer_ttl senders receivers peers mirror alternates",
+            "opened_by to duplex message_ttl consumer_ttl impairment senders receivers peers mirror alternates",
         ),
         (Mirror, (names.MIRROR,), "address_filter properties"),
         (HaPolicy, ({name: "" for table in names.HA.values() for name in table},), "kind"),
@@ -245,7 +245,9 @@ def test_each_side_of_a_dual_mirror_goes_on_at_the_others_standby() -> None:
 
 def test_a_proxied_link_calls_its_proxy() -> None:
     topology = build("mirror")
-    site = dataclasses.replace(site_of(topology), link_addresses={"broker-1-to-broker-2": "127.0.0.1:7777"})
+    site = dataclasses.replace(
+        site_of(topology), link_addresses={("broker-1-to-broker-2", "broker-2"): "127.0.0.1:7777"}
+    )
     (connection,) = core_of(topology, "broker-1", site).iter(f"{CORE}amqp-connection")
     assert connection.get("uri") == "tcp://127.0.0.1:7777"
 

@@ -117,7 +117,7 @@ def test_the_schema_refuses_an_attribute_that_does_not_exist(classic_schema: etr
         (
             NetworkConnector,
             (names.NETWORK_CONNECTOR, names.NETWORK_CONNECTOR_LISTS),
-            "opened_by to discovery destination_filter max_inactivity_ms",
+            "opened_by to impairment discovery destination_filter max_inactivity_ms",
         ),
     ],
 )
@@ -158,7 +158,7 @@ def test_a_link_calls_the_other_brokers_openwire_port_by_the_host_brokers_know_i
 
 def test_a_proxied_link_calls_its_proxy() -> None:
     topology = build("source-and-sink")
-    site = dataclasses.replace(site_of(topology), link_addresses={"source-to-sink": "127.0.0.1:7777"})
+    site = dataclasses.replace(site_of(topology), link_addresses={("source-to-sink", "sink"): "127.0.0.1:7777"})
     assert uris(topology, "source", "networkConnector", site)[0].startswith("static:(tcp://127.0.0.1:7777?")
 
 
@@ -208,7 +208,9 @@ def test_multicast_beyond_loopback_goes_where_the_system_sends_it() -> None:
 
 def test_a_link_found_by_multicast_cannot_go_through_a_proxy() -> None:
     topology = build("mesh(brokers=2, discovery='multicast')")
-    site = dataclasses.replace(site_of(topology), link_addresses={"broker-1-to-broker-2": "127.0.0.1:7777"})
+    site = dataclasses.replace(
+        site_of(topology), link_addresses={("broker-1-to-broker-2", "broker-2"): "127.0.0.1:7777"}
+    )
     with pytest.raises(TopologyInvalid, match="give the link a static discovery"):
         uris(topology, "broker-1", "networkConnector", site)
 

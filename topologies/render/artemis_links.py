@@ -57,9 +57,10 @@ def connections_of(topology: Topology, broker: ArtemisBroker) -> list[BrokerConn
 
 def connection_uri(link: BrokerConnection, site: Site) -> str:
     """``tcp://host:port``, alternates behind ``#``."""
-    first = site.link_addresses.get(link.name) or site.address(link.to.name, link.to.listener("amqp"))
-    others = ",".join(f"tcp://{site.address(each.name, each.listener('amqp'))}" for each in link.alternates)
-    return f"tcp://{first}#{others}" if others else f"tcp://{first}"
+    first, *others = (
+        f"tcp://{site.address_for(link.name, each.name, each.listener('amqp'))}" for each in (link.to, *link.alternates)
+    )
+    return f"{first}#{','.join(others)}" if others else first
 
 
 def _pair_of(topology: Topology, active: str) -> list[AnyBroker]:

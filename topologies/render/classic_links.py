@@ -31,9 +31,8 @@ def bridge_uri(topology: Topology, link: NetworkConnector, site: Site) -> str:
     if isinstance(link.discovery, MulticastDiscovery):
         return _listening_uri(link, link.discovery, site)
     standbys = [broker for broker in topology.brokers if broker.standby_of == link.to.name]
-    first = site.link_addresses.get(link.name) or site.address(link.to.name, "openwire")
-    addresses = [(link.to, first), *((standby, site.address(standby.name, "openwire")) for standby in standbys)]
-    uris = ",".join(_called_uri(link, broker, address) for broker, address in addresses)
+    called = (link.to, *standbys)
+    uris = ",".join(_called_uri(link, each, site.address_for(link.name, each.name, "openwire")) for each in called)
     options = _query(attributes_of(link.discovery, names.STATIC_DISCOVERY))
     return f"{'masterslave' if standbys else 'static'}:({uris})?{options}"
 
@@ -61,7 +60,7 @@ def telling_uri(topology: Topology, broker: Broker, site: Site) -> str:
 
 
 def _listening_uri(link: NetworkConnector, discovery: MulticastDiscovery, site: Site) -> str:
-    if link.name in site.link_addresses:
+    if (link.name, link.to.name) in site.link_addresses:
         raise TopologyInvalid(
             f"link {link.name!r} finds its end by multicast, which tells the end's own address: it cannot go through"
             " a proxy; give the link a static discovery"

@@ -35,14 +35,14 @@ TLS_SECRET_KEYS = (KEYSTORE_PASSWORD, TRUSTSTORE_PASSWORD)
 class Site:
     """``ports``: by (broker, protocol). ``hosts``: how brokers reach a broker, ``bind_host`` where none is given.
 
-    ``link_addresses``: "host:port" by link name for links that go through a proxy instead of straight to their end.
+    ``link_addresses``: "host:port" by (link, broker that it calls) where a proxy is between the two.
     ``loopback_interface``: where multicast goes when brokers listen on loopback; the system chooses it otherwise.
     """
 
     ports: Mapping[tuple[str, str], int]
     bind_host: str = "127.0.0.1"
     hosts: Mapping[str, str] = field(default_factory=dict)
-    link_addresses: Mapping[str, str] = field(default_factory=dict)
+    link_addresses: Mapping[tuple[str, str], str] = field(default_factory=dict)
     loopback_interface: str = "lo"
 
     def port(self, broker: str, protocol: str) -> int:
@@ -55,6 +55,10 @@ class Site:
     def address(self, broker: str, protocol: str) -> str:
         """``host:port`` by which other brokers reach this one."""
         return f"{self.hosts.get(broker, self.bind_host)}:{self.port(broker, protocol)}"
+
+    def address_for(self, link: str, broker: str, protocol: str) -> str:
+        """``host:port`` by which a link calls one of the brokers that it may call."""
+        return self.link_addresses.get((link, broker)) or self.address(broker, protocol)
 
 
 def store_property(broker: Broker) -> str:

@@ -1,0 +1,135 @@
+"""Is a link made as it was asked for, by its name, between two places or all at once, and is every mistake told?"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.topologies.golden_files import assert_golden
+from topologies.catalogue import build
+from topologies.impaired import impaired
+from topologies.impairment import Impairment, parse_impairment
+from topologies.model import Topology, TopologyInvalid
+from topologies.own_topology import parse_topology
+from topologies.proxied import ends_of, proxied
+
+FORTY = Impairment(delay_ms=40)
+
+MISTAKES = {
+    "a link misspelt": ("source-and-sink", "source-to-snik:delay=1ms"),
+    "a link by a broker's name": ("source-and-sink", "sink:delay=1ms"),
+    "a place misspelt": ("two-regions", "east<->wset:delay=1ms"),
+    "two places without a link": ("two-regions", "east-1<->west-1:delay=1ms"),
+    "no link named": ("source-and-sink", ":delay=1ms"),
+    "a setting misspelt": ("source-and-sink", "*:dealy=1ms"),
+    "a setting like no other": ("source-and-sink", "*:loss=1%"),
+    "a setting without a value": ("source-and-sink", "*:delay"),
+    "a setting twice": ("source-and-sink", "*:delay=1ms,delay=2ms"),
+    "no unit": ("source-and-sink", "*:delay=40"),
+    "the unit of another": ("source-and-sink", "*:bandwidth=10ms"),
+    "a negative delay": ("source-and-sink", "*:delay=-1ms"),
+    "half a millisecond": ("source-and-sink", "*:delay=0.5ms"),
+    "too long a delay": ("source-and-sink", "*:delay=61s"),
+    "more jitter than delay": ("source-and-sink", "*:delay=5ms,jitter=6ms"),
+    "no links at all": ("single", "*:delay=1ms"),
+    "a cluster": ("cluster", "broker-1<->broker-2:delay=1ms"),
+    "all of a cluster": ("cluster", "*:delay=1ms"),
+    "found by multicast": ("mesh(brokers=2, discovery='multicast')", "broker-1-to-broker-2:delay=1ms"),
+}
+
+
+def of(topology: Topology) -> dict[str, Impairment | None]:
+    return {link.name: link.impairment for link in topology.links}
+
+
+def test_a_link_is_meant_by_its_name() -> None:
+    made = impaired(build("mesh"), "broker-2-to-broker-3:delay=40ms")
+    assert of(made) == {"broker-1-to-broker-2": None, "broker-1-to-broker-3": None, "broker-2-to-broker-3": FORTY}
+
+
+def test_all_links_between_two_regions_are_meant_by_the_regions_names() -> None:
+    made = impaired(build("cross-region-mesh"), "region-2<->region-1:delay=40ms")
+    assert {name for name, given in of(made).items() if given == FORTY} == {
+        "broker-1-to-broker-4", "broker-4-to-broker-3", "broker-4-to-broker-2",
+    }  # fmt: skip
+
+
+def test_all_links_within_a_region_are_meant_by_its_name_twice() -> None:
+    made = impaired(build("two-regions"), "east<->east:delay=40ms")
+    assert {name for name, given in of(made).items() if given} == {
+        "east-1-to-east-2", "east-1-to-east-3", "east-2-to-east-3",
+    }  # fmt: skip
+
+
+def test_both_links_between_two_brokers_are_meant_whoever_opens_them() -> None:
+    assert set(of(impaired(build("two-one-way"), "broker-2<->broker-1:delay=40ms")).values()) == {FORTY}
+
+
+def test_of_two_that_mean_a_link_the_later_one_holds() -> None:
+    made = impaired(build("two-regions"), "*:delay=1ms; east<->west:delay=40ms")
+    assert of(made)["west-3-to-east-3"] == FORTY
+    assert of(made)["east-1-to-east-2"] == Impairment(delay_ms=1)
+
+
+def test_a_link_can_be_measured_without_being_changed() -> None:
+    assert set(of(impaired(build("mesh"), "*")).values()) == {Impairment()}
+
+
+def test_nothing_asked_for_changes_nothing() -> None:
+    assert impaired(build("mesh"), None) == impaired(build("mesh"), "") == build("mesh")
+
+
+def test_as_soon_as_one_link_goes_through_a_proxy_all_do_that_can() -> None:
+    assert proxied(build("mesh").links) == ()
+    made = impaired(build("mesh"), "broker-1-to-broker-2:delay=1ms")
+    assert proxied(made.links) == made.links
+
+
+def test_what_cannot_go_through_a_proxy_is_left_out_where_all_are_meant() -> None:
+    mixed = parse_topology(
+        "name: t\nbrokers: [a, b, c]\nlinks:\n  - {opened_by: a, to: b}\n"
+        "  - {opened_by: a, to: c, discovery: {kind: multicast}}\n",
+        "t.yaml",
+    )
+    made = impaired(mixed, "*:delay=40ms")
+    assert of(made) == {"a-to-b": FORTY, "a-to-c": None}
+    assert [link.name for link in proxied(made.links)] == ["a-to-b"]
+
+
+def test_a_link_to_a_pair_has_a_way_to_each_of_the_two() -> None:
+    topology = build("mesh-of-pairs(pairs=2)")
+    assert [each.name for each in ends_of(topology.links[0], topology.brokers)] == ["broker-2", "broker-2-standby"]
+
+
+def test_a_file_of_ones_own_says_it_link_by_link() -> None:
+    text = "name: t\nbrokers: [a, b]\nlinks:\n  - {opened_by: a, to: b, impairment: {delay_ms: 40, jitter_ms: 5}}\n"
+    assert of(parse_topology(text, "t.yaml")) == {"a-to-b": Impairment(40, 5)}
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("delay=0.2s", Impairment(delay_ms=200)),
+        ("delay=40ms, jitter=5ms", Impairment(40, 5)),
+        ("bandwidth=10MB/s", Impairment(bandwidth_kb_per_s=10_000)),
+        ("bandwidth=80Mbit/s", Impairment(bandwidth_kb_per_s=10_000)),
+        ("bandwidth=1.5 MB/s", Impairment(bandwidth_kb_per_s=1500)),
+        ("", Impairment()),
+    ],
+)
+def test_amounts_have_the_units_that_people_write(text: str, meant: Impairment) -> None:
+    assert parse_impairment(text) == meant
+
+
+@given(st.integers(0, 60_000).flatmap(lambda ms: st.tuples(st.just(ms), st.integers(0, ms))), st.integers(1, 10**8))
+def test_what_an_impairment_says_of_itself_is_read_as_the_same(times: tuple[int, int], bandwidth: int) -> None:
+    made = Impairment(*times, bandwidth)
+    assert parse_impairment(str(made)) == made
+
+
+def test_every_mistake_names_what_was_written_the_rule_and_the_next_step() -> None:
+    told = []
+    for what, (topology, text) in MISTAKES.items():
+        with pytest.raises(TopologyInvalid) as refused:
+            impaired(build(topology), text)
+        told.append(f"{what}: --link {text!r} on {topology}\n    {refused.value}\n")
+    assert_golden("link-errors.txt", "".join(told))
