@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from analysis.accounting import accounting
+from analysis.blocked import blocked
 from analysis.clocks import error_bound_ns
 from analysis.connections import connections
 from analysis.figures import paths
@@ -82,6 +83,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
     try:
         with ThreadPoolExecutor(1) as aside:  # planning a query takes one core: the few rows of brokers take another
             of_brokers = aside.submit(_of_brokers, frames, timeline, progress)
+            held = aside.submit(lambda: _row(blocked(frames.connections)))
             cpu_ns = aside.submit(lambda: _row(cpu_in_load(frames.samples, timeline)))
             results = _of_messages(frames, timeline, clock_error_ns, progress)
             with _step(progress, "added up the run"):
@@ -92,6 +94,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             latency=results["latency"],
             load=load,
             cpu_ns=cpu_ns.result(),
+            blocked=held.result(),
             leftovers=sealing.rows["leftovers"],
             load_s=timeline.load_s,
             clock_error_ns=clock_error_ns,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +13,7 @@ from analysis.checks import evaluate
 from analysis.figures import NS_PER_MS
 from analysis.verdict import Evidence, FailedFault, judge
 from records.run import Phases, ProcessInfo, RunInfo
-from records.summary import SUMMARY_VERSION, Messages, Summary, Throughput
+from records.summary import SUMMARY_VERSION, Blocked, Messages, Summary, Throughput
 
 NS_PER_S = 1_000_000_000
 OUTCOMES = ("acked", "failed", "in_doubt", "unconfirmed")
@@ -24,7 +25,7 @@ class Findings:
 
     outcomes: messages by best outcome. accounting: with the columns beyond the result table. latency: with min_ns,
     max_ns and impossible. load: messages due, sent, acked, received within the load, and blocked_slots.
-    cpu_ns: brokers_ns and generator_ns within the load, None where unknown.
+    cpu_ns: brokers_ns and generator_ns within the load, None where unknown. blocked: as analysis.blocked has it.
     """
 
     outcomes: Mapping[str, int]
@@ -32,6 +33,7 @@ class Findings:
     latency: pa.Table
     load: Mapping[str, int]
     cpu_ns: Mapping[str, int | None]
+    blocked: Mapping[str, Any]
     leftovers: int
     load_s: float | None
     clock_error_ns: int
@@ -54,6 +56,7 @@ def summarise(info: RunInfo, found: Findings) -> Summary:
         throughput=throughput(found),
         latency_ms=figures.latency_ms(found.latency),
         lag_ms=figures.lag_ms(found.latency, info, found.load["blocked_slots"]),
+        blocked=blocked(found),
         clocks={"error_bound_ms": found.clock_error_ns / NS_PER_MS},
         checks=[],
         phases={**phases_s(info.phases), **info.durations_s},
@@ -126,6 +129,15 @@ def throughput(found: Findings) -> Throughput:
         received_per_s=per_s("received"),
         cpu_ms_per_message_brokers=cpu_ms("brokers_ns"),
         cpu_ms_per_message_generator=cpu_ms("generator_ns"),
+    )
+
+
+def blocked(found: Findings) -> Blocked:
+    return Blocked(
+        periods=found.blocked["periods"],
+        total_ms=found.blocked["total_ns"] / NS_PER_MS,
+        longest_ms=found.blocked["longest_ns"] / NS_PER_MS,
+        brokers=list(found.blocked["brokers"]),
     )
 
 

@@ -83,6 +83,18 @@ class Lag(TypedDict):
     blocked_slots: int
 
 
+class Blocked(TypedDict):
+    """For how long brokers took nothing from producers, all phases: periods of a second or more, of each producer.
+
+    ``total_ms``: of all producers together. ``brokers``: which ones, by name.
+    """
+
+    periods: int
+    total_ms: float
+    longest_ms: float
+    brokers: list[str]
+
+
 class CheckResult(TypedDict):
     name: str
     metric: str
@@ -104,6 +116,7 @@ class Summary(TypedDict):
     throughput: Throughput
     latency_ms: dict[str, Latency]  # due_to_received, sent_to_received, sent_to_settled
     lag_ms: Lag
+    blocked: Blocked
     clocks: dict[str, float]  # error_bound_ms
     checks: list[CheckResult]
     phases: dict[str, float]  # seconds: up, warm_up, load, drain, browse, down

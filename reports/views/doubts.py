@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from records.run import RunInfo
 from records.summary import Summary
-from reports.numbers import counted, seconds_text, sentence, share, significant
+from reports.numbers import counted, joined, seconds_text, sentence, share, significant
 from reports.views import spans
 from reports.views.brokers import of_kind
 from reports.views.histogram import Histogram, select
@@ -48,6 +48,8 @@ def of_the_generator(summary: Summary) -> Iterator[str]:
             f"The load generator was late by {significant(lag['p99'])} ms (p99; its limit is "
             f"{significant(lag['limit_p99'])} ms): part of the latency from due to received is its own."
         )
+    if summary["blocked"]["periods"]:
+        yield of_blocked_producers(summary)
     if lag["blocked_slots"]:
         waiting = counted(lag["blocked_slots"], "send")
         yield f"The in-flight cap made {waiting} wait: the brokers confirmed too slowly for the rate."
@@ -60,6 +62,16 @@ def of_the_generator(summary: Summary) -> Iterator[str]:
     error_ms = summary["clocks"].get("error_bound_ms", 0)
     if error_ms:
         yield f"Clocks of several hosts were compared: latencies across hosts may be off by {significant(error_ms)} ms."
+
+
+def of_blocked_producers(summary: Summary) -> str:
+    held = summary["blocked"]
+    times, who = counted(held["periods"], "time"), joined(held["brokers"])
+    total, longest = seconds_text(held["total_ms"] / 1_000), seconds_text(held["longest_ms"] / 1_000)
+    return (
+        f"Producers were blocked {times}, for {total} in all and {longest} at most: {who} took nothing from them. "
+        "A broker that is full does that, and so does one that stands still."
+    )
 
 
 def of_the_machine(run: RunInfo, resources: pa.Table, load_s: float) -> Iterator[str]:

@@ -4,6 +4,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.testing import assertDataFrameEqual
 
+from analysis.blocked import blocked
 from analysis.connections import connections
 from analysis.deliveries import deliveries, strangers
 from analysis.links import links
@@ -44,6 +45,34 @@ def test_a_client_that_opens_the_better_connection_first_ends_with_that_one(spar
 
 def test_without_connection_events_there_are_no_rows(spark: SparkSession) -> None:
     assert connections(frame(spark, "connections", []), TIMELINE).collect() == []
+
+
+def test_a_period_in_which_a_broker_took_nothing_is_timed_from_its_beginning_to_its_end(spark: SparkSession) -> None:
+    first, second = "producer 1: no answer", "producer 2: no answer"
+    events = [
+        connection("connected", at=900),
+        connection("blocked", at=1_000, reason=first),
+        connection("unblocked", at=3_000, reason=first),
+        connection("blocked", at=3_000, reason=first),
+        connection("unblocked", at=7_500, reason=first),
+        connection("blocked", at=2_000, reason=second),  # of another producer of the same connection
+        connection("unblocked", at=4_000, reason=second),
+        connection("blocked", at=2_000, broker="b", client=9, reason=first),
+        connection("unblocked", at=3_500, broker="b", client=9, reason=first),
+        connection("lost", at=8_000),
+    ]
+    (row,) = blocked(frame(spark, "connections", events)).collect()
+    assert row.asDict() == {
+        "periods": 4,
+        "total_ns": 10_000 * MS,
+        "longest_ns": 4_500 * MS,
+        "brokers": ["a", "b"],
+    }
+
+
+def test_brokers_that_took_everything_blocked_nobody(spark: SparkSession) -> None:
+    (row,) = blocked(frame(spark, "connections", [connection("connected", at=1)])).collect()
+    assert row.asDict() == {"periods": 0, "total_ns": 0, "longest_ns": 0, "brokers": []}
 
 
 def test_rates_count_events_in_their_own_second_and_the_phase_of_the_due_time(spark: SparkSession) -> None:

@@ -321,6 +321,7 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
         },
         "lag_ms": {name: lag[name] for name in ("p50", "p99", "p99_9", "max")}
         | {"limit_p99": 10.0, "blocked_slots": 0},
+        "blocked": {"periods": 0, "total_ms": 0.0, "longest_ms": 0.0, "brokers": []},
         "clocks": {"error_bound_ms": 0.0},
         "checks": [
             {

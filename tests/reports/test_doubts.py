@@ -70,6 +70,14 @@ def test_blocked_slots_and_clocks_are_told() -> None:
     ]
 
 
+def test_producers_that_a_broker_blocked_are_told_with_the_broker_and_for_how_long() -> None:
+    held = {"periods": 3, "total_ms": 12_345.0, "longest_ms": 10_000.0, "brokers": ["hub", "spoke-1"]}
+    assert list(of_the_generator(told(blocked=held))) == [
+        "Producers were blocked 3 times, for 12.3 s in all and 10 s at most: hub and spoke-1 took nothing from them. "
+        "A broker that is full does that, and so does one that stands still."
+    ]
+
+
 def test_few_samples_and_negative_latencies_are_told() -> None:
     latency = told()["latency_ms"]
     latency["due_to_received"] |= {"count": 900, "negative": 2}

@@ -1,0 +1,107 @@
+"""What does a producer see of a broker that is full? It is held back, and told so; then it goes on, nothing is lost."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.drivers.conformance.conftest import REAL
+from tests.drivers.conformance.stages import queue
+from tests.support.brokers import running
+from tests.support.loads import Load
+from tests.support.waiting import settled_for, until
+from topologies.artemis import ArtemisBroker
+from topologies.brokers import AnyBroker, Broker
+from topologies.groups import ClientGroup
+from topologies.model import Topology
+from topologies.runtimes.contract import Runtime
+
+NAME, MIB = "broker-1", 1_048_576
+MESSAGES, BODY_BYTES = 1_500, 20_000  # 30 MB: thirty times what the broker takes, and more than sockets hold
+
+FULL = Broker(NAME, persistence=None, memory_limit_bytes=MIB)
+BLOCKING = tuple(
+    replace(each, max_size_bytes=MIB, address_full_policy="BLOCK") for each in ArtemisBroker(NAME).address_settings
+)
+KINDS: dict[str, AnyBroker] = {
+    "classic": FULL,
+    "classic-fail": replace(FULL, send_fail_if_no_space=True),
+    "artemis": ArtemisBroker(NAME, address_settings=BLOCKING),
+}
+NIGHTLY = [pytest.mark.brokers, pytest.mark.nightly]
+
+
+def topology(broker: AnyBroker) -> Topology:
+    groups = tuple(ClientGroup(group, (broker,)) for group in ("producers", "consumers"))
+    flavour = "artemis" if isinstance(broker, ArtemisBroker) else "classic"
+    return Topology("full", (broker,), (), groups, flavour=flavour)
+
+
+@pytest.fixture(scope="module")
+def full(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    """A broker that takes a megabyte."""
+    with running(topology(KINDS[request.param]), tmp_path_factory.mktemp(request.param)) as runtime:
+        yield runtime
+
+
+def every(kind: str, *, durable: bool, but: str = "") -> list[object]:
+    return [pytest.param(kind, protocol, durable, marks=NIGHTLY) for protocol in REAL if protocol != but]
+
+
+SMOKE = pytest.param("classic", "stomp", True, marks=pytest.mark.brokers)
+# Artemis 2.44.0 goes on taking what comes by STOMP: only AMQP and OpenWire producers are held back there.
+MATRIX = [
+    SMOKE,
+    *every("classic", durable=True, but="stomp"),
+    *every("classic", durable=False),
+    *every("artemis", durable=True, but="stomp"),
+]
+
+
+@pytest.mark.parametrize(("full", "protocol", "durable"), MATRIX, indirect=["full"])
+def test_a_full_broker_holds_a_producer_back_is_told_and_loses_nothing(
+    full: Runtime, protocol: str, durable: bool, tmp_path: Path
+) -> None:
+    load, place = Load(tmp_path, full, protocol, [NAME]), queue("full")
+    sending = load.produce(load.seat("producer"), place, MESSAGES, BODY_BYTES, durable=durable)
+    settled_for(lambda: load.tally.settled, 2.5)
+    assert load.tally.settled < MESSAGES, "the broker took everything: it was not full"
+    load.consume(load.seat("consumer"), place)
+    until(lambda: load.tally.received == MESSAGES, 60)
+    sending.join(10)
+    tables = load.tables()
+    blocked = [row for row in tables["connections"] if row["event"] == "blocked"]
+    ended = [row for row in tables["connections"] if row["event"] == "unblocked"]
+    assert len(blocked) == len(ended) > 0
+    assert {row["broker"] for row in (*blocked, *ended)} == {NAME}
+    longest_ns = max(end["at_ns"] - begin["at_ns"] for begin, end in zip(blocked, ended, strict=True))
+    assert longest_ns >= 2_000_000_000
+    assert sorted(row["seq"] for row in tables["receipts"]) == list(range(MESSAGES))
+    assert {row["outcome"] for row in tables["sends"]} == {"acked" if durable else "unconfirmed"}
+    due_late = max(row["received_ns"] - sent["due_ns"] for row, sent in _paired(tables))
+    assert due_late >= 2_000_000_000, "who waits for a full broker is late by that much"
+
+
+def _paired(tables: dict[str, list[dict[str, int]]]) -> Iterator[tuple[dict[str, int], dict[str, int]]]:
+    sends = {row["seq"]: row for row in tables["sends"]}
+    return ((row, sends[row["seq"]]) for row in tables["receipts"])
+
+
+@pytest.mark.parametrize(("full", "protocol", "durable"), every("classic-fail", durable=True), indirect=["full"])
+def test_a_full_broker_that_refuses_fails_the_sends_it_has_no_room_for_and_no_other(
+    full: Runtime, protocol: str, durable: bool, tmp_path: Path
+) -> None:
+    load, place = Load(tmp_path, full, protocol, [NAME]), queue("refused")
+    sending = load.produce(load.seat("producer"), place, 200, BODY_BYTES, durable=durable)
+    until(lambda: load.tally.settled == 200, 60)
+    sending.join(10)
+    load.consume(load.seat("consumer"), place)
+    settled_for(lambda: load.tally.received, 1.0)
+    tables = load.tables()
+    outcomes = {
+        outcome: {row["seq"] for row in tables["sends"] if row["outcome"] == outcome} for outcome in ("acked", "failed")
+    }
+    assert outcomes["acked"]
+    assert outcomes["failed"]
+    assert {row["seq"] for row in tables["receipts"]} == outcomes["acked"]
