@@ -19,16 +19,17 @@ from topologies.runtimes.external_credentials import ExternalCredentials
 from topologies.runtimes.external_file import BROKERS, CREDENTIALS_FILE, MANAGEMENT, SCHEMES
 from topologies.runtimes.private import PrivateFolder
 
-BROKERS_NAME, CREDENTIALS_NAME = "brokers.yaml", "credentials.env"
+BROKERS_NAME, CREDENTIALS_NAME, AUTHORITY_NAME = "brokers.yaml", "credentials.env", "authority.pem"
 WIDTH = 12
 
 
 @dataclass(frozen=True)
 class ReachFiles:
-    """``brokers``: as ``--brokers-file`` takes it; ``credentials``: what it refers to."""
+    """``brokers``: as ``--brokers-file`` takes it; ``credentials``: what it refers to; ``authority``: for --ca-file."""
 
     brokers: Path
     credentials: Path
+    authority: Path | None = None  # None where no broker speaks TLS
 
 
 def uris_of(runtime: Runtime, broker: str) -> dict[str, str]:
@@ -59,7 +60,8 @@ def files_for(runtime: Runtime, topology: Topology) -> Iterator[ReachFiles | Non
         agent = runtime.management(topology.brokers[0].name)  # all brokers of a run have the same
         secrets = ExternalCredentials(runtime.credentials(), Credentials(agent.username, agent.password))
         credentials = folder.write(CREDENTIALS_NAME, secrets.as_file())
-        yield ReachFiles(folder.write(BROKERS_NAME, brokers_file(runtime, topology)), credentials)
+        authority = folder.write(AUTHORITY_NAME, runtime.trusted_pem) if runtime.trusted_pem else None
+        yield ReachFiles(folder.write(BROKERS_NAME, brokers_file(runtime, topology)), credentials, authority)
     finally:
         folder.remove()
 
@@ -107,9 +109,12 @@ def _ways(name: str, runtime: Runtime, logs: Path, files: ReachFiles | None) -> 
     if files is None:
         return f"They are not ours: they stay as they are. As user {runtime.credentials().username!r}."
     command = f"locust -f scenarios/steady.py --headless --topology '{name}' --brokers-file {files.brokers}"
+    if files.authority:
+        command += f" --ca-file {files.authority}"
     lines = [
         ("user", runtime.credentials().username),
         ("passwords", f"{files.credentials} (only you can read it; gone with the brokers)"),
+        *([("authority", f"{files.authority} (whom to trust for TLS)")] if files.authority else []),
         ("a load", command),
         ("logs", f"{logs}/brokers/"),
     ]

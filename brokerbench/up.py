@@ -28,7 +28,7 @@ from topologies.model import Topology
 from topologies.runtimes.addresses import addresses_here, no_address_to_bind
 from topologies.runtimes.choice import choose, containers_for, look_here
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.making import Wanted, external_of, runtime_of
+from topologies.runtimes.making import Wanted, external_of, runtime_of, trust_in
 from topologies.trust import Trust
 
 PROOF_TIMEOUT_S = 30.0
@@ -155,7 +155,8 @@ def _prove(request: Request, runtime: Runtime, progress: Say) -> None:
     prove_links(runtime, request.topology, timeout_s=PROOF_TIMEOUT_S, progress=progress)
     java_vm.use(find_java_parts)
     paths = routes(request.topology)
-    producers, consumers = canary.sides(runtime, connectors_of(request.spoken, request.wanted.trust), request.spoken)
+    connectors = connectors_of(request.spoken, trust_in(runtime, request.wanted.trust))
+    producers, consumers = canary.sides(runtime, connectors, request.spoken)
     canary.prove(paths, producers, consumers, runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
     progress(f"paths proven by a canary each: {len(paths)}")
 

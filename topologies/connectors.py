@@ -101,6 +101,14 @@ class TransportConnector:
         return "ssl" if self.is_secure else "tcp"
 
     @property
+    def called_by_clients(self) -> str:
+        """The scheme in the URIs of clients: ``tcp``, ``ssl``, ``http``, ``stomp``, ``stomp+ssl``, ``amqps``, …"""
+        if self.protocol == "openwire":
+            return self.called_by
+        secure = "amqps" if self.protocol == "amqp" else f"{SCHEMES[self.protocol]}+ssl"
+        return secure if self.is_secure else SCHEMES[self.protocol]
+
+    @property
     def is_secure(self) -> bool:
         return self.transport == "https" or self.transport.endswith("ssl")
 

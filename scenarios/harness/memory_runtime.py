@@ -16,6 +16,7 @@ class MemoryRuntime:
     """Implements `topologies.runtimes.contract.Runtime` over ``drivers.memory``."""
 
     name = "memory"
+    trusted_pem = ""
 
     def __init__(self, brokers: list[str]) -> None:
         self.network = MemoryNetwork(brokers)

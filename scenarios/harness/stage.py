@@ -20,7 +20,8 @@ from topologies.management.jolokia import ManagementFailed
 from topologies.management.sampling import Reading, Series
 from topologies.model import ClientGroup, Topology
 from topologies.runtimes.contract import Progress, Runtime
-from topologies.runtimes.making import runtime_of
+from topologies.runtimes.making import runtime_of, trust_in
+from topologies.trust import Trust
 
 PROOF_TIMEOUT_S = 30.0
 
@@ -47,6 +48,7 @@ class Stage:
         self.connectors: Mapping[str, Connector]
         self._options = options
         self._spoken = Spoken.parse(options.protocol)
+        self._trust = Trust()
         self._recorder = recorder
         self._reroute = reroute
         self._destinations = destinations
@@ -58,7 +60,8 @@ class Stage:
             self.connectors = {"memory": MemoryConnector(memory.network)}
         else:
             self.runtime = runtime_of(options.wanted, topology, directory)
-            self.connectors = connectors_of(self._spoken, options.trust)
+            self._trust = trust_in(self.runtime, options.trust)
+            self.connectors = connectors_of(self._spoken, self._trust)
             self._watch = ManagedWatch(topology, self.runtime, recorder, process)
 
     def up(self, progress: Progress) -> None:
@@ -91,7 +94,7 @@ class Stage:
                 for of_broker in uris.values()
                 for name, uri in of_broker.items()
             },
-            trust=self._options.trust,
+            trust=self._trust,
         )
 
     def _uris(self, protocol: str) -> dict[str, str]:

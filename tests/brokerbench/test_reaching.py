@@ -54,6 +54,14 @@ Ctrl-C takes all of it down."""
     )
 
 
+def test_brokers_with_an_authority_of_their_own_are_told_with_it() -> None:
+    topology, runtime = network()
+    files = ReachFiles(Path("p/brokers.yaml"), Path("p/credentials.env"), Path("p/authority.pem"))
+    text = told("source-and-sink", topology, runtime, None, Path("runs/x"), files)
+    assert "authority   p/authority.pem (whom to trust for TLS)" in text
+    assert "--brokers-file p/brokers.yaml --ca-file p/authority.pem\n" in text
+
+
 def test_brokers_that_are_not_ours_stay_and_no_password_is_shown() -> None:
     topology, runtime = network()
     text = told("source-and-sink", topology, runtime, None, Path("runs/x"), None)

@@ -3,13 +3,12 @@
 from pathlib import Path
 
 import pytest
-import trustme
 
 from brokerbench.reaching import brokers_file
 from records.rundir import RunDirectory
 from tests.support.brokers import running
 from tests.support.locust_run import Outcome, make_run, nothing_left
-from tests.support.tls_brokers import over_tls, renderer_with
+from tests.support.tls_brokers import over_tls
 from topologies.catalogue import build
 from topologies.endpoints import Credentials
 from topologies.model import Topology
@@ -52,15 +51,25 @@ def test_a_run_on_brokers_that_run_already_passes_and_leaves_them_running(tmp_pa
 
 
 @pytest.mark.nightly
+def test_artemis_brokers_that_run_already_are_known_by_their_names_and_versions(tmp_path: Path) -> None:
+    with running("cluster(brokers=2)", tmp_path) as theirs:
+        topology = build("cluster(brokers=2)")
+        outcome = run_on(told_of(theirs, topology, tmp_path), "cluster(brokers=2)")
+        assert all(theirs.alive(broker.name) for broker in topology.brokers)
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
+    assert outcome.info["versions"]["artemis"] == "2.44.0"
+    assert nothing_left(outcome.runs)
+
+
+@pytest.mark.nightly
 def test_over_tls_and_without_management_all_arrives_and_what_is_not_known_is_said(tmp_path: Path) -> None:
-    authority, topology = trustme.CA(), over_tls(build("source-and-sink"))
-    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    directory, render = RunDirectory.create(tmp_path, "theirs"), renderer_with(authority, tmp_path)
-    theirs = ProcessRuntime(topology, directory, broker_memory_mb=128, renderer=render)
+    topology = over_tls(build("source-and-sink"))
+    theirs = ProcessRuntime(topology, RunDirectory.create(tmp_path, "theirs"), broker_memory_mb=128)
+    (tmp_path / "ca.pem").write_text(theirs.trusted_pem, encoding="ascii")
     try:
         theirs.up(lambda line: None)
         file = told_of(theirs, topology, tmp_path)
-        lines = file.read_text(encoding="utf-8").replace(" stomp://", " stomp+ssl://").splitlines()
+        lines = file.read_text(encoding="utf-8").splitlines()
         kept = [line for line in lines if "stomp" in line or not line.startswith("    ")]
         file.write_text("\n".join(kept), encoding="utf-8")
         outcome = run_on(file, "source-and-sink", "--ca-file", str(tmp_path / "ca.pem"))

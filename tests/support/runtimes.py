@@ -26,15 +26,15 @@ def private_folder(runtime: OwnBrokers[Any]) -> Path:
     return runtime._prepared.private.path
 
 
-def secrets_of(runtime: OwnBrokers[Any]) -> list[str]:
+def secrets_of(runtime: OwnBrokers[Any], broker: str = "broker-1") -> list[str]:
     """Every password of the run, the bridges' own included."""
     found = [
         line.partition("=")[2]
-        for file in private_folder(runtime).iterdir()
+        for file in private_folder(runtime).glob("*.properties")
         for line in file.read_text().splitlines()
         if "password=" in line
     ]
-    assert {runtime.credentials().password, runtime.management("broker-1").password} < set(found)
+    assert {runtime.credentials().password, runtime.management(broker).password} < set(found)
     return found
 
 

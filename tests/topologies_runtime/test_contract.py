@@ -14,8 +14,11 @@ from typing import Any
 import psutil
 import pytest
 
+from drivers import canary
+from drivers.protocols import Spoken, connectors_of
 from records.rundir import RunDirectory
 from tests.support.runtimes import answers, eventually, published, secrets_of
+from tests.support.tls_brokers import over_tls
 from topologies.catalogue import build
 from topologies.management.links import prove_links
 from topologies.management.sampling import process_rows
@@ -27,9 +30,11 @@ from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.own import OwnBrokers
 from topologies.runtimes.ports import LOOPBACK, choose_ports
 from topologies.runtimes.processes import ProcessRuntime
+from topologies.trust import Trust
 
 Runtime = OwnBrokers[Any]
 Single = Callable[..., Runtime]
+STOMP = Spoken("stomp", "stomp")
 
 
 @pytest.fixture(
@@ -294,3 +299,23 @@ def test_the_process_of_a_broker_is_sampled_as_its_own(mesh: Runtime) -> None:
     sampled = {row.metric: row.value for row in process_rows("broker-1", pid)}
     assert sampled["rss_bytes"] > 50_000_000
     assert sampled["cpu_ns"] > 0
+
+
+def test_brokers_that_speak_tls_show_certificates_that_each_other_and_clients_verify(
+    kind: type[Runtime], tmp_path: Path
+) -> None:
+    topology = over_tls(build("source-and-sink"))
+    runtime = kind(topology, RunDirectory.create(tmp_path, "run"), broker_memory_mb=128)
+    try:
+        runtime.up(lambda line: None)
+        prove_links(runtime, topology, timeout_s=30)
+        producers, consumers = canary.sides(runtime, connectors_of(STOMP, Trust(runtime.trusted_pem)), STOMP)
+        paths = topology.paths_between("producers", "consumers")
+        canary.prove(paths, producers, consumers, runtime.credentials(), timeout_s=30)
+        assert runtime.endpoint("source", "stomp").uri.startswith("stomp+ssl://")
+        assert runtime.endpoint("source", "openwire").uri.startswith("ssl://")
+        rendered = "".join(runtime.rendered().values())
+        assert "keyStorePassword" in rendered
+        assert not [secret for secret in secrets_of(runtime, "source") if secret in rendered]
+    finally:
+        runtime.close()

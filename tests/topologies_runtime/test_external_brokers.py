@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import trustme
 
 from drivers import canary
 from drivers.protocols import Spoken, connectors_of
 from records.rundir import RunDirectory
-from tests.support.tls_brokers import over_tls, renderer_with
+from tests.support.tls_brokers import over_tls
 from topologies.catalogue import build
 from topologies.endpoints import Credentials
 from topologies.management.links import prove_links
@@ -53,13 +52,12 @@ class Theirs:
 
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Theirs]:
-    folder, authority = tmp_path_factory.mktemp("theirs"), trustme.CA()
     topology = over_tls(build("source-and-sink"))
-    directory = RunDirectory.create(folder, "run")
-    runtime = ProcessRuntime(topology, directory, broker_memory_mb=128, renderer=renderer_with(authority, folder))
+    directory = RunDirectory.create(tmp_path_factory.mktemp("theirs"), "run")
+    runtime = ProcessRuntime(topology, directory, broker_memory_mb=128)
     try:
         runtime.up(lambda line: None)
-        yield Theirs(topology, runtime, Trust(authority.cert_pem.bytes().decode()))
+        yield Theirs(topology, runtime, Trust(runtime.trusted_pem))
     finally:
         runtime.close()
 

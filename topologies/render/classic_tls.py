@@ -20,6 +20,10 @@ def needs_tls(topology: Topology, broker: Broker) -> bool:
     return any(connector.is_secure for connector in (*broker.connectors, *connectors))
 
 
+def anyone_needs_tls(topology: Topology) -> bool:
+    return any(isinstance(broker, Broker) and needs_tls(topology, broker) for broker in topology.brokers)
+
+
 def add_tls(parent: etree._Element, topology: Topology, broker: Broker) -> None:
     """Both stores at once: a broker of a pair shows its certificate and verifies that of the others."""
     if needs_tls(topology, broker):

@@ -4,7 +4,7 @@ import logging
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from testcontainers.core.container import DockerContainer
@@ -15,6 +15,7 @@ from topologies.endpoints import Credentials, ManagementEndpoint
 from topologies.model import AnyBroker, Broker, Topology
 from topologies.render import site as names
 from topologies.runtimes.brokercontainer import BrokerContainer
+from topologies.runtimes.certificates import Authority, Stores
 from topologies.runtimes.container_cleanup import BROKER_LABEL, Guard, labels, remove_leftovers
 from topologies.runtimes.container_image import Image, obtain, use_reaper_if_it_can_be_had
 from topologies.runtimes.contract import Progress
@@ -43,6 +44,7 @@ INSIDE = BrokerFolders(Path("/brokerbench"))
 AGENT_INSIDE = INSIDE.root / "jolokia-agent.jar"
 STORE_INSIDE = INSIDE.root / "store"
 SECRETS_INSIDE = INSIDE.root / "private" / "secrets"
+STORES_INSIDE = Stores.below(INSIDE.root / "private")
 AGENT_FILE_INSIDE = INSIDE.root / "private" / "agent.properties"
 INTO_THE_LOG = f'exec "$@" >>{INSIDE.log_file} 2>&1'  # by the broker's own process: complete whatever becomes of us
 
@@ -66,7 +68,12 @@ class Ground:
 
 
 def prepare(
-    topology: Topology, directory: RunDirectory, wishes: Wishes, asked_image: str | None, progress: Progress
+    topology: Topology,
+    directory: RunDirectory,
+    wishes: Wishes,
+    authority: Authority | None,
+    asked_image: str | None,
+    progress: Progress,
 ) -> ContainersPrepared:
     """Raises EngineTrouble, DistributionUnavailable, PortUnavailable or OSError; leaves nothing behind then."""
     logging.getLogger("testcontainers").setLevel(logging.WARNING)  # it tells each step, as we do in our own words
@@ -89,7 +96,7 @@ def prepare(
             made = labels(token, directory.path.name)
             network = _network(engine, f"brokerbench-{plain(directory.path.name)}-{token}", made)
             ground = Ground(engine, image, kind, agent, network, host_names(topology), made)
-            return _prepared(topology, wishes, ground, folders, private, guard)
+            return _prepared(topology, wishes, authority, ground, folders, private, guard)
         except BaseException:
             guard.finish()
             raise
@@ -126,6 +133,7 @@ def reachable(broker: AnyBroker) -> AnyBroker:
 def _prepared(
     topology: Topology,
     wishes: Wishes,
+    authority: Authority | None,
     ground: Ground,
     folders: Mapping[str, BrokerFolders],
     private: PrivateFolder,
@@ -136,6 +144,9 @@ def _prepared(
     management = {name: management_of(name, ports[name, MANAGEMENT], agent_password) for name in folders}
     secrets = secrets_of(client)
     private.write(SECRETS_FILE, properties(secrets))
+    if authority:
+        hosts = (wishes.bind_host, *ground.names.values())
+        authority.write_stores(private, hosts, secrets[names.KEYSTORE_PASSWORD])
     site = names.Site(listening(ports), bind_host=EVERYWHERE, hosts=ground.names)
     rendered = write_files(
         topology, lambda t, b, s: wishes.renderer(t, reachable(b), s), site, folders, private, secrets
@@ -143,7 +154,7 @@ def _prepared(
     handles = {
         broker.name: _container(
             broker, wishes, ground, folders[broker.name], private, ports, management[broker.name],
-            store_of(topology, broker.name, lambda active: folders[active].data),
+            store_of(topology, broker.name, lambda active: folders[active].data), authority is not None,
         )
         for broker in topology.brokers
     }  # fmt: skip
@@ -174,6 +185,7 @@ def _container(
     ports: Ports,
     management: ManagementEndpoint,
     store: Path | None,
+    tls: bool,
 ) -> BrokerContainer:
     """The container, not yet created. In it the broker's own host name means the address at which it is published: so
     that is what it tells clients, for the ports are the same inside and outside."""
@@ -182,7 +194,8 @@ def _container(
         broker.name, management.url.replace(LOOPBACK, EVERYWHERE), management.username, management.password
     )
     private.write(agent_file.name, agent_properties(inside))
-    launch = Launch(Path("java"), Path(ground.image.home), AGENT_INSIDE, SECRETS_INSIDE, wishes.memory_mb)
+    stores, home = STORES_INSIDE if tls else None, Path(ground.image.home)
+    launch = Launch(Path("java"), home, AGENT_INSIDE, SECRETS_INSIDE, wishes.memory_mb, stores)
     line = ground.kind.command(launch, INSIDE, AGENT_FILE_INSIDE, STORE_INSIDE if store else None)
     container = DockerContainer(ground.image.name, network=ground.network, network_aliases=[host])
     container.with_name(f"{ground.network.name}-{host}").with_command(line)
@@ -196,6 +209,7 @@ def _container(
         (private.path / ground.kind.secrets.format(broker=broker.name), SECRETS_INSIDE, "ro"),
         (agent_file, AGENT_FILE_INSIDE, "ro"),
         (ground.agent, AGENT_INSIDE, "ro"),
+        *([(private.path / path.name, path, "ro") for path in astuple(STORES_INSIDE)] if tls else []),
         *([(store, STORE_INSIDE, "rw")] if store else []),  # one kernel, so the lock on it holds between containers
     ):
         container.with_volume_mapping(outside, str(place), mode)

@@ -57,7 +57,7 @@ class ContainerRuntime(OwnBrokers[BrokerContainer]):
         return lost_with(self._prepared.guard.engine.host)
 
     def _prepare(self, progress: Progress) -> ContainersPrepared:
-        return prepare(self._topology, self._directory, self._wishes, self._image, progress)
+        return prepare(self._topology, self._directory, self._wishes, self._authority, self._image, progress)
 
     def _end(self, prepared: Prepared[BrokerContainer]) -> None:
         """The guard does it, from outside: so it can be waited for in a signal handler too."""

@@ -21,6 +21,7 @@ class RuntimeFailed(Exception):
 
 class Runtime(Protocol):
     name: str  # processes | containers | external | memory
+    trusted_pem: str  # the authority of brokers that have one of their own, for TLS; '' where others are believed
 
     def up(self, progress: Progress) -> None:
         """Render, start all brokers side by side, return when each accepts connections. Raises RuntimeFailed."""

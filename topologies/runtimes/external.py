@@ -27,6 +27,7 @@ class ExternalRuntime:
     """See topologies.runtimes.contract. ``ca_file``: whom to trust for https, '' for those that this machine does."""
 
     name = "external"
+    trusted_pem = ""  # whom to believe is for the user to say
 
     def __init__(
         self, topology: Topology, file: BrokersFile, credentials: ExternalCredentials, *, ca_file: str = ""

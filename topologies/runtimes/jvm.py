@@ -14,7 +14,14 @@ from urllib.parse import urlsplit
 from topologies.endpoints import ManagementEndpoint
 from topologies.render.classic import LOG4J2_PROPERTIES
 from topologies.render.log4j import LOG_CONFIG_PROPERTY
-from topologies.render.site import DATA_PROPERTY, SECRETS_PROPERTY, STORE_PROPERTY
+from topologies.render.site import (
+    DATA_PROPERTY,
+    KEYSTORE_PROPERTY,
+    SECRETS_PROPERTY,
+    STORE_PROPERTY,
+    TRUSTSTORE_PROPERTY,
+)
+from topologies.runtimes.certificates import Stores
 from topologies.runtimes.private import properties
 
 OPENED = (
@@ -80,6 +87,7 @@ class Launch:
     agent: Path  # Jolokia's jar
     secrets_file: Path
     memory_mb: int
+    stores: Stores | None = None  # where brokers speak TLS
 
 
 def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Path | None = None) -> list[str]:
@@ -103,6 +111,8 @@ def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Pat
         *([f"-D{STORE_PROPERTY}={store}"] if store else []),
         f"-D{LOG_CONFIG_PROPERTY}={folders.conf}/{LOG4J2_PROPERTIES}",
         f"-D{SECRETS_PROPERTY}={launch.secrets_file}",
+        *([f"-D{KEYSTORE_PROPERTY}={launch.stores.keys}"] if launch.stores else []),
+        *([f"-D{TRUSTSTORE_PROPERTY}={launch.stores.trusted}"] if launch.stores else []),
         "-jar",
         f"{home}/bin/activemq.jar",
         "start",

@@ -69,6 +69,11 @@ def runtime_of(wanted: Wanted, topology: Topology, directory: RunDirectory) -> R
     return ProcessRuntime(topology, directory, **wishes)
 
 
+def trust_in(runtime: Runtime, chosen: Trust) -> Trust:
+    """Whom clients believe to be a broker of it: brokers of our own have an authority of their own."""
+    return Trust(runtime.trusted_pem) if runtime.trusted_pem else chosen
+
+
 def external_of(
     wanted: Wanted,
     topology: Topology,

@@ -14,19 +14,24 @@ from typing import ClassVar, Generic
 
 from records.errors import RunUnwritable, explained
 from records.rundir import RunDirectory
+from topologies.brokers import Broker
 from topologies.endpoints import Credentials, Endpoint, ManagementEndpoint
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.views import serving, view_of
 from topologies.model import Topology
+from topologies.render.classic_tls import anyone_needs_tls
 from topologies.render.files import render
 from topologies.runtimes.artemis_router import RouterUnavailable
+from topologies.runtimes.certificates import Authority
 from topologies.runtimes.contract import Progress, RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
 from topologies.runtimes.java import NoJava
 from topologies.runtimes.kinds import followers_of
+from topologies.runtimes.linkproxies import LinkProxies
 from topologies.runtimes.ports import LOOPBACK, PortUnavailable, taken
 from topologies.runtimes.prepared import AHandle, Prepared, Render, Wishes
 from topologies.runtimes.startup import agent_failure, explain
+from topologies.runtimes.toxiproxy import ToxiproxyUnavailable
 
 POLL_S = 0.1
 ASK_TIMEOUT_S = 2.0
@@ -52,6 +57,7 @@ class OwnBrokers(Generic[AHandle]):
         NoJava,
         DistributionUnavailable,
         RouterUnavailable,
+        ToxiproxyUnavailable,
         PortUnavailable,
         RunUnwritable,
     )
@@ -73,6 +79,8 @@ class OwnBrokers(Generic[AHandle]):
             raise ValueError(f"broker memory of {broker_memory_mb} MB: a broker needs at least {LEAST_MEMORY_MB} MB")
         self._topology, self._directory = topology, directory
         self._wishes = Wishes(broker_memory_mb, base_port, keep_data, renderer, bind_host)
+        self._authority = Authority() if anyone_needs_tls(topology) else None
+        self.trusted_pem = self._authority.pem if self._authority else ""
         self._start_timeout_s = start_timeout_s
         self._prepared: Prepared[AHandle] | None = None
         self._closed = False
@@ -96,6 +104,7 @@ class OwnBrokers(Generic[AHandle]):
             if self._wishes.bind_host != LOOPBACK:
                 progress(f"brokers listen on {self._wishes.bind_host}, so they can be reached from its network")
             self._prepared = self._prepare(progress)
+            self._start_links(progress)
             self._start_all(self._prepared.handles, progress)
         except self.told as error:
             self.close()
@@ -145,8 +154,11 @@ class OwnBrokers(Generic[AHandle]):
         return ""
 
     def endpoint(self, broker: str, protocol: str) -> Endpoint:
-        listener = self._topology.broker(broker).listener(protocol)  # KeyError, naming what it speaks
-        scheme = "tcp" if protocol in ("openwire", "core") else protocol  # clients need not know of the broker's nio
+        made = self._topology.broker(broker)
+        listener = made.listener(protocol)  # KeyError, naming what it speaks
+        scheme = "tcp" if protocol in ("openwire", "core") else protocol
+        if isinstance(made, Broker):
+            scheme = made.connector(protocol).called_by_clients
         port = self._ready.ports[broker, listener]
         return Endpoint(broker, protocol, f"{scheme}://{self._wishes.bind_host}:{port}")
 
@@ -155,6 +167,11 @@ class OwnBrokers(Generic[AHandle]):
         if broker not in self._ready.management:
             raise ManagementFailed(f"router {broker!r} has no agent that could be asked")
         return self._ready.management[broker]
+
+    @property
+    def link_proxies(self) -> LinkProxies | None:
+        """What links go through; None where they go straight, and before `up`."""
+        return self._prepared.links if self._prepared else None
 
     def credentials(self) -> Credentials:
         return self._ready.client
@@ -180,10 +197,19 @@ class OwnBrokers(Generic[AHandle]):
         if self._prepared is None:
             return
         self._end(self._prepared)
+        if self._prepared.links:
+            self._prepared.links.close()
         self._prepared.private.remove()
         if not self._wishes.keep_data:
             for folders in self._prepared.folders.values():
                 rmtree(folders.data, ignore_errors=True)
+
+    def _start_links(self, progress: Progress) -> None:
+        """Before the brokers, whose links would else have to try again."""
+        if links := self.link_proxies:
+            links.start()
+            self._leave_if_closed()
+            progress("links go through Toxiproxy")
 
     def _start_all(self, names: Iterable[str], progress: Progress) -> None:
         """Side by side, but for standbys that would be the active if they came first."""

@@ -17,15 +17,18 @@ from topologies.render.artemis_files import SECRETS_FOLDER, filled
 from topologies.runtimes import artemis_router
 from topologies.runtimes.artemis_router import find_router
 from topologies.runtimes.brokerprocess import BrokerProcess
+from topologies.runtimes.certificates import Authority
 from topologies.runtimes.contract import Progress
 from topologies.runtimes.distribution import Distribution, cached, ensure, pinned
 from topologies.runtimes.java import Java, find_java
 from topologies.runtimes.jvm import BrokerFolders, Launch, agent_properties, environment
 from topologies.runtimes.kinds import Kind, kind_of, store_of
+from topologies.runtimes.linkproxies import API, Door, LinkProxies, doors, find_for, ways
 from topologies.runtimes.ports import LOOPBACK, choose_ports
 from topologies.runtimes.prepared import Ports, Prepared, Render, Wishes
 from topologies.runtimes.private import PrivateFolder, new_password, properties
 from topologies.runtimes.startup import MANAGEMENT
+from topologies.runtimes.toxiproxy import command as toxiproxy_line
 
 CLIENT, AGENT = "brokerbench", "brokerbench-agent"
 JOLOKIA_AGENT = "jolokia-agent"
@@ -33,13 +36,17 @@ SECRETS_FILE = "brokers.properties"
 MANIFEST = "META-INF/MANIFEST.MF"
 
 
-def prepare(topology: Topology, directory: RunDirectory, wishes: Wishes, progress: Progress) -> Prepared[BrokerProcess]:
-    """Raises NoJava, DistributionUnavailable, RouterUnavailable, PortUnavailable or OSError; leaves no secret then."""
+def prepare(
+    topology: Topology, directory: RunDirectory, wishes: Wishes, authority: Authority | None, progress: Progress
+) -> Prepared[BrokerProcess]:
+    """Raises one of `OwnBrokers.told` or OSError; leaves no secret then."""
     routers = {broker.name: find_router(broker) for broker in topology.brokers if isinstance(broker, Router)}
-    java, kind = find_java(), kind_of(topology)
+    toxiproxy, java, kind = find_for(topology), find_java(), kind_of(topology)
     home, agent = (ensured(pinned(name), progress) for name in (kind.distribution, JOLOKIA_AGENT))
     brokers = [broker.name for broker in topology.brokers]
-    ports = choose_ports(wanted_ports(topology), wishes.base_port, wishes.addresses)
+    wanted: list[tuple[str, str] | Door] = [*wanted_ports(topology), *doors(topology)]
+    chosen = choose_ports(wanted, wishes.base_port, wishes.addresses)
+    ports = {key: port for key, port in chosen.items() if not isinstance(key, Door)}
     client, agent_password = Credentials(CLIENT, new_password()), new_password()
     management = {
         name: management_of(name, ports[name, MANAGEMENT], agent_password) for name in brokers if name not in routers
@@ -48,10 +55,15 @@ def prepare(topology: Topology, directory: RunDirectory, wishes: Wishes, progres
     private = PrivateFolder.create()
     try:
         secrets = secrets_of(client)
+        stores = None
+        if authority:
+            stores = authority.write_stores(private, [wishes.bind_host], secrets[names.KEYSTORE_PASSWORD])
         private.write(SECRETS_FILE, properties(secrets))
         site = names.Site(listening(ports), bind_host=wishes.bind_host)
+        links = toxiproxy and _links(toxiproxy, topology, chosen, site, directory, private)
+        site = replace(site, link_addresses=links.addresses) if links else site
         rendered = write_files(topology, wishes.renderer, site, folders, private, secrets)
-        launch = Launch(java.executable, home, agent, private.path, wishes.memory_mb)
+        launch = Launch(java.executable, home, agent, private.path, wishes.memory_mb, stores)
         lines = {name: artemis_router.command(router, folders[name]) for name, router in routers.items()}
         for name in management:
             of_broker = replace(launch, secrets_file=private.path / kind.secrets.format(broker=name))
@@ -62,7 +74,8 @@ def prepare(topology: Topology, directory: RunDirectory, wishes: Wishes, progres
     except BaseException:
         private.remove()
         raise
-    return Prepared(private, ports, client, management, folders, handles, rendered, _versions(java, kind, home))
+    versions = _versions(java, kind, home)
+    return Prepared(private, ports, client, management, folders, handles, rendered, versions, links=links or None)
 
 
 def ensured(distribution: Distribution, progress: Progress) -> Path:
@@ -86,11 +99,14 @@ def management_of(broker: str, port: int, password: str) -> ManagementEndpoint:
 
 
 def secrets_of(client: Credentials) -> dict[str, str]:
+    of_stores = new_password()
     return {
         names.CLIENT_USERNAME: client.username,
         names.CLIENT_PASSWORD: client.password,
         names.BRIDGE_USERNAME: names.BRIDGE_USER,
         names.BRIDGE_PASSWORD: new_password(),
+        names.KEYSTORE_PASSWORD: of_stores,
+        names.TRUSTSTORE_PASSWORD: of_stores,
     }
 
 
@@ -130,6 +146,25 @@ def _process(
         pid_file=private.path / f"{broker}.pid",
         remove=[private.path] if keep_data else [private.path, folders.data],
     )
+
+
+def _links(
+    toxiproxy: Path,
+    topology: Topology,
+    chosen: Mapping[tuple[str, str] | Door, int],
+    site: names.Site,
+    directory: RunDirectory,
+    private: PrivateFolder,
+) -> LinkProxies:
+    """Toxiproxy with its doors, not yet started; it writes into the run's folder ``links``."""
+    log = directory.path.absolute() / "links" / "toxiproxy.log"
+    log.parent.mkdir(exist_ok=True)
+    at = {key: port for key, port in chosen.items() if isinstance(key, Door)}
+    line = toxiproxy_line(toxiproxy, at[API])
+    pid_file = private.path / "toxiproxy.pid"
+    process = BrokerProcess(line, environment(), log=log, pid_file=pid_file, remove=[private.path])
+    upstream = {(broker, listener): site.address(broker, listener) for broker, listener in site.ports}
+    return LinkProxies(process, at[API], ways(topology, at, upstream))
 
 
 def _versions(java: Java, kind: Kind, home: Path) -> dict[str, str]:

@@ -45,13 +45,13 @@ class PrivateFolder:
         folder.write(OWNER, f"{os.getpid()} {psutil.Process().create_time()}")
         return folder
 
-    def write(self, name: str, text: str) -> Path:
+    def write(self, name: str, content: str | bytes) -> Path:
         """Write a file that nobody but its owner can ever have opened; ``name`` may begin with a folder of its own."""
         path = self.path / name
         path.parent.mkdir(mode=0o700, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
         return path
 
     def remove(self) -> None:

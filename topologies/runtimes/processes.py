@@ -20,7 +20,7 @@ class ProcessRuntime(OwnBrokers[BrokerProcess]):
     name = "processes"
 
     def _prepare(self, progress: Progress) -> Prepared[BrokerProcess]:
-        return prepare(self._topology, self._directory, self._wishes, progress)
+        return prepare(self._topology, self._directory, self._wishes, self._authority, progress)
 
     def _end(self, prepared: Prepared[BrokerProcess]) -> None:
         processes = prepared.handles.values()
