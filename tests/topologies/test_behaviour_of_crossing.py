@@ -41,9 +41,11 @@ def test_a_rate_limit_lets_so_many_messages_pass_a_period(tmp_path: Path) -> Non
             each.close()
 
 
-@pytest.mark.parametrize("replays", [True, False])
-def test_messages_whose_consumers_moved_away_go_back_only_where_replay_is_on(replays: bool, tmp_path: Path) -> None:
-    topology = two(filtering(BridgeFilter(replay_when_no_consumers=replays)), duplex=True, name="both-ways")
+@pytest.mark.parametrize(("replay", "replays"), [((True, 0), True), ((True, 600_000), False), ((False, 0), False)])
+def test_messages_whose_consumers_moved_away_go_back_only_where_replay_is_on_and_its_delay_over(
+    replay: tuple[bool, int], replays: bool, tmp_path: Path
+) -> None:
+    topology = two(filtering(BridgeFilter(*replay)), duplex=True, name="both-ways")
     with up(topology, tmp_path) as runtime:
         first, sender = client(runtime, "there"), client(runtime, "here")
         first.listen(ORDERS, settle=False)
