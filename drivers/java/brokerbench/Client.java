@@ -40,6 +40,9 @@ public final class Client implements TransportListener, ExceptionListener {
     private volatile int broker;
     private boolean loggedIn; // once the broker has accepted the first connection
     private boolean connected; // told so
+    private volatile Wire started; // the last one that reached a broker
+    private Wire early; // one that the failover transport used before the client was logged in
+    private long earlyNs;
     private boolean closing;
 
     public Client(Hub hub, long id, Names names, SendRows sends, ReceiptRows receipts) {
@@ -233,6 +236,9 @@ public final class Client implements TransportListener, ExceptionListener {
     // What the connections below tell.
 
     void attempted(Wire made, long beganNs, String trouble) {
+        if (trouble.isEmpty()) {
+            started = made;
+        }
         tell("attempt", beganNs, trouble, made.address);
     }
 
@@ -248,8 +254,24 @@ public final class Client implements TransportListener, ExceptionListener {
         synchronized (this) {
             if (loggedIn && !closing) {
                 tellConnected(System.nanoTime());
+            } else if (!closing) {
+                resumedEarly(connection == null ? started : current(), System.nanoTime());
             }
         }
+    }
+
+    /** Before the client knows that it is logged in: a broker that told it to move had accepted it. */
+    private void resumedEarly(Wire by, long atNs) {
+        if (!connected && early != null && early != by && early.told()) {
+            connected = true;
+            wire = early;
+            tell("connected", earlyNs, "", early.address);
+        }
+        if (connected) {
+            tellConnected(atNs);
+        }
+        early = by;
+        earlyNs = atNs;
     }
 
     public void transportInterupted() {

@@ -1,0 +1,127 @@
+"""Do OpenWire users see it when brokers move them: told to spread, told of brokers that they never knew?"""
+
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from tests.support.brokers import running
+from tests.support.loads import Load
+from tests.support.stomp_clients import queue
+from tests.support.waiting import settled_for, until
+from topologies.brokers import Broker
+from topologies.groups import ClientGroup
+from topologies.links import NetworkConnector
+from topologies.model import Topology, TransportConnector
+from topologies.runtimes.contract import Runtime
+
+pytestmark = pytest.mark.brokers
+TELLING = TransportConnector("openwire", update_cluster_clients=True, update_cluster_clients_on_remove=True)
+REBALANCING = TransportConnector(
+    "openwire", update_cluster_clients=True, rebalance_cluster_clients=True, update_cluster_clients_on_remove=True
+)
+
+
+def mesh(brokers: int, connector: TransportConnector) -> Topology:
+    """All linked with all."""
+    members = tuple(Broker(f"broker-{n}", connectors=(connector,)) for n in range(1, brokers + 1))
+    links = tuple(NetworkConnector(opened_by=one, to=other, duplex=True) for one, other in combinations(members, 2))
+    groups = tuple(ClientGroup(group, members[:1]) for group in ("producers", "consumers"))
+    return Topology("telling", members, links, groups)
+
+
+def names(brokers: int) -> list[str]:
+    return [f"broker-{n}" for n in range(1, brokers + 1)]
+
+
+def on_the_first(folder: Path, runtime: Runtime, brokers: int) -> Load:
+    """Clients that were given the first broker's URI alone."""
+    return Load(folder, runtime, "openwire", names(brokers), enter_at=["broker-1"], options="?randomize=false")
+
+
+def spread(load: Load) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for (_group, broker), count in load.session.connected().items():
+        counts[broker] += count
+    return counts
+
+
+def events(load: Load) -> list[tuple[str, str, str]]:
+    return [(row["event"], row["broker"], row["reason"]) for row in load.tables()["connections"]]
+
+
+def test_clients_are_told_to_spread_and_move_and_the_brokers_are_named(tmp_path: Path) -> None:
+    with running(mesh(2, REBALANCING), tmp_path) as runtime:
+        load = on_the_first(tmp_path, runtime, 2)
+        for _ in range(4):
+            load.seat("consumer")
+        until(lambda: spread(load)["broker-2"] >= 1 and spread(load).total() == 4, 20)
+        settled_for(lambda: spread(load), 1.0)
+        there = spread(load)["broker-2"]
+        runtime.kill("broker-2")
+        until(lambda: spread(load) == {"broker-1": 4})
+        told = events(load)
+    moved = Counter(reason for event, broker, reason in told if (event, broker) == ("moved", "broker-2"))
+    assert moved["from broker-1, by the broker"] >= there
+    assert set(moved) == {"from broker-1, by the broker"}
+    assert ("closed", "broker-1", "the broker told it to move") in told
+    back = [reason for event, broker, reason in told if (event, broker) == ("moved", "broker-1")]
+    assert back.count("from broker-2") == there, "the loss of a broker is no move that a broker ordered"
+    assert {broker for _, broker, _ in told} == {"broker-1", "broker-2"}
+
+
+@pytest.mark.nightly
+def test_a_client_given_one_uri_learns_of_the_others_and_uses_them(tmp_path: Path) -> None:
+    with running(mesh(3, TELLING), tmp_path) as runtime:
+        load, place = on_the_first(tmp_path, runtime, 3), queue("learned")
+        consumer, producer = load.seat("consumer"), load.seat("producer")
+        load.consume(consumer, place)
+        settled_for(lambda: spread(load), 1.0)
+        assert spread(load) == {"broker-1": 2}, "nobody was told to move"
+        sending = load.produce(producer, place, 2_000)
+        until(lambda: load.tally.received > 300)
+        runtime.kill("broker-1")
+        sending.join(60)
+        until(lambda: load.tally.settled == 2_000)
+        runtime.start("broker-1")
+        settled_for(lambda: load.tally.received, 3.0, 90)
+        tables = load.tables()
+    moved = [row for row in tables["connections"] if row["event"] == "moved"]
+    assert len(moved) == 2
+    assert {row["reason"] for row in moved} == {"from broker-1"}
+    assert {row["broker"] for row in moved} <= {"broker-2", "broker-3"}
+    acked = {row["seq"] for row in tables["sends"] if row["outcome"] == "acked"}
+    assert {row["seq"] for row in tables["sends"]} == set(range(2_000))
+    assert {row["seq"] for row in tables["receipts"]} >= acked
+
+
+@pytest.mark.nightly
+def test_clients_are_told_of_a_broker_that_comes_back_and_move_to_it(tmp_path: Path) -> None:
+    with running(mesh(3, REBALANCING), tmp_path) as runtime:
+        load, place = on_the_first(tmp_path, runtime, 3), queue("rebalanced")
+        consumers = [load.seat("consumer") for _ in range(6)]
+        for seat in consumers:
+            load.consume(seat, place)
+        until(lambda: len(spread(load)) >= 2 and spread(load).total() == 6, 20)
+        runtime.kill("broker-2")
+        until(lambda: spread(load)["broker-2"] == 0 and spread(load).total() == 6, 20)
+        runtime.start("broker-2")
+        until(lambda: spread(load)["broker-2"] > 0, 60)
+        settled_for(lambda: spread(load), 5.0, 60)
+        sending = load.produce(load.seat("producer"), place, 500)
+        sending.join(30)
+        until(lambda: load.tally.received >= 500, 30)
+        tables = load.tables()
+    rows = tables["connections"]
+    by_the_broker = [row for row in rows if row["event"] == "moved" and row["reason"].endswith(", by the broker")]
+    assert "broker-2" in {row["broker"] for row in by_the_broker}
+    assert {row["broker"] for row in rows} == set(names(3)), "one broker, one name, by whatever URI it was told"
+    assert {row["seq"] for row in tables["receipts"]} == set(range(500))
+    for client in {row["client"] for row in rows}:
+        changes = [row["event"] for row in rows if row["client"] == client and row["event"] in OPENS | ENDS]
+        assert changes[0::2] == ["connected"] * len(changes[0::2]), "who moves has left before"
+        assert set(changes[1::2]) <= ENDS
+
+
+OPENS, ENDS = {"connected"}, {"lost", "closed"}
