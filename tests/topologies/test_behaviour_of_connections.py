@@ -1,0 +1,121 @@
+"""What do AMQP connections between real Artemis brokers do when queues lack, ends die, or attempts are used up?"""
+
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from drivers.contract import Destination
+from tests.support.brokers import running
+from tests.support.stomp_clients import body
+from tests.support.waiting import until
+from tests.topologies.experiments import SETTLES_S, client, depth, up
+from topologies.artemis import ArtemisBroker
+from topologies.artemis_links import AddressMatch, BrokerConnection
+from topologies.catalogue import build
+from topologies.management.artemis import broker_mbean, connection_mbean, start_connection
+from topologies.management.jolokia import Jolokia
+from topologies.management.views import view_of
+from topologies.model import Topology
+from topologies.runtimes.contract import Runtime
+
+pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
+
+ORDERS = Destination("queue", "orders")
+STEADY = Destination("queue", "steady")  # for which the entry `receivers` has a queue
+TAKES_OVER_WITHIN_S = 45.0
+
+
+def send_one(runtime: Runtime, broker: str, to: Destination, seq: int) -> None:
+    sender = client(runtime, broker)
+    sender.send(to, body(seq))
+    sender.outcomes(1)
+    sender.close()
+
+
+def connected(runtime: Runtime, broker: str, link: str) -> bool:
+    with closing(Jolokia(runtime.management(broker))) as agent:
+        return bool(agent.read(connection_mbean(broker, link), "Connected")["Connected"])
+
+
+def serves(runtime: Runtime, topology: Topology, broker: str) -> None:
+    with closing(Jolokia(runtime.management(broker))) as agent:
+        until(lambda: view_of(topology, broker).serves(agent), TAKES_OVER_WITHIN_S)
+
+
+def test_a_receiver_without_its_queue_fetches_nothing_until_somebody_makes_it(tmp_path: Path) -> None:
+    sink, source = ArtemisBroker("sink"), ArtemisBroker("source")
+    link = BrokerConnection(sink, source, receivers=(AddressMatch(queue_name=ORDERS.name),), retry_interval_ms=200)
+    topology = Topology("no-queue-yet", (sink, source), (link,), (), flavour="artemis")
+    assert "which 'sink' does not have when it starts" in topology.warnings[0]
+    with up(topology, tmp_path) as runtime:
+        send_one(runtime, "source", ORDERS, 0)
+        time.sleep(SETTLES_S)
+        assert depth(runtime, topology, "source", ORDERS.name) == 1
+        consumer = client(runtime, "sink")
+        consumer.listen(ORDERS)  # which makes the queue
+        assert [reading.seq for reading in consumer.received(1)] == [0]
+        consumer.close()
+
+
+def test_a_sender_goes_on_to_the_alternate_when_its_end_dies(tmp_path: Path) -> None:
+    topology = build("senders(alternate=True)")
+    with up(topology, tmp_path) as runtime:
+        send_one(runtime, "source", ORDERS, 0)
+        until(lambda: depth(runtime, topology, "sink", ORDERS.name) == 1)
+        runtime.kill("sink")
+        send_one(runtime, "source", ORDERS, 1)
+        serves(runtime, topology, "sink-backup")
+        consumer = client(runtime, "sink-backup")
+        consumer.listen(ORDERS)
+        assert sorted(reading.seq for reading in consumer.received(2)) == [0, 1]
+        consumer.close()
+
+
+def test_a_receiver_goes_on_at_the_alternate_when_its_end_dies(tmp_path: Path) -> None:
+    topology = build("receivers(alternate=True)")
+    with up(topology, tmp_path) as runtime:
+        consumer = client(runtime, "sink")
+        consumer.listen(STEADY)
+        send_one(runtime, "source", STEADY, 0)
+        assert [reading.seq for reading in consumer.received(1)] == [0]
+        runtime.kill("source")
+        serves(runtime, topology, "source-backup")
+        send_one(runtime, "source-backup", STEADY, 1)
+        until(lambda: len(consumer.got) >= 2, TAKES_OVER_WITHIN_S)
+        assert {reading.seq for reading in consumer.received(2)} == {0, 1}
+        consumer.close()
+
+
+def test_a_connection_whose_attempts_are_used_up_stays_down_until_management_stops_and_starts_it(
+    tmp_path: Path,
+) -> None:
+    """To start it does nothing: in the broker's eyes it has never been stopped."""
+    topology = build("senders(reconnect_attempts=2, retry_interval_ms=200)")
+    with up(topology, tmp_path) as runtime:
+        runtime.kill("sink")
+        until(lambda: not connected(runtime, "source", "source-to-sink"))
+        time.sleep(SETTLES_S)  # more than its attempts take
+        runtime.start("sink")
+        time.sleep(SETTLES_S)
+        assert not connected(runtime, "source", "source-to-sink")
+        with closing(Jolokia(runtime.management("source"))) as agent:
+            start_connection(agent, "source-to-sink")
+            time.sleep(SETTLES_S)
+            assert not connected(runtime, "source", "source-to-sink")
+            agent.execute(broker_mbean("source"), "stopBrokerConnection(java.lang.String)", "source-to-sink")
+            start_connection(agent, "source-to-sink")
+        until(lambda: connected(runtime, "source", "source-to-sink"))
+
+
+def test_without_auto_start_messages_wait_until_management_starts_the_connection(tmp_path: Path) -> None:
+    topology = build("senders(auto_start=False)")
+    with running(topology, tmp_path) as runtime:
+        send_one(runtime, "source", ORDERS, 0)
+        time.sleep(SETTLES_S)
+        assert depth(runtime, topology, "source", ORDERS.name) == 1
+        with closing(Jolokia(runtime.management("source"))) as agent:
+            start_connection(agent, "source-to-sink")
+        until(lambda: depth(runtime, topology, "sink", ORDERS.name) == 1)
+        assert depth(runtime, topology, "source", ORDERS.name) == 0
