@@ -17,6 +17,7 @@ from drivers.amqp_engine import Transfer
 from drivers.amqp_links import Answer, Attachments, words
 from drivers.amqp_messages import Address, Incoming
 from drivers.amqp_receiving import Receiving
+from drivers.amqp_referrals import REDIRECT, address_of, successors
 from drivers.amqp_sending import Sending
 from drivers.amqp_transactions import AmqpTransaction, AmqpTransactions
 from drivers.amqp_wire import Call, Wire
@@ -29,6 +30,7 @@ from drivers.contract import (
     OnLost,
     OnSettled,
     Outgoing,
+    Redirected,
     Subscription,
 )
 from drivers.tls import refused
@@ -54,6 +56,8 @@ class AmqpConnection:
         self._transactions = AmqpTransactions(broker, self._sending, self._attachments, on_settled)
         self._welcome, self._farewell = Answer(), threading.Event()
         self._open = self._gone = False
+        self._redirected_to = ""
+        self._successors: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         state = "gone" if self._gone else "open" if self._open else "opening"
@@ -89,6 +93,9 @@ class AmqpConnection:
     def _await_welcome(self, username: str, deadline_s: float) -> None:
         if not self._welcome.came.wait(max(0.0, deadline_s - time.monotonic())):
             raise self._failed(f"did not answer within {self._timeout_s:g} s")
+        if self._redirected_to:
+            told = f"broker {self.broker} at {self._address} sends its clients on to {self._redirected_to}"
+            raise Redirected(told, self._redirected_to)
         if self._welcome.refusal:
             raise self._turned_away(username, self._welcome.refusal)
         with self._wire.lock:  # from here on a loss is told by ``on_lost``; one that came first makes opening fail
@@ -141,6 +148,14 @@ class AmqpConnection:
         return self._receiving.subscribe(subscription, on_message)
 
     @property
+    def successors(self) -> tuple[str, ...]:
+        return self._successors
+
+    @property
+    def redirected_to(self) -> str:
+        return self._redirected_to
+
+    @property
     def receiving(self) -> Receiving:
         """For browsing."""
         return self._receiving
@@ -182,11 +197,15 @@ class AmqpConnection:
         told = event.connection.remote_properties or {}
         prefixes = {str(name): str(value) for name, value in told.items() if str(name).endswith("-prefix")}
         self._sending.prefixes = self._receiving.prefixes = prefixes
+        self._successors = successors(told, self._address.port)
         if NOT_WELCOME not in told:
             self._welcome.give(time.perf_counter_ns())
 
     def _on_close(self, event: Event) -> None:
-        said = words(event.connection.remote_condition)
+        condition = event.connection.remote_condition
+        said = words(condition)
+        if condition is not None and condition.name == REDIRECT:
+            self._redirected_to = address_of(condition.info, self._address.port)
         if not self._welcome.came.is_set():
             self._welcome.give(0, said)
         elif self._open:

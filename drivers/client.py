@@ -16,8 +16,8 @@ from drivers.failover import FailoverUri, ServerUri, unsupported
 from drivers.follower import MS_PER_S, Duties, Follower
 from drivers.link import Link
 from drivers.producer import Answer, Producer, SendAttempt, Settled
+from drivers.referrals import Referrals
 from drivers.transacted import TransactedProducer
-from drivers.updated_uris import UpdatedUris
 from records.writer import Recorder
 from topologies.endpoints import Credentials, Endpoint
 
@@ -63,8 +63,16 @@ class Client:
         self._connect_timeout_s = connect_timeout_s
         self._producers: list[Producer] = []
         self._consumers: list[Consumer] = []
-        refresh = UpdatedUris(self._name, brokers).refresh
-        duties = Duties(self._connect, self._restore, self._dropped, self._gave_up, self._record, refresh)
+        self._referrals = Referrals(self._name, uri, brokers)
+        duties = Duties(
+            connect=self._connect,
+            restore=self._restore,
+            dropped=self._dropped,
+            gave_up=self._gave_up,
+            record=self._record,
+            refresh=self._referrals.refresh,
+            server_of=self._referrals.server,
+        )
         self._follower = Follower(self._name, uri, self._broker_of, duties, rng, clock, close_timeout_s)
 
     def __repr__(self) -> str:
@@ -164,7 +172,7 @@ class Client:
         broker = self._broker_of(server)
         self._connections += 1
         try:
-            return self._connector.connect(
+            connection = self._connector.connect(
                 Endpoint(broker, self._connector.protocol, str(self._uri.effective(server))),
                 self._credentials,
                 client_id=self._client_id or f"{self._unique}-{self._connections}",
@@ -174,6 +182,8 @@ class Client:
             )
         except Refused as error:
             raise self._refusal(broker, error) from error
+        self._referrals.hear(connection)
+        return connection
 
     def _restore(self, link: Link) -> None:
         for consumer in list(self._consumers):

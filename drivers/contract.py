@@ -41,6 +41,14 @@ class ConnectFailed(DriverError):
     """The broker could not be reached or did not answer in time: the next URI may do better."""
 
 
+class Redirected(ConnectFailed):
+    """The broker lets nobody in, and names another one to go to: ``address``, its ``host:port``."""
+
+    def __init__(self, told: str, address: str) -> None:
+        super().__init__(told)
+        self.address = address
+
+
 class Refused(DriverError):
     """The broker answered and said no (credentials, destination, frame size): trying again will not help."""
 
@@ -142,6 +150,19 @@ class SendsBatches(Protocol):
 
         Raises ConnectionError when the connection is gone: then any of them may have been written, or none.
         """
+
+
+@runtime_checkable
+class NamesOthers(Protocol):
+    """What a connection may offer beside `Connection`: brokers, each as ``host:port``, that its own one named."""
+
+    @property
+    def successors(self) -> tuple[str, ...]:
+        """Where to go when this broker is gone, first choice first."""
+
+    @property
+    def redirected_to(self) -> str:
+        """Where the broker sent this client when it ended the connection; '' when it ended otherwise, or lives."""
 
 
 class Transaction(Protocol):

@@ -18,7 +18,7 @@ from functools import partial
 from random import Random
 
 from drivers import reconnect
-from drivers.contract import Connection, DriverError, OnLost, Refused
+from drivers.contract import Connection, DriverError, OnLost, Redirected, Refused
 from drivers.failover import FailoverUri, ServerUri
 from drivers.link import Link
 
@@ -31,6 +31,14 @@ class _UnwelcomeError(Exception):
 
 
 @dataclass(frozen=True)
+class _Failure:
+    """Why an attempt gave no connection; ``redirected_to``: the host:port that the broker named instead of itself."""
+
+    reason: str = ""
+    redirected_to: str = ""
+
+
+@dataclass(frozen=True)
 class Duties:
     """What the follower has its client do."""
 
@@ -40,6 +48,7 @@ class Duties:
     gave_up: Callable[[], None]  # there will be no further connection
     record: Callable[[str, str, int, str], None]  # event, broker, at_ns, reason
     refresh: Callable[[FailoverUri], FailoverUri]  # with the servers that came since; asked before every pass
+    server_of: Callable[[str], ServerUri | None]  # of the host:port that a broker sends its clients to
 
 
 class Follower:
@@ -166,17 +175,26 @@ class Follower:
     def _lose(self, state: reconnect.State, link: Link, pause_ms: int = 0) -> reconnect.State:
         self._drop(link)
         self._refresh()
-        return reconnect.lost(self._uri, state, self._rng, link.reason, pause_ms)
+        after = reconnect.lost(self._uri, state, self._rng, link.reason, pause_ms)
+        return self._sent_on(after, link.redirected_to) or after
 
     def _attempt(self, state: reconnect.State, server: ServerUri) -> tuple[reconnect.State, Link | None]:
-        link, reason = self._connect(server, ever_connected=state.ever_connected)
+        link, failure = self._connect(server, ever_connected=state.ever_connected)
+        reason = failure.reason
         if link is not None:
             reason = self._put_to_use(link)
             if not reason:
                 return reconnect.connected(self._uri, state, server), link
+        if sent_on := self._sent_on(state, failure.redirected_to):
+            return sent_on, None
         after = reconnect.attempt_failed(self._uri, state, reason)
         self._warn(state.failed_passes, after.failed_passes, reason)
         return after, None
+
+    def _sent_on(self, state: reconnect.State, address: str) -> reconnect.State | None:
+        """The state of a client whose broker sent it to another one, if it did and that is one to go to."""
+        server = self._duties.server_of(address) if address else None
+        return reconnect.redirected(state, server) if server else None
 
     def _pause_and_poll(
         self, state: reconnect.State, link: Link, ms: int, servers: tuple[ServerUri, ...]
@@ -205,21 +223,23 @@ class Follower:
             return reconnect.lost(self._uri, state, self._rng, reason), None
         return reconnect.poll_failed(self._uri, state), old
 
-    def _connect(self, server: ServerUri, *, ever_connected: bool) -> tuple[Link | None, str]:
-        """One attempt: a link, or None and the reason why not."""
-        link, began_ns, reason = Link(self._broker_of(server)), self._clock(), ""
+    def _connect(self, server: ServerUri, *, ever_connected: bool) -> tuple[Link | None, _Failure]:
+        """One attempt: a link, or None and why not."""
+        link, began_ns, failure = Link(self._broker_of(server)), self._clock(), _Failure()
         try:
             link.carry(self._duties.connect(server, partial(self._went, link)))
-            return link, ""
+            return link, failure
         except Refused as error:
-            reason = str(error)
+            failure = _Failure(str(error))
             if not ever_connected:
-                raise _UnwelcomeError(reason) from error
+                raise _UnwelcomeError(failure.reason) from error
+        except Redirected as error:
+            failure = _Failure(str(error), error.address)
         except (DriverError, OSError) as error:
-            reason = str(error) or type(error).__name__
+            failure = _Failure(str(error) or type(error).__name__)
         finally:
-            self._duties.record("attempt", link.broker, began_ns, reason)
-        return None, reason
+            self._duties.record("attempt", link.broker, began_ns, failure.reason)
+        return None, failure
 
     def _went(self, link: Link, reason: str) -> None:
         link.gone = True

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from drivers.contract import Connection, Outgoing, SendsBatches
+from drivers.contract import Connection, NamesOthers, Outgoing, SendsBatches
 from records.writer import Recorder
 
 
@@ -29,6 +29,11 @@ class Link:
         if self._connection is None:
             raise ConnectionError(f"not connected to {self.broker} yet")
         return self._connection
+
+    @property
+    def redirected_to(self) -> str:
+        """The ``host:port`` that the broker sent this client to when it ended the connection, or ''."""
+        return self._connection.redirected_to if isinstance(self._connection, NamesOthers) else ""
 
     def carry(self, connection: Connection) -> None:
         """The connector succeeded: from now on this link has a connection."""

@@ -3,6 +3,7 @@
 A state carries the next action; what came of it leads to the next state:
 
     begin ─► Attempt ─┬─ attempt_failed ─► Attempt (the rest of the pass) | Sleep | GiveUp
+                      ├─ redirected ─────► Attempt (the broker that it was sent to)
                       └─ connected ──────► Hold | Poll (a broker of priority would be better)
     Sleep ── slept ──► Attempt (the first of a new pass)
     Hold, Poll ── lost ──► Sleep | Attempt | GiveUp          Poll ── poll_failed ──► Poll, later
@@ -79,6 +80,7 @@ class State:
     ever_connected: bool = False
     current: ServerUri | None = None
     lost: ServerUri | None = None
+    followed: frozenset[ServerUri] = frozenset()  # where brokers sent this client to in this pass
     fall_back: bool = False  # the next pass begins with the brokers that are neither better nor the lost one
 
 
@@ -104,6 +106,17 @@ def attempt_failed(uri: FailoverUri, state: State, reason: str) -> State:
         return replace(state, action=GiveUp(_exhausted(uri, passes, name, limit, reason)), failed_passes=passes)
     after = _sleeping(uri.options, state)
     return replace(after, failed_passes=passes, delay_ms=_restarted(uri.options, after.delay_ms))
+
+
+def redirected(state: State, server: ServerUri) -> State | None:
+    """A broker sent the client to ``server``: tried at once, then the rest of the pass. None: not to be followed.
+
+    That is where no attempt is left, or this pass was sent there before: brokers can send a client round in circles.
+    """
+    if server in state.followed or isinstance(state.action, GiveUp):
+        return None
+    rest = tuple(each for each in state.remaining if each != server)
+    return replace(state, action=Attempt(server), remaining=rest, followed=state.followed | {server})
 
 
 def connected(uri: FailoverUri, state: State, server: ServerUri) -> State:
@@ -196,7 +209,8 @@ def _new_pass(uri: FailoverUri, state: State, rng: Random) -> State:
     order = pass_order(uri, state.lost, rng)
     if state.fall_back:
         order = tuple(sorted(order, key=lambda server: _is_priority(uri, server) or server == state.lost))
-    return replace(state, action=Attempt(order[0]), remaining=order[1:], fall_back=False)
+    fresh = replace(state, followed=frozenset(), fall_back=False)
+    return replace(fresh, action=Attempt(order[0]), remaining=order[1:])
 
 
 def _sleeping(options: FailoverOptions, state: State) -> State:
