@@ -10,6 +10,7 @@ from topologies.model import AnyBroker, Topology
 from topologies.render.files import render
 from topologies.render.site import Site
 from topologies.runtimes.jvm import BrokerFolders
+from topologies.runtimes.linkproxies import LinkProxies
 from topologies.runtimes.ports import LOOPBACK
 from topologies.runtimes.private import PrivateFolder
 from topologies.runtimes.startup import MANAGEMENT
@@ -80,6 +81,7 @@ class Prepared(Generic[AHandle]):
     handles: Mapping[str, AHandle]
     rendered: Mapping[str, str] = field(repr=False)  # by "broker/file"
     versions: Mapping[str, str]
+    links: LinkProxies | None = field(default=None, kw_only=True)  # what they go through, where they do
 
     def ports_of(self, broker: str) -> dict[str, int]:
         """By protocol, and the agent's under MANAGEMENT."""

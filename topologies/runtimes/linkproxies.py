@@ -1,0 +1,177 @@
+"""How do links go through proxies? One Toxiproxy a run, with a door for each broker that each link may call.
+
+    opener ──► door on 127.0.0.1 ──► broker          clients ──► broker: never through a door
+
+A link that may call several brokers (a pair behind its end, alternates) has a door to each, all of them alike. A door
+opens once its broker is up: a caller who is let in and then thrown out believes in a connection that was never there
+(Artemis 2.44.0 does not try again then). A standby's door is always open, since it takes over when it likes.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from topologies.impairment import Impairment
+from topologies.links import Link
+from topologies.model import Topology
+from topologies.proxied import ends_of, proxied
+from topologies.runtimes.brokerprocess import BrokerProcess
+from topologies.runtimes.socketbytes import connections_at
+from topologies.runtimes.toxiproxy import LOOPBACK, Api, ToxiproxyUnavailable, find_toxiproxy, toxics
+
+START_TIMEOUT_S = 15.0
+END_TIMEOUT_S = 5.0
+POLL_S = 0.05
+AS_IT_COMES = Impairment()
+LOG_LINES = 5
+
+
+@dataclass(frozen=True)
+class Door:
+    """What a port is chosen for: where a link calls one of its brokers."""
+
+    link: str
+    broker: str
+
+
+API = Door("", "")
+"""Toxiproxy's own port."""
+
+
+class Carried(NamedTuple):
+    """Bytes over a link since it was there: from its opener, and to it. Everything that TCP carried, not TCP's own."""
+
+    forth_bytes: int
+    back_bytes: int
+
+
+@dataclass(frozen=True)
+class Way:
+    """One proxy, as it is to be."""
+
+    door: Door
+    port: int
+    upstream: str
+    impairment: Impairment
+    always_open: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.door.link}~{self.door.broker}"  # neither has a '~', and a path of the API takes it
+
+
+def doors(topology: Topology) -> list[Door]:
+    """What needs a port for a topology's links: none, or Toxiproxy and each door. Pure."""
+    found = [Door(link.name, each.name) for link in proxied(topology.links) for each in ends_of(link, topology.brokers)]
+    return [API, *found] if found else []
+
+
+def ways(topology: Topology, ports: Mapping[Door, int], upstream: Mapping[tuple[str, str], str]) -> tuple[Way, ...]:
+    """``upstream``: address by (broker, listener). Pure."""
+    return tuple(
+        Way(
+            door := Door(link.name, each.name),
+            ports[door],
+            upstream[each.name, _listener(link)],
+            _of(link),
+            always_open=bool(each.standby_of),
+        )
+        for link in proxied(topology.links)
+        for each in ends_of(link, topology.brokers)
+    )
+
+
+def _of(link: Link) -> Impairment:
+    return link.impairment or AS_IT_COMES
+
+
+def find_for(topology: Topology) -> Path | None:
+    """Toxiproxy's server, None where no link needs it. Raises ToxiproxyUnavailable."""
+    through = proxied(topology.links)
+    return find_toxiproxy(through[0].name) if through else None
+
+
+def _listener(link: Link) -> str:
+    return "openwire" if link.kind == "networkConnector" else link.to.listener("amqp")
+
+
+class LinkProxies:
+    """The proxies of one run. `close` may be called at any moment and more than once."""
+
+    def __init__(self, process: BrokerProcess, api_port: int, every: Sequence[Way]) -> None:
+        """``process``: Toxiproxy below a guard, not yet started."""
+        self._process, self._ways = process, tuple(every)
+        self._api = Api(api_port)
+        self._seen: dict[tuple[str, int, int], Carried] = {}  # by link, door's port and caller's: also what has ended
+
+    def __repr__(self) -> str:
+        return f"<LinkProxies of {len(self._ways)} ways, alive={self._process.alive}>"
+
+    @property
+    def addresses(self) -> dict[tuple[str, str], str]:
+        """What a link calls instead of a broker, by (link, broker)."""
+        return {(way.door.link, way.door.broker): f"{LOOPBACK}:{way.port}" for way in self._ways}
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid
+
+    def door_of(self, link: Link) -> tuple[str, int] | None:
+        """Host and port by which a link calls its end; None for one that goes straight there."""
+        for way in self._ways:
+            if way.door == Door(link.name, link.to.name):
+                return LOOPBACK, way.port
+        return None
+
+    def start(self) -> None:
+        """Returns when all proxies are there. Raises ToxiproxyUnavailable."""
+        self._process.start()
+        end = time.monotonic() + START_TIMEOUT_S
+        while not self._api.answers():
+            if not self._process.alive or time.monotonic() > end:
+                log = " | ".join(self._process.log_lines()[-LOG_LINES:]) or "it has said nothing"
+                raise ToxiproxyUnavailable(f"Toxiproxy does not start; its log {self._process.log} ends: {log}")
+            time.sleep(POLL_S)
+        for way in self._ways:
+            self._api.add_proxy(way.name, f"{LOOPBACK}:{way.port}", way.upstream, enabled=way.always_open)
+            for toxic in toxics(way.impairment):
+                self._api.add_toxic(way.name, toxic)
+
+    def open(self, broker: str) -> None:
+        """It is up: links may call it. Raises ToxiproxyUnavailable."""
+        self._enable(broker, True)
+
+    def shut(self, broker: str) -> None:
+        """It is down, so links are refused. Raises ToxiproxyUnavailable."""
+        self._enable(broker, False)
+
+    def _enable(self, broker: str, enabled: bool) -> None:
+        for way in self._ways:
+            if way.door.broker == broker and not way.always_open:
+                self._api.enable(way.name, enabled)
+
+    def carried(self) -> dict[str, Carried]:
+        """By link. Of a connection that has ended, what was last seen of it. Raises OSError."""
+        for way in self._ways:
+            for each in connections_at(way.port):
+                self._see((way.door.link, way.port, each.peer_port), Carried(each.received_bytes, each.sent_bytes))
+        totals = {way.door.link: Carried(0, 0) for way in self._ways}
+        for (link, *_), seen in self._seen.items():
+            forth, back = totals[link]
+            totals[link] = Carried(forth + seen.forth_bytes, back + seen.back_bytes)
+        return totals
+
+    def _see(self, key: tuple[str, int, int], now: Carried) -> None:
+        """A caller's port that comes again with less is another connection: the first one's bytes stay counted."""
+        before = self._seen.get(key)
+        if before is not None and now.forth_bytes < before.forth_bytes:
+            link, port, _ = key
+            self._seen[link, port, -len(self._seen)] = before
+        self._seen[key] = now
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait(END_TIMEOUT_S)
+        self._api.close()
