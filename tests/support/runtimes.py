@@ -30,7 +30,8 @@ def secrets_of(runtime: OwnBrokers[Any], broker: str = "broker-1") -> list[str]:
     """Every password of the run, the bridges' own included."""
     found = [
         line.partition("=")[2]
-        for file in private_folder(runtime).glob("*.properties")
+        for file in private_folder(runtime).iterdir()
+        if file.suffix != ".p12"
         for line in file.read_text().splitlines()
         if "password=" in line
     ]
