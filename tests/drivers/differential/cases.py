@@ -2,7 +2,8 @@
 
 ``{A}`` … ``{D}`` stand for the ports' URIs, ``{file}`` for a file of brokers, other words for what each client calls by
 a name of its own. Delays are 100 ms and more, and each step
-of a back-off differs from the next by as much, so that a wrong step is far outside of the tolerance.
+of a back-off differs from the next by as much, so that a wrong step is far outside of the tolerance. A port that begins
+to listen between two polls does so late in that pause: clients are late on a busy machine, and never early.
 """
 
 from dataclasses import dataclass
@@ -140,19 +141,19 @@ QUICK = (
     Case(
         "a better broker comes back",
         "failover:({A},{B})?" + STEADY + "initialReconnectDelay=100&priorityBackup=true",
-        {"A": Port(listens_from_s=0.5), "B": LIVE},
+        {"A": Port(listens_from_s=0.65), "B": LIVE},
         7,
     ),
     Case(
         "the better brokers by name",
         "failover:({A},{B})?" + STEADY + "initialReconnectDelay=100&priorityBackup=true&priorityURIs={B}",
-        {"A": LIVE, "B": Port(listens_from_s=0.5)},
+        {"A": LIVE, "B": Port(listens_from_s=0.65)},
         6,
     ),
     Case(
         "lost while a better one is away",
         "failover:({A},{B})?" + STEADY + "initialReconnectDelay=100&priorityBackup=true&maxReconnectAttempts=1",
-        {"A": DEAD, "B": Port(listens_from_s=0.0, closes_after_s=0.45)},
+        {"A": DEAD, "B": Port(listens_from_s=0.0, closes_after_s=0.55)},
         10,
     ),
     Case(
@@ -190,6 +191,19 @@ QUICK = (
         send_at_s=0.6,
     ),
 )
+TELLING_NAMES = {
+    "a plain list",
+    "a fraction as exponent",
+    "no attempt after a loss",
+    "the lost one last",
+    "nested options keep the place",
+    "a better broker comes back",
+    "lost while a better one is away",
+    "a file of further brokers",
+}
+TELLING = tuple(case for case in QUICK if case.name in TELLING_NAMES)
+"""So many rules of the schedule in so few cases that they are played at each change; the others, every night."""
+OTHERS = tuple(case for case in QUICK if case not in TELLING)
 SLOW = (
     Case(
         "one that accepts and is silent",
@@ -207,7 +221,7 @@ SLOW = (
     Case(
         "a better broker after a long absence",
         "failover:({A},{B})?" + STEADY + "initialReconnectDelay=500&priorityBackup=true",
-        {"A": Port(listens_from_s=4.0), "B": LIVE},
+        {"A": Port(listens_from_s=5.5), "B": LIVE},
         8,
     ),
 )

@@ -1,7 +1,7 @@
 """What did a client do, and when? One vocabulary for the Java client's log and for our own connection events."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tests.drivers.doubles import ConnectionRow
@@ -72,6 +72,19 @@ def of_java(log: str, cases: Mapping[str, tuple[str, str]]) -> dict[str, list[Ev
             result[case].append(Event(told, at_ns / NS_PER_MS))
             last[case] = told
     return {case: settled(events) for case, events in result.items()}
+
+
+def waited_for(told: Sequence[str], at: int) -> int | None:
+    """After which earlier event the client let time pass before the one at ``at``; None: it is not the client's doing.
+
+    That is the event before it, but for two: a loss, which the port decides on; and what follows a loss while the
+    client polls, since it finishes the pause that its last poll began, whenever in it the connection went.
+    """
+    if told[at] == "lost":
+        return None
+    if told[at - 1] == "lost" and told[at - 2] == "poll failed":
+        return at - 2
+    return at - 1
 
 
 def _lines(log: str) -> Iterator[tuple[int, str, str]]:

@@ -1,22 +1,24 @@
 """How are both clients given the same? Rounds: all cases at once for the Java client, then all of them for ours.
 
 Both get ports of their own that follow the same script. A machine that is busy makes events late and never early, so a
-pause between two events counts as the shortest of all rounds.
+pause counts as the shortest of all rounds: from what an event waited for, since what merely came before it may have
+been late itself. One so late that a port has begun to listen before it changes what a client does: the other rounds
+outvote that one.
 """
 
 import json
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 
 from tests.drivers.differential.cases import JAVA_WORDS, OUR_WORDS, Case
-from tests.drivers.differential.events import Event, of_java
+from tests.drivers.differential.events import Event, of_java, waited_for
 from tests.drivers.differential.ours import OurSide
 from tests.drivers.differential.ports import World
 
@@ -30,14 +32,27 @@ class Seen:
     rounds: list[list[Event]] = field(default_factory=list)
     blocked_ms: list[float] = field(default_factory=list)
 
-    def sequences(self, events: int) -> list[list[str]]:
-        return [[event.told for event in each[:events]] for each in self.rounds]
+    def sequence(self, events: int) -> list[str]:
+        """What it did in more than half of the rounds; [] where it never did the same so often."""
+        begins = [tuple(event.told for event in each[:events]) for each in self.rounds]
+        (usual, times) = Counter(begins).most_common(1)[0]
+        return list(usual) if 2 * times > len(begins) else []
+
+    def alike(self, events: int) -> list[list[Event]]:
+        """The events of the rounds that went so, all of them."""
+        usual = self.sequence(events)
+        return [each for each in self.rounds if [event.told for event in each[:events]] == usual]
 
     def pauses_ms(self, events: int) -> list[float]:
-        """Between each event and the next, the shortest of all rounds."""
-        times = [[event.at_ms for event in each[:events]] for each in self.rounds]
-        pauses = [[after - before for before, after in pairwise(each)] for each in times]
+        """How long it waited before each event of that sequence, the shortest of these rounds; 0: it did not wait."""
+        pauses = [_pauses_ms(each[:events]) for each in self.alike(events)]
         return [min(of_all) for of_all in zip(*pauses, strict=True)]
+
+
+def _pauses_ms(events: Sequence[Event]) -> list[float]:
+    told = [event.told for event in events]
+    begun = [waited_for(told, at) for at in range(len(events))]
+    return [0.0 if at is None else events[n].at_ms - events[at].at_ms for n, at in enumerate(begun) if n]
 
 
 class JavaSide:

@@ -1,7 +1,8 @@
 """Given the same URI and the same ports, our client does what ActiveMQ's Java client does, at the same times.
 
-The Java client is right by definition. Each case is played three times by both, at once, on ports of their own; the
-order of events has to agree every time, and each pause between two events, the shortest of the three.
+The Java client is right by definition. Each case is played twice or more by both, at once, on ports of their own; the
+order of events of most rounds has to agree, and each pause before an event, the shortest of them. While a case does not
+agree, there is another round: what a busy machine does to one of them it does not do to all.
 """
 
 import re
@@ -14,14 +15,14 @@ from pathlib import Path
 import pytest
 
 from drivers.failover import BadFailoverUriError, FailoverUri
-from tests.drivers.differential.cases import QUICK, REFUSED, ROUND_S, SLOW, SLOW_ROUND_S, Case
+from tests.drivers.differential.cases import OTHERS, REFUSED, ROUND_S, SLOW, SLOW_ROUND_S, TELLING, TELLING_NAMES, Case
 from tests.drivers.differential.events import Event
 from tests.drivers.differential.ports import DEAD
 from tests.drivers.differential.rounds import JavaSide, Seen, play_java, play_ours
 
-pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
+pytestmark = pytest.mark.brokers
 
-ROUNDS, SLOW_ROUNDS = 3, 2
+ROUNDS = range(2, 8)
 TOLERANCE_MS = 60.0
 """Neither client is ever early, and both sleep a few ms too long on a busy machine; the nearest wrong delay of any case
 is 100 ms away."""
@@ -34,16 +35,21 @@ CHI_SQUARE = {3: 25.90, 23: 63.97}
 
 
 class Both:
-    """What both clients did with each case."""
+    """What both clients did with each case, in so many rounds and more of them while they do not agree."""
 
-    def __init__(self, java: JavaSide, folder: Path, cases: tuple[Case, ...], rounds: int, for_s: float) -> None:
+    def __init__(self, java: JavaSide, folder: Path, cases: tuple[Case, ...], rounds: range, for_s: float) -> None:
         self.java = {case.name: Seen() for case in cases}
         self.ours = {case.name: Seen() for case in cases}
         with ThreadPoolExecutor(1) as other:
-            for number in range(rounds):
+            for number in range(rounds.stop - 1):
                 playing = other.submit(play_java, java, cases, for_s, folder, self.java)
                 play_ours(cases, for_s, folder, self.ours, number)
                 playing.result()
+                if number + 1 in rounds and not any(self.differences(case) for case in cases):
+                    return
+
+    def differences(self, case: Case) -> list[str]:
+        return differences(case, self.java[case.name], self.ours[case.name])
 
 
 @pytest.fixture(scope="module")
@@ -53,44 +59,63 @@ def java(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaSide]:
 
 
 @pytest.fixture(scope="module")
-def quick(java: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Both:
-    return Both(java, tmp_path_factory.mktemp("files"), QUICK, ROUNDS, ROUND_S)
+def telling(java: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Both:
+    return Both(java, tmp_path_factory.mktemp("files"), TELLING, ROUNDS, ROUND_S)
+
+
+@pytest.fixture(scope="module")
+def others(java: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Both:
+    return Both(java, tmp_path_factory.mktemp("files"), OTHERS, ROUNDS, ROUND_S)
 
 
 @pytest.fixture(scope="module")
 def slow(java: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Both:
-    return Both(java, tmp_path_factory.mktemp("slow"), SLOW, SLOW_ROUNDS, SLOW_ROUND_S)
+    return Both(java, tmp_path_factory.mktemp("slow"), SLOW, ROUNDS, SLOW_ROUND_S)
 
 
-def compare(case: Case, java: Seen, ours: Seen) -> None:
-    expected = java.sequences(case.events)[0]
-    assert len(expected) == case.events
-    assert java.sequences(case.events)[1:] == [expected] * (len(java.rounds) - 1)
-    assert ours.sequences(case.events) == [expected] * len(java.rounds)
-    if "give up" in expected:
-        assert {len(events) for events in (*java.rounds, *ours.rounds)} == {case.events}
-    javas, our_own = java.pauses_ms(case.events), ours.pauses_ms(case.events)
-    told = [
+def differences(case: Case, java: Seen, ours: Seen) -> list[str]:
+    """In which the two did not do the same, or not at the same times."""
+    expected, did = java.sequence(case.events), ours.sequence(case.events)
+    if len(expected) < case.events:
+        return [f"the Java client did not do the same each time: {java.rounds}"]
+    if did != expected:
+        return [f"Java: {', '.join(expected)}; ours: {', '.join(did) or ours.rounds}"]
+    lengths = {len(events) for events in (*java.alike(case.events), *ours.alike(case.events))}
+    if "give up" in expected and lengths != {case.events}:
+        return [f"somebody went on after having given up: {sorted(lengths)} events"]
+    pauses = zip(expected[1:], java.pauses_ms(case.events), ours.pauses_ms(case.events), strict=True)
+    return [
         f"before {event}: Java {theirs:.0f} ms, ours {mine:.0f} ms"
-        for event, theirs, mine in zip(expected[1:], javas, our_own, strict=True)
+        for event, theirs, mine in pauses
         if abs(theirs - mine) > TOLERANCE_MS
     ]
-    assert told == []
 
 
-@pytest.mark.parametrize("case", QUICK, ids=lambda case: case.name)
-def test_the_attempts_are_those_of_the_java_client(case: Case, quick: Both) -> None:
-    compare(case, quick.java[case.name], quick.ours[case.name])
+@pytest.mark.parametrize("case", TELLING, ids=lambda case: case.name)
+def test_the_attempts_are_those_of_the_java_client(case: Case, telling: Both) -> None:
+    assert telling.differences(case) == []
 
 
+def test_every_telling_case_is_played() -> None:
+    assert {case.name for case in TELLING} == TELLING_NAMES
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", OTHERS, ids=lambda case: case.name)
+def test_further_attempts_are_those_of_the_java_client(case: Case, others: Both) -> None:
+    assert others.differences(case) == []
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("case", SLOW, ids=lambda case: case.name)
 def test_slow_attempts_are_those_of_the_java_client(case: Case, slow: Both) -> None:
-    compare(case, slow.java[case.name], slow.ours[case.name])
+    assert slow.differences(case) == []
 
 
-def test_a_send_without_a_broker_is_blocked_as_long_as_in_the_java_client(quick: Both) -> None:
+@pytest.mark.nightly
+def test_a_send_without_a_broker_is_blocked_as_long_as_in_the_java_client(others: Both) -> None:
     name = "a send without a broker"
-    javas, our_own = min(quick.java[name].blocked_ms), min(quick.ours[name].blocked_ms)
+    javas, our_own = min(others.java[name].blocked_ms), min(others.ours[name].blocked_ms)
     assert our_own >= 500
     assert javas >= 500
     assert abs(javas - our_own) < SEND_TOLERANCE_MS
@@ -130,7 +155,7 @@ def shuffled(java: JavaSide, folder: Path, passes: int, for_s: float) -> tuple[l
         passes
     )
     case = Case("at random", uri, dict.fromkeys(LETTERS, DEAD), 4 * passes + 1)
-    both = Both(java, folder, (case,), 1, for_s)
+    both = Both(java, folder, (case,), range(1, 2), for_s)
     return passes_of(both.java[case.name].rounds[0]), passes_of(both.ours[case.name].rounds[0])
 
 
@@ -155,9 +180,11 @@ def compare_distributions(javas: list[str], our_own: list[str], passes: int) -> 
         assert sum((first[at] - count) ** 2 / count for at, count in expected.items()) < CHI_SQUARE[3]
 
 
+@pytest.mark.nightly
 def test_brokers_are_picked_with_the_frequencies_of_the_java_client(java: JavaSide, tmp_path: Path) -> None:
     compare_distributions(*shuffled(java, tmp_path, PASSES, for_s=5.0), PASSES)
 
 
+@pytest.mark.nightly
 def test_many_picks_have_the_frequencies_of_the_java_client(java: JavaSide, tmp_path: Path) -> None:
     compare_distributions(*shuffled(java, tmp_path, MANY_PASSES, for_s=40.0), MANY_PASSES)
