@@ -17,7 +17,8 @@ from scenarios.harness.scenario import Scenario
 from scenarios.harness.transactions import require_transactions
 from topologies import catalogue
 from topologies.links import Link
-from topologies.model import ClientGroup, Topology, TopologyInvalid
+from topologies.model import Broker, ClientGroup, Topology, TopologyInvalid
+from topologies.proxied import proxied
 from topologies.runtimes.external import UNTOUCHABLE
 from topologies.runtimes.making import external_of
 
@@ -216,6 +217,7 @@ def _cannot_speak(group: ClientGroup, protocol: str, options: Options) -> Iterat
     """Brokers where the group enters that do not listen for its protocol, as sentences."""
     if options.runtime not in ("memory", "external"):  # there the brokers' file tells, not the topology
         for broker in group.enter_at:
+            *(_too_large(group, protocol, user.body_bytes, options) if issubclass(user, ProducerUser) else ()),
             if protocol not in broker.protocols:
                 yield (
                     f"broker {broker.name} does not speak {protocol}; give it a transport connector for it, or choose "
@@ -237,6 +239,18 @@ def _info(scenario: Scenario, options: Options, topology: Topology, groups: tupl
         runtime=options.runtime,
         protocol=options.protocol,
         question=(scenario.question or "").strip(),
+def _too_large(group: ClientGroup, protocol: str, body_bytes: int, options: Options) -> Iterator[str]:
+    """Brokers that would end the connection over such a body, as sentences. AMQP sends it in several frames."""
+    for broker in group.enter_at if options.runtime not in ("memory", "external") and protocol != "amqp" else ():
+        for connector in broker.connectors if isinstance(broker, Broker) else ():
+            if connector.protocol == protocol and body_bytes >= connector.max_frame_size_bytes:
+                yield (
+                    f"a body of {body_bytes:,} bytes is more than broker {broker.name} takes in a frame of {protocol} "
+                    f"({connector.max_frame_size_bytes:,}); write less for --body-bytes, or raise "
+                    f"max_frame_size_bytes of its transport connector"
+                )
+
+
         command=command_line(options),
         seed=options.seed,
         runtime_reason=options.runtime_reason,

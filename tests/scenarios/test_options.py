@@ -93,6 +93,17 @@ def test_brokers_that_do_not_speak_a_protocol_are_named_with_what_they_do_speak(
     assert told.endswith("choose a --protocol of stomp")
 
 
+def test_a_body_larger_than_a_brokers_frames_is_refused_before_anything_starts() -> None:
+    told = message_of("--body-bytes", "104857600", "--runtime", "processes")
+    assert told.startswith(
+        "Producer: a body of 104,857,600 bytes is more than broker broker-1 takes in a frame of stomp (104,857,600); "
+        "write less for --body-bytes, or raise max_frame_size_bytes of its transport connector; a body of"
+    )
+    make(scenario(), read(namespace("--body-bytes", "104857599", "--runtime", "processes"), scenario(), None))
+    many = ("--body-bytes", "204857600", "--protocol", "amqp", "--runtime", "processes")
+    make(scenario(), read(namespace(*many), scenario(), None))
+
+
 def test_brokers_in_memory_speak_only_memory() -> None:
     assert "memory goes with memory only" in message_of("--protocol", "stomp", "--runtime", "memory")
 
