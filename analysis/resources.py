@@ -18,6 +18,8 @@ COUNTERS = (
     "dispatch_count",
     "expired_count",
     "received_count",
+    "forth_bytes",
+    "back_bytes",
 )
 FIGURE = ["broker", "kind", "object", "metric"]
 

@@ -76,6 +76,7 @@ def render(name: str, to: str, out: Path, base_port: int) -> None:
 
 @main.command()
 @click.argument("name")
+@click.option("--link", multiple=True, help="What links are like: 'east<->west:delay=40ms'. May be given again.")
 @click.option("--runtime", type=click.Choice(UP_RUNTIMES), help="Where the brokers run: containers if possible.")
 @click.option("--brokers-file", type=click.Path(path_type=Path), help="YAML file: where brokers run already.")
 @click.option("--ca-file", type=click.Path(path_type=Path), help="Authorities to trust for TLS, in PEM.")

@@ -5,7 +5,7 @@ It is brought up and proven by what a run is brought up and proven by, without L
 
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import product
@@ -22,12 +22,14 @@ from records.summary import EXIT_STATUS
 from scenarios.java_parts import find_java_parts
 from topologies.catalogue import build
 from topologies.groups import CONSUMERS, PRODUCERS
+from topologies.impaired import impaired
 from topologies.management.links import prove_links
 from topologies.model import Path as Route
-from topologies.model import Topology
+from topologies.model import Topology, TopologyInvalid
 from topologies.runtimes.addresses import addresses_here, no_address_to_bind
 from topologies.runtimes.choice import choose, containers_for, look_here
 from topologies.runtimes.contract import Runtime
+from topologies.runtimes.linkproxies import no_proxies
 from topologies.runtimes.making import Wanted, external_of, runtime_of, trust_in
 from topologies.trust import Trust
 
@@ -53,6 +55,7 @@ class Request:
 def request(
     name: str,
     *,
+    link: Sequence[str] = (),
     runtime: str | None,
     protocol: str,
     failover: str | None,
@@ -64,7 +67,7 @@ def request(
     **wishes: Any,
 ) -> tuple[Request, str]:
     """What the command line asks for, and why it runs where it does. Raises ValueError, naming option and value."""
-    topology = build(name)
+    topology = _impaired(build(name), link)
     try:
         spoken = Spoken.parse(protocol)
     except ValueError as error:
@@ -83,6 +86,13 @@ def request(
         **wishes,
     )
     return Request(name, topology, wanted, spoken, failover, runs), choice.reason
+
+
+def _impaired(topology: Topology, link: Sequence[str]) -> Topology:
+    try:
+        return impaired(topology, ";".join(link))
+    except TopologyInvalid as error:
+        raise TopologyInvalid(*(f"--link {problem}" for problem in error.problems)) from error
 
 
 def up(request: Request, progress: Say, show: Say) -> int:
@@ -130,6 +140,8 @@ def routes(topology: Topology) -> tuple[Route, ...]:
 def _check(request: Request) -> None:
     """What can be told before anything starts. Raises ValueError."""
     request.wanted.check()
+    if why := no_proxies(request.topology, request.wanted.runtime):
+        raise ValueError(why)
     if request.wanted.runtime == "external":
         external_of(request.wanted, request.topology, request.spoken.distinct)
 

@@ -50,13 +50,17 @@ RECEIVERS = "amqpReceivers"
 
 @dataclass(frozen=True)
 class LinkInfo:
-    """Enough of a link to draw it."""
+    """Enough of a link to draw it, and what it was set to."""
 
     name: str
     opened_by: str
     to: str
     duplex: bool
     kind: str = "networkConnector"  # networkConnector | clusterConnection | amqpConnection | RECEIVERS
+    proxied: bool = False  # it went through a proxy, which made it as it is set:
+    delay_ms: int = 0  # one way, both ways alike
+    jitter_ms: int = 0
+    bandwidth_kb_per_s: int = 0  # thousands of bytes, each way; 0: not limited
 
     @property
     def pulls(self) -> bool:

@@ -107,8 +107,8 @@ FAULTS = _table(
     nullable=("ended_ns", "error"),
 )
 
-# One row a figure a second. kind: broker | queue | connector | bridge | process | machine.
-# object: '' for a broker or process, the queue's or connector's name, "connector|remote broker" for a bridge.
+# One row a figure a second. kind: broker | queue | connector | bridge | process | machine | link.
+# object: '' for a broker or process, the queue's, connector's or link's name, "connector|remote broker" for a bridge.
 # metric (all counters are totals since the broker's start, all integers):
 #   broker     connections, heap_used_bytes, heap_max_bytes, memory_percent, store_percent, total_messages
 #   queue      depth, in_flight, enqueue_count, dequeue_count, forward_count, dispatch_count, expired_count,
@@ -117,6 +117,8 @@ FAULTS = _table(
 #   bridge     enqueue_count, dequeue_count, received_count
 #   process    cpu_ns, rss_bytes, threads     (broker '' means the load generator's own process; object its name)
 #   machine    cpu_busy_ns, steal_ns, load_milli    (broker is '')
+#   link       forth_bytes, back_bytes: from its opener, and to it; once, before the load, round_trip_least_ns,
+#              round_trip_median_ns, round_trip_most_ns of five    (links through proxies; broker is '')
 SAMPLES = _table(
     ("broker", TEXT),
     ("at_ns", TIME_NS),

@@ -11,6 +11,7 @@ from topologies import artemis_entries as artemis
 from topologies import entries as few
 from topologies import entries_meshes as meshes
 from topologies import entries_tiers as tiers
+from topologies.impaired import impaired
 from topologies.model import Topology
 from topologies.own_topology import is_file, read_topology
 from topologies.parse import Call, parse_call
@@ -78,10 +79,11 @@ def arguments(text: str) -> dict[str, object]:
     return {parameter.name: parameter.default for parameter in parameters} | call.arguments
 
 
-def built(text: str) -> Topology | None:
-    """The topology that ``text`` names; None for what `build` would refuse, for those who need not say why."""
+def built(text: str, links: str | None = None) -> Topology | None:
+    """The topology that ``text`` names, its links as ``links`` says (`impaired`); None for what would be refused, for
+    those who need not say why."""
     try:
-        return build(text)
+        return impaired(build(text), links)
     except TopologyInvalid:
         return None
 

@@ -6,7 +6,7 @@ into one frozen value or raises `OptionError` with one sentence.
 
 import math
 import random
-from argparse import Namespace
+from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -62,6 +62,7 @@ class Options:
     lag_limit_ms: float | None
     spark_master: str | None
     brokers_file: Path | None = None
+    link: str | None = None
     trust: Trust = field(default_factory=Trust)
 
     def as_record(self) -> dict[str, str | int | float | bool | None]:
@@ -85,6 +86,16 @@ class Options:
         )
 
 
+class Joined(Action):
+    """An option that may be given more than once: what each says, joined by ``;``, as it may be written at once."""
+
+    def __call__(
+        self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, f"{before};{values}" if before else values)
+
+
 def add_arguments(parser: Any, scenario: Scenario) -> None:
     """Add brokerbench's arguments to Locust's parser."""
     group = parser.add_argument_group("brokerbench", "What is run on which brokers")
@@ -94,30 +105,7 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
         action.include_in_web_ui = in_web_ui
         action.is_secret = action.is_required = action.is_multiple = False  # as Locust's own add_argument sets them
 
-    add(
-        "--topology",
-        default=scenario.default_topology,
-        help="catalogue entry, such as 'mesh(brokers=5)', or a YAML file",
-    )
-    add(
-        "--runtime",
-        default="",
-        choices=("", *RUNTIMES),
-        help="where the brokers run (default: containers if possible)",
-    )
-    add(
-        "--brokers-file",
-        default=None,
-        help="YAML file: where brokers run already (--runtime external)",
-        in_web_ui=False,
-    )
-    add(
-        "--ca-file",
-        default=None,
-        help="authorities to trust for TLS, in PEM (default: this machine's)",
-        in_web_ui=False,
-    )
-    add("--image", default=None, help="image of the brokers' containers (default: upstream's)")
+    _add_what_runs_where(add, scenario)
     add("--protocol", default="", help=f"what the clients speak: {', '.join(PROTOCOLS)}; or PRODUCERS:CONSUMERS")
     add("--messages", type=int, default=None, help="end the load after so many messages in all, instead of by time")
     add("--warm-up", type=float, default=None, help=f"seconds before the load counts (default {scenario.warm_up_s:g})")
@@ -152,6 +140,40 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
     add("--keep-data", action="store_true", help="keep the brokers' message stores in the run's folder")
     add("--lag-limit", type=float, default=None, help="p99 of the generator's lag in ms above which a run is invalid")
     add("--spark-master", default=None, help="where the analysis runs (default local[*])", in_web_ui=False)
+
+
+def _add_what_runs_where(add: Callable[..., None], scenario: Scenario) -> None:
+    add(
+        "--topology",
+        default=scenario.default_topology,
+        help="catalogue entry, such as 'mesh(brokers=5)', or a YAML file",
+    )
+    add(
+        "--link",
+        default="",
+        action=Joined,
+        help="what links are like: 'LINK:delay=40ms,jitter=5ms,bandwidth=10MB/s', where LINK is a link's name, all "
+        "between two brokers or regions (A<->B), or *; several by ';'",
+    )
+    add(
+        "--runtime",
+        default="",
+        choices=("", *RUNTIMES),
+        help="where the brokers run (default: containers if possible)",
+    )
+    add(
+        "--brokers-file",
+        default=None,
+        help="YAML file: where brokers run already (--runtime external)",
+        in_web_ui=False,
+    )
+    add(
+        "--ca-file",
+        default=None,
+        help="authorities to trust for TLS, in PEM (default: this machine's)",
+        in_web_ui=False,
+    )
+    add("--image", default=None, help="image of the brokers' containers (default: upstream's)")
 
 
 def read(
@@ -199,10 +221,11 @@ def read(
         lag_limit_ms=_number(namespace, "lag_limit"),
         spark_master=namespace.spark_master or None,
         brokers_file=Path(namespace.brokers_file) if namespace.brokers_file else None,
+        link=namespace.link or None,
     )
     _check(options)
     try:
-        chosen = choose(runtime, options.image, containers_for(built(options.topology), look))
+        chosen = choose(runtime, options.image, containers_for(built(options.topology, options.link), look))
         trust = Trust.read(Path(namespace.ca_file)) if namespace.ca_file else Trust()
         options = replace(options, runtime=chosen.runtime, runtime_reason=chosen.reason, trust=trust)
         options.wanted.check()

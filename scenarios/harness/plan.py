@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from drivers.contract import Destination
 from drivers.failover import BadFailoverUriError, FailoverUri, unsupported
@@ -16,10 +16,13 @@ from scenarios.harness.options import OptionError, Options
 from scenarios.harness.scenario import Scenario
 from scenarios.harness.transactions import require_transactions
 from topologies import catalogue
+from topologies.impaired import impaired
+from topologies.impairment import Impairment
 from topologies.links import Link
 from topologies.model import Broker, ClientGroup, Topology, TopologyInvalid
 from topologies.proxied import proxied
 from topologies.runtimes.external import UNTOUCHABLE
+from topologies.runtimes.linkproxies import no_proxies
 from topologies.runtimes.making import external_of
 
 Setting = int | float | str
@@ -54,6 +57,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     by_count_alone = options.messages is not None and options.load_s is None
     load_s = None if by_count_alone else options.load_s or scenario.load.for_s
     _require_brokers(options, topology)
+    _require_proxies(options, topology)
     return Plan(
         topology=topology,
         counts={user.__name__: user.fixed_count for user in scenario.users},
@@ -147,9 +151,19 @@ def _count(users: Sequence[type[BrokerUser]], count: int | None) -> None:
 
 def _topology(options: Options) -> Topology:
     try:
-        return catalogue.build(options.topology)
+        topology = catalogue.build(options.topology)
     except TopologyInvalid as error:
         raise OptionError(f"--topology {options.topology}: {error}") from error
+    try:
+        return impaired(topology, options.link)
+    except TopologyInvalid as error:
+        raise OptionError(f"--link {error}") from error
+
+
+def _require_proxies(options: Options, topology: Topology) -> None:
+    """Links can be delayed where Toxiproxy can get between brokers, and is to be had."""
+    if why := no_proxies(topology, options.runtime):
+        raise OptionError(f"{f'--link {options.link!r}' if options.link else f'--topology {options.topology}'}: {why}")
 
 
 def _require_brokers(options: Options, topology: Topology) -> None:
@@ -203,6 +217,7 @@ def _group(topology: Topology, options: Options, user: type[BrokerUser]) -> Clie
         refused = (
             *unsupported(FailoverUri.parse(_with_ports(group, protocol)), protocol),
             *_cannot_speak(group, protocol, options),
+            *(_too_large(group, protocol, user.body_bytes, options) if issubclass(user, ProducerUser) else ()),
         )
     except KeyError as error:
         raise OptionError(f"{user.__name__}: {error.args[0]}") from error
@@ -217,11 +232,22 @@ def _cannot_speak(group: ClientGroup, protocol: str, options: Options) -> Iterat
     """Brokers where the group enters that do not listen for its protocol, as sentences."""
     if options.runtime not in ("memory", "external"):  # there the brokers' file tells, not the topology
         for broker in group.enter_at:
-            *(_too_large(group, protocol, user.body_bytes, options) if issubclass(user, ProducerUser) else ()),
             if protocol not in broker.protocols:
                 yield (
                     f"broker {broker.name} does not speak {protocol}; give it a transport connector for it, or choose "
                     f"a --protocol of {', '.join(broker.protocols)}"
+                )
+
+
+def _too_large(group: ClientGroup, protocol: str, body_bytes: int, options: Options) -> Iterator[str]:
+    """Brokers that would end the connection over such a body, as sentences. AMQP sends it in several frames."""
+    for broker in group.enter_at if options.runtime not in ("memory", "external") and protocol != "amqp" else ():
+        for connector in broker.connectors if isinstance(broker, Broker) else ():
+            if connector.protocol == protocol and body_bytes >= connector.max_frame_size_bytes:
+                yield (
+                    f"a body of {body_bytes:,} bytes is more than broker {broker.name} takes in a frame of {protocol} "
+                    f"({connector.max_frame_size_bytes:,}); write less for --body-bytes, or raise "
+                    f"max_frame_size_bytes of its transport connector"
                 )
 
 
@@ -239,25 +265,11 @@ def _info(scenario: Scenario, options: Options, topology: Topology, groups: tupl
         runtime=options.runtime,
         protocol=options.protocol,
         question=(scenario.question or "").strip(),
-def _too_large(group: ClientGroup, protocol: str, body_bytes: int, options: Options) -> Iterator[str]:
-    """Brokers that would end the connection over such a body, as sentences. AMQP sends it in several frames."""
-    for broker in group.enter_at if options.runtime not in ("memory", "external") and protocol != "amqp" else ():
-        for connector in broker.connectors if isinstance(broker, Broker) else ():
-            if connector.protocol == protocol and body_bytes >= connector.max_frame_size_bytes:
-                yield (
-                    f"a body of {body_bytes:,} bytes is more than broker {broker.name} takes in a frame of {protocol} "
-                    f"({connector.max_frame_size_bytes:,}); write less for --body-bytes, or raise "
-                    f"max_frame_size_bytes of its transport connector"
-                )
-
-
         command=command_line(options),
         seed=options.seed,
         runtime_reason=options.runtime_reason,
         brokers=tuple(BrokerInfo(b.name, b.region, b.standby_of) for b in topology.brokers),
-        links=tuple(
-            LinkInfo(link.name, link.opened_by.name, link.to.name, link.duplex, _kind(link)) for link in topology.links
-        ),
+        links=_links(topology),
         groups=tuple(
             GroupInfo(g.name, tuple(b.name for b in g.enter_at), _told(g, scenario, options)) for g in named.values()
         ),
@@ -268,6 +280,22 @@ def _too_large(group: ClientGroup, protocol: str, body_bytes: int, options: Opti
         options=options.as_record(),
         versions=machine.versions(),
         machine=machine.describe(),
+    )
+
+
+def _links(topology: Topology) -> tuple[LinkInfo, ...]:
+    through = proxied(topology.links)
+    return tuple(
+        LinkInfo(
+            link.name,
+            link.opened_by.name,
+            link.to.name,
+            link.duplex,
+            _kind(link),
+            proxied=link in through,
+            **asdict(link.impairment or Impairment()),
+        )
+        for link in topology.links
     )
 
 

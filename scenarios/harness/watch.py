@@ -11,10 +11,12 @@ from scenarios.harness.memory_runtime import MemoryRuntime
 from topologies.artemis_router import Router
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.links import prove_links
-from topologies.management.sampling import Reading, Sampler, Series
+from topologies.management.linktraffic import round_trip_rows, round_trips, told, traffic
+from topologies.management.sampling import Reading, Row, Sampler, Series
 from topologies.management.views import serving, views_of
 from topologies.model import Topology
 from topologies.runtimes.contract import Progress, Runtime
+from topologies.runtimes.own import proxies_of
 
 ASK_TIMEOUT_S = 3.0
 PROOF_TIMEOUT_S = 30.0
@@ -49,13 +51,24 @@ class ManagedWatch:
         self._runtime = runtime
         self._views = views_of(topology)
         self._keeps_messages = {broker.name: not isinstance(broker, Router) for broker in topology.brokers}
-        self._sampler = Sampler(runtime, topology, recorder, process=process)
+        self._recorder = recorder
+        self._sampler = Sampler(runtime, topology, recorder, process=process, traffic=self._traffic)
 
     def begin(self) -> None:
         self._sampler.start()
 
     def prove_links(self, progress: Progress) -> None:
         prove_links(self._runtime, self._topology, timeout_s=PROOF_TIMEOUT_S, progress=progress)
+        if proxies := proxies_of(self._runtime):
+            trips, silent = round_trips(proxies, self._topology.links)
+            for row in round_trip_rows(trips):
+                self._recorder.sample(*row)
+            for line in [told(trips)] * bool(trips) + silent:
+                progress(line)
+
+    def _traffic(self) -> list[Row]:
+        proxies = proxies_of(self._runtime)
+        return traffic(proxies) if proxies else []
 
     def depths(self, broker: str) -> dict[str, int]:
         if not self._keeps_messages[broker]:

@@ -59,7 +59,7 @@ def _by_openwire(door: tuple[str, int], timeout_s: float) -> list[int]:
     """One connection: the broker greets, and then repeats."""
     with _connection(door, timeout_s) as link:
         _command(link)
-        return [_timed(lambda: (link.sendall(KEEP_ALIVE_WANTED), _command(link))) for _ in range(TIMES)]
+        return [_timed(link, KEEP_ALIVE_WANTED, _command) for _ in range(TIMES)]
 
 
 def _by_amqp(door: tuple[str, int], timeout_s: float) -> list[int]:
@@ -67,7 +67,7 @@ def _by_amqp(door: tuple[str, int], timeout_s: float) -> list[int]:
     found = []
     for _ in range(TIMES):
         with _connection(door, timeout_s) as link:
-            found.append(_timed(lambda: (link.sendall(AMQP_SASL), _exactly(link, len(AMQP_SASL)))))
+            found.append(_timed(link, AMQP_SASL, lambda answered: _exactly(answered, len(AMQP_SASL))))
     return found
 
 
@@ -77,9 +77,10 @@ def _connection(door: tuple[str, int], timeout_s: float) -> socket.socket:
     return link
 
 
-def _timed(exchange: Callable[[], object]) -> int:
+def _timed(link: socket.socket, question: bytes, answer: Callable[[socket.socket], bytes]) -> int:
     began_ns = time.perf_counter_ns()
-    exchange()
+    link.sendall(question)
+    answer(link)
     return time.perf_counter_ns() - began_ns
 
 

@@ -122,9 +122,17 @@ class Sampler:
     """Samples every broker, the load generator's own process and the machine once a ``period_s`` until stopped."""
 
     def __init__(
-        self, runtime: Watched, topology: Topology, sink: Sink, *, process: str, period_s: float = PERIOD_S
+        self,
+        runtime: Watched,
+        topology: Topology,
+        sink: Sink,
+        *,
+        process: str,
+        period_s: float = PERIOD_S,
+        traffic: Callable[[], Collection[Row]] | None = None,
     ) -> None:
-        """``process``: the load generator's name in the rows."""
+        """``process``: the load generator's name in the rows. ``traffic``: rows of links; may raise OSError."""
+        self._traffic = traffic
         self._runtime, self._sink, self._process, self._period_s = runtime, sink, process, period_s
         self._brokers = [broker.name for broker in topology.brokers]
         self._views = views_of(topology)
@@ -135,6 +143,8 @@ class Sampler:
 
     def start(self) -> None:
         loops: dict[str, Callable[[], None]] = {"own": lambda: self._every_period(self._sample_here)}
+        if self._traffic:
+            loops["links"] = lambda: self._every_period(self._sample_links)
         for broker in self._brokers:
             loops[broker] = lambda broker=broker: self._watch(broker)  # type: ignore[misc]
         self._threads = [
@@ -170,6 +180,13 @@ class Sampler:
         for broker in self._brokers:
             if (pid := self._runtime.pid(broker)) is not None:
                 self._record(process_rows(broker, pid))
+
+    def _sample_links(self) -> None:
+        assert self._traffic is not None
+        try:
+            self._record(self._traffic())
+        except OSError:
+            self.missed["links"] += 1
 
     def _record(self, taken: Collection[Row]) -> None:
         if not self._stopping.is_set():

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from topologies.artemis_router import Router
 from topologies.model import Topology
+from topologies.proxied import proxied
 from topologies.runtimes.kinds import KINDS
 
 RUNTIMES = ("containers", "processes", "external", "memory")
@@ -69,6 +70,9 @@ def containers_for(topology: Topology | None, look: Look) -> Callable[[str | Non
     routers = [broker.name for broker in topology.brokers if isinstance(broker, Router)] if topology else []
     if routers:
         told = f"router {routers[0]!r} has no image, only brokers have one; use --runtime processes"
+        return lambda _image: Seen(engine_problem=told)
+    if topology and proxied(topology.links):
+        told = "links that are delayed go through Toxiproxy, which is for --runtime processes so far"
         return lambda _image: Seen(engine_problem=told)
     return lambda image: look(topology.flavour if topology else "classic", image)
 

@@ -26,6 +26,7 @@ END_TIMEOUT_S = 5.0
 POLL_S = 0.05
 AS_IT_COMES = Impairment()
 LOG_LINES = 5
+ONLY_PROCESSES = "links go through Toxiproxy between local processes only so far"
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,20 @@ def ways(topology: Topology, ports: Mapping[Door, int], upstream: Mapping[tuple[
 
 def _of(link: Link) -> Impairment:
     return link.impairment or AS_IT_COMES
+
+
+def no_proxies(topology: Topology, runtime: str) -> str:
+    """Why the links of a topology cannot go through proxies as they have to, with the next step; '' if they can."""
+    through = proxied(topology.links)
+    if not through:
+        return ""
+    if runtime != "processes":
+        return f"{ONLY_PROCESSES}, and --runtime is {runtime}; use --runtime processes, or leave the links as they are"
+    try:
+        find_toxiproxy(through[0].name)
+    except ToxiproxyUnavailable as error:
+        return str(error)
+    return ""
 
 
 def find_for(topology: Topology) -> Path | None:

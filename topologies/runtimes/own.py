@@ -23,7 +23,7 @@ from topologies.render.classic_tls import anyone_needs_tls
 from topologies.render.files import render
 from topologies.runtimes.artemis_router import RouterUnavailable
 from topologies.runtimes.certificates import Authority
-from topologies.runtimes.contract import Progress, RuntimeFailed
+from topologies.runtimes.contract import Progress, Runtime, RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
 from topologies.runtimes.java import NoJava
 from topologies.runtimes.kinds import followers_of
@@ -318,3 +318,8 @@ def _accepts(address: str, port: int) -> bool:
             return True
     except OSError:
         return False
+
+
+def proxies_of(runtime: Runtime) -> LinkProxies | None:
+    """What a runtime's links go through; None where they go straight, as those of brokers that are not ours do."""
+    return runtime.link_proxies if isinstance(runtime, OwnBrokers) else None
