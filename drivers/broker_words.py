@@ -26,6 +26,12 @@ def may_try_again(words: str) -> bool:
     return any(sign in words.lower() for sign in _TRY_AGAIN)
 
 
+def too_large(words: str) -> bool:
+    """Whether a connection ended over a message that the broker takes in no frame: it would end the next one too."""
+    said = words.lower()
+    return "frame size" in said and "exceeded" in said
+
+
 def turned_away(broker_at: str, username: str, words: str) -> DriverError:
     """The error for a connection that the broker answered with a refusal. ``broker_at``: "broker-1 at host:port"."""
     if may_try_again(words):

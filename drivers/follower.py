@@ -18,6 +18,7 @@ from functools import partial
 from random import Random
 
 from drivers import reconnect
+from drivers.broker_words import too_large
 from drivers.contract import Connection, DriverError, OnLost, Redirected, Refused
 from drivers.failover import FailoverUri, ServerUri
 from drivers.link import Link
@@ -27,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class _UnwelcomeError(Exception):
-    """A refusal before the first connection."""
+    """A refusal that no further attempt will change: before the first connection, or of what would be sent again."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +175,7 @@ class Follower:
 
     def _lose(self, state: reconnect.State, link: Link, pause_ms: int = 0) -> reconnect.State:
         self._drop(link)
+        self._refuse_to_repeat(link)
         self._refresh()
         after = reconnect.lost(self._uri, state, self._rng, link.reason, pause_ms)
         return self._sent_on(after, link.redirected_to) or after
@@ -258,7 +260,16 @@ class Follower:
             self._ended(link, self._leave(link))
         else:
             self._drop(link)
+            self._refuse_to_repeat(link)
         return link.reason or "closed"
+
+    def _refuse_to_repeat(self, link: Link) -> None:
+        """A message that was too large for one connection would end each one that it is sent again by."""
+        if too_large(link.reason):
+            raise _UnwelcomeError(
+                f"{self._name}: broker {link.broker} ended the connection, as a message was larger than it takes in a "
+                f"frame: {link.reason}; send smaller bodies (--body-bytes), or raise the broker's maxFrameSize"
+            )
 
     def _install(self, link: Link) -> bool:
         with self._changed:

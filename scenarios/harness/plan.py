@@ -240,8 +240,8 @@ def _cannot_speak(group: ClientGroup, protocol: str, options: Options) -> Iterat
 
 
 def _too_large(group: ClientGroup, protocol: str, body_bytes: int, options: Options) -> Iterator[str]:
-    """Brokers that would end the connection over such a body, as sentences. AMQP sends it in several frames."""
-    for broker in group.enter_at if options.runtime not in ("memory", "external") and protocol != "amqp" else ():
+    """Brokers that would end the connection over such a body, as sentences."""
+    for broker in group.enter_at if options.runtime not in ("memory", "external") else ():
         for connector in broker.connectors if isinstance(broker, Broker) else ():
             if connector.protocol == protocol and body_bytes >= connector.max_frame_size_bytes:
                 yield (

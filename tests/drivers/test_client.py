@@ -344,3 +344,28 @@ def test_failing_again_and_again_is_warned_of_at_the_asked_interval(caplog: pyte
         f"producers client 1: {passes} over its brokers failed; the last said: refused"
         for passes in ("1 pass", "3 passes", "6 passes")
     ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "the broker closed the connection (its last error: The maximum frame size was exceeded)",
+        "the broker closed the connection: amqp:decode-error: Frame size exceeded max frame length.",
+    ],
+)
+def test_a_message_that_no_frame_holds_ends_its_client_and_is_not_sent_for_ever(words: str) -> None:
+    recorder, connector = KeepingRecorder(), ScriptedConnector()
+    client = client_of(connector, recorder, stomp_uri())
+    client.open()
+    producer = client.producer(Destination.parse("queue://orders"), durable=True, run=RUN, on_settled=lambda _: None)
+    producer.send(0, 64, due_ns=0)
+    connector.connections[0].on_lost(words)
+    eventually(lambda: client.broker is None and producer.outstanding == 0)
+    told = (
+        r"broker a ended the connection, as a message was larger than it takes in a frame: .*frame size.*--body-bytes"
+    )
+    with pytest.raises(DriverError, match=f"(?i){told}"):
+        client.usable()
+    assert recorder.events() == [("attempt", "a"), ("connected", "a"), ("lost", "a")]
+    assert recorder.attempts(0)[0] == (1, "in_doubt")
+    client.close()

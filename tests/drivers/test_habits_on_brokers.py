@@ -83,13 +83,13 @@ def test_a_connection_for_each_message_carries_it_and_is_closed(
 def test_a_whole_run_passes_and_its_report_says_how_clients_connected(
     protocol: str, habit: tuple[str, ...], tmp_path: Path
 ) -> None:
-    wanted = ("--topology", "mesh", "--protocol", protocol, "--connections", *habit, "--rate", "50")
+    wanted = ("--topology", "mesh", "--protocol", protocol, "--connections", *habit, "--rate", "20")
     outcome = make_run(
         "scenarios/steady.py", *wanted, "-t", "5s", "--warm-up", "2", "--lag-limit", "5000", runs=tmp_path / "runs"
     )
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
     messages = outcome.summary["messages"]
-    assert messages["sent"] == messages["acked"] == messages["received"] > 200
+    assert messages["sent"] == messages["acked"] == messages["received"] > 80
     connected = Counter(row["group"] for row in outcome.events("connections") if row["event"] == "connected")
     if habit[0] == "pooled":
         assert connected == {"producers": 2, "consumers": 2}

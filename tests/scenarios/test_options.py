@@ -100,8 +100,6 @@ def test_a_body_larger_than_a_brokers_frames_is_refused_before_anything_starts()
         "write less for --body-bytes, or raise max_frame_size_bytes of its transport connector; a body of"
     )
     make(scenario(), read(namespace("--body-bytes", "104857599", "--runtime", "processes"), scenario(), None))
-    many = ("--body-bytes", "204857600", "--protocol", "amqp", "--runtime", "processes")
-    make(scenario(), read(namespace(*many), scenario(), None))
 
 
 def test_brokers_in_memory_speak_only_memory() -> None:
