@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from brokerbench.compose import compose_files
+from brokerbench.compose import VARIABLE, compose_files
 from brokerbench.rendering import ports_from, write_files
 from drivers.contract import Connection, Destination, Outcome, Outgoing, Subscription
 from drivers.protocols import connector_of
 from topologies.catalogue import build
 from topologies.endpoints import Credentials, Endpoint
+from topologies.model import Topology
 from topologies.runtimes.container_image import obtain
 from topologies.runtimes.docker_engine import client_of, find
 from topologies.runtimes.kinds import kind_of
@@ -26,7 +27,7 @@ from topologies.trust import Trust
 
 pytestmark = [pytest.mark.containers, pytest.mark.nightly]
 
-TOPOLOGY = build("active-standby")
+PAIRS = ("active-standby", "live-backup")
 UP_WITHIN_S, TAKEN_OVER_WITHIN_S = 90.0, 45.0
 QUEUE = Destination("queue", "kept")
 
@@ -35,6 +36,7 @@ QUEUE = Destination("queue", "kept")
 class Up:
     """What Compose has brought up, and how to reach it."""
 
+    topology: Topology
     project: str
     folder: Path
     base_port: int
@@ -43,7 +45,7 @@ class Up:
     def compose(self, *arguments: str) -> None:
         """As on the machine: the first Compose, or the engine's own."""
         tool = ["docker-compose"] if shutil.which("docker-compose") else ["docker", "compose"]
-        environment = {**os.environ, "COMPOSE_PROJECT_NAME": self.project, "ACTIVEMQ_IMAGE": image()}
+        environment = {**os.environ, "COMPOSE_PROJECT_NAME": self.project, **image(self.topology)}
         command = [*tool, *arguments]
         done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
@@ -62,20 +64,21 @@ class Up:
             return [*containers, *client.networks.list(filters=own), *client.volumes.list(filters=own)]
 
     def connection(self, broker: str, settled: Callable[..., None]) -> Connection:
-        port = ports_from(TOPOLOGY, self.base_port)[broker, "stomp"]
+        port = ports_from(self.topology, self.base_port)[broker, "stomp"]
         return connector_of("stomp", Trust()).connect(
             Endpoint(broker, "stomp", f"stomp://{LOOPBACK}:{port}"), self.login, client_id=f"test-{broker}",
             timeout_s=10.0, on_settled=settled, on_lost=lambda reason: None,
         )  # fmt: skip
 
 
-def image() -> str:
-    return obtain(find(), kind_of(TOPOLOGY), None, lambda line: None).name
+def image(topology: Topology) -> dict[str, str]:
+    """The variable that names the image which this machine has."""
+    return {VARIABLE[topology.flavour]: obtain(find(), kind_of(topology), None, lambda line: None).name}
 
 
-def free_base_port() -> int:
+def free_base_port(topology: Topology) -> int:
     """The first of as many free ports in a row as the topology takes."""
-    wanted = list(ports_from(TOPOLOGY, 1024))
+    wanted = list(ports_from(topology, 1024))
     return next(base for base in range(21_000, 30_000, 10) if all_free(wanted, base))
 
 
@@ -87,17 +90,19 @@ def all_free(wanted: list[tuple[str, str]], base: int) -> bool:
     return True
 
 
-@pytest.fixture(scope="module")
-def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
-    folder, base_port, password = tmp_path_factory.mktemp("compose"), free_base_port(), secrets.token_urlsafe(18)
-    write_files(compose_files(TOPOLOGY, base_port), folder)
+@pytest.fixture(params=PAIRS)
+def up(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Up]:
+    topology = build(request.param)
+    folder, base_port, password = tmp_path, free_base_port(topology), secrets.token_urlsafe(18)
+    write_files(compose_files(topology, base_port), folder)
     lines = [
         f"BROKERBENCH_{who}_{what}={value}"
         for who in ("CLIENT", "BRIDGE")
         for what, value in (("USERNAME", who.lower()), ("PASSWORD", password))
     ]
     (folder / "passwords.env").write_text("\n".join(lines) + "\n", "utf-8")
-    running = Up(f"brokerbench-{secrets.token_hex(4)}", folder, base_port, Credentials("client", password))
+    project = f"brokerbench-{secrets.token_hex(4)}"
+    running = Up(topology, project, folder, base_port, Credentials("client", password))
     try:
         running.compose("up", "-d")
         yield running
@@ -114,15 +119,16 @@ def eventually(true: Callable[[], bool], within_s: float) -> bool:
 
 
 def test_all_become_healthy_and_the_standby_keeps_what_the_active_had(up: Up) -> None:
-    healthy = {"broker-1": "healthy", "broker-1-standby": "healthy"}
+    active, standby = (broker.name for broker in up.topology.brokers)
+    healthy = {active: "healthy", standby: "healthy"}
     assert eventually(lambda: up.health() == healthy, UP_WITHIN_S), up.health()
-    send(up, "broker-1", b"kept over a failure")
+    send(up, active, b"kept over a failure")
     with client_of(find().host) as client:
-        (active,) = client.containers.list(
-            filters={"label": [f"com.docker.compose.project={up.project}", "com.docker.compose.service=broker-1"]}
+        (container,) = client.containers.list(
+            filters={"label": [f"com.docker.compose.project={up.project}", f"com.docker.compose.service={active}"]}
         )
-        active.kill()
-    assert receive(up, "broker-1-standby") == b"kept over a failure"
+        container.kill()
+    assert receive(up, standby) == b"kept over a failure"
 
 
 def send(up: Up, broker: str, body: bytes) -> None:
