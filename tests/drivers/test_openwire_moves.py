@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.brokers import running
 from tests.support.loads import Load
+from tests.support.locust_run import make_run
 from tests.support.stomp_clients import queue
 from tests.support.waiting import settled_for, until
 from topologies.brokers import Broker
@@ -122,6 +123,18 @@ def test_clients_are_told_of_a_broker_that_comes_back_and_move_to_it(tmp_path: P
         changes = [row["event"] for row in rows if row["client"] == client and row["event"] in OPENS | ENDS]
         assert changes[0::2] == ["connected"] * len(changes[0::2]), "who moves has left before"
         assert set(changes[1::2]) <= ENDS
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
+def test_a_run_on_the_example_loses_nothing_while_its_brokers_spread_the_clients(tmp_path: Path) -> None:
+    example = "topologies/examples/rebalanced-mesh.yaml"
+    arguments = ("--topology", example, "--protocol", "openwire", "-t", "5s", "--warm-up", "2", "--rate", "50")
+    outcome = make_run("scenarios/steady.py", *arguments, "--lag-limit", "5000", runs=tmp_path / "runs")
+    assert outcome.summary["messages"]["lost"] == 0, outcome.output
+    moved = [row for row in outcome.events("connections") if row["event"] == "moved"]
+    assert any(row["reason"] == "from broker-1, by the broker" for row in moved)
+    assert {row["broker"] for row in outcome.events("connections")} == set(names(3))
 
 
 OPENS, ENDS = {"connected"}, {"lost", "closed"}

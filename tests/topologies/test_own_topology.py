@@ -88,6 +88,14 @@ def test_the_example_is_a_topology_with_what_it_says() -> None:
     assert not topology.reaches("branch-1", "branch-3", "queue://private.letters")
 
 
+def test_the_example_of_clients_that_brokers_spread_has_connectors_that_tell_them() -> None:
+    topology = build(str(EXAMPLE.with_name("rebalanced-mesh.yaml")))
+    assert topology.warnings == ()
+    assert {group.enter_at[0].name for group in topology.groups} == {"broker-1"}
+    telling = [connector for broker in topology.brokers for connector in broker.connectors]  # type: ignore[attr-defined]
+    assert [(each.protocol, each.rebalance_cluster_clients) for each in telling] == [("openwire", True)] * 3
+
+
 def test_what_is_left_out_has_the_models_default() -> None:
     assert parse_topology("name: t\nbrokers: [a]\n", "my.yaml") == Topology("t", (Broker("a"),), (), ())
 
