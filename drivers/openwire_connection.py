@@ -8,6 +8,7 @@ import itertools
 import time
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 from drivers.broker_words import out_of_reach, refused_user
 from drivers.contract import (
@@ -23,8 +24,10 @@ from drivers.contract import (
 )
 from drivers.java_hub import Answer, JavaHub
 from drivers.java_vm import java_class
+from drivers.tls import doubted
 from records.packing import NULL_INT32
 from topologies.endpoints import Credentials, Endpoint
+from topologies.trust import Trust
 
 CLOSE_TIMEOUT_S = 5.0
 
@@ -60,8 +63,17 @@ class OpenWireConnection:
         words = str(self._opened.values[0])
         if self._opened.what == "refused":
             raise refused_user(self._at, credentials.username, words)
+        if doubt := self._doubt(trusted_pem):
+            raise doubt
         what = f"could not be reached: {words}" if answered else f"did not answer within {self._timeout_s:g} s"
         raise out_of_reach(self._at, what, "OpenWire port")
+
+    def _doubt(self, trusted_pem: str) -> DriverError | None:
+        """What is wrong with the certificate there, where TLS is asked for: Java's client tells it darkly."""
+        parts = urlsplit(self._endpoint.uri)
+        if "ssl" not in parts.scheme or not parts.hostname or parts.port is None:
+            return None
+        return doubted(f"broker {self._at}", parts.hostname, parts.port, Trust(trusted_pem), self._timeout_s)
 
     @property
     def _at(self) -> str:

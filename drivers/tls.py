@@ -126,6 +126,20 @@ def refused(who: str, error: ssl.SSLError) -> DriverError:
     return ConnectFailed(f"{who}: no TLS there ({why}); check that this is its port for TLS")
 
 
+def doubted(who: str, host: str, port: int, trust: Trust, timeout_s: float) -> DriverError | None:
+    """Why a handshake with that port fails, in the words of every protocol here; None where it does not.
+
+    For a library that only tells that it has failed, or in words of its own.
+    """
+    try:
+        secured(socket.create_connection((host, port), timeout_s), host, trust).close()
+    except ssl.SSLError as error:
+        return refused(who, error)
+    except OSError:
+        return None
+    return None
+
+
 @lru_cache(maxsize=8)
 def _context(pem: str) -> ssl.SSLContext:
     """Reading the authorities takes longer than a handshake: once a process."""
