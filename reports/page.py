@@ -6,11 +6,11 @@ from reports.charts import broker_charts, latency_charts, load_charts, network_c
 from reports.embedded import embedded
 from reports.inputs import Results
 from reports.values import Band, Chart, Column, Figure, Table
-from reports.views import counts, keyfigures, provenance, spans
+from reports.views import counts, farlinks, keyfigures, provenance, spans
 from reports.views.backdrop import backdrop
 from reports.views.doubts import doubts
 from reports.views.headline import Headline, headline
-from reports.views.network import clients_table, network
+from reports.views.network import Network, clients_table, network
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def page(results: Results) -> Page:
         checks=counts.checks(summary),
         doubts=doubts(run, summary, tables),
         faults=faults_table(behind.faults),
-        network=Section("topology", "Topology", (network_chart(net),), tables=(clients_table(run, net),)),
+        network=Section("topology", "Topology", (network_chart(net),), tables=network_tables(results, net)),
         latency=Section("latency", "Latency", latency_charts(results, behind), tables=latency_tables),
         load=Section("load", "Load", load_charts(results, behind)),
         brokers=Section("brokers", "Brokers and clients", broker_charts(results, behind)),
@@ -73,6 +73,11 @@ def page(results: Results) -> Page:
         left_out=left_out,
         data=embedded(results),
     )
+
+
+def network_tables(results: Results, net: Network) -> tuple[Table, ...]:
+    clients, links = clients_table(results.run, net), farlinks.table(results.run, results.tables["resources"])
+    return (links, clients) if links else (clients,)
 
 
 def accounting_section(results: Results) -> Section:

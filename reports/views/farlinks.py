@@ -1,0 +1,78 @@
+"""What were links set to, and what came out of it? For links through proxies: delay, bandwidth and bytes each way."""
+
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
+
+from records.run import LinkInfo, RunInfo
+from reports.values import Cell, Column, Table
+from reports.views.brokers import by_second, of_kind
+
+KIND = "link"
+NS_PER_MS = 1_000_000
+BYTES_PER_KB = 1000
+CAPTION = "Links through proxies, a row a direction: as set → as measured"
+COLUMNS = (
+    Column("From"),
+    Column("To"),
+    Column("Link"),
+    Column("Delay set (ms)", 0),
+    Column("Jitter set (ms)", 0),
+    Column("Round trip, 2 × delay (ms)", 0),
+    Column("Round trip, measured (ms)", 1),
+    Column("Least – most (ms)"),
+    Column("Bandwidth set (kB/s)", 0),
+    Column("Busiest second (kB/s)", 1),
+    Column("Bytes", 0),
+)
+
+
+def table(run: RunInfo, resources: pa.Table) -> Table | None:
+    """None where no link went through a proxy."""
+    if not any(link.proxied for link in run.links):
+        return None
+    figures = {metric: by_second(of_kind(resources, KIND, metric), "object", "value") for metric in _metrics(resources)}
+    rows = tuple(row for link in run.links if link.proxied for row in _rows(link, figures))
+    return Table(CAPTION, COLUMNS, rows, sortable=True)
+
+
+def _metrics(resources: pa.Table) -> set[str]:
+    return {
+        metric
+        for kind, metric in zip(resources["kind"].to_pylist(), resources["metric"].to_pylist(), strict=True)
+        if kind == KIND
+    }
+
+
+Figures = Mapping[str, Mapping[str, Mapping[int, int]]]
+"""Metric -> link -> second -> value."""
+
+
+def _rows(link: LinkInfo, figures: Figures) -> Iterator[tuple[Cell, ...]]:
+    """The two ways of one link. Even where messages only go one way, answers come back."""
+    least, median, most = (_round_trip_ms(link, figures, metric) for metric in ("least", "median", "most"))
+    span = None if least is None or most is None else f"{least:.1f} – {most:.1f}"
+    for sender, receiver, metric in (
+        (link.opened_by, link.to, "forth_bytes"),
+        (link.to, link.opened_by, "back_bytes"),
+    ):
+        by_the_second = figures.get(metric, {}).get(link.name, {})
+        yield (
+            sender,
+            receiver,
+            link.name,
+            link.delay_ms,
+            link.jitter_ms,
+            2 * link.delay_ms,
+            median,
+            span,
+            link.bandwidth_kb_per_s or None,
+            max(by_the_second.values()) / BYTES_PER_KB if by_the_second else None,
+            sum(by_the_second.values()) if by_the_second else None,
+        )
+
+
+def _round_trip_ms(link: LinkInfo, figures: Figures, metric: str) -> float | None:
+    """It is measured once a run."""
+    found = figures.get(f"round_trip_{metric}_ns", {}).get(link.name, {})
+    return next(iter(found.values())) / NS_PER_MS if found else None

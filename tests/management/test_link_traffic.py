@@ -1,0 +1,140 @@
+"""Are a link's bytes and round trips rows of the samples, and is a link that does not answer told?"""
+
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import pytest
+
+from topologies.catalogue import build
+from topologies.links import Link
+from topologies.management.linktraffic import round_trip_rows, round_trips, told, traffic
+from topologies.management.roundtrip import AMQP_SASL, KEEP_ALIVE_WANTED, RoundTrip, round_trip
+from topologies.management.sampling import Row, Sampler
+from topologies.runtimes.linkproxies import Carried
+
+GREETING = struct.pack(">I", 3) + b"\x01hi"
+KEEP_ALIVE = struct.pack(">IBIB", 6, 10, 0, 0)
+
+
+class Proxies:
+    def __init__(self, carried: Mapping[str, Carried], door: tuple[str, int] | None = None) -> None:
+        self._carried, self._door = carried, door
+
+    def carried(self) -> Mapping[str, Carried]:
+        return self._carried
+
+    def door_of(self, link: Link) -> tuple[str, int] | None:
+        return self._door
+
+
+@contextmanager
+def broker(greeting: bytes, asked: bytes, answer: bytes, delay_s: float = 0.0) -> Iterator[tuple[str, int]]:
+    """One that greets, and answers exactly one question, each time after a while."""
+
+    def serve(client: socket.socket) -> None:
+        with client:
+            client.sendall(greeting)
+            while client.recv(len(asked), socket.MSG_WAITALL) == asked:
+                time.sleep(delay_s)
+                client.sendall(answer)
+
+    def listen() -> None:
+        while True:
+            try:
+                client, _ = server.accept()
+            except OSError:
+                return
+            threading.Thread(target=serve, args=(client,), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=listen, daemon=True).start()
+        yield server.getsockname()
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_bridges_broker_is_asked_to_repeat_a_keep_alive() -> None:
+    (link,) = build("source-and-sink").links
+    with broker(GREETING, KEEP_ALIVE_WANTED, KEEP_ALIVE, delay_s=0.02) as door:
+        trip = round_trip(link, door)
+    assert trip is not None
+    assert 20_000_000 <= trip.least_ns <= trip.median_ns <= trip.most_ns
+
+
+def test_an_amqp_connections_broker_is_asked_for_its_header() -> None:
+    (link,) = build("senders").links
+    with broker(b"", AMQP_SASL, AMQP_SASL) as door:
+        assert round_trip(link, door) is not None
+
+
+@pytest.mark.parametrize("transport", ["ssl", "http"])
+def test_what_cannot_be_asked_without_a_login_is_not_asked(transport: str) -> None:
+    (link,) = build(f"source-and-sink(transport={transport!r})").links
+    assert round_trip(link, ("127.0.0.1", 1)) is None
+
+
+def test_a_link_that_hangs_up_is_told_by_its_name_and_the_others_are_measured() -> None:
+    (link,) = build("source-and-sink").links
+    with broker(GREETING, b"something else", b"") as door:
+        trips, silent = round_trips(Proxies({}, door), [link])
+    assert trips == {}
+    assert len(silent) == 1
+    assert silent[0].startswith("link 'source-to-sink': no round trip could be measured (")
+
+
+def test_links_without_a_proxy_are_not_asked() -> None:
+    assert round_trips(Proxies({}), build("mesh").links) == ({}, [])
+
+
+def test_what_a_link_carried_is_two_rows_without_a_broker() -> None:
+    assert traffic(Proxies({"a-to-b": Carried(100, 7)}), lambda: 5) == [
+        Row("", 5, "link", "a-to-b", "forth_bytes", 100),
+        Row("", 5, "link", "a-to-b", "back_bytes", 7),
+    ]
+
+
+def test_round_trips_are_three_rows_and_all_of_them_one_line() -> None:
+    trips = {"a-to-b": RoundTrip(1_000_000, 2_000_000, 3_000_000), "b-to-c": RoundTrip(1, 80_000_000, 90_000_000)}
+    rows = round_trip_rows(trips, lambda: 5)
+    assert [(row.object, row.metric, row.value) for row in rows][:3] == [
+        ("a-to-b", "round_trip_least_ns", 1_000_000),
+        ("a-to-b", "round_trip_median_ns", 2_000_000),
+        ("a-to-b", "round_trip_most_ns", 3_000_000),
+    ]
+    assert told(trips) == "round trips over links measured: 2, of 2.0 to 80.0 ms"
+
+
+def test_the_sampler_takes_links_along_and_counts_what_the_kernel_did_not_tell() -> None:
+    class Sink:
+        rows: list[Row] = []  # noqa: RUF012
+
+        def sample(self, *row: object) -> None:
+            self.rows.append(Row(*row))  # type: ignore[arg-type]
+
+    class Nobody:
+        def management(self, broker: str) -> object:
+            from topologies.management.jolokia import ManagementFailed
+
+            raise ManagementFailed("none")
+
+        def pid(self, broker: str) -> int | None:
+            return None
+
+    answers = [[Row("", 1, "link", "a-to-b", "forth_bytes", 5)]]
+
+    def rows() -> list[Row]:
+        if not answers:
+            raise OSError("the kernel tells nothing of sockets")
+        return answers.pop()
+
+    sampler = Sampler(Nobody(), build("single"), Sink(), process="p", period_s=0.01, traffic=rows)  # type: ignore[arg-type]
+    sampler.start()
+    end = time.monotonic() + 10
+    while not sampler.missed["links"] and time.monotonic() < end:
+        time.sleep(0.01)
+    sampler.stop()
+    assert [row for row in Sink.rows if row.kind == "link"] == [Row("", 1, "link", "a-to-b", "forth_bytes", 5)]
+    assert sampler.missed["links"] >= 1

@@ -1,0 +1,50 @@
+"""Does the table of links say what they were set to beside what was measured of them?"""
+
+from typing import Any
+
+import pyarrow as pa
+
+from records.results import RESOURCES
+from records.run import LinkInfo, RunInfo
+from reports.views.farlinks import table
+
+
+def run_of(*links: LinkInfo) -> RunInfo:
+    return RunInfo("r", "s", "t", "processes", "stomp", links=links)
+
+
+def resources(*rows: tuple[Any, ...]) -> pa.Table:
+    columns = [dict(zip(RESOURCES.names, row, strict=True)) for row in rows]
+    return pa.Table.from_pylist(columns, schema=RESOURCES)
+
+
+def row(second: int, metric: str, value: int) -> tuple[Any, ...]:
+    return (second, "", "link", "a-to-b", metric, value)
+
+
+def test_there_is_no_table_where_links_went_straight() -> None:
+    assert table(run_of(LinkInfo("a-to-b", "a", "b", duplex=True)), resources()) is None
+
+
+def test_each_way_has_its_bytes_beside_what_the_link_was_set_to() -> None:
+    link = LinkInfo("a-to-b", "a", "b", True, proxied=True, delay_ms=40, jitter_ms=5, bandwidth_kb_per_s=1000)
+    measured = resources(
+        row(-1, "round_trip_least_ns", 80_000_000),
+        row(-1, "round_trip_median_ns", 80_400_000),
+        row(-1, "round_trip_most_ns", 95_000_000),
+        row(0, "forth_bytes", 5_000),
+        row(1, "forth_bytes", 9_000),
+        row(0, "back_bytes", 600),
+    )
+    found = table(run_of(link), measured)
+    assert found is not None
+    assert found.rows == (
+        ("a", "b", "a-to-b", 40, 5, 80, 80.4, "80.0 – 95.0", 1000, 9.0, 14_000),
+        ("b", "a", "a-to-b", 40, 5, 80, 80.4, "80.0 – 95.0", 1000, 0.6, 600),
+    )
+
+
+def test_what_was_not_set_or_not_measured_is_left_empty() -> None:
+    found = table(run_of(LinkInfo("a-to-b", "a", "b", False, proxied=True)), resources())
+    assert found is not None
+    assert found.rows[0] == ("a", "b", "a-to-b", 0, 0, 0, None, None, None, None, None)

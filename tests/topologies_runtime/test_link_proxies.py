@@ -1,0 +1,142 @@
+"""Has each link the proxies that it needs, told to do what was asked for, and is it said where there can be none?"""
+
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+
+from topologies.catalogue import build
+from topologies.impaired import impaired
+from topologies.impairment import Impairment
+from topologies.runtimes import linkproxies, toxiproxy
+from topologies.runtimes.choice import Seen, choose, containers_for
+from topologies.runtimes.linkproxies import API, Carried, Door, LinkProxies, Way, doors, no_proxies, ways
+from topologies.runtimes.socketbytes import Connection, connections_at
+from topologies.runtimes.toxiproxy import ToxiproxyUnavailable, find_toxiproxy, toxics
+
+
+def test_links_that_are_as_they_come_need_no_proxy() -> None:
+    assert doors(build("mesh")) == []
+    assert no_proxies(build("mesh"), "containers") == ""
+
+
+def test_every_broker_that_a_link_may_call_has_a_door() -> None:
+    topology = impaired(build("mesh-of-pairs(pairs=2)"), "*:delay=1ms")
+    link = "broker-1-to-broker-2"
+    assert doors(topology) == [API, Door(link, "broker-2"), Door(link, "broker-2-standby")]
+
+
+def test_a_way_leads_from_its_door_to_the_listener_that_the_link_calls() -> None:
+    topology = impaired(build("source-and-sink"), "*:delay=7ms")
+    door = Door("source-to-sink", "sink")
+    found = ways(topology, {API: 1, door: 2}, {("sink", "openwire"): "127.0.0.1:3", ("sink", "amqp"): "127.0.0.1:4"})
+    assert found == (Way(door, 2, "127.0.0.1:3", Impairment(delay_ms=7)),)
+
+
+def test_an_amqp_connection_calls_the_listener_for_amqp() -> None:
+    topology = impaired(build("senders"), "*")
+    door = Door("source-to-sink", "sink")
+    address = {("sink", each): f"127.0.0.1:{n}" for n, each in enumerate(topology.broker("sink").protocols)}
+    (way,) = ways(topology, {API: 1, door: 2}, address)
+    assert way.upstream == address["sink", topology.broker("sink").listener("amqp")]
+
+
+def test_only_a_standbys_door_is_open_from_the_beginning() -> None:
+    topology = impaired(build("mesh-of-pairs(pairs=2)"), "*")
+    upstream = {(each.name, "openwire"): "127.0.0.1:1" for each in topology.brokers}
+    found = ways(topology, dict.fromkeys(doors(topology), 2), upstream)
+    assert [(way.door.broker, way.always_open) for way in found] == [("broker-2", False), ("broker-2-standby", True)]
+
+
+def test_both_ways_are_delayed_before_they_are_narrowed() -> None:
+    found = [(each["stream"], each["type"], each["attributes"]) for each in toxics(Impairment(40, 5, 1000))]
+    latency, rate = {"latency": 40, "jitter": 5}, {"rate": 1000}
+    assert found == [
+        ("upstream", "latency", latency),
+        ("upstream", "bandwidth", rate),
+        ("downstream", "latency", latency),
+        ("downstream", "bandwidth", rate),
+    ]
+
+
+def test_a_link_that_is_only_measured_has_no_toxic() -> None:
+    assert toxics(Impairment()) == []
+
+
+@pytest.fixture
+def no_toxiproxy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(toxiproxy.sys, "executable", str(tmp_path / "python"))
+
+
+@pytest.mark.usefixtures("no_toxiproxy")
+def test_where_there_is_no_toxiproxy_the_link_and_the_line_that_installs_it_are_named() -> None:
+    topology = impaired(build("source-and-sink"), "*:delay=1ms")
+    with pytest.raises(ToxiproxyUnavailable, match=r"link 'source-to-sink' .* bash \.ci/install-toxiproxy\.sh"):
+        find_toxiproxy("source-to-sink")
+    assert "bash .ci/install-toxiproxy.sh" in no_proxies(topology, "processes")
+    assert (toxiproxy.Path(__file__).parents[2] / ".ci" / "install-toxiproxy.sh").exists()
+
+
+def test_a_toxiproxy_beside_this_python_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    server = tmp_path / "toxiproxy-server"
+    server.symlink_to(shutil.which("true") or pytest.fail("no true"))
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    monkeypatch.setattr(toxiproxy.sys, "executable", str(tmp_path / "python"))
+    assert find_toxiproxy("any") == server
+
+
+@pytest.mark.parametrize("runtime", ["containers", "external", "memory"])
+def test_only_links_between_processes_go_through_proxies(runtime: str) -> None:
+    told = no_proxies(impaired(build("mesh"), "*:delay=1ms"), runtime)
+    assert told.endswith(f"--runtime is {runtime}; use --runtime processes, or leave the links as they are")
+
+
+def test_links_that_are_delayed_choose_processes_where_containers_could_be_had() -> None:
+    def there(_flavour: str, _image: str | None) -> Seen:
+        return Seen("Docker engine 1", image="an image")
+
+    choice = choose("", None, containers_for(impaired(build("mesh"), "*:delay=1ms"), there))
+    assert (choice.runtime, "Toxiproxy" in choice.reason) == ("processes", True)
+    assert choose("", None, containers_for(build("mesh"), there)).runtime == "containers"
+
+
+def test_the_version_that_is_built_is_the_one_that_the_error_names() -> None:
+    script = (Path(__file__).parents[2] / ".ci" / "install-toxiproxy.sh").read_text(encoding="utf-8")
+    assert f"version=v{toxiproxy.VERSION} " in script
+
+
+def test_the_kernel_counts_what_a_connection_carried_each_way() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        caller = socket.create_connection(("127.0.0.1", port))
+        called, (_, caller_port) = server.accept()
+        with caller, called:
+            caller.sendall(b"a" * 1000)
+            assert len(called.recv(1000, socket.MSG_WAITALL)) == 1000
+            called.sendall(b"b" * 300)
+            assert len(caller.recv(300, socket.MSG_WAITALL)) == 300
+            caller.sendall(b"c")  # with it the caller's kernel confirms what it has received
+            called.recv(1)
+            assert connections_at(port) == [Connection(caller_port, 1001, 300)]
+        assert connections_at(port) == []
+
+
+def test_what_a_link_carried_stays_counted_when_its_connections_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[Connection]] = [
+        [Connection(50_000, 100, 10)],
+        [],  # it broke
+        [Connection(50_001, 7, 1)],  # and came back
+        [Connection(50_001, 9, 1), Connection(50_000, 5, 5)],  # a third one, from the port of the first
+        [Connection(50_000, 6, 5)],
+    ]
+    monkeypatch.setattr(linkproxies, "connections_at", lambda port: seen.pop(0))
+    proxies = LinkProxies(None, 1, [Way(Door("a-to-b", "b"), 2, "", Impairment())])  # type: ignore[arg-type]
+    assert [proxies.carried()["a-to-b"] for _ in range(5)] == [
+        Carried(100, 10),
+        Carried(100, 10),
+        Carried(107, 11),
+        Carried(114, 16),
+        Carried(115, 16),
+    ]
