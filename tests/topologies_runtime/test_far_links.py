@@ -1,0 +1,191 @@
+"""Are links between real brokers as long, as narrow and as busy as they were made? What is planted has to come out.
+
+Toxiproxy's server is needed: `.ci/install-toxiproxy.sh` gets it.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+import psutil
+import pytest
+
+from drivers.contract import Destination
+from tests.support.brokers import running
+from tests.support.stomp_clients import Client, body, queue
+from tests.support.waiting import until
+from topologies.catalogue import build
+from topologies.impaired import impaired
+from topologies.management.links import prove_links
+from topologies.management.linktraffic import round_trips
+from topologies.management.views import serving
+from topologies.model import Topology
+from topologies.runtimes.contract import Runtime
+from topologies.runtimes.linkproxies import LinkProxies
+from topologies.runtimes.own import proxies_of
+
+pytestmark = pytest.mark.brokers
+
+NS_PER_MS = 1_000_000
+MEMORY_MB = 128
+MOST_BESIDE_THE_BODY = 400  # bytes that a bridge adds to a message of ours: headers, properties, commands
+ANSWER_BYTES = 100  # at most, for a message that crossed
+
+
+@contextmanager
+def up(name: str, link: str, parent: Path) -> Iterator[tuple[Runtime, Topology, LinkProxies]]:
+    topology = impaired(build(name), link)
+    with running(topology, parent, MEMORY_MB) as runtime:
+        prove_links(runtime, topology, timeout_s=60)
+        proxies = proxies_of(runtime)
+        assert proxies is not None
+        yield runtime, topology, proxies
+
+
+def client(runtime: Runtime, broker: str) -> Client:
+    return Client(runtime.endpoint(broker, "stomp"), runtime.credentials())
+
+
+def times_ms(sender: Client, receiver: Client, to: Destination, count: int, body_bytes: int = 64) -> list[float]:
+    """How long each of so many messages took, one after the other; the one that finds the way is not among them."""
+    receiver.listen(to)
+    time.sleep(1)  # demand travels too
+    took = []
+    for number in range(count + 1):
+        sent_ns = time.perf_counter_ns()
+        sender.send(to, body(number, body_bytes))
+        until(lambda number=number: len(receiver.got) > number)  # type: ignore[misc]
+        took.append((receiver.got[number].received_ns - sent_ns) / NS_PER_MS)
+    return took[1:]
+
+
+def test_a_link_is_as_long_as_it_was_made_and_its_bytes_are_those_of_its_messages(tmp_path: Path) -> None:
+    with up("source-and-sink", "source-to-sink:delay=100ms", tmp_path) as (runtime, topology, proxies):
+        trips, silent = round_trips(proxies, topology.links)
+        assert silent == []
+        assert 200 * NS_PER_MS <= trips["source-to-sink"].least_ns < 300 * NS_PER_MS
+        source, sink = client(runtime, "source"), client(runtime, "sink")
+        before = proxies.carried()["source-to-sink"]
+        took_ms = times_ms(source, sink, queue("far"), count=10, body_bytes=20_000)
+        assert min(took_ms) >= 100
+        until(lambda: proxies.carried()["source-to-sink"].forth_bytes - before.forth_bytes >= 11 * 20_000)
+        after = proxies.carried()["source-to-sink"]
+        assert after.forth_bytes - before.forth_bytes <= 11 * (20_000 + MOST_BESIDE_THE_BODY) + 5_000
+        assert after.back_bytes - before.back_bytes <= 11 * ANSWER_BYTES + 5_000
+        source.close()
+        sink.close()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["source-and-sink", "senders"])
+def test_a_message_takes_as_much_longer_as_the_link_was_made(name: str, tmp_path: Path) -> None:
+    """Within a fifth of the delay: the same brokers' median on a link that is only measured is what it would take."""
+    medians = []
+    for link in ("*", "*:delay=100ms"):
+        with up(name, link, tmp_path / str(len(medians))) as (runtime, _, _):
+            sender, receiver = client(runtime, "source"), client(runtime, "sink")
+            medians.append(median(times_ms(sender, receiver, queue("far"), count=40)))
+            sender.close()
+            receiver.close()
+    assert medians[1] - medians[0] == pytest.approx(100, abs=20)
+
+
+@pytest.mark.nightly
+def test_jitter_makes_round_trips_differ_within_its_bounds(tmp_path: Path) -> None:
+    with up("source-and-sink", "*:delay=60ms,jitter=50ms", tmp_path) as (_, topology, proxies):
+        found = [round_trips(proxies, topology.links)[0]["source-to-sink"] for _ in range(4)]
+    least, most = min(trip.least_ns for trip in found), max(trip.most_ns for trip in found)
+    assert least >= 2 * (60 - 50) * NS_PER_MS
+    assert most - least > 20 * NS_PER_MS
+
+
+@pytest.mark.nightly
+def test_a_narrow_link_caps_what_crosses_and_is_used_to_nine_tenths(tmp_path: Path) -> None:
+    count, body_bytes, kb_per_s = 300, 10_000, 500
+    with up("source-and-sink", f"*:bandwidth={kb_per_s}kB/s", tmp_path) as (runtime, _, proxies):
+        source, sink = client(runtime, "source"), client(runtime, "sink")
+        to = queue("narrow")
+        sink.listen(to, prefetch=count)
+        times_ms(source, sink, queue("warm"), count=1)
+        del sink.got[:]
+        source.send(to, *(body(number, body_bytes) for number in range(count)))
+        until(lambda: len(sink.got) >= count, 60)
+        first, last = sink.got[0].received_ns, sink.got[-1].received_ns
+        crossed_kb_per_s = (count - 1) * body_bytes / 1000 / ((last - first) / 1e9)
+        assert proxies.carried()["source-to-sink"].forth_bytes >= count * body_bytes
+        source.close()
+        sink.close()
+    assert 0.9 * kb_per_s <= crossed_kb_per_s <= 1.02 * kb_per_s
+
+
+@pytest.mark.nightly
+def test_a_broker_that_was_killed_refuses_its_links_and_is_called_again_when_it_is_back(tmp_path: Path) -> None:
+    with up("source-and-sink", "*:delay=20ms", tmp_path) as (runtime, topology, proxies):
+        carried = proxies.carried()["source-to-sink"].forth_bytes
+        door = proxies.door_of(topology.links[0])
+        assert door is not None
+        runtime.kill("sink")
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(door, timeout=5)
+        runtime.start("sink")
+        prove_links(runtime, topology, timeout_s=60)
+        source, sink = client(runtime, "source"), client(runtime, "sink")
+        assert min(times_ms(source, sink, queue("again"), count=5)) >= 20
+        assert proxies.carried()["source-to-sink"].forth_bytes > carried
+        source.close()
+        sink.close()
+
+
+@pytest.mark.nightly
+def test_a_standby_that_took_over_is_reached_through_a_door_of_its_own(tmp_path: Path) -> None:
+    with up("mesh-of-pairs(pairs=2)", "*:delay=50ms", tmp_path) as (runtime, topology, proxies):
+        runtime.kill("broker-2")
+        until(lambda: serving(runtime, topology, "broker-2", 3.0) == "broker-2-standby", 60)
+        prove_links(runtime, topology, timeout_s=60)
+        one, two = client(runtime, "broker-1"), client(runtime, "broker-2-standby")
+        before = proxies.carried()["broker-1-to-broker-2"].forth_bytes
+        assert min(times_ms(one, two, queue("taken-over"), count=5, body_bytes=10_000)) >= 50
+        until(lambda: proxies.carried()["broker-1-to-broker-2"].forth_bytes - before >= 50_000)
+        one.close()
+        two.close()
+
+
+# A harness that tells its Toxiproxy's process and then sits there.
+HARNESS = """
+import json, sys, time
+from pathlib import Path
+from records.rundir import RunDirectory
+from topologies.catalogue import build
+from topologies.impaired import impaired
+from topologies.runtimes.processes import ProcessRuntime
+
+topology = impaired(build("source-and-sink"), "*:delay=1ms")
+runtime = ProcessRuntime(topology, RunDirectory.create(Path(sys.argv[1]), "run"), broker_memory_mb=128)
+runtime.up(lambda line: None)
+print(json.dumps(runtime.link_proxies.pid), flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.nightly
+def test_no_toxiproxy_outlives_a_harness_that_was_killed(tmp_path: Path) -> None:
+    repository = Path(__file__).resolve().parents[2]
+    harness = subprocess.Popen(
+        [sys.executable, "-c", HARNESS, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(repository)},
+    )
+    assert harness.stdout is not None
+    pid = json.loads(harness.stdout.readline())
+    assert "toxiproxy" in " ".join(psutil.Process(pid).cmdline())
+    harness.send_signal(signal.SIGKILL)
+    harness.wait()
+    until(lambda: not psutil.pid_exists(pid))
