@@ -26,6 +26,11 @@ def may_try_again(words: str) -> bool:
     return any(sign in words.lower() for sign in _TRY_AGAIN)
 
 
+def no_such_place(words: str) -> bool:
+    """Whether a broker says that a destination is not there, and makes none."""
+    return "does not exist" in words.lower()
+
+
 def too_large(words: str) -> bool:
     """Whether a connection ended over a message that the broker takes in no frame: it would end the next one too."""
     said = words.lower()

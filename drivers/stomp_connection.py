@@ -15,7 +15,7 @@ from typing import cast
 
 from stomp.utils import Frame
 
-from drivers.broker_words import hops, out_of_reach, turned_away
+from drivers.broker_words import hops, no_such_place, out_of_reach, turned_away
 from drivers.contract import (
     ConnectFailed,
     Delivery,
@@ -251,6 +251,8 @@ class StompConnection:
             self._asked.pop(receipt).give(at_ns, refusal=words)
         elif receipt.encode().startswith(PREFIX):
             self._transactions.on_error(receipt.encode(), at_ns, words)
+        elif len(self._asked) == 1 and not self._unsettled and no_such_place(words):
+            self._asked.popitem()[1].give(at_ns, refusal=words)  # Artemis does not say what it answers
         else:
             self._last_error = words  # why the broker hangs up, if it does
 

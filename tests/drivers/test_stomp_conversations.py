@@ -95,6 +95,19 @@ def test_a_send_that_is_not_durable_asks_for_nothing() -> None:
     assert client.settled == []
 
 
+def test_an_error_that_names_no_receipt_but_says_that_the_place_is_not_there_refuses_the_subscription() -> None:
+    def script(session: Session) -> None:
+        session.welcome()
+        session.read()
+        session.write(b"ERROR\nmessage:AMQ339001 Destination does not exist orders\n\n\0\n")
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint())
+        with pytest.raises(Refused, match="refused to subscribe /queue/orders: AMQ339001 Destination does not exist"):
+            client.connection.subscribe(Subscription(ORDERS), print)
+        client.connection.close()
+
+
 def test_the_brokers_last_error_is_the_reason_when_it_hangs_up() -> None:
     def script(session: Session) -> None:
         session.welcome()

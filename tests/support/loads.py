@@ -43,9 +43,10 @@ class Load:
         *,
         enter_at: Sequence[str] = (),
         options: str = "",
+        addresses: dict[str, str] | None = None,
         credentials: Credentials | None = None,
     ) -> None:
-        addresses = {broker: address_of(runtime, broker, protocol) for broker in brokers}
+        addresses = addresses or {broker: address_of(runtime, broker, protocol) for broker in brokers}
         names = {address.partition("://")[2]: broker for broker, address in addresses.items()}
         uri = f"failover:({','.join(addresses[broker] for broker in enter_at or brokers)}){options}"
         spoken = Spoken.parse(protocol)
@@ -82,11 +83,15 @@ class Load:
         self, seat: Seat, place: Destination, messages: int, body_bytes: int = 64, *, durable: bool = True
     ) -> threading.Thread:
         """A thread that sends a thousand messages a second, as far as the broker takes them."""
-        sending = threading.Thread(target=self._produce, args=(seat, place, messages, body_bytes, durable), daemon=True)
+        args = (seat, place, messages, body_bytes)
+        sending = threading.Thread(target=self.send, args=args, kwargs={"durable": durable}, daemon=True)
         sending.start()
         return sending
 
-    def _produce(self, seat: Seat, place: Destination, messages: int, body_bytes: int, durable: bool) -> None:
+    def send(
+        self, seat: Seat, place: Destination, messages: int, body_bytes: int = 64, *, durable: bool = True
+    ) -> None:
+        """The same, here. Raises DriverError."""
         schedule = Schedule(time.perf_counter_ns(), 1_000.0, 0, messages)
         if not isinstance(seat.client, Client):
             own = seat.client.producer(place, number=seat.number, durable=durable, run=RUN)

@@ -1,0 +1,109 @@
+"""What do the clients of a load say when they are asked for what cannot be? One error: the object, and the next step.
+
+The same table for each protocol. Whoever else uses the broker goes on, and what was recorded before stays.
+"""
+
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from drivers.contract import DriverError
+from tests.drivers.conformance.conftest import REAL
+from tests.support.brokers import running
+from tests.support.loads import Load
+from tests.support.stomp_clients import queue
+from tests.support.waiting import until
+from topologies.artemis import ArtemisBroker
+from topologies.brokers import AnyBroker, Broker
+from topologies.endpoints import Credentials
+from topologies.groups import ClientGroup
+from topologies.model import Topology, TransportConnector
+from topologies.runtimes.contract import Runtime
+
+pytestmark = pytest.mark.brokers
+NAME, FRAME_BYTES, SECRET = "broker-1", 65_536, "letmein"
+SMALL = Broker(
+    NAME, connectors=tuple(TransportConnector(protocol, max_frame_size_bytes=FRAME_BYTES) for protocol in REAL)
+)
+NO_NEW_PLACES = tuple(
+    replace(each, auto_create_queues=False, auto_create_addresses=False)
+    for each in ArtemisBroker(NAME).address_settings
+)
+
+
+def alone(broker: AnyBroker, flavour: str) -> Topology:
+    groups = tuple(ClientGroup(group, (broker,)) for group in ("producers", "consumers"))
+    return Topology("alone", (broker,), (), groups, flavour=flavour)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    """A broker whose frames hold 64 KiB."""
+    with running(alone(SMALL, "classic"), tmp_path_factory.mktemp("small")) as runtime:
+        yield runtime
+
+
+def wrong_password(folder: Path, runtime: Runtime, protocol: str) -> None:
+    wrong = Credentials(runtime.credentials().username, SECRET)
+    Load(folder, runtime, protocol, [NAME], credentials=wrong).seat("producer")
+
+
+def dead_brokers(folder: Path, runtime: Runtime, protocol: str) -> None:
+    scheme = "tcp" if protocol == "openwire" else protocol
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        dead = {NAME: f"{scheme}://127.0.0.1:{taken.getsockname()[1]}"}
+    options = "?maxReconnectAttempts=2&initialReconnectDelay=1"
+    Load(folder, runtime, protocol, [NAME], addresses=dead, options=options).seat("producer")
+
+
+def body_too_large(folder: Path, runtime: Runtime, protocol: str) -> None:
+    load = Load(folder, runtime, protocol, [NAME])
+    seat = load.seat("producer")
+    load.send(seat, queue("large"), 3, 2 * FRAME_BYTES)
+    until(lambda: not seat.client.broker)
+    seat.usable()
+
+
+ASKED: dict[str, tuple[Callable[[Path, Runtime, str], None], str]] = {
+    "wrong password": (wrong_password, r"broker.*refused user '\w+'.* Check the user name and the password"),
+    "dead brokers": (dead_brokers, r"no broker of .*(maxReconnectAttempts=2|check that one is up)"),
+    "body too large": (body_too_large, r"(?i)frame size.*(--body-bytes|recorded as failed)"),
+}
+
+
+@pytest.mark.parametrize("protocol", REAL)
+@pytest.mark.parametrize("asked", ASKED)
+def test_what_cannot_be_is_one_error_with_the_next_step_and_others_go_on(
+    small: Runtime, asked: str, protocol: str, tmp_path: Path
+) -> None:
+    others, place = Load(tmp_path, small, protocol, [NAME]), queue("others")
+    others.consume(others.seat("consumer"), place)
+    before = others.produce(others.seat("producer"), place, 20)
+    ask, told = ASKED[asked]
+    (tmp_path / "bad").mkdir()
+    with pytest.raises(DriverError, match=told) as caught:
+        ask(tmp_path / "bad", small, protocol)
+    assert "\n" not in str(caught.value)
+    assert SECRET not in str(caught.value)
+    before.join(10)
+    others.produce(others.seat("producer"), place, 20).join(10)
+    until(lambda: others.tally.received == 40)
+    assert {row["outcome"] for row in others.tables()["sends"]} == {"acked"}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("protocol", REAL)
+def test_a_place_that_the_broker_refuses_fails_by_name_and_the_connection_lives_on(
+    tmp_path: Path, protocol: str
+) -> None:
+    broker = ArtemisBroker(NAME, address_settings=NO_NEW_PLACES)
+    with running(alone(broker, "artemis"), tmp_path) as runtime:
+        load, place = Load(tmp_path, runtime, protocol, [NAME]), queue("nowhere")
+        seat = load.seat("consumer")
+        with pytest.raises(DriverError, match=place.name):
+            load.consume(seat, place)
+        load.seat("consumer").usable()
+        load.tables()
