@@ -2,7 +2,7 @@
 # Toxiproxy's server, for links with delay, jitter or bandwidth. Nothing is done where it is there already. It is built by
 # Go from its pinned source, whose checksum Go verifies, and lies in .venv/bin beside what else runs a benchmark.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "${BASH_SOURCE[0]%/*}/.."
 
 server=toxiproxy-server version=v2.5.0 # as topologies/runtimes/toxiproxy.py names it
 into=${VENV:-.venv}/bin
@@ -12,14 +12,16 @@ if found=$(command -v "$server" || command -v "$into/$server"); then
   exit 0
 fi
 command -v go >/dev/null || bash .ci/apt-install.sh golang-go
-mkdir -p "$into" build/go
-for attempt in 1 2; do
-  if GOBIN=$PWD/build/go GOFLAGS=-trimpath go install "github.com/Shopify/toxiproxy/v2/cmd/server@$version"; then
-    mv build/go/server "$into/$server"
+mkdir -p "$into"
+built=$(mktemp -d)
+trap 'rm -rf "$built"' EXIT
+for wait_s in 5 0; do
+  if GOBIN=$built GOFLAGS=-trimpath go install "github.com/Shopify/toxiproxy/v2/cmd/server@$version"; then
+    mv "$built/server" "$into/$server"
     echo "toxiproxy: $into/$server"
     exit 0
   fi
-  [ "$attempt" = 2 ] || sleep 5
+  sleep "$wait_s"
 done
 echo "toxiproxy: could not be built: is there a network, and Go 1.17 or newer ($(go version))?" >&2
 exit 1

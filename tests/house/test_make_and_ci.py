@@ -15,6 +15,7 @@ TARGETS = ("setup", "bench", "test", "nightly-tests", "lint", "types", "lock", "
 SCRIPTS = (
     "install-browser.sh",
     "install-compiler.sh",
+    "install-toxiproxy.sh",
     "install-network-tools.sh",
     "docker-engine.sh",
     "build-amqp.sh",
