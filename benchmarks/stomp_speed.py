@@ -25,21 +25,21 @@ Side = Callable[[], Sequence[float]]
 
 
 def users(runtime: ProcessRuntime, mode: str, count: int, kind: str, rate: int = 0) -> Side:
-    return _side(runtime, "benchmarks.stomp_users", mode, _uri(runtime), str(count), kind, str(rate))
+    return side(runtime, "benchmarks.stomp_users", mode, _uri(runtime), str(count), kind, str(rate))
 
 
 def bare(runtime: ProcessRuntime, count: int, kind: str) -> Side:
-    return _side(runtime, "benchmarks.stomp_bare", _uri(runtime), str(count), kind)
+    return side(runtime, "benchmarks.stomp_bare", _uri(runtime), str(count), kind)
 
 
 def _uri(runtime: ProcessRuntime) -> str:
     return runtime.endpoint(BROKER, "stomp").uri
 
 
-def _side(runtime: ProcessRuntime, module: str, *arguments: str) -> Side:
+def side(runtime: ProcessRuntime, module: str, *arguments: str) -> Side:
     """One side: messages a second, and CPU microseconds a message."""
 
-    def side() -> Sequence[float]:
+    def run() -> Sequence[float]:
         done = subprocess.run(
             [sys.executable, "-W", "ignore", "-m", module, *arguments],
             input=runtime.credentials().password,
@@ -50,7 +50,7 @@ def _side(runtime: ProcessRuntime, module: str, *arguments: str) -> Side:
         figures = json.loads(done.stdout.splitlines()[-1])
         return figures["messages_per_s"], figures["cpu_us_per_message"]
 
-    return side
+    return run
 
 
 def compare(title: str, a: Side, b: Side, pairs: int) -> None:

@@ -18,13 +18,13 @@ from typing import Any, ClassVar
 import gevent
 
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, PREFETCH, USER, WARM_UP, Stopwatch
-from drivers.protocols import Spoken
+from drivers.protocols import Spoken, connectors_of
 from drivers.session import Go, Network, Session, Window, attach
-from drivers.stomp import StompConnector
 from drivers.users import ConsumerUser, ProducerUser
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from topologies.endpoints import Credentials
+from topologies.trust import Trust
 
 AT_ONCE_PER_S = 10_000_000.0
 GROUP = "benchmark"
@@ -53,16 +53,16 @@ class Forgetful(Recorder):
 
 
 def session_for(uri: str, password: str, recorder: Recorder, process_index: int) -> Session:
-    spoken = Spoken.parse("stomp")
+    spoken = Spoken.parse(uri.partition("://")[0])
     network = Network(
         spoken=spoken,
         credentials=Credentials(USER, password),
-        failover_uris={"stomp": {GROUP: f"failover:({uri})"}},
+        failover_uris={str(spoken): {GROUP: f"failover:({uri})"}},
         broker_names={uri.partition("://")[2]: "broker"},
     )
     return Session(
         network=network,
-        connectors={"stomp": StompConnector()},
+        connectors=connectors_of(spoken, Trust()),
         recorder=recorder,
         run_number=1,
         seed=1,

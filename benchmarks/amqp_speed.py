@@ -1,0 +1,117 @@
+"""How fast are AMQP users under Locust beside a bare proton loop, and beside Artemis's own load generator?
+
+``python -m benchmarks.amqp_speed [PAIRS [WHAT …]]`` starts one Artemis broker and prints Markdown tables for
+docs/performance.md; WHAT is any of `WHATS`, by default all, two minutes each with 5 pairs. A is one process with
+one producer and one consumer, every message recorded (`benchmarks.stomp_users`, by AMQP). B is proton alone
+(`benchmarks.amqp_bare`) or ``artemis perf client --protocol AMQP``, with one of each too. 1 KiB bodies, the same cap on
+messages that await their answer, the same prefetch.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.pairs import conditions
+from benchmarks.stomp_speed import BROKER, Side, compare, side
+from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER
+from records.rundir import RunDirectory
+from topologies.catalogue import build
+from topologies.runtimes.distribution import ensure, pinned
+from topologies.runtimes.java import find_java
+from topologies.runtimes.processes import ProcessRuntime
+
+COUNT = {"durable": 10_000, "non-durable": 40_000}
+PERF_WARM_UP_S, PERF_S = 4, 8
+
+
+class Bench:
+    """One broker, and the sides of a comparison on it."""
+
+    def __init__(self, runtime: ProcessRuntime, folder: Path) -> None:
+        self._runtime, self._folder = runtime, folder
+        self._uri = runtime.endpoint(BROKER, "amqp").uri
+        self._home, self._java = ensure(pinned("activemq-artemis")), find_java().executable
+
+    def users(self, kind: str) -> Side:
+        return side(self._runtime, "benchmarks.stomp_users", "recorded", self._uri, str(COUNT[kind]), kind, "0")
+
+    def proton(self, kind: str) -> Side:
+        return side(self._runtime, "benchmarks.amqp_bare", self._uri, str(COUNT[kind]), kind)
+
+    def perf(self, kind: str) -> Side:
+        """CPU: of the whole process, its start and its warm-up too, by the messages of the whole process."""
+
+        def run() -> Sequence[float]:
+            before_s, report = _children_s(), self._folder / f"perf-{time.time_ns()}.json"
+            persistent = ["--persistent"] if kind == "durable" else []
+            self._artemis(
+                f"perf client --silent --protocol AMQP --url {self._uri} --message-size {BODY_BYTES} "
+                f"--max-pending {IN_FLIGHT} --warmup {PERF_WARM_UP_S} --duration {PERF_S} --json {report}",
+                [*persistent, f"queue://perf.{time.time_ns()}"],
+            )
+            samples = json.loads(report.read_text())
+            return received_per_s(samples), (_children_s() - before_s) / samples[-1]["totalReceived"] * 1e6
+
+        return run
+
+    def _artemis(self, command: str, more: Sequence[str]) -> None:
+        """The password goes by a file that only we can read: an argument would be seen by everyone."""
+        arguments = self._folder / "artemis.args"
+        arguments.touch(mode=0o600)
+        words = [
+            *("-classpath", str(self._home / "lib" / "artemis-boot.jar"), f"-Dartemis.home={self._home}"),
+            *("org.apache.activemq.artemis.boot.Artemis", *command.split(), "--user", USER),
+            *("--password", self._runtime.credentials().password, *more),
+        ]
+        arguments.write_text("\n".join(words))
+        subprocess.run([self._java, f"@{arguments}"], capture_output=True, check=True, cwd=self._folder)
+
+
+def received_per_s(samples: Sequence[Mapping[str, object]]) -> float:
+    """Of what the load generator tells every second, once it is warm: from the first such moment to the last."""
+    warm = [each for each in samples if each["sampleType"] == "interval" and each["warmup"] is False]
+    lasted_ms = int(str(warm[-1]["time"])) - int(str(warm[0]["time"]))
+    return sum(int(str(each["received"])) for each in warm[1:]) / lasted_ms * 1_000
+
+
+def _children_s() -> float:
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def _beside_proton(bench: Bench, kind: str, pairs: int) -> None:
+    compare(f"{kind}: users under Locust (A), bare proton (B)", bench.users(kind), bench.proton(kind), pairs)
+
+
+def _beside_perf(bench: Bench, kind: str, pairs: int) -> None:
+    compare(f"{kind}: users under Locust (A), artemis perf client (B)", bench.users(kind), bench.perf(kind), pairs)
+
+
+WHATS: Mapping[str, Callable[[Bench, int], None]] = {
+    "proton-non-durable": lambda bench, pairs: _beside_proton(bench, "non-durable", pairs),
+    "proton-durable": lambda bench, pairs: _beside_proton(bench, "durable", pairs),
+    "perf-non-durable": lambda bench, pairs: _beside_perf(bench, "non-durable", pairs),
+    "perf-durable": lambda bench, pairs: _beside_perf(bench, "durable", pairs),
+}
+
+
+def main(pairs: int, whats: Sequence[str]) -> None:
+    print(conditions())
+    with tempfile.TemporaryDirectory() as folder:
+        runtime = ProcessRuntime(build("artemis-single"), RunDirectory.create(Path(folder), "broker"))
+        runtime.up(print)
+        try:
+            bench = Bench(runtime, Path(folder))
+            for what in whats:
+                WHATS[what](bench, pairs)
+        finally:
+            runtime.close()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5, sys.argv[2:] or list(WHATS))
