@@ -3,6 +3,7 @@
 Toxiproxy's server is needed: `.ci/install-toxiproxy.sh` gets it.
 """
 
+import dataclasses
 import json
 import os
 import signal
@@ -27,7 +28,7 @@ from topologies.impaired import impaired
 from topologies.management.links import prove_links
 from topologies.management.linktraffic import round_trips
 from topologies.management.views import serving
-from topologies.model import Topology
+from topologies.model import NetworkConnector, Topology
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.linkproxies import LinkProxies
 from topologies.runtimes.own import proxies_of
@@ -41,8 +42,8 @@ ANSWER_BYTES = 100  # at most, for a message that crossed
 
 
 @contextmanager
-def up(name: str, link: str, parent: Path) -> Iterator[tuple[Runtime, Topology, LinkProxies]]:
-    topology = impaired(build(name), link)
+def up(of: str | Topology, link: str, parent: Path) -> Iterator[tuple[Runtime, Topology, LinkProxies]]:
+    topology = impaired(build(of) if isinstance(of, str) else of, link)
     with running(topology, parent, MEMORY_MB) as runtime:
         prove_links(runtime, topology, timeout_s=60)
         proxies = proxies_of(runtime)
@@ -124,6 +125,27 @@ def test_a_narrow_link_caps_what_crosses_and_is_used_to_nine_tenths(tmp_path: Pa
         source.close()
         sink.close()
     assert 0.9 * kb_per_s <= crossed_kb_per_s <= 1.02 * kb_per_s
+
+
+@pytest.mark.nightly
+def test_no_more_than_a_bridges_prefetch_crosses_in_a_round_trip(tmp_path: Path) -> None:
+    """docs/topologies.md says so. 100 messages, 10 in 400 ms: the last one comes at least nine round trips later."""
+    plain = build("source-and-sink")
+    (link,) = plain.links
+    assert isinstance(link, NetworkConnector)
+    topology = dataclasses.replace(plain, links=(dataclasses.replace(link, prefetch_size=10),))
+    with up(topology, "*:delay=200ms", tmp_path) as (runtime, _, _):
+        source, sink = client(runtime, "source"), client(runtime, "sink")
+        times_ms(source, sink, queue("warm"), count=1)
+        to = queue("far")
+        source.send(to, *(body(number) for number in range(100)))
+        source.outcomes(100)
+        sink.listen(to, prefetch=100)
+        until(lambda: len(sink.got) >= 102)
+        took_s = (sink.got[-1].received_ns - sink.got[2].received_ns) / 1e9
+        source.close()
+        sink.close()
+    assert 9 * 0.4 * 0.98 <= took_s <= 9 * 0.4 * 1.5
 
 
 @pytest.mark.nightly
