@@ -4,7 +4,8 @@ Raw events are the truth: one row for every send attempt, receipt, connection ch
 sample. Nothing is averaged or bucketed before the analysis. Times are nanoseconds of the recording host's monotonic
 clock (``time.perf_counter_ns``), signed, never clamped; ``run.json`` holds what ties them to wall time.
 
-A *client number* names one user of one run: ``process index * CLIENTS_PER_PROCESS + n``. ``sends.producer``,
+A *client number* names one user of one run, or a connection that is not one user's (docs/events.md says which):
+``process index * CLIENTS_PER_PROCESS + n``. ``sends.producer``,
 ``receipts.consumer`` and ``connections.client`` are numbers of that one sequence.
 """
 
