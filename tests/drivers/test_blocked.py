@@ -5,14 +5,17 @@ from collections.abc import Iterator
 import pytest
 
 from drivers.contract import Destination, Outcome
+from drivers.memory import MemoryConnector, MemoryNetwork
 from drivers.patience import BLOCKED_AFTER_NS
 from tests.drivers.doubles import (
+    BENCH,
     RUN,
     KeepingRecorder,
     ScriptedConnection,
     ScriptedConnector,
     client_of,
     eventually,
+    memory_uri,
     stomp_uri,
 )
 
@@ -112,3 +115,22 @@ def test_a_loss_ends_the_wait(bench: Bench) -> None:
         ("blocked", "a", 1, "producer 7: no answer"),
         ("unblocked", "a", 1 + 4 * S, "producer 7: no answer"),
     ]
+
+
+def test_a_broker_in_memory_that_stands_still_blocks_its_producer_and_takes_everything_afterwards() -> None:
+    now_ns = [1]
+    network, recorder = MemoryNetwork(["a"], credentials=BENCH, clock=lambda: now_ns[0]), KeepingRecorder()
+    client = client_of(MemoryConnector(network), recorder, memory_uri("a"), clock=lambda: now_ns[0])
+    client.open()
+    producer = client.producer(ORDERS, durable=True, run=RUN, on_settled=lambda _: None)
+    network.freeze("a")
+    for seq in range(5):
+        producer.send(seq, 64, due_ns=0)
+    now_ns[0] += 7 * S
+    network.thaw("a")
+    assert producer.wait_settled(5)
+    told = [(row.event, row.broker, row.at_ns) for row in recorder.connections if "blocked" in row.event]
+    assert told == [("blocked", "a", 1), ("unblocked", "a", 1 + 7 * S)]
+    assert network.depths() == {"orders": 5}
+    client.close()
+    network.close()
