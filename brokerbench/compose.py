@@ -59,7 +59,7 @@ def compose_files(topology: Topology, base_port: int) -> dict[str, str]:
     site = names.Site(ports, bind_host=EVERYWHERE, hosts=hosts)
     services = {hosts[broker.name]: _service(topology, broker, hosts, ports) for broker in topology.brokers}
     volumes: dict[str, dict[str, str]] = {
-        f"{hosts[broker.name]}-data": {} for broker in topology.brokers if not _shares(broker)
+        f"{hosts[broker.name]}-data": {} for broker in topology.brokers if _keeps(broker)
     }
     body = yaml.safe_dump({"services": services, "volumes": volumes}, sort_keys=False, width=120)
     flavour = topology.flavour
@@ -78,14 +78,15 @@ def host_name(broker: str) -> str:
 def _service(
     topology: Topology, broker: AnyBroker, hosts: dict[str, str], ports: dict[tuple[str, str], int]
 ) -> dict[str, Any]:
-    host, data, shares = hosts[broker.name], DATA[topology.flavour], _shares(broker)
+    host, data = hosts[broker.name], DATA[topology.flavour]
     mounts = [f"./{host}:{CONF}:ro", f"./{START}:{INSIDE / START}:ro"]
-    if shares:  # it has nothing of its own: what it would keep, it has from its active
+    if _shares(broker):
         mounts.append(f"{hosts[broker.standby_of]}-data:{STORE}")
-    else:
+    if _keeps(broker):
         mounts.append(f"{host}-data:{data}")
-    # Who starts first has the store: of two that start together, either could be the active.
-    waits = {"depends_on": {hosts[broker.standby_of]: {"condition": "service_healthy"}}} if broker.standby_of else {}
+    # Of Classic, who starts first has the store. Artemis knows, but whose volume it is tells who is there first.
+    condition = "service_healthy" if kind_of(topology).first_serves else "service_started"
+    waits = {"depends_on": {hosts[broker.standby_of]: {"condition": condition}}} if broker.standby_of else {}
     listening = [port for (name, _), port in ports.items() if name == broker.name]
     return {
         "image": f"${{{VARIABLE[topology.flavour]}:-{kind_of(topology).image.upstream}}}",
@@ -95,7 +96,7 @@ def _service(
         "environment": {"BROKER_MEMORY_MB": str(MEMORY_MB)},
         "ports": [f"{LOOPBACK}:{port}:{port}" for port in listening],
         "volumes": mounts,
-        "tmpfs": [str(PRIVATE), *([str(data)] if shares else [])],
+        "tmpfs": [str(PRIVATE), *([] if _keeps(broker) else [str(data)])],
         "stop_grace_period": "30s",
         **waits,
         "healthcheck": {"test": _health(broker, listening[0]), "interval": "5s", "timeout": "3s", "retries": 24},
@@ -106,6 +107,12 @@ def _shares(broker: AnyBroker) -> bool:
     """Whether it works in another's store; one that has a copy of it has a store of its own."""
     copies = isinstance(broker, ArtemisBroker) and broker.ha is not None and broker.ha.kind == REPLICATION
     return bool(broker.standby_of) and not copies
+
+
+def _keeps(broker: AnyBroker) -> bool:
+    """Whether it has a volume of its own. A standby of Classic writes nothing; one of Artemis a lock, and as whatever
+    user its image has, to whom only a volume over the image's own folder belongs."""
+    return isinstance(broker, ArtemisBroker) or not _shares(broker)
 
 
 def _health(broker: AnyBroker, port: int) -> list[str]:

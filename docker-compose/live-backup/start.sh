@@ -23,7 +23,7 @@ exec java \
     "-Dactivemq.data=/var/lib/artemis-instance" \
     "-Dbrokerbench.store=/brokerbench/store" \
     "-Dartemis.home=${ARTEMIS_HOME:-/opt/activemq-artemis}" \
-    "-Dartemis.instance=/brokerbench" \
+    "-Dartemis.instance=/var/lib/artemis-instance" \
     "-Dartemis.instance.etc=/brokerbench/conf" \
     "-Dartemis.instance.etc.uri=file:///brokerbench/conf" \
     "-Dbrokerbench.secrets=/brokerbench/private" \

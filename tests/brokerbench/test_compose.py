@@ -89,12 +89,13 @@ def test_a_standby_mounts_its_actives_data_and_waits_healthy() -> None:
 
 
 @pytest.mark.parametrize(("ha", "shares"), [("shared-store", True), ("replication", False)])
-def test_a_backup_has_a_volume_of_its_own_where_it_keeps_a_copy(ha: str, shares: bool) -> None:
+def test_a_backup_has_a_volume_of_its_own_beside_the_store_that_it_shares(ha: str, shares: bool) -> None:
     read = compose(f"live-backup(ha={ha!r})")
     mounts = read["services"]["broker-1-backup"]["volumes"]
     assert ("broker-1-data:/brokerbench/store" in mounts) is shares
-    assert ("broker-1-backup-data:/var/lib/artemis-instance" in mounts) is not shares
-    assert set(read["volumes"]) == {"broker-1-data", *(() if shares else ("broker-1-backup-data",))}
+    assert "broker-1-backup-data:/var/lib/artemis-instance" in mounts
+    assert set(read["volumes"]) == {"broker-1-data", "broker-1-backup-data"}
+    assert read["services"]["broker-1-backup"]["depends_on"] == {"broker-1": {"condition": "service_started"}}
 
 
 def test_the_script_of_an_artemis_broker_fills_its_secrets_whatever_is_in_a_password(tmp_path: Path) -> None:

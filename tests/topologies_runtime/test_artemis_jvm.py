@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
+from brokerbench.compose import compose_files
 from records.rundir import RunDirectory
 from topologies.catalogue import build
 from topologies.runtimes.artemis_jvm import command
@@ -49,6 +51,15 @@ def test_configuration_data_and_log_are_the_brokers_own() -> None:
         "-Dlog4j2.configurationFile=/run/brokers/hub/conf/log4j2.properties",
         "-Djava.security.auth.login.config=/run/brokers/hub/conf/login.config",
     } <= set(line())
+
+
+def test_the_folder_where_artemis_writes_its_lock_is_one_that_the_broker_may_write_to() -> None:
+    """In a container the parent of configuration and data belongs to root, whoever runs the broker."""
+    assert "-Dartemis.instance=/run/brokers/hub/data" in line()
+    for entry in ("cluster", "live-backup"):
+        service = yaml.safe_load(compose_files(build(entry), 61616)["docker-compose.yml"])["services"]["broker-1"]
+        assert "broker-1-data:/var/lib/artemis-instance" in service["volumes"]
+        assert '"-Dartemis.instance=/var/lib/artemis-instance"' in compose_files(build(entry), 61616)["start.sh"]
 
 
 def test_a_backup_is_told_where_its_actives_store_is() -> None:

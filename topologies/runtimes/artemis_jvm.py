@@ -48,7 +48,7 @@ def settings(home: str, conf: PurePath, data: PurePath, store: PurePath | None) 
         f"-D{DATA_PROPERTY}={data}",
         *([f"-D{STORE_PROPERTY}={store}"] if store else []),
         f"-Dartemis.home={home}",
-        f"-Dartemis.instance={conf.parent}",
+        f"-Dartemis.instance={data}",  # where it writes a lock file, so whoever runs it must be able to write there
         f"-Dartemis.instance.etc={conf}",
         f"-Dartemis.instance.etc.uri={conf.as_uri()}",
     ]
