@@ -73,6 +73,10 @@ def upped(folder: Path, *arguments: str) -> Iterator[Up]:
     ("arguments", "told"),
     [
         (("mehs",), "did you mean 'mesh'"),
+        (
+            ("mesh", "--link", "*:dealy=1ms"),
+            "'dealy' is nothing that a link can be given; did you mean 'delay'?",
+        ),
         (("mesh", "--protocol", "foo"), "--protocol foo: 'foo' is not known"),
         (("mesh", "--protocol", "memory"), "--protocol memory: real brokers do not speak it; leave it out"),
         (("mesh", "--bind-host", "203.0.113.7"), "--bind-host 203.0.113.7: not an IPv4 address of this machine"),

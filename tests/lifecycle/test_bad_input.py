@@ -34,6 +34,7 @@ def refused(tmp_path: Path, *arguments: str, env: dict[str, str] | None = None) 
         (("--topology", "mesh(nodes=3)"), "nodes"),
         (("--topology", "mesh(brokers=1)"), "between 2 and"),
         (("--failover", "randomise=true"), "randomize"),
+        (("--link", "broker-1<->broker-9:delay=1ms"), "no broker or region is called 'broker-9'"),
         (("--failover", "trackMessages=true"), "trackMessages"),
         (("-t", "0"), "--run-time 0: must be more than 0"),
         (("--messages", "0"), "--messages 0: must be at least 1"),

@@ -14,6 +14,7 @@ from scenarios.harness.faults import FreezeBroker
 from scenarios.harness.options import OptionError, add_arguments, read
 from scenarios.harness.plan import make
 from topologies.model import Broker, ClientGroup, Topology, TransportConnector
+from topologies.runtimes import linkproxies
 
 
 class Producer(ProducerUser):
@@ -302,4 +303,40 @@ def test_a_transaction_that_cannot_be_is_refused_with_the_way_out() -> None:
     assert (
         message_of()
         == "Producer: -1 messages a transaction (--transaction-size): write a number of messages, or 0 for none"
+    )
+
+
+@pytest.fixture
+def toxiproxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linkproxies, "find_toxiproxy", lambda link: Path("toxiproxy-server"))
+
+
+@pytest.mark.usefixtures("toxiproxy")
+def test_links_are_as_each_link_option_says_and_the_run_tells_so() -> None:
+    given = ("--link", "broker-1-to-broker-2:delay=40ms", "--link", "broker-2<->broker-3:bandwidth=1MB/s")
+    plan = make(scenario(), read(namespace(*given, "--runtime", "processes"), scenario(), None))
+    told = [(link.name, link.proxied, link.delay_ms, link.bandwidth_kb_per_s) for link in plan.info.links]
+    assert told == [
+        ("broker-1-to-broker-2", True, 40, 0),
+        ("broker-1-to-broker-3", True, 0, 0),
+        ("broker-2-to-broker-3", True, 0, 1000),
+    ]
+    assert plan.info.options["link"] == "broker-1-to-broker-2:delay=40ms;broker-2<->broker-3:bandwidth=1MB/s"
+
+
+def test_links_go_straight_where_nothing_is_asked_of_them() -> None:
+    plan = make(scenario(), read(namespace("--runtime", "processes"), scenario(), None))
+    assert [link.proxied for link in plan.info.links] == [False, False, False]
+
+
+def test_a_link_that_is_not_there_is_refused_with_the_nearest() -> None:
+    told = message_of("--link", "broker-1-to-broker2:delay=1ms", "--runtime", "processes")
+    assert told.startswith("--link no link is called 'broker-1-to-broker2'; did you mean 'broker-1-to-broker-2'?")
+
+
+def test_links_of_brokers_that_no_proxy_gets_between_are_refused() -> None:
+    told = message_of("--link", "*:delay=1ms", "--runtime", "memory")
+    assert told == (
+        "--link '*:delay=1ms': links go through Toxiproxy between local processes only so far, and --runtime is memory;"
+        " use --runtime processes, or leave the links as they are"
     )
