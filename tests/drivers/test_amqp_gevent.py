@@ -12,7 +12,15 @@ HERE = Path(__file__).parent
 @pytest.mark.parametrize(
     "tests",
     [
-        pytest.param(["test_amqp_conversations.py", "test_amqp_troubles.py"], id="by hand"),
+        pytest.param(
+            [
+                "test_amqp_conversations.py",
+                "test_amqp_troubles.py",
+                "test_amqp_transactions.py",
+                "test_amqp_referrals.py",
+            ],
+            id="by hand",
+        ),
         pytest.param(["test_amqp_brokers.py"], id="on a broker", marks=[pytest.mark.brokers, pytest.mark.nightly]),
         pytest.param(
             ["conformance", "-k", "amqp and not amqp:stomp and not stomp:amqp", "-m", "brokers"],

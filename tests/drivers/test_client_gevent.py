@@ -12,7 +12,9 @@ import pytest
 sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "--timeout", "60", *sys.argv[1:]]))
 """
 ROOT = Path(__file__).parents[2]
-FILES = [f"tests/drivers/test_{name}.py" for name in ("client", "producer", "consumer", "memory")]
+FILES = [
+    f"tests/drivers/test_{name}.py" for name in ("client", "producer", "consumer", "memory", "transacted", "referrals")
+]
 
 
 def test_the_tests_of_clients_pass_under_gevent() -> None:

@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
     "tests",
     [
         pytest.param("test_stomp_conversations.py", id="by hand"),
+        pytest.param("test_stomp_transactions.py", id="transactions"),
         pytest.param("test_stomp_tls.py", id="over TLS"),
         pytest.param("test_stomp_brokers.py", id="on a broker", marks=[pytest.mark.brokers, pytest.mark.nightly]),
     ],
