@@ -1,0 +1,47 @@
+"""Does a run on links that are far apart measure the distance, by its messages and by its links?"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from records.buckets import upper_ns
+from tests.support.locust_run import make_run, nothing_left
+
+pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
+
+DELAY_MS, NS_PER_MS = 40, 1_000_000
+TOPOLOGY = "two-regions(brokers_each=2)"  # all messages go from the one to the other
+LAG_LIMIT_MS = "1000"
+
+
+def test_two_regions_are_as_far_apart_as_they_were_made(tmp_path: Path) -> None:
+    link = f"east<->west:delay={DELAY_MS}ms"
+    arguments = ("--headless", "--runtime", "processes", "--topology", TOPOLOGY, "--link", link, "-t", "10s")
+    done = make_run("scenarios/steady.py", *arguments, "--lag-limit", LAG_LIMIT_MS, runs=tmp_path / "runs")
+    assert (done.status, done.summary["verdict"]) == (0, "pass"), done.output
+    least = min(row["bucket"] for row in done.results("latency") if row["measure"] == "sent_to_received")
+    assert upper_ns(least) >= DELAY_MS * NS_PER_MS
+    assert done.summary["latency_ms"]["sent_to_received"]["p50"] < 3 * DELAY_MS
+    assert measured_links(done.results("resources")) == {
+        "east-1-to-east-2": False,
+        "west-1-to-west-2": False,
+        "west-2-to-east-2": True,
+    }
+    assert "Links through proxies" in (done.run / "report.html").read_text(encoding="utf-8")
+    assert nothing_left(tmp_path / "runs")
+    assert not any(str(tmp_path) in (each.info["cwd"] or "") for each in psutil.process_iter(["cwd"]))
+
+
+def measured_links(resources: Iterable[Mapping[str, Any]]) -> dict[str, bool]:
+    """By link that carried something each way and was asked: whether a round trip takes twice the delay."""
+    of_links = [row for row in resources if row["kind"] == "link"]
+    carried = {(row["object"], row["metric"]) for row in of_links if row["value"]}
+    return {
+        row["object"]: row["value"] >= 2 * DELAY_MS * NS_PER_MS
+        for row in of_links
+        if row["metric"] == "round_trip_least_ns"
+        and {(row["object"], "forth_bytes"), (row["object"], "back_bytes")} <= carried
+    }
