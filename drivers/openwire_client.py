@@ -25,7 +25,8 @@ from records.writer import Recorder
 from topologies.endpoints import Credentials
 
 AHEAD_NS = 3_000_000_000  # due times are with the JVM so long before
-REFILL_S = 0.2
+REFILL_S = 1.0
+SOON_S = 0.2  # a refill where the last one was full, or a look whether the last message has gone
 MOST_AT_ONCE = 20_000  # a refill
 SUBSCRIBE_TIMEOUT_S = 60.0
 BROKER = "broker"  # that one told its clients to move
@@ -246,12 +247,14 @@ class OpenWireProducer:
         slot, complete = 0, False
         try:
             while pacing.producing and not finished.what:
-                if not complete:
-                    times = _due(schedule, slot)
-                    slot += len(times)
-                    complete = schedule.due_ns(slot) is None
-                    sender.add(times, complete)
-                pacing.wait_unless_stopped(REFILL_S)
+                times = [] if complete else _due(schedule, slot)
+                slot += len(times)
+                ends = not complete and schedule.due_ns(slot) is None
+                if times or ends:
+                    sender.add(times, ends)
+                complete = complete or ends
+                soon = complete or len(times) == MOST_AT_ONCE
+                pacing.wait_unless_stopped(SOON_S if soon else REFILL_S)
         finally:
             sender.stop()  # also when its user is stopped: others may share the connection
         self._await_end(finished)
@@ -286,9 +289,9 @@ def _due(schedule: Schedule, slot: int) -> list[int]:
     until_ns = time.perf_counter_ns() + AHEAD_NS
     times: list[int] = []
     while len(times) < MOST_AT_ONCE and (due_ns := schedule.due_ns(slot + len(times))) is not None:
-        times.append(due_ns)
         if due_ns > until_ns:
             break
+        times.append(due_ns)
     return times
 
 
