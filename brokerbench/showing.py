@@ -69,7 +69,8 @@ def _few(names: Sequence[str]) -> str:
 def _link(link: Link) -> str:
     arrow = "<->" if link.duplex else "-->"
     ttl = f"message_ttl={link.message_ttl} consumer_ttl={link.consumer_ttl}"
-    return f"{link.opened_by.name} {arrow} {link.to.name}  {link.kind} {link.name}, {ttl}"
+    made = f", {link.impairment}" if link.impairment else ""
+    return f"{link.opened_by.name} {arrow} {link.to.name}  {link.kind} {link.name}, {ttl}{made}"
 
 
 def _paths(built: Topology) -> Iterator[str]:

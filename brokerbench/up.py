@@ -24,6 +24,7 @@ from topologies.catalogue import build
 from topologies.groups import CONSUMERS, PRODUCERS
 from topologies.impaired import impaired
 from topologies.management.links import prove_links
+from topologies.management.linktraffic import tell_round_trips
 from topologies.model import Path as Route
 from topologies.model import Topology, TopologyInvalid
 from topologies.runtimes.addresses import addresses_here, no_address_to_bind
@@ -31,6 +32,7 @@ from topologies.runtimes.choice import choose, containers_for, look_here
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.linkproxies import no_proxies
 from topologies.runtimes.making import Wanted, external_of, runtime_of, trust_in
+from topologies.runtimes.own import proxies_of
 from topologies.trust import Trust
 
 PROOF_TIMEOUT_S = 30.0
@@ -165,6 +167,8 @@ def _until_interrupted(request: Request, runtime: Runtime, directory: RunDirecto
 def _prove(request: Request, runtime: Runtime, progress: Say) -> None:
     """Every link, then a canary over every path. Raises LinksNotProven or PathsUnproven."""
     prove_links(runtime, request.topology, timeout_s=PROOF_TIMEOUT_S, progress=progress)
+    if proxies := proxies_of(runtime):
+        tell_round_trips(proxies, request.topology.links, progress)
     java_vm.use(find_java_parts)
     paths = routes(request.topology)
     connectors = connectors_of(request.spoken, trust_in(runtime, request.wanted.trust))

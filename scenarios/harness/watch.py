@@ -11,7 +11,7 @@ from scenarios.harness.memory_runtime import MemoryRuntime
 from topologies.artemis_router import Router
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.links import prove_links
-from topologies.management.linktraffic import round_trip_rows, round_trips, told, traffic
+from topologies.management.linktraffic import tell_round_trips, traffic
 from topologies.management.sampling import Reading, Row, Sampler, Series
 from topologies.management.views import serving, views_of
 from topologies.model import Topology
@@ -60,11 +60,8 @@ class ManagedWatch:
     def prove_links(self, progress: Progress) -> None:
         prove_links(self._runtime, self._topology, timeout_s=PROOF_TIMEOUT_S, progress=progress)
         if proxies := proxies_of(self._runtime):
-            trips, silent = round_trips(proxies, self._topology.links)
-            for row in round_trip_rows(trips):
+            for row in tell_round_trips(proxies, self._topology.links, progress):
                 self._recorder.sample(*row)
-            for line in [told(trips)] * bool(trips) + silent:
-                progress(line)
 
     def _traffic(self) -> list[Row]:
         proxies = proxies_of(self._runtime)

@@ -41,6 +41,12 @@ def test_a_topology_is_shown_with_its_picture_links_groups_and_paths() -> None:
     assert "1 hop   source -> sink" in shown
 
 
+def test_a_file_of_ones_own_is_shown_with_what_its_links_are_like(tmp_path: Path) -> None:
+    file = tmp_path / "far.yaml"
+    file.write_text("name: t\nbrokers: [a, b]\nlinks:\n  - {opened_by: a, to: b, impairment: {delay_ms: 40}}\n")
+    assert "networkConnector a-to-b, message_ttl=1 consumer_ttl=1, delay=40ms\n" in call("topologies", str(file)).output
+
+
 def test_a_topology_is_shown_as_its_parameters_say() -> None:
     shown = call("topologies", "mesh(brokers=4)").output
     assert "mesh-of-4" in shown

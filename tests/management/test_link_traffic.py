@@ -11,7 +11,7 @@ import pytest
 
 from topologies.catalogue import build
 from topologies.links import Link
-from topologies.management.linktraffic import round_trip_rows, round_trips, told, traffic
+from topologies.management.linktraffic import round_trip_rows, round_trips, tell_round_trips, told, traffic
 from topologies.management.roundtrip import AMQP_SASL, KEEP_ALIVE_WANTED, RoundTrip, round_trip
 from topologies.management.sampling import Row, Sampler
 from topologies.runtimes.linkproxies import Carried
@@ -83,6 +83,20 @@ def test_a_link_that_hangs_up_is_told_by_its_name_and_the_others_are_measured() 
     assert trips == {}
     assert len(silent) == 1
     assert silent[0].startswith("link 'source-to-sink': no round trip could be measured (")
+
+
+def test_what_was_measured_is_told_in_a_line_before_those_that_did_not_answer() -> None:
+    one, other = build("two-one-way").links
+    lines: list[str] = []
+    with broker(GREETING, KEEP_ALIVE_WANTED, KEEP_ALIVE) as door:
+
+        class Half(Proxies):
+            def door_of(self, link: Link) -> tuple[str, int] | None:
+                return door if link is one else ("127.0.0.1", 1)
+
+        rows = tell_round_trips(Half({}), [one, other], lines.append)
+    assert [row.object for row in rows] == [one.name] * 3
+    assert [line.partition(":")[0] for line in lines] == ["round trips over links measured", f"link {other.name!r}"]
 
 
 def test_links_without_a_proxy_are_not_asked() -> None:

@@ -66,6 +66,14 @@ def round_trips(proxies: Proxies, links: Iterable[Link]) -> tuple[dict[str, Roun
     return found, silent
 
 
+def tell_round_trips(proxies: Proxies, links: Iterable[Link], progress: Callable[[str], None]) -> list[Row]:
+    """Measure them, tell in a line what came out and in one each what did not, and return their rows."""
+    trips, silent = round_trips(proxies, links)
+    for line in [told(trips)] * bool(trips) + silent:
+        progress(line)
+    return round_trip_rows(trips)
+
+
 def round_trip_rows(trips: Mapping[str, RoundTrip], clock: Callable[[], int] = time.perf_counter_ns) -> list[Row]:
     at_ns = clock()
     return [
