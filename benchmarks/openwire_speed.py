@@ -1,13 +1,12 @@
 """How fast are OpenWire users under Locust, every message recorded, beside the broker's own command-line tools?
 
 ``python -m benchmarks.openwire_speed [PAIRS [WHAT …]]`` starts one broker and prints Markdown tables for
-docs/performance.md; WHAT is any of `WHATS`, by default all. A is `benchmarks.openwire_users`, one process; B is
+docs/performance.md; WHAT is any of `WHATS`, by default all. A is `benchmarks.java_users`, one process; B is
 ``activemq producer`` and ``activemq consumer`` of the same distribution, two processes at once. Both send 1 KiB to one
 queue, take by a prefetch of 1,000 and begin with a cold JVM. A rate counts from the first send to the last receipt; CPU
 is the clients', without what they need to start.
 """
 
-import json
 import os
 import re
 import subprocess
@@ -18,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from benchmarks.java_side import users
 from benchmarks.pairs import HEADER, conditions, measure
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER
 from records.rundir import RunDirectory
@@ -27,32 +27,18 @@ from topologies.runtimes.java import find_java
 from topologies.runtimes.processes import ProcessRuntime
 
 COUNT = {"durable": 10_000, "non-durable": 100_000}
-PACED_PER_S, PACED_S = 10_000, 30
+PACED_PER_S, PACED_S, PACED_WARM_UP = 10_000, 30, 50_000
 
 
 class Bench:
     """One broker, and both sides of a comparison on it."""
 
     def __init__(self, runtime: ProcessRuntime, folder: Path) -> None:
-        self._runtime, self._folder = runtime, folder
+        self.runtime, self._folder = runtime, folder
         self._uri = runtime.endpoint("broker-1", "openwire").uri
         self._home, self._java = ensure(pinned("activemq-classic")), find_java().executable
         self._start_cpu_s = 0.0
         self._start_cpu_s = self.tools(2, durable=False)[1] * 2 / 1e6
-
-    def users(self, count: int, *, durable: bool, in_flight: int = IN_FLIGHT, rate: float = 0.0) -> dict[str, float]:
-        kind = "durable" if durable else "non-durable"
-        wishes = (self._uri, str(count), kind, str(in_flight), str(rate))
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-m", "benchmarks.openwire_users", *wishes],
-            input=self._runtime.credentials().password,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-        assert (figures["sends"], figures["receipts"]) == (count, count), figures
-        return figures
 
     def tools(self, count: int, *, durable: bool) -> Sequence[float]:
         """Messages a second and CPU us a message of the distribution's producer and consumer."""
@@ -77,7 +63,7 @@ class Bench:
         arguments.write_text(
             f"{places} -Dlog4j2.configurationFile={self._home / 'conf' / 'log4j2.properties'} "
             f"-jar {self._home / 'bin' / 'activemq.jar'} {command} "
-            f"--user {USER} --password {self._runtime.credentials().password}\n"
+            f"--user {USER} --password {self.runtime.credentials().password}\n"
         )
         return subprocess.Popen(
             [self._java, f"@{arguments}"],
@@ -119,7 +105,7 @@ def compare(bench: Bench, kind: str, in_flight: int, pairs: int) -> None:
     count, durable = COUNT[kind], kind == "durable"
 
     def ours() -> Sequence[float]:
-        figures = bench.users(count, durable=durable, in_flight=in_flight)
+        figures = users(bench.runtime, "openwire", count, durable=durable, in_flight=in_flight)
         return figures["messages_per_s"], figures["cpu_us_per_message"]
 
     rates, cpu = measure(ours, lambda: bench.tools(count, durable=durable), pairs)
@@ -131,7 +117,9 @@ def compare(bench: Bench, kind: str, in_flight: int, pairs: int) -> None:
 
 def paced(bench: Bench, pairs: int) -> None:
     for _ in range(pairs):
-        figures = bench.users(PACED_PER_S * PACED_S, durable=False, rate=PACED_PER_S)
+        figures = users(
+            bench.runtime, "openwire", PACED_PER_S * PACED_S, durable=False, rate=PACED_PER_S, warm_up=PACED_WARM_UP
+        )
         print(f"paced {PACED_PER_S}/s for {PACED_S} s: {figures}", flush=True)
 
 

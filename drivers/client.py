@@ -12,8 +12,9 @@ from uuid import uuid4
 
 from drivers.consumer import Consumer, Received
 from drivers.contract import Connection, Connector, Destination, DriverError, OnLost, Outcome, Refused, Subscription
-from drivers.failover import FailoverUri, ServerUri, unsupported
+from drivers.failover import FailoverUri, ServerUri
 from drivers.follower import MS_PER_S, Duties, Follower
+from drivers.honoured import refuse_unusable
 from drivers.link import Link
 from drivers.producer import Answer, Producer, SendAttempt, Settled
 from drivers.referrals import Referrals
@@ -47,7 +48,7 @@ class Client:
         connect_timeout_s: float = 10.0,
         close_timeout_s: float = 5.0,
     ) -> None:
-        _refuse_unusable(uri, brokers, connector.protocol)
+        refuse_unusable(uri, brokers, connector.protocol)
         self.number = number
         self.group = group
         self.recorder = recorder
@@ -221,14 +222,3 @@ class Client:
 def _settle(token: object, outcome: Outcome, settled_ns: int, reason: str) -> None:
     if isinstance(token, SendAttempt):
         token.producer.answered(token, Answer(outcome, settled_ns, reason))
-
-
-def _refuse_unusable(uri: FailoverUri, brokers: Mapping[str, str], protocol: str) -> None:
-    """Raise DriverError for a URI that this protocol or this topology cannot honour."""
-    problems = list(unsupported(uri, protocol))
-    known = ", ".join(sorted(brokers)) or "none"
-    for server in (*uri.servers, *uri.options.priority_uris):
-        if server.address not in brokers:
-            problems.append(f"failover URI {uri}: {server.address} is no broker of this run; known are {known}")
-    if problems:
-        raise DriverError("; ".join(problems))

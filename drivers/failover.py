@@ -15,6 +15,8 @@ from difflib import get_close_matches
 from typing import Any
 from urllib.parse import quote_plus, unquote_plus, urlsplit
 
+from drivers.core_options import CORE_OPTIONS
+
 NO_LIMIT = -1
 Pairs = tuple[tuple[str, str], ...]
 
@@ -80,20 +82,22 @@ class FailoverOptions:
     reconnect_supported: bool = _option("reconnectSupported", True, openwire_only=True)
 
 
-_FIELDS = {f.metadata["name"]: f for f in fields(FailoverOptions)}
-OPTION_NAMES: tuple[str, ...] = tuple(_FIELDS)
+OPTION_FIELDS = {f.metadata["name"]: f for f in fields(FailoverOptions)}
+OPTION_NAMES: tuple[str, ...] = tuple(OPTION_FIELDS)
 
 
 @dataclass(frozen=True)
 class FailoverUri:
     """A parsed URI. ``explicit`` names the options that the user wrote; ``nested`` goes into every server's query.
 
+    ``core``: options of Core's own client (drivers.core_options), as written, which only it understands;
     ``updated``: servers that came later and go first (drivers.updated_uris); not written back.
     """
 
     servers: tuple[ServerUri, ...]
     options: FailoverOptions = FailoverOptions()
     nested: Pairs = ()
+    core: Pairs = ()
     explicit: frozenset[str] = frozenset()
     warnings: tuple[str, ...] = field(default=(), compare=False)
     updated: tuple[ServerUri, ...] = ()
@@ -115,36 +119,18 @@ class FailoverUri:
         return ServerUri(server.scheme, server.host, server.port, query)
 
     def __str__(self) -> str:
-        pairs = [(name, _written(getattr(self.options, f.name))) for name, f in _FIELDS.items() if self._written(name)]
-        pairs += [(f"nested.{name}", value) for name, value in self.nested]
+        ours = [(name, f.name) for name, f in OPTION_FIELDS.items() if self._written(name)]
+        pairs = [(name, written(getattr(self.options, own))) for name, own in ours]
+        pairs += [*self.core, *((f"nested.{name}", value) for name, value in self.nested)]
         query = "&".join(f"{quote_plus(name)}={quote_plus(value)}" for name, value in pairs)
         return f"failover:({','.join(map(str, self.servers))})" + (f"?{query}" if query else "")
 
     def _written(self, name: str) -> bool:
-        own = _FIELDS[name]
+        own = OPTION_FIELDS[name]
         return name in self.explicit or bool(getattr(self.options, own.name) != own.default)
 
 
-def unsupported(uri: FailoverUri, protocol: str) -> tuple[str, ...]:
-    """The options that ask for something which only OpenWire can do, as sentences; empty when all can be honoured.
-
-    Only what the user wrote counts, and only if it asks for the behaviour: ``trackMessages=false`` is fine anywhere.
-    """
-    if protocol == "openwire":
-        return ()
-    return tuple(
-        f"failover option {name}={_written(getattr(uri.options, own.name))} is not supported by {protocol.upper()}: "
-        "only OpenWire clients can honour it; remove it or use OpenWire"
-        for name, own in _FIELDS.items()
-        if own.metadata["openwire_only"] and name in uri.explicit and _asks(getattr(uri.options, own.name), own.default)
-    )
-
-
-def _asks(value: Any, default: Any) -> bool:
-    return value if isinstance(value, bool) else bool(value != default)
-
-
-def _written(value: Any) -> str:
+def written(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
@@ -240,21 +226,25 @@ def _pairs(text: str, query: str) -> list[tuple[str, str]]:
 def _with_options(text: str, servers: tuple[ServerUri, ...], pairs: list[tuple[str, str]]) -> FailoverUri:
     values: dict[str, Any] = {}
     nested: dict[str, str] = {}
+    core: dict[str, str] = {}
     warnings: list[str] = []
     for name, value in pairs:
+        if name in CORE_OPTIONS:
+            core[name] = value
+            continue
         if name.startswith("nested."):
             nested[name.removeprefix("nested.")] = value
             continue
         known = _known(text, name)
         values[known] = _read(text, known, value, warnings)
-    options = FailoverOptions(**{_FIELDS[name].name: value for name, value in values.items()})
-    return FailoverUri(servers, options, tuple(nested.items()), frozenset(values), tuple(warnings))
+    options = FailoverOptions(**{OPTION_FIELDS[name].name: value for name, value in values.items()})
+    return FailoverUri(servers, options, tuple(nested.items()), tuple(core.items()), frozenset(values), tuple(warnings))
 
 
 def _known(text: str, name: str) -> str:
     """The option of that name; Java finds the setter whichever case the first letter has."""
     known = name[:1].lower() + name[1:]
-    if known in _FIELDS:
+    if known in OPTION_FIELDS:
         return known
     near = get_close_matches(name, OPTION_NAMES, n=1, cutoff=0.5)
     near = ["reconnectDelayExponent"] if name == "backOffMultiplier" else near  # its name in older documents
@@ -268,7 +258,7 @@ def _known(text: str, name: str) -> str:
 
 
 def _read(text: str, name: str, value: str, warnings: list[str]) -> Any:
-    kind: Any = type(_FIELDS[name].default)
+    kind: Any = type(OPTION_FIELDS[name].default)
     if kind is bool:
         if value.lower() not in ("true", "false"):
             warnings.append(f"{name}={value} is no boolean: the Java client reads it as false, and so does this one")
@@ -285,7 +275,10 @@ def _number(text: str, name: str, value: str, kind: Callable[[str], float]) -> f
     if not re.fullmatch(pattern, value, re.ASCII):
         rule = "a whole number" if kind is int else "a number"
         raise _bad(
-            text, f"{name}={value!r} is not {rule}", f"write {rule}, such as {_FIELDS[name].default}", text.rfind(name)
+            text,
+            f"{name}={value!r} is not {rule}",
+            f"write {rule}, such as {OPTION_FIELDS[name].default}",
+            text.rfind(name),
         )
     return kind(value)
 

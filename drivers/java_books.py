@@ -11,7 +11,6 @@ import numpy as np
 
 from drivers.contract import Outcome
 from drivers.java_hub import JavaHub
-from drivers.java_vm import java_class
 from drivers.own_clients import Clerk
 from records.packing import packed_dtype
 from records.schemas import RECEIPTS, SENDS
@@ -25,9 +24,9 @@ class Books:
     """The rows of all Java clients that share one recorder."""
 
     def __init__(self, hub: JavaHub, recorder: Recorder, brokers: Mapping[str, str], clerk: Clerk) -> None:
-        self.names = _names(recorder, brokers)
-        self.sends = java_class("SendRows")(hub.java, ROWS_AHEAD)
-        self.receipts = java_class("ReceiptRows")(hub.java, ROWS_AHEAD)
+        self.names = _names(hub, recorder, brokers)
+        self.sends = hub.java_class("SendRows")(hub.java, ROWS_AHEAD)
+        self.receipts = hub.java_class("ReceiptRows")(hub.java, ROWS_AHEAD)
         self.recorder, self._clerk, self._hub = recorder, clerk, hub
         self._send_views = [memoryview(self.sends.buffer(which)) for which in (0, 1)]
         self._receipt_views = [memoryview(self.receipts.buffer(which)) for which in (0, 1)]
@@ -65,8 +64,8 @@ def _taken(rows: Any, views: list[memoryview]) -> bytes:
     return bytes(views[which][:size])
 
 
-def _names(recorder: Recorder, brokers: Mapping[str, str]) -> Any:
-    names = java_class("Names")()
+def _names(hub: JavaHub, recorder: Recorder, brokers: Mapping[str, str]) -> Any:
+    names = hub.java_class("Names")()
     names.acked, names.failed = recorder.number(Outcome.ACKED), recorder.number(Outcome.FAILED)
     names.inDoubt, names.unconfirmed = recorder.number(Outcome.IN_DOUBT), recorder.number(Outcome.UNCONFIRMED)
     names.intact, names.corrupted = recorder.number("intact"), recorder.number("corrupted")

@@ -40,17 +40,22 @@ class Answer:
 
 
 class JavaHub:
-    """The one link between this process and its JVM. Made by `hub`."""
+    """The one link between this process and its JVM's clients of one protocol. Made by `hub`."""
 
-    def __init__(self) -> None:
+    def __init__(self, protocol: str) -> None:
+        self.protocol = protocol
         self._reading, writing = os.pipe()
         os.set_blocking(self._reading, False)
-        self.java: Any = java_class("Hub")(writing)
+        self.java: Any = self.java_class("Hub")(writing)
         os.close(writing)
         self._listeners: dict[int, OnEvent] = {}
         self._takers: list[Callable[[], None]] = []
         self._last_id = 0
-        threading.Thread(target=self._pump, name="java-hub", daemon=True).start()
+        threading.Thread(target=self._pump, name=f"java-hub-{protocol}", daemon=True).start()
+
+    def java_class(self, name: str) -> Any:
+        """A class of drivers/java/ for this protocol. Raises DriverError."""
+        return java_class(name, self.protocol)
 
     def listen(self, on_event: OnEvent) -> int:
         """A new number; events told to it go to ``on_event``."""
@@ -96,13 +101,12 @@ class JavaHub:
 
 
 _making = threading.Lock()
-_hub: JavaHub | None = None
+_hubs: dict[str, JavaHub] = {}
 
 
-def hub() -> JavaHub:
-    """This process's hub; starts the JVM at its first use. Raises DriverError."""
-    global _hub
+def hub(protocol: str) -> JavaHub:
+    """This process's hub for that protocol's clients; starts the JVM at its first use. Raises DriverError."""
     with _making:
-        if _hub is None:
-            _hub = JavaHub()
-        return _hub
+        if protocol not in _hubs:
+            _hubs[protocol] = JavaHub(protocol)
+        return _hubs[protocol]

@@ -1,8 +1,14 @@
-"""What is the JVM inside this process made of? One a process, with the brokers' own client and our loops in it.
+"""What is the JVM inside this process made of? One a process, with the brokers' own clients and our loops in it.
 
 Locust's users of the Java protocols live in this JVM: their connections, their threads and their loops (drivers/java/).
 Its jars and its Java are the harness's to find (`use`), since drivers know nothing of distributions. It is started at
 the first connection, so after Locust has forked its workers, and never stopped: it ends with the process.
+
+Each protocol has a client library of its own. Its jars, and our classes compiled against them, live behind a class
+loader of their own, so that two libraries never meet: they bring other versions of the same classes.
+
+    java: Janino ── openwire: ActiveMQ Classic's jars ── java/ and java/openwire/, compiled
+                └── core: Artemis' jars ──────────────── java/ and java/core/, compiled
 """
 
 import threading
@@ -28,57 +34,64 @@ JVM_OPTIONS = (
 
 @dataclass(frozen=True)
 class JavaParts:
-    """``home`` of a Java runtime of 17 or newer; ``jars``: a broker's client with its needs, and Janino."""
+    """``home`` of a Java runtime of 17 or newer; ``compiler``: Janino; ``client``: a broker's client with its needs."""
 
     home: Path
-    jars: tuple[Path, ...]
+    compiler: tuple[Path, ...]
+    client: tuple[Path, ...]
 
+
+Find = Callable[[str], JavaParts]
+"""The parts for the clients of a protocol: ``openwire`` or ``core``."""
 
 _starting = threading.Lock()
-_find: Callable[[], JavaParts] | None = None
-_loader: Any = None
+_find: Find | None = None
+_loaders: dict[str, Any] = {}
 
 
-def use(find: Callable[[], JavaParts]) -> None:
-    """Say where this process's JVM is to come from; ``find`` is called once, at the first connection."""
+def use(find: Find) -> None:
+    """Say where this process's JVM is to come from; ``find`` is called once a protocol, at its first connection."""
     global _find
     _find = find
 
 
-def java_class(name: str) -> Any:
-    """A class of drivers/java/, compiled at its first use. Starts the JVM if need be; raises DriverError."""
+def java_class(name: str, protocol: str) -> Any:
+    """A class of drivers/java/ for that protocol's clients, compiled at its first use. Raises DriverError.
+
+    Starts the JVM if need be.
+    """
     try:
-        return jpype.JClass(f"brokerbench.{name}", loader=_started())
+        return jpype.JClass(f"brokerbench.{name}", loader=_started(protocol))
     except (jpype.JException, TypeError) as error:
         raise DriverError(
-            f"drivers/java/brokerbench/{name}.java: {_said(error)}; this is a fault of brokerbench"
+            f"drivers/java/: class {name} for {protocol}: {_said(error)}; this is a fault of brokerbench"
         ) from None
 
 
-def _started() -> Any:
-    global _loader
+def _started(protocol: str) -> Any:
     with _starting:
-        if _loader is None:
-            _loader = _start()
-        return _loader
+        if protocol not in _loaders:
+            _loaders[protocol] = _start(protocol)
+        return _loaders[protocol]
 
 
-def _start() -> Any:
+def _start(protocol: str) -> Any:
     """The loader that compiles our sources, in the JVM that then runs. Raises DriverError."""
     if _find is None:
         raise DriverError("no Java was named for this process's Java clients: call drivers.java_vm.use first")
-    parts = _find()
+    parts = _find(protocol)
     library = next(parts.home.glob("lib/**/libjvm.so"), None)
     if library is None:
         raise DriverError(f"{parts.home} has no libjvm.so: set JAVA_HOME to a whole Java runtime, 17 or newer")
     jpype.config.destroy_jvm = False  # its threads need not end before this process may
     try:
         if not jpype.isJVMStarted():
-            jpype.startJVM(str(library), *JVM_OPTIONS, classpath=[str(jar) for jar in parts.jars], interrupt=False)
+            jpype.startJVM(str(library), *JVM_OPTIONS, classpath=[str(jar) for jar in parts.compiler], interrupt=False)
         file = jpype.JClass("java.io.File")
-        folders = jpype.JArray(file)([file(str(SOURCES))])
-        parent = jpype.JClass("java.lang.ClassLoader").getSystemClassLoader()
-        return jpype.JClass("org.codehaus.janino.JavaSourceClassLoader")(parent, folders, "UTF-8")
+        urls = [file(str(jar)).toURI().toURL() for jar in parts.client]
+        library = jpype.JClass("java.net.URLClassLoader")(jpype.JArray(jpype.JClass("java.net.URL"))(urls))
+        folders = jpype.JArray(file)([file(str(SOURCES)), file(str(SOURCES / protocol))])
+        return jpype.JClass("org.codehaus.janino.JavaSourceClassLoader")(library, folders, "UTF-8")
     except (jpype.JException, TypeError, RuntimeError, OSError) as error:
         raise DriverError(
             f"the Java of {parts.home} could not be started for the clients: {_said(error)}; "

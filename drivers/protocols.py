@@ -11,7 +11,7 @@ from drivers.contract import Connector
 from drivers.stomp import StompConnector
 from topologies.trust import Trust
 
-PROTOCOLS: tuple[str, ...] = ("stomp", "amqp", "openwire", "memory")
+PROTOCOLS: tuple[str, ...] = ("stomp", "amqp", "openwire", "core", "memory")
 TRANSACTED: tuple[str, ...] = ("stomp", "amqp", "memory")  # whose connections offer `drivers.contract.Transacts`
 
 
@@ -60,10 +60,17 @@ def _openwire(trust: Trust) -> Connector:
     return OpenWireConnector(trust)
 
 
+def _core(trust: Trust) -> Connector:
+    from drivers.core import CoreConnector
+
+    return CoreConnector(trust)
+
+
 _CONNECTORS: Mapping[str, Callable[[Trust], Connector]] = {
     "stomp": lambda trust: StompConnector(trust=trust),
     "amqp": _amqp,
     "openwire": _openwire,
+    "core": _core,
 }
 
 

@@ -1,6 +1,7 @@
-"""Where do Java, ActiveMQ's own client and the compiler come from, that a process's Java clients consist of?
+"""Where do Java, the brokers' own clients and the compiler come from, that a process's Java clients consist of?
 
-The client is that of the pinned distribution which the brokers run from. Janino, which compiles drivers/java/ without a
+Each client is that of the pinned distribution which the brokers run from: OpenWire's is ActiveMQ Classic's, to brokers
+of either kind, Core's is Artemis'. Janino, which compiles drivers/java/ without a
 JDK, is shipped with PySpark; its folder is looked up, for importing Spark here would cost seconds and memory.
 """
 
@@ -13,18 +14,31 @@ from topologies.runtimes.distribution import DistributionUnavailable, ensure, pi
 from topologies.runtimes.java import NoJava, find_java
 
 COMPILER = ("janino-*.jar", "commons-compiler-*.jar")
-CLIENT = ("*.jar", "optional/log4j-*.jar")  # log4j, so that the client's logging has somewhere to go: nowhere
+# The logging's jars too, so that what the clients log has somewhere to go: nowhere.
+CLIENTS = {
+    "openwire": ("activemq-classic", ("*.jar", "optional/log4j-*.jar")),
+    "core": (
+        "activemq-artemis",
+        (
+            *(f"artemis-{name}-[0-9]*.jar" for name in ("commons", "core-client", "jms-client", "selector")),
+            *("netty-*.jar", "jakarta.jms-api-*.jar", "commons-beanutils-*.jar", "commons-collections-*.jar"),
+            *("commons-logging-*.jar", "slf4j-api-*.jar", "log4j-*.jar", "jgroups-*.jar"),
+        ),
+    ),
+}
+"""By protocol: the distribution's name, and the patterns of what is needed out of its ``lib``."""
 
 
-def find_java_parts() -> JavaParts:
-    """The jars and the Java of this machine; fetches the distribution where it is not cached. Raises DriverError."""
+def find_java_parts(protocol: str) -> JavaParts:
+    """The Java and the jars of this machine; fetches the distribution where it is not cached. Raises DriverError."""
+    name, patterns = CLIENTS[protocol]
     try:
         java = find_java()
-        distribution = ensure(pinned("activemq-classic"))
+        distribution = ensure(pinned(name))
     except (NoJava, DistributionUnavailable) as error:
         raise DriverError(f"Java clients: {error}") from error
-    client = [jar for pattern in CLIENT for jar in sorted((distribution / "lib").glob(pattern))]
-    return JavaParts(java.home, (*client, *_compiler()))
+    client = tuple(jar for pattern in patterns for jar in sorted((distribution / "lib").glob(pattern)))
+    return JavaParts(java.home, _compiler(), client)
 
 
 def _compiler() -> tuple[Path, ...]:

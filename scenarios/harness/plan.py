@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from drivers.contract import Destination
-from drivers.failover import BadFailoverUriError, FailoverUri, unsupported
+from drivers.failover import BadFailoverUriError, FailoverUri
 from drivers.habits import HABITS, ONE, PER_MESSAGE, POOLED
+from drivers.honoured import unsupported
 from drivers.protocols import Spoken
 from drivers.users import BrokerUser, ConsumerUser, ProducerUser
 from records.run import RECEIVERS, BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo

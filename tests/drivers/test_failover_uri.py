@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.failover import OPTION_NAMES, BadFailoverUriError, FailoverOptions, FailoverUri, ServerUri, unsupported
+from drivers.failover import OPTION_NAMES, BadFailoverUriError, FailoverOptions, FailoverUri, ServerUri
+from drivers.honoured import unsupported
 
 A, B = ServerUri("stomp", "a.example", 1), ServerUri("stomp", "b.example", 2, "soTimeout=0&x=y")
 

@@ -1,25 +1,26 @@
 """The OpenWire clients of a load on real brokers: Java's failover transport, loops in the JVM, rows as recorded."""
 
 import threading
-import time
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from drivers import java_vm
 from drivers.contract import DriverError, Outgoing, Refused, Subscription
-from drivers.failover import FailoverUri
 from drivers.openwire import OpenWireConnector
-from drivers.openwire_client import OpenWireClient
-from drivers.pacing import Schedule
 from records.identity import Identity, stamp
-from records.reader import read_events, seal
-from records.rundir import RunDirectory
-from records.writer import Recorder
 from scenarios.java_parts import find_java_parts
+from tests.drivers.java_bench import (
+    RUN,
+    UNKNOWN_BROKER,
+    Bench,
+    Producing,
+    bench_on,
+    check_kept,
+    check_moved,
+    every_ms,
+)
 from tests.support.brokers import running
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
@@ -28,94 +29,6 @@ from topologies.runtimes.contract import Runtime
 
 pytestmark = pytest.mark.brokers
 java_vm.use(find_java_parts)
-
-RUN = 0xFEDC_BA98  # more than Java's int holds
-UNKNOWN_BROKER = {"127.0.0.1:1": "b1", "127.0.0.1:2": "b2"}
-
-
-class Clerk:
-    """Counts, as the session's does."""
-
-    def __init__(self) -> None:
-        self.begun = self.settled = self.receipts = 0
-
-    def took_sends(self, rows: Any) -> None: ...
-
-    def took_receipts(self, rows: Any) -> None:
-        self.receipts += len(rows)
-
-    def counted(self, begun: int, settled: int) -> None:
-        self.begun += begun
-        self.settled += settled
-
-
-class Producing:
-    """Go on until told."""
-
-    def __init__(self) -> None:
-        self.producing = True
-        self._stopped = threading.Event()
-
-    def stop(self) -> None:
-        self.producing = False
-        self._stopped.set()
-
-    def wait_unless_stopped(self, timeout_s: float) -> bool:
-        return self._stopped.wait(timeout_s)
-
-
-class Bench:
-    """Clients of one recorder, and what they recorded."""
-
-    def __init__(self, folder: Path, brokers: Mapping[str, str], credentials: Credentials, uri: str) -> None:
-        self.directory = RunDirectory.create(folder, "run")
-        self.recorder, self.clerk = Recorder(self.directory, "main"), Clerk()
-        self._brokers, self._credentials, self._uri = brokers, credentials, uri
-        self._connector = OpenWireConnector()
-        self._clients: list[OpenWireClient] = []
-
-    def client(self) -> OpenWireClient:
-        made = self._connector.client(
-            number=len(self._clients),
-            group="g",
-            uri=FailoverUri.parse(self._uri),
-            brokers=self._brokers,
-            credentials=self._credentials,
-            recorder=self.recorder,
-            clerk=self.clerk,
-            client_id="",
-        )
-        self._clients.append(made)
-        return made
-
-    def opened(self) -> OpenWireClient:
-        client = self.client()
-        client.open()
-        return client
-
-    def tables(self) -> dict[str, list[dict[str, Any]]]:
-        """Every row by table, once the clients are closed."""
-        for client in self._clients:
-            client.close()
-        self.recorder.close()
-        assert self.recorder.problem is None
-        seal(self.directory)
-        wanted = ("sends", "receipts", "connections", "subscriptions")
-        return {name: read_events(self.directory, name).to_pylist() for name in wanted}
-
-
-def address(runtime: Runtime, broker: str) -> str:
-    return runtime.endpoint(broker, "openwire").uri.partition("://")[2].partition("?")[0]
-
-
-def bench_on(runtime: Runtime, folder: Path, brokers: list[str], options: str = "") -> Bench:
-    names = {address(runtime, broker): broker for broker in brokers}
-    uri = f"failover:({','.join(f'tcp://{each}' for each in names)}){options}"
-    return Bench(folder, names, runtime.credentials(), uri)
-
-
-def every_ms(count: int) -> Schedule:
-    return Schedule(time.perf_counter_ns() + 50_000_000, 1_000.0, 0, count)
 
 
 @pytest.mark.parametrize("durable", [True, False])
@@ -129,37 +42,7 @@ def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(
     assert producer.keep(schedule, 100, 50, Producing()) == 300
     until(lambda: bench.clerk.receipts == 300 and bench.clerk.settled == 300)
     assert bench.clerk.begun == 300
-    tables = bench.tables()
-    sends, receipts = tables["sends"], tables["receipts"]
-    assert [row["seq"] for row in sends] == list(range(300))
-    assert [row["due_ns"] for row in sends] == [schedule.due_ns(slot) for slot in range(300)]
-    outcome = "acked" if durable else "unconfirmed"
-    same = {key: {row[key] for row in sends} for key in ("producer", "attempt", "destination", "broker", "outcome")}
-    assert same == {
-        "producer": {1},
-        "attempt": {1},
-        "destination": {str(orders)},
-        "broker": {"broker-1"},
-        "outcome": {outcome},
-    }
-    assert all(row["due_ns"] <= row["sent_ns"] for row in sends)
-    assert all((row["settled_ns"] or 0) > row["sent_ns"] for row in sends) == durable
-    assert [(row["producer"], row["seq"], row["attempt"], row["integrity"]) for row in receipts] == [
-        (1, seq, 1, "intact") for seq in range(300)
-    ]
-    sent_ns = {row["seq"]: row["sent_ns"] for row in sends}
-    assert all(row["received_ns"] > sent_ns[row["seq"]] for row in receipts)
-    assert {(row["broker"], row["redelivered"], row["hops"], row["subscription"]) for row in receipts} == {
-        ("broker-1", False, 0, orders.name)
-    }
-    assert [(row["event"], row["broker"]) for row in tables["connections"] if row["client"] == 0] == [
-        ("attempt", "broker-1"),
-        ("connected", "broker-1"),
-        ("closed", "broker-1"),
-    ]
-    assert [(row["consumer"], row["kind"], row["broker"]) for row in tables["subscriptions"]] == [
-        (0, "queue", "broker-1")
-    ]
+    check_kept(bench.tables(), schedule, orders, durable=durable, hops=0)
 
 
 def test_producing_that_is_stopped_begins_no_further_message(single_broker: Runtime, tmp_path: Path) -> None:
@@ -216,7 +99,7 @@ def test_a_dead_list_is_given_up_as_the_uri_says(tmp_path: Path) -> None:
 
 def test_a_wrong_password_ends_the_client_at_once(single_broker: Runtime, tmp_path: Path) -> None:
     bench = bench_on(single_broker, tmp_path, ["broker-1"])
-    bench._credentials = Credentials(single_broker.credentials().username, "letmein")
+    bench.credentials = Credentials(single_broker.credentials().username, "letmein")
     with pytest.raises(Refused) as caught:
         bench.client().open()
     words = str(caught.value)
@@ -249,25 +132,3 @@ def test_a_killed_broker_leaves_attempts_in_doubt_that_the_next_one_acks(tmp_pat
         until(lambda: bench.clerk.receipts > 200)
         tables = bench.tables()
     check_moved(tables, begun[0])
-
-
-def check_moved(tables: Mapping[str, list[dict[str, Any]]], begun: int) -> None:
-    sends = tables["sends"]
-    last = {row["seq"]: row for row in sends}
-    assert sorted(last) == list(range(begun))
-    assert {row["outcome"] for row in last.values()} == {"acked"}
-    doubted = [row for row in sends if row["outcome"] == "in_doubt"]
-    assert {(row["attempt"], row["broker"], row["settled_ns"]) for row in doubted} == {(1, "broker-1", None)}
-    assert all(last[row["seq"]]["attempt"] == 2 and last[row["seq"]]["broker"] == "broker-2" for row in doubted)
-    attempts = {row["seq"]: row["attempt"] for row in sends if row["broker"] == "broker-2"}
-    seen = [(row["seq"], row["attempt"]) for row in tables["receipts"]]
-    assert seen
-    assert all(attempts[seq] == attempt for seq, attempt in seen)
-    events = [(row["event"], row["broker"]) for row in tables["connections"] if row["client"] == 0]
-    assert events[:3] == [("attempt", "broker-1"), ("connected", "broker-1"), ("lost", "broker-1")]
-    assert events[-4:] == [
-        ("attempt", "broker-2"),
-        ("connected", "broker-2"),
-        ("moved", "broker-2"),
-        ("closed", "broker-2"),
-    ]

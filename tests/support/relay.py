@@ -67,6 +67,8 @@ class Relay:
         """Until either side ends. One thread for both ways, as TLS asks for; neither way waits for the other."""
         with contextlib.suppress(OSError), client, socket.create_connection(self._upstream) as broker:
             self._links.append(client)
+            for side in (client, broker):
+                side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or small answers wait for each other
             near = self._context.wrap_socket(client, server_side=True) if self._context else client
             ways = (_Way(near, broker), _Way(broker, near))
             near.setblocking(False)

@@ -1,12 +1,10 @@
 package brokerbench;
 
+import java.nio.charset.StandardCharsets;
 import javax.jms.BytesMessage;
 import javax.jms.JMSException;
 import javax.jms.Message;
 import javax.jms.TextMessage;
-import java.nio.charset.StandardCharsets;
-import org.apache.activemq.command.ActiveMQBytesMessage;
-import org.apache.activemq.util.ByteSequence;
 
 /** What came in a message: its bytes, and the brokers that it crossed. */
 final class Bodies {
@@ -14,27 +12,16 @@ final class Bodies {
 
     private Bodies() {}
 
-    /** The body as it lies in the message, without a copy where the client library allows. */
-    static ByteSequence of(Message message) throws JMSException {
-        if (message instanceof ActiveMQBytesMessage && !((ActiveMQBytesMessage) message).isCompressed()) {
-            ByteSequence content = ((ActiveMQBytesMessage) message).getContent();
-            return content == null ? new ByteSequence(new byte[0]) : content;
-        }
+    /** The body as any JMS client hands it out. */
+    static Body of(Message message) throws JMSException {
         if (message instanceof BytesMessage) {
             BytesMessage bytes = (BytesMessage) message;
             byte[] body = new byte[(int) bytes.getBodyLength()];
             bytes.readBytes(body);
-            return new ByteSequence(body);
+            return new Body(body);
         }
         String text = message instanceof TextMessage ? ((TextMessage) message).getText() : null;
-        return new ByteSequence(text == null ? new byte[0] : text.getBytes(StandardCharsets.UTF_8));
-    }
-
-    static byte[] copy(Message message) throws JMSException {
-        ByteSequence body = of(message);
-        byte[] bytes = new byte[body.length];
-        System.arraycopy(body.data, body.offset, bytes, 0, body.length);
-        return bytes;
+        return new Body(text == null ? new byte[0] : text.getBytes(StandardCharsets.UTF_8));
     }
 
     /**

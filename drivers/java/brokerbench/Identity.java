@@ -2,7 +2,6 @@ package brokerbench;
 
 import java.nio.ByteBuffer;
 import java.util.zip.CRC32;
-import org.apache.activemq.util.ByteSequence;
 
 /** Which message is this body, and is it as it was sent? The 32 bytes of records/identity.py, read and written here. */
 final class Identity {
@@ -37,7 +36,7 @@ final class Identity {
     }
 
     /** What a body says of itself to a consumer of that run. */
-    static Identity read(ByteSequence body, int run) {
+    static Identity read(Body body, int run) {
         if (body.length < BYTES) {
             return UNREADABLE;
         }

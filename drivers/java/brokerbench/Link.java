@@ -1,48 +1,37 @@
 package brokerbench;
 
-import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Enumeration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.ArrayList;
-import java.util.List;
-import javax.jms.DeliveryMode;
+import javax.jms.Connection;
+import javax.jms.Destination;
 import javax.jms.ExceptionListener;
 import javax.jms.JMSException;
 import javax.jms.Message;
 import javax.jms.MessageConsumer;
 import javax.jms.MessageListener;
+import javax.jms.MessageProducer;
+import javax.jms.Queue;
 import javax.jms.QueueBrowser;
 import javax.jms.Session;
 import javax.jms.Topic;
-import javax.jms.Queue;
-import org.apache.activemq.ActiveMQConnection;
-import org.apache.activemq.ActiveMQConnectionFactory;
-import org.apache.activemq.ActiveMQMessageProducer;
-import org.apache.activemq.ActiveMQSession;
-import org.apache.activemq.AsyncCallback;
-import org.apache.activemq.broker.SslContext;
-import org.apache.activemq.command.ActiveMQBytesMessage;
-import org.apache.activemq.command.ActiveMQDestination;
-import org.apache.activemq.transport.DefaultTransportListener;
-import org.apache.activemq.util.ByteSequence;
 
 /**
  * One connection to one broker, opened once, each message of which Python sends, receives and settles itself.
  *
- * It proves paths and looks at queues; what drives a load is in Client.
+ * It proves paths and looks at queues; what drives a load is in LoadClient.
  */
 public final class Link {
-    private static final int PRIORITY = 4;
-
     private final Hub hub;
     private final long id;
     private final Work work;
     private final Map unsettled = new ConcurrentHashMap(); // number of a delivery -> message, subscription
-    private volatile ActiveMQConnection connection;
+    private volatile Connection connection;
     private volatile boolean open, closing;
-    private ActiveMQSession session;
-    private ActiveMQMessageProducer producer;
+    private Session session;
+    private MessageProducer producer;
     private long deliveries;
 
     public Link(Hub hub, long id) {
@@ -67,25 +56,15 @@ public final class Link {
     }
 
     private void connect(String uri, String user, String password, String clientId, String pem) throws Exception {
-        ActiveMQConnectionFactory factory = new ActiveMQConnectionFactory(uri);
-        factory.setUserName(user);
-        factory.setPassword(password);
-        factory.setWatchTopicAdvisories(false);
-        if (!clientId.isEmpty()) {
-            factory.setClientID(clientId);
-        }
-        SslContext tls = new SslContext();
-        tls.setSSLContext(Tls.context(pem));
-        SslContext.setCurrentSslContext(tls);
-        connection = (ActiveMQConnection) factory.createConnection();
+        connection = Library.open(uri, user, password, clientId, pem);
         connection.setExceptionListener(new ExceptionListener() {
             public void onException(JMSException error) {
                 lost(Words.of(error));
             }
         });
         connection.start();
-        session = (ActiveMQSession) connection.createSession(false, ActiveMQSession.INDIVIDUAL_ACKNOWLEDGE);
-        producer = (ActiveMQMessageProducer) session.createProducer(null);
+        session = connection.createSession(false, Library.ONE_BY_ONE);
+        producer = session.createProducer(null);
         open = true;
     }
 
@@ -105,12 +84,8 @@ public final class Link {
         work.add(new Runnable() {
             public void run() {
                 try {
-                    ActiveMQBytesMessage message = (ActiveMQBytesMessage) session.createBytesMessage();
-                    message.setContent(new ByteSequence(body));
-                    int mode = durable ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
-                    AsyncCallback answer = durable ? new Answer(token) : null;
-                    long sentNs = System.nanoTime();
-                    producer.send(destination(topic, name), message, mode, PRIORITY, 0L, answer);
+                    Answer answer = durable ? new Settled(token) : null;
+                    long sentNs = Library.send(session, producer, Library.destination(topic, name), body, answer);
                     hub.tell(id, "written", Long.valueOf(token), Long.valueOf(sentNs), null);
                 } catch (Exception error) {
                     Object refused = Boolean.valueOf(Words.refused(error) && open);
@@ -121,18 +96,18 @@ public final class Link {
     }
 
     /** The broker's answer to a durable send. */
-    final class Answer implements AsyncCallback {
+    final class Settled implements Answer {
         private final long token;
 
-        Answer(long token) {
+        Settled(long token) {
             this.token = token;
         }
 
-        public void onSuccess() {
+        public void acknowledged() {
             hub.tell(id, "settled", Long.valueOf(token), Long.valueOf(System.nanoTime()), "");
         }
 
-        public void onException(JMSException error) {
+        public void failed(JMSException error) {
             if (Words.refused(error)) {
                 hub.tell(id, "settled", Long.valueOf(token), Long.valueOf(System.nanoTime()), Words.of(error));
             }
@@ -145,8 +120,9 @@ public final class Link {
         work.add(new Runnable() {
             public void run() {
                 try {
-                    connection.getPrefetchPolicy().setAll(prefetch);
-                    consumer(destination(topic, name), selector, durableName).setMessageListener(new Deliveries(token, prefetch));
+                    Library.expect(connection, prefetch);
+                    Destination from = Library.destination(topic, name);
+                    consumer(from, selector, durableName).setMessageListener(new Deliveries(token, prefetch));
                     hub.tell(id, "subscribed", Long.valueOf(token), Long.valueOf(System.nanoTime()), null);
                 } catch (Exception error) {
                     Object refused = Boolean.valueOf(Words.refused(error) && open);
@@ -156,8 +132,8 @@ public final class Link {
         });
     }
 
-    private MessageConsumer consumer(ActiveMQDestination from, String selector, String durableName) throws JMSException {
-        ActiveMQSession own = (ActiveMQSession) connection.createSession(false, ActiveMQSession.INDIVIDUAL_ACKNOWLEDGE);
+    private MessageConsumer consumer(Destination from, String selector, String durableName) throws JMSException {
+        Session own = connection.createSession(false, Library.ONE_BY_ONE);
         String wanted = selector.isEmpty() ? null : selector;
         if (durableName.isEmpty()) {
             return own.createConsumer(from, wanted);
@@ -165,10 +141,7 @@ public final class Link {
         return own.createDurableSubscriber((Topic) from, durableName, wanted, false);
     }
 
-    /**
-     * What one subscription brings, no more at a time than its prefetch: the Java client, whose listener is done with a
-     * message that nobody has acknowledged, asks the broker for one more.
-     */
+    /** What one subscription brings: the listener takes no further message while as many as its prefetch are unsettled. */
     final class Deliveries implements MessageListener {
         private final Long subscription;
         private final int prefetch;
@@ -184,6 +157,10 @@ public final class Link {
             notifyAll();
         }
 
+        synchronized void taken() {
+            unsettled++;
+        }
+
         synchronized void waitForRoom() {
             try {
                 while (unsettled >= prefetch && open && !closing) {
@@ -192,22 +169,22 @@ public final class Link {
             } catch (InterruptedException interrupted) {
                 lost("interrupted");
             }
-            unsettled++;
         }
 
         public void onMessage(Message message) {
-            waitForRoom();
             if (closing) {
                 return; // it stays with the broker
             }
             long receivedNs = System.nanoTime();
             try {
+                taken();
                 Object[] about = {Long.valueOf(receivedNs), Boolean.valueOf(message.getJMSRedelivered()),
                     Integer.valueOf(Bodies.hops(message)), Long.valueOf(keep(message, this))};
-                hub.tell(id, "delivery", subscription, Bodies.copy(message), about);
+                hub.tell(id, "delivery", subscription, Library.body(message).copy(), about);
             } catch (JMSException unreadable) {
                 lost("a message could not be read: " + Words.of(unreadable));
             }
+            waitForRoom();
         }
     }
 
@@ -238,11 +215,12 @@ public final class Link {
             public void run() {
                 List bodies = new ArrayList();
                 try {
-                    ActiveMQSession own = (ActiveMQSession) connection.createSession(false, Session.AUTO_ACKNOWLEDGE);
-                    QueueBrowser browser = own.createBrowser((Queue) destination(false, name));
+                    Session own = connection.createSession(false, Session.AUTO_ACKNOWLEDGE);
+                    QueueBrowser browser = own.createBrowser((Queue) Library.destination(false, name));
                     for (Enumeration found = browser.getEnumeration(); found.hasMoreElements();) {
                         Message message = (Message) found.nextElement();
-                        bodies.add(new Object[] {Bodies.copy(message), Long.valueOf(message.getJMSTimestamp())});
+                        bodies.add(
+                            new Object[] {Library.body(message).copy(), Long.valueOf(message.getJMSTimestamp())});
                     }
                     browser.close();
                     hub.tell(id, "browsed", bodies.toArray(), "", null);
@@ -266,12 +244,12 @@ public final class Link {
     /** Leave without a word: for a broker that does not answer. */
     public void abandon() {
         closing = true;
-        final ActiveMQConnection left = connection;
+        final Connection left = connection;
         new Work("brokerbench-abandon-" + id).add(new Runnable() {
             public void run() {
                 try {
                     if (left != null) {
-                        left.getTransport().stop();
+                        Library.cut(left);
                     }
                 } catch (Exception nothingMoreToDo) {
                     hub.tell(id, "closed");
@@ -285,17 +263,12 @@ public final class Link {
         closing = true;
         try {
             if (connection != null) {
-                connection.close();
+                Library.leave(connection);
             }
             hub.tell(id, "closed", "", null, null);
         } catch (JMSException error) {
             hub.tell(id, "closed", Words.of(error), null, null);
         }
         work.end();
-    }
-
-    private static ActiveMQDestination destination(boolean topic, String name) {
-        return ActiveMQDestination.createDestination(
-            name, topic ? ActiveMQDestination.TOPIC_TYPE : ActiveMQDestination.QUEUE_TYPE);
     }
 }

@@ -5,15 +5,11 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
-import javax.jms.DeliveryMode;
 import javax.jms.JMSException;
-import org.apache.activemq.ActiveMQMessageProducer;
-import org.apache.activemq.ActiveMQSession;
-import org.apache.activemq.command.ActiveMQDestination;
 
 /** Sends the messages of one client to one destination, each when it is due, on a thread of its own. */
-public final class Sender implements Runnable {
-    private static final int PRIORITY = 4;
+public abstract class Sender implements Runnable {
+    static final int PRIORITY = 4;
     private static final long BLOCKED_AFTER_NS = 1000000000L; // drivers/patience.py
 
     final SendRows rows;
@@ -23,13 +19,10 @@ public final class Sender implements Runnable {
     final boolean durable;
     final boolean resend;
     final byte[] template;
-    private final Client client;
-    private final ActiveMQDestination to;
+    private final LoadClient client;
     private final int inFlight;
-    private final ActiveMQMessageProducer producer;
-    private final ActiveMQSession session;
     private final ArrayDeque due = new ArrayDeque(); // arrays of due times, in order
-    /** Durable messages whose final outcome is not known. By identity: equality of messages changes as they are sent. */
+    /** Durable messages whose final outcome is not known. */
     private final Set open = Collections.newSetFromMap(new IdentityHashMap());
     private long[] times = new long[0];
     private int next;
@@ -43,22 +36,23 @@ public final class Sender implements Runnable {
     private volatile Thread thread; // its own
     private volatile long begun;
 
-    Sender(
-            Client client, ActiveMQSession session, ActiveMQDestination to, SendRows rows, Names names, int number,
-            int destination, boolean durable, boolean resend, int inFlight, byte[] template) throws JMSException {
+    Sender(LoadClient client, Task task) {
         this.client = client;
-        this.session = session;
-        this.to = to;
-        this.rows = rows;
-        this.names = names;
-        this.number = number;
-        this.destination = destination;
-        this.durable = durable;
-        this.resend = resend;
-        this.inFlight = inFlight;
-        this.template = template;
-        this.producer = (ActiveMQMessageProducer) session.createProducer(null);
+        this.rows = client.sends;
+        this.names = client.names;
+        this.number = task.number;
+        this.destination = task.destination;
+        this.durable = task.durable;
+        this.resend = task.resend;
+        this.inFlight = task.inFlight;
+        this.template = task.template;
     }
+
+    /** Write it, and see to it that it hears what becomes of it. */
+    abstract void send(Slot slot) throws JMSException;
+
+    /** The connection went before the answer. */
+    abstract void unanswered(Slot slot);
 
     /**
      * There will be one message, of this number. It was begun, and counted so, when its connection was; the sender ends
@@ -104,7 +98,7 @@ public final class Sender implements Runnable {
                 if (begunNs == 0) {
                     rows.countBegun();
                 }
-                send(dueNs, blocked);
+                begin(dueNs, blocked);
             }
             if (begunNs != 0) {
                 waitForAnswer();
@@ -115,18 +109,17 @@ public final class Sender implements Runnable {
         client.finished(number, trouble);
     }
 
-    private void send(long dueNs, boolean blocked) throws JMSException {
-        Measured message = new Measured(this, seq++, dueNs, begunNs, blocked);
+    private void begin(long dueNs, boolean blocked) throws JMSException {
+        Slot slot = new Slot(this, seq++, dueNs, begunNs, blocked);
         if (durable) {
             synchronized (open) {
-                open.add(message);
+                open.add(slot);
             }
         }
-        int mode = durable ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
         try {
-            producer.send(to, message, mode, PRIORITY, 0L, durable ? message : null);
+            send(slot);
         } catch (JMSException error) {
-            message.giveUp();
+            slot.giveUp();
             throw error;
         }
     }
@@ -177,10 +170,10 @@ public final class Sender implements Runnable {
     }
 
     /** A message has its final outcome. */
-    void closed(Measured message) {
+    void closed(Slot slot) {
         rows.countSettled();
         synchronized (open) {
-            open.remove(message);
+            open.remove(slot);
             heard(System.nanoTime());
             open.notifyAll();
         }
@@ -241,7 +234,7 @@ public final class Sender implements Runnable {
             left = open.toArray();
         }
         for (int i = 0; i < left.length; i++) {
-            ((Measured) left[i]).giveUp();
+            ((Slot) left[i]).giveUp();
         }
     }
 }

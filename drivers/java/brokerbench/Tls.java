@@ -13,6 +13,13 @@ import javax.net.ssl.TrustManagerFactory;
 final class Tls {
     private Tls() {}
 
+    /** Every connection of this process that asks for Java's own trust believes these from now on; '': no others. */
+    static void use(String pem) throws Exception {
+        if (!pem.isEmpty()) {
+            SSLContext.setDefault(context(pem));
+        }
+    }
+
     static SSLContext context(String pem) throws Exception {
         if (pem.isEmpty()) {
             return SSLContext.getDefault();

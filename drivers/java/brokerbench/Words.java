@@ -1,6 +1,5 @@
 package brokerbench;
 
-import java.io.IOException;
 import javax.jms.InvalidClientIDException;
 import javax.jms.JMSException;
 
@@ -27,7 +26,7 @@ final class Words {
     /** Whether the broker answered and said no; otherwise the connection broke, and nobody knows. */
     static boolean refused(Throwable error) {
         for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-            if (cause instanceof IOException || cause instanceof InterruptedException) {
+            if (cause instanceof InterruptedException || Library.broke(cause)) {
                 return false;
             }
         }

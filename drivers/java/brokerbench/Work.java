@@ -10,6 +10,7 @@ public final class Work implements Runnable {
     public Work(String name) {
         Thread thread = new Thread(this, name);
         thread.setDaemon(true);
+        thread.setContextClassLoader(Work.class.getClassLoader()); // client libraries find classes by it, ours too
         thread.start();
     }
 

@@ -4,15 +4,15 @@ The driver to the brokers in memory takes part in every run, a real broker's in 
 the matrix is nightly.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
 
 from drivers import java_vm
-from drivers.contract import Connector
 from drivers.protocols import TRANSACTED, connector_of
 from scenarios.java_parts import find_java_parts
 from tests.drivers.conformance.stages import BROKER, Connect, MemoryStage, Peer, RealStage, Stage
+from tests.support.brokers import running
 from tests.support.relay import Relay
 from topologies.endpoints import Endpoint
 from topologies.runtimes.contract import Runtime
@@ -20,38 +20,57 @@ from topologies.trust import Trust
 
 java_vm.use(find_java_parts)
 
-REAL: Mapping[str, Callable[[], Connector]] = {
-    "stomp": lambda: connector_of("stomp", Trust()),
-    "amqp": lambda: connector_of("amqp", Trust()),
-    "openwire": lambda: connector_of("openwire", Trust()),
-}
-"""A protocol of real brokers is tried by one line here."""
 
-KNOWN_DEFECTS = {("openwire", "test_consumers_of_a_queue_share_its_messages")}
-"""Fail now and then, and are not mended yet (docs/drivers.md): told every night, not at each change."""
+CLASSIC, ARTEMIS = "single_broker", "single_artemis"
+REAL: Mapping[str, tuple[str, str]] = {
+    "stomp": ("stomp", CLASSIC),
+    "amqp": ("amqp", CLASSIC),
+    "openwire": ("openwire", CLASSIC),
+    "core": ("core", ARTEMIS),
+    "openwire@artemis": ("openwire", ARTEMIS),
+}
+"""A protocol of real brokers is tried by one line here: its name, and the fixture that is the broker."""
+
+ALWAYS_NIGHTLY = {"openwire@artemis"}
+"""Each half is in CI: the driver on the other broker, the broker by another driver."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     smoke = metafunc.definition.get_closest_marker("smoke") is not None
-    nightly = [pytest.mark.brokers, pytest.mark.nightly]
-    marks = [pytest.mark.brokers] if smoke else nightly
-    defects = {protocol for protocol, test in KNOWN_DEFECTS if test == metafunc.definition.name}
-    tried = [protocol for protocol in REAL if protocol in TRANSACTED or "transacting" not in metafunc.fixturenames]
-    real = [pytest.param(protocol, marks=nightly if protocol in defects else marks) for protocol in tried]
+    tried = [name for name in REAL if REAL[name][0] in TRANSACTED or "transacting" not in metafunc.fixturenames]
     if "stage" in metafunc.fixturenames:
+        real = [pytest.param(name, marks=_marks(smoke, name)) for name in tried]
         metafunc.parametrize("stage", ["memory", *real], indirect=True)
     if "crossing" in metafunc.fixturenames:
-        pairs = [pytest.param((one, other), marks=marks, id=f"{one}:{other}") for one in REAL for other in REAL]
+        pairs = [
+            pytest.param((one, other), marks=_marks(smoke, one, other), id=f"{one}:{other}")
+            for one, (_, broker) in REAL.items()
+            for other, (_, same) in REAL.items()
+            if same == broker
+        ]
         metafunc.parametrize("crossing", pairs, indirect=True)
 
 
-def real_stage(runtime: Runtime, protocol: str) -> Iterator[RealStage]:
-    straight = runtime.endpoint(BROKER, protocol).uri
-    scheme, _, address = straight.partition("://")
+def _marks(smoke: bool, *names: str) -> list[pytest.MarkDecorator]:
+    in_ci = smoke and not ALWAYS_NIGHTLY & set(names)
+    return [pytest.mark.brokers] if in_ci else [pytest.mark.brokers, pytest.mark.nightly]
+
+
+def real_stage(request: pytest.FixtureRequest, name: str) -> Iterator[RealStage]:
+    protocol, broker = REAL[name]
+    runtime: Runtime = request.getfixturevalue(broker)
+    scheme, _, address = runtime.endpoint(BROKER, protocol).uri.partition("://")
     host, _, port = address.partition("?")[0].rpartition(":")
     with Relay((host, int(port))) as relay:
         endpoint = Endpoint(BROKER, protocol, f"{scheme}://127.0.0.1:{relay.port}")
-        yield RealStage(REAL[protocol](), runtime.credentials(), endpoint, relay)
+        yield RealStage(
+            connector_of(protocol, Trust()),
+            runtime.credentials(),
+            endpoint,
+            relay,
+            hops_at_home=0 if broker == CLASSIC else None,
+            tells_returns=protocol != "core",
+        )
 
 
 @pytest.fixture
@@ -61,17 +80,22 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
         yield made
         made.network.close()
     else:
-        yield from real_stage(request.getfixturevalue("single_broker"), request.param)
+        yield from real_stage(request, request.param)
 
 
 @pytest.fixture
 def crossing(request: pytest.FixtureRequest) -> Iterator[tuple[Stage, Stage]]:
     """The same broker by the producer's protocol and by the consumer's."""
-    runtime = request.getfixturevalue("single_broker")
     producer, consumer = request.param
-    for sends in real_stage(runtime, producer):
-        for receives in real_stage(runtime, consumer):
+    for sends in real_stage(request, producer):
+        for receives in real_stage(request, consumer):
             yield sends, receives
+
+
+@pytest.fixture(scope="session")
+def single_artemis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    with running("artemis-single", tmp_path_factory.mktemp("artemis")) as runtime:
+        yield runtime
 
 
 @pytest.fixture

@@ -30,12 +30,19 @@ def body(seq: int, body_bytes: int = 64) -> bytes:
 
 
 class Stage(Protocol):
-    """``endpoint`` leads to the broker by a way that `cut` can cut."""
+    """``endpoint`` leads to the broker by a way that `cut` can cut.
+
+    ``hops_at_home``: of a message that crossed no link; None where brokers do not stamp their path. ``tells_returns``:
+    whether a message is called redelivered once a consumer that did not acknowledge it has left politely (Artemis takes
+    the delivery back from its count when a Core consumer closes, as the message may never have been seen).
+    """
 
     connector: Connector
     credentials: Credentials
     endpoint: Endpoint
     selects: bool  # whether the broker knows selectors
+    hops_at_home: int | None
+    tells_returns: bool
 
     def cut(self) -> None:
         """Every connection of this stage is gone, without a goodbye."""
@@ -49,6 +56,8 @@ class RealStage:
     credentials: Credentials
     endpoint: Endpoint
     relay: Relay
+    hops_at_home: int | None = 0
+    tells_returns: bool = True
     selects: bool = True
 
     def cut(self) -> None:
@@ -59,6 +68,8 @@ class MemoryStage:
     """A broker in memory: killed, which keeps its messages, and brought back."""
 
     selects = False
+    hops_at_home: int | None = 0
+    tells_returns = True
 
     def __init__(self) -> None:
         self.credentials = Credentials("anna", "s3cret")

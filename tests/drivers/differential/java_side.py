@@ -70,11 +70,11 @@ class JavaRound:
 
 
 def main(log: Path) -> None:
-    parts = find_java_parts()
+    parts = find_java_parts("openwire")
     configuration = log.with_suffix(".properties")
     configuration.write_text(LOGGING.format(log=log))
     library = next(parts.home.glob("lib/**/libjvm.so"))
-    jars = [str(jar) for jar in parts.jars]
+    jars = [str(jar) for jar in parts.client]
     jpype.startJVM(str(library), f"-Dlog4j2.configurationFile={configuration}", "-Xss512k", classpath=jars)
     for line in sys.stdin:
         asked: dict[str, Any] = json.loads(line)

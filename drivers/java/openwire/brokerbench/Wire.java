@@ -67,7 +67,7 @@ final class Wire extends TransportFilter {
             return;
         }
         Measured message = (Measured) command;
-        if (!message.writing(this)) {
+        if (!message.writing(address)) {
             return;
         }
         try {

@@ -1,8 +1,8 @@
-"""How fast are this project's own OpenWire users? A process of its own: Locust with one producer and one consumer.
+"""How fast are this project's own users of a Java client? A process: Locust with one producer and one consumer.
 
-``python -m benchmarks.openwire_users URI COUNT durable|non-durable IN_FLIGHT RATE``, with the password on standard
-input; prints one JSON line: `benchmarks.stopwatch`, and the lag, which means something at a RATE (messages a second; 0:
-all is due at once). Only at a rate there is a warm-up: the tools beside which this stands have none.
+``python -m benchmarks.java_users openwire|core URI COUNT durable|non-durable IN_FLIGHT RATE WARM_UP``, with the
+password on standard input; prints one JSON line: `benchmarks.stopwatch`, and the lag, which means something at a RATE
+(messages a second; 0: all is due at once). WARM_UP: so many messages before those that count.
 """
 
 from benchmarks.stomp_users import AT_ONCE_PER_S, GROUP, Receiver, Sender, messages_through  # isort: skip  # patches
@@ -19,28 +19,26 @@ from locust.env import Environment
 
 from benchmarks.stopwatch import USER
 from drivers import java_vm
-from drivers.openwire import OpenWireConnector
-from drivers.protocols import Spoken
+from drivers.protocols import Spoken, connector_of
 from drivers.session import Network, Session
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from scenarios.java_parts import find_java_parts
 from topologies.endpoints import Credentials
+from topologies.trust import Trust
 
-PACED_WARM_UP_S = 5
 
-
-def session_for(uri: str, password: str, recorder: Recorder) -> Session:
+def session_for(protocol: str, uri: str, password: str, recorder: Recorder) -> Session:
     network = Network(
-        spoken=Spoken.parse("openwire"),
+        spoken=Spoken.parse(protocol),
         credentials=Credentials(USER, password),
-        failover_uris={"openwire": {GROUP: f"failover:({uri})"}},
+        failover_uris={protocol: {GROUP: f"failover:({uri})"}},
         broker_names={uri.partition("://")[2]: "broker"},
     )
     return Session(
         network=network,
-        connectors={"openwire": OpenWireConnector()},
+        connectors={protocol: connector_of(protocol, Trust())},
         recorder=recorder,
         run_number=1,
         seed=1,
@@ -58,26 +56,26 @@ def lag_ms(directory: RunDirectory) -> dict[str, Any]:
     return {**quantiles, "sends": len(sends), "receipts": len(receipts)}
 
 
-def main(uri: str, count: int, durable: bool, in_flight: int, rate: float) -> None:
+def main(protocol: str, uri: str, count: int, durable: bool, in_flight: int, rate: float, warm_up: int) -> None:
     password = sys.stdin.readline().strip()
     java_vm.use(find_java_parts)
     Sender.durable, Sender.in_flight, Sender.sends_per_second = durable, in_flight, rate or AT_ONCE_PER_S
     runner = Environment(user_classes=[Sender, Receiver]).create_local_runner()
+
+    def measured(folder: Path, messages: int) -> dict[str, Any]:
+        directory = RunDirectory.create(folder, "run")
+        recorder = Recorder(directory, "main")
+        recorder.start()
+        figures = json.loads(messages_through(runner, session_for(protocol, uri, password, recorder), messages))
+        recorder.close()
+        return {**figures, **lag_ms(directory)}
+
     with tempfile.TemporaryDirectory() as folder:
-        if rate:
-            measured(runner, uri, password, Path(folder) / "warm-up", int(rate * PACED_WARM_UP_S))
-        print(json.dumps(measured(runner, uri, password, Path(folder) / "load", count)))
-
-
-def measured(runner: Any, uri: str, password: str, folder: Path, count: int) -> dict[str, Any]:
-    """So many messages, recorded in that folder."""
-    directory = RunDirectory.create(folder, "run")
-    recorder = Recorder(directory, "main")
-    recorder.start()
-    figures = json.loads(messages_through(runner, session_for(uri, password, recorder), count))
-    recorder.close()
-    return {**figures, **lag_ms(directory)}
+        if warm_up:
+            measured(Path(folder) / "warm-up", warm_up)
+        print(json.dumps(measured(Path(folder) / "load", count)))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3] == "durable", int(sys.argv[4]), float(sys.argv[5]))
+    _, protocol, uri, count, kind, in_flight, rate, warm_up = sys.argv
+    main(protocol, uri, int(count), kind == "durable", int(in_flight), float(rate), int(warm_up))

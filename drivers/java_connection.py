@@ -1,7 +1,7 @@
-"""What does one OpenWire connection do, message by message? ActiveMQ's own client sends, subscribes, settles, leaves.
+"""What does one connection of a Java client do, message by message? The brokers' own client sends, subscribes, settles.
 
 For paths to prove, queues to browse and tests: each message passes through Python. What drives a load is
-`drivers.openwire_client`, whose loops are in the JVM.
+`drivers.java_client`, whose loops are in the JVM.
 """
 
 import itertools
@@ -23,7 +23,6 @@ from drivers.contract import (
     Subscription,
 )
 from drivers.java_hub import Answer, JavaHub
-from drivers.java_vm import java_class
 from drivers.tls import doubted
 from records.packing import NULL_INT32
 from topologies.endpoints import Credentials, Endpoint
@@ -32,10 +31,17 @@ from topologies.trust import Trust
 CLOSE_TIMEOUT_S = 5.0
 
 
-class OpenWireConnection:
-    """One open connection; see `drivers.contract.Connection`. Made by `OpenWireConnector.connect`."""
+class JavaConnection:
+    """One open connection; see `drivers.contract.Connection`. Made by `JavaConnector.connect`."""
 
-    def __init__(self, hub: JavaHub, endpoint: Endpoint, timeout_s: float, on_settled: OnSettled, on_lost: OnLost):
+    def __init__(
+        self,
+        hub: JavaHub,
+        endpoint: Endpoint,
+        timeout_s: float,
+        on_settled: OnSettled,
+        on_lost: OnLost,
+    ) -> None:
         self.broker = endpoint.broker
         self._hub, self._endpoint, self._timeout_s = hub, endpoint, timeout_s
         self._on_settled, self._on_lost = on_settled, on_lost
@@ -47,14 +53,14 @@ class OpenWireConnection:
         self._reason = ""  # why it is gone
         self._leaving = False
         self._id = hub.listen(self._on_event)
-        self._java = java_class("Link")(hub.java, self._id)
+        self._java = hub.java_class("Link")(hub.java, self._id)
 
     def __repr__(self) -> str:
-        return f"<OpenWireConnection {self.broker} {self._reason or 'open'}>"
+        return f"<JavaConnection {self.broker} {self._reason or 'open'}>"
 
-    def open(self, credentials: Credentials, client_id: str, trusted_pem: str) -> None:
+    def open(self, uri: str, credentials: Credentials, client_id: str, trusted_pem: str) -> None:
         """Connect and log in, within the timeout. Raises `ConnectFailed` or `Refused`, leaving nothing open."""
-        self._java.open(self._endpoint.uri, credentials.username, credentials.password, client_id, trusted_pem)
+        self._java.open(uri, credentials.username, credentials.password, client_id, trusted_pem)
         answered = self._opened.wait(self._timeout_s)
         if answered and self._opened.what == "opened":
             return
@@ -66,7 +72,7 @@ class OpenWireConnection:
         if doubt := self._doubt(trusted_pem):
             raise doubt
         what = f"could not be reached: {words}" if answered else f"did not answer within {self._timeout_s:g} s"
-        raise out_of_reach(self._at, what, "OpenWire port")
+        raise out_of_reach(self._at, what, f"{self._hub.protocol} port")
 
     def _doubt(self, trusted_pem: str) -> DriverError | None:
         """What is wrong with the certificate there, where TLS is asked for: Java's client tells it darkly."""
@@ -126,10 +132,11 @@ class OpenWireConnection:
         if self._leaving:
             return
         self._leaving = True
-        self._java.close()
-        if not self._closed.wait(CLOSE_TIMEOUT_S):
-            self._java.abandon()
-        self._end("closed")
+        if not self._reason:  # one that was lost has been abandoned
+            self._java.close()
+            if not self._closed.wait(CLOSE_TIMEOUT_S):
+                self._java.abandon()
+            self._end("closed")
         self._hub.forget(self._id)
 
     def _ask(self) -> tuple[int, Answer]:

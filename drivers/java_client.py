@@ -1,9 +1,9 @@
-"""How does an OpenWire user of the network stay connected, and send thousands of messages a second?
+"""How does a user of the network stay connected by a Java client, and send thousands of messages a second?
 
-By the Java client itself: its own failover transport follows the URI, and what is sent and received is sent, received
-and recorded by threads of the JVM (drivers/java/). Python opens and closes, hands down when messages are due, and hears
+By the Java client itself: its own failover follows the URI, and what is sent and received is sent, received and
+recorded by threads of the JVM (drivers/java/). Python opens and closes, hands down when messages are due, and hears
 of every attempt, connection and loss. The calls are those of `drivers.client.Client`, but a producer keeps its schedule
-by itself (`OpenWireProducer.keep`), and no callback comes for each message.
+by itself (`JavaProducer.keep`), and no callback comes for each message.
 """
 
 import threading
@@ -16,7 +16,7 @@ from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.failover import FailoverUri
 from drivers.java_books import Books
 from drivers.java_hub import Answer, JavaHub, hub
-from drivers.java_vm import java_class
+from drivers.java_speech import Speech
 from drivers.own_clients import Pacing
 from drivers.pacing import Schedule
 from drivers.producer import Slot
@@ -34,15 +34,7 @@ LEFT = {BROKER: "the broker told it to move", "priority": "a better broker is th
 CLOSE_TIMEOUT_S = 12.0  # for the answers under way, then for the broker's goodbye
 
 
-def refuse_unknown(uri: FailoverUri, brokers: Mapping[str, str]) -> None:
-    """Raise DriverError for a URI that names brokers which are none of this run's."""
-    known = ", ".join(sorted(brokers)) or "none"
-    for server in (*uri.servers, *uri.options.priority_uris):
-        if server.address not in brokers:
-            raise DriverError(f"failover URI {uri}: {server.address} is no broker of this run; known are {known}")
-
-
-class OpenWireClient:
+class JavaClient:
     """One client of a group, made unconnected; see `drivers.client.Client` for the parameters."""
 
     def __init__(
@@ -55,6 +47,7 @@ class OpenWireClient:
         credentials: Credentials,
         recorder: Recorder,
         books: Callable[[JavaHub], Books],
+        speech: Speech,
         trusted_pem: str,
         client_id: str = "",
     ) -> None:
@@ -63,7 +56,7 @@ class OpenWireClient:
         self._name = f"{group} client {number}"
         self._uri, self._brokers, self._credentials = uri, brokers, credentials
         self._recorder, self._make_books, self._pem = recorder, books, trusted_pem
-        self._client_id = client_id
+        self._client_id, self._speech = client_id, speech
         self._last_broker = ""
         self._over = ""  # why there will be no connection again
         self._opened, self._closed = Answer(), Answer()
@@ -74,19 +67,19 @@ class OpenWireClient:
         self._java: Any = None
 
     def __repr__(self) -> str:
-        return f"OpenWireClient({self.group} {self.number}, {self.broker or self._over or 'disconnected'})"
+        return f"JavaClient({self.group} {self.number}, {self.broker or self._over or 'disconnected'})"
 
     def open(self) -> None:
         """Connect as the URI says; blocks until connected. Raises DriverError: refused, or the schedule exhausted."""
-        link = hub()
+        link = hub(self._speech.protocol)
         self._id = link.listen(self._on_event)
         self._books = self._make_books(link)
         self._books.open()
-        self._java = java_class("Client")(
+        self._java = link.java_class("Client")(
             link.java, self._id, self._books.names, self._books.sends, self._books.receipts
         )
         who = self._credentials
-        self._java.open(str(self._uri), who.username, who.password, self._client_id, self._pem)
+        self._java.open(self._speech.of_a_load(self._uri), who.username, who.password, self._client_id, self._pem)
         self._opened.wait(None)
         if self._opened.what == "opened":
             return
@@ -108,10 +101,10 @@ class OpenWireClient:
         durable: bool,
         run: int,
         resend_in_doubt: bool = True,
-    ) -> "OpenWireProducer":
+    ) -> "JavaProducer":
         """A producer of this number. ``run`` is the number stamped into the bodies."""
         number = self.number if number is None else number
-        return OpenWireProducer(self, number, destination, durable=durable, run=run, resend=resend_in_doubt)
+        return JavaProducer(self, number, destination, durable=durable, run=run, resend=resend_in_doubt)
 
     def consumer(self, subscription: Subscription, *, number: int | None = None, run: int) -> None:
         """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError."""
@@ -158,7 +151,7 @@ class OpenWireClient:
                 self._closed.wait(1.0)
                 self._event("closed", time.perf_counter_ns(), "no answer to the goodbye", "")
         self._books.close()
-        hub().forget(self._id)
+        hub(self._speech.protocol).forget(self._id)
         self.broker = None
 
     # For its producer.
@@ -218,22 +211,22 @@ class OpenWireClient:
         broker = self._brokers.get(address) if address else self._last_broker or None
         if what == "closed" and self.broker is None:
             return  # it was lost before, or never there
-        told = "" if what == "connected" else reason
-        self._recorder.connection(self.number, self.group, "openwire", broker, what, at_ns, told)
+        told, protocol = "" if what == "connected" else reason, self._speech.protocol
+        self._recorder.connection(self.number, self.group, protocol, broker, what, at_ns, told)
         if what == "connected" and broker:
             if self._last_broker not in ("", broker):
                 moved = f"from {self._last_broker}" + (f", by the {reason}" if reason == BROKER else "")
-                self._recorder.connection(self.number, self.group, "openwire", broker, "moved", at_ns, moved)
+                self._recorder.connection(self.number, self.group, protocol, broker, "moved", at_ns, moved)
             self.broker = self._last_broker = broker
         elif what in ("lost", "closed"):
             self.broker = None
 
 
-class OpenWireProducer:
-    """Sends the messages of one number to one destination, by itself. Made by `OpenWireClient.producer`."""
+class JavaProducer:
+    """Sends the messages of one number to one destination, by itself. Made by `JavaClient.producer`."""
 
     def __init__(
-        self, client: OpenWireClient, number: int, destination: Destination, *, durable: bool, run: int, resend: bool
+        self, client: JavaClient, number: int, destination: Destination, *, durable: bool, run: int, resend: bool
     ) -> None:
         self._client, self._number, self._destination = client, number, destination
         self._durable, self._run, self._resend = durable, run, resend

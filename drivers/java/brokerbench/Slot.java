@@ -1,12 +1,9 @@
 package brokerbench;
 
 import javax.jms.JMSException;
-import org.apache.activemq.AsyncCallback;
-import org.apache.activemq.command.ActiveMQBytesMessage;
-import org.apache.activemq.util.ByteSequence;
 
 /**
- * A message that knows its slot, and records each attempt to send it once, when that one's outcome is known.
+ * One message of a schedule: it records each attempt to send it once, when that one's outcome is known.
  *
  *     writing (attempt 1) ── answered ─────────────────────────► acked | failed
  *          │
@@ -14,7 +11,7 @@ import org.apache.activemq.util.ByteSequence;
  *
  * One that is not durable has no answer: once written it is unconfirmed; if the write broke, in doubt.
  */
-final class Measured extends ActiveMQBytesMessage implements AsyncCallback {
+final class Slot implements Answer {
     private final Sender sender;
     private final long seq;
     private final long dueNs;
@@ -28,17 +25,16 @@ final class Measured extends ActiveMQBytesMessage implements AsyncCallback {
     private boolean over; // nothing further will be recorded
     private boolean settled; // counted as such
 
-    Measured(Sender sender, long seq, long dueNs, long begunNs, boolean blocked) {
+    Slot(Sender sender, long seq, long dueNs, long begunNs, boolean blocked) {
         this.sender = sender;
         this.seq = seq;
         this.dueNs = dueNs;
         this.begunNs = begunNs;
         this.blocked = blocked;
-        setContent(new ByteSequence(Identity.stamped(sender.template, seq, 1)));
     }
 
-    /** About to be written; false when it must not be: given up, or already sent where nothing is to be sent again. */
-    synchronized boolean writing(Wire wire) {
+    /** About to be written to that broker; false when it must not be: given up, or not to be sent again. */
+    synchronized boolean writing(String address) {
         if (over) {
             return false;
         }
@@ -49,10 +45,8 @@ final class Measured extends ActiveMQBytesMessage implements AsyncCallback {
             finish();
             return false;
         }
-        if (++attempt > 1) {
-            setContent(new ByteSequence(Identity.stamped(sender.template, seq, attempt)));
-        }
-        address = wire.address;
+        attempt++;
+        this.address = address;
         broker = sender.names.broker(address);
         open = true;
         sentNs = System.nanoTime();
@@ -60,6 +54,16 @@ final class Measured extends ActiveMQBytesMessage implements AsyncCallback {
             sender.awaits(address, sentNs);
         }
         return true;
+    }
+
+    /** Whether it was written before: its body then says so. */
+    synchronized boolean again() {
+        return attempt > 1;
+    }
+
+    /** The body of the attempt under way, or of the first one. */
+    synchronized byte[] body() {
+        return Identity.stamped(sender.template, seq, Math.max(1, attempt));
     }
 
     synchronized void written() {
@@ -70,7 +74,7 @@ final class Measured extends ActiveMQBytesMessage implements AsyncCallback {
         }
     }
 
-    /** The write broke; what is durable stays open, as the failover transport sends it again. */
+    /** The write broke; what is durable stays open, as it is sent again. */
     synchronized void broken() {
         if (open && !sender.durable) {
             sender.wrote(address, sentNs);
@@ -78,15 +82,15 @@ final class Measured extends ActiveMQBytesMessage implements AsyncCallback {
         }
     }
 
-    public void onSuccess() {
+    public void acknowledged() {
         answered(System.nanoTime(), sender.names.acked, "");
     }
 
-    public void onException(JMSException error) {
+    public void failed(JMSException error) {
         if (Words.refused(error)) {
             answered(System.nanoTime(), sender.names.failed, Words.of(error));
         } else {
-            giveUp();
+            sender.unanswered(this);
         }
     }
 

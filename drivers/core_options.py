@@ -1,0 +1,57 @@
+"""Which options of Core's own URI are there: ``(tcp://a:61616,tcp://b:61616)?ha=true&reconnectAttempts=-1``?
+
+Those of a connection as a whole; what belongs to one broker's connector stands in that broker's own URI.
+"""
+
+from collections.abc import Mapping
+
+HONOURED = frozenset(
+    {
+        "ha",
+        "reconnectAttempts",
+        "failoverAttempts",
+        "initialConnectAttempts",
+        "retryInterval",
+        "retryIntervalMultiplier",
+        "maxRetryInterval",
+        "connectionTTL",
+        "clientFailureCheckPeriod",
+        "callTimeout",
+        "callFailoverTimeout",
+        "confirmationWindowSize",
+        "consumerWindowSize",
+        "producerWindowSize",
+        "minLargeMessageSize",
+        "compressLargeMessage",
+        "compressionLevel",
+        "blockOnAcknowledge",
+        "useTopologyForLoadBalancing",
+        "connectionLoadBalancingPolicyClassName",
+        "useGlobalPools",
+        "threadPoolMaxSize",
+        "scheduledThreadPoolMaxSize",
+    }
+)
+_SCHEDULE = "clients keep the run's own schedule"
+_ANSWER = "clients send ahead and record each answer"
+_WHO = "clients name themselves, so that the record tells them apart"
+REFUSED: Mapping[str, str] = {
+    "preAcknowledge": "a message would count as acknowledged before it is received",
+    "blockOnDurableSend": _ANSWER,
+    "blockOnNonDurableSend": _ANSWER,
+    "consumerMaxRate": _SCHEDULE,
+    "producerMaxRate": _SCHEDULE,
+    "clientID": _WHO,
+    "groupID": "messages of one group go to one consumer",
+    "autoGroup": "messages of one group go to one consumer",
+    "dupsOKBatchSize": "clients acknowledge each message by itself",
+    "transactionBatchSize": "clients acknowledge each message by itself",
+    "incomingInterceptorList": "it names classes that this process does not have",
+    "outgoingInterceptorList": "it names classes that this process does not have",
+    "protocolManagerFactoryStr": "it names classes that this process does not have",
+    "user": "credentials never stand in a URI",
+    "password": "credentials never stand in a URI",
+}
+"""Known to the library, and why a client of brokerbench cannot honour it."""
+
+CORE_OPTIONS = HONOURED | REFUSED.keys()

@@ -1,0 +1,48 @@
+"""Which options of a failover URI can clients of a protocol honour? The others are refused by name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from drivers.contract import DriverError
+from drivers.core_uri import refusals as core_refusals
+from drivers.failover import OPTION_FIELDS, FailoverUri, written
+
+
+def unsupported(uri: FailoverUri, protocol: str) -> tuple[str, ...]:
+    """The options that ask for something which this protocol cannot do, as sentences; empty when all can be honoured.
+
+    Only what the user wrote counts, and only if it asks for the behaviour: ``trackMessages=false`` is fine anywhere.
+    """
+    of_core = core_refusals(uri) if protocol == "core" else _core_only(uri, protocol)
+    return (*(() if protocol == "openwire" else _openwire_only(uri, protocol)), *of_core)
+
+
+def refuse_unusable(uri: FailoverUri, brokers: Mapping[str, str], protocol: str) -> None:
+    """Raise DriverError for a URI that this protocol or this topology cannot honour."""
+    problems = list(unsupported(uri, protocol))
+    known = ", ".join(sorted(brokers)) or "none"
+    for server in (*uri.servers, *uri.options.priority_uris):
+        if server.address not in brokers:
+            problems.append(f"failover URI {uri}: {server.address} is no broker of this run; known are {known}")
+    if problems:
+        raise DriverError("; ".join(problems))
+
+
+def _core_only(uri: FailoverUri, protocol: str) -> tuple[str, ...]:
+    return tuple(
+        f"option {name}={value} is not supported by {protocol.upper()}: it is Core's own; remove it, or use core"
+        for name, value in uri.core
+    )
+
+
+def _openwire_only(uri: FailoverUri, protocol: str) -> tuple[str, ...]:
+    return tuple(
+        f"failover option {name}={written(getattr(uri.options, own.name))} is not supported by {protocol.upper()}: "
+        "only OpenWire clients can honour it; remove it or use OpenWire"
+        for name, own in OPTION_FIELDS.items()
+        if own.metadata["openwire_only"] and name in uri.explicit and _asks(getattr(uri.options, own.name), own.default)
+    )
+
+
+def _asks(value: Any, default: Any) -> bool:
+    return value if isinstance(value, bool) else bool(value != default)

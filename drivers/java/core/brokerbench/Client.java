@@ -1,0 +1,144 @@
+package brokerbench;
+
+import java.util.Map;
+import javax.jms.Connection;
+import javax.jms.JMSException;
+import javax.jms.Session;
+import org.apache.activemq.artemis.api.core.ActiveMQException;
+import org.apache.activemq.artemis.api.core.TransportConfiguration;
+import org.apache.activemq.artemis.api.core.client.ClientSessionFactory;
+import org.apache.activemq.artemis.api.core.client.FailoverEventListener;
+import org.apache.activemq.artemis.api.core.client.FailoverEventType;
+import org.apache.activemq.artemis.api.core.client.SessionFailureListener;
+import org.apache.activemq.artemis.core.client.impl.ServerLocatorImpl;
+import org.apache.activemq.artemis.jms.client.ActiveMQConnection;
+import org.apache.activemq.artemis.jms.client.ActiveMQConnectionFactory;
+import org.apache.activemq.artemis.jms.client.ActiveMQSession;
+
+/** A client of a load by Core: Artemis' own client, which reconnects, or moves to the next broker, by itself. */
+public final class Client extends LoadClient implements FailoverEventListener, SessionFailureListener {
+    private static final int ONE_WAY = -1;
+
+    private ServerLocatorImpl locator;
+    private boolean windowed; // the URI says how far ahead of the answers is sent
+    private volatile ClientSessionFactory factory;
+    private volatile TransportConfiguration heard; // where the broker is that `broker` numbers
+    private volatile int broker;
+    private volatile String trouble = "";
+    private volatile Turns turns; // null where the URI names another policy
+    private String asked = ""; // the address of the attempt under way
+    private long askedNs;
+
+    public Client(Hub hub, long id, Names names, SendRows sends, ReceiptRows receipts) {
+        super(hub, id, names, sends, receipts);
+        this.broker = names.nobody;
+    }
+
+    Connection made(String uri, String user, String password, String clientId, String pem) throws Exception {
+        Tls.use(pem);
+        ActiveMQConnectionFactory made = new ActiveMQConnectionFactory(uri);
+        locator = (ServerLocatorImpl) made.getServerLocator();
+        windowed = locator.getConfirmationWindowSize() != ONE_WAY;
+        if (!windowed) {
+            // Before anything is connected: else every send would be told acknowledged that was merely written.
+            made.setConfirmationWindowSize(Library.ANSWERED_BYTES);
+        }
+        Turns.of(this);
+        Connection connection = Library.connected(made, user, password, clientId);
+        factory = ((ActiveMQConnection) connection).getSessionFactory();
+        factory.addFailoverListener(this);
+        ((ActiveMQConnection) connection).getInitialSession().addFailureListener(this);
+        return connection;
+    }
+
+    /** A session's window is read when it is made: answers cost, so only the sessions of durable sends have one. */
+    Session session(boolean durable) throws JMSException {
+        if (!windowed) {
+            locator.getLocatorConfig().confirmationWindowSize = durable ? Library.ANSWERED_BYTES : ONE_WAY;
+        }
+        return super.session(durable);
+    }
+
+    Sender sender(Session session, Task task) throws JMSException {
+        return new CoreSender(this, task, (ActiveMQSession) session);
+    }
+
+    void tellConnected(long atNs) {
+        if (connected) {
+            return;
+        }
+        TransportConfiguration reached = factory.getConnectorConfiguration();
+        if (!address(reached).equals(asked)) {
+            attempting(reached); // it chose by itself
+        }
+        if (turns != null) {
+            turns.restart();
+        }
+        attempted(asked, askedNs, "");
+        String at = asked;
+        asked = "";
+        joined(at, atNs, "");
+    }
+
+    int broker() {
+        TransportConfiguration now = factory.getConnectorConfiguration();
+        if (now != heard) {
+            broker = names.broker(address(now));
+            heard = now;
+        }
+        return broker;
+    }
+
+    /** The library tries this broker next; what it tried before was in vain. */
+    synchronized void attempting(TransportConfiguration next) {
+        if (!asked.isEmpty()) {
+            attempted(asked, askedNs, "could not be reached");
+        }
+        asked = address(next);
+        askedNs = System.nanoTime();
+    }
+
+    void chooses(Turns turns) {
+        this.turns = turns;
+    }
+
+    TransportConfiguration[] listed() {
+        return locator.getStaticTransportConfigurations();
+    }
+
+    private static String address(TransportConfiguration of) {
+        Map where = of.getParams();
+        return where.get("host") + ":" + where.get("port");
+    }
+
+    // What the library tells, from threads of its own that must not wait.
+
+    public void failoverEvent(FailoverEventType event) {
+        if (event == FailoverEventType.FAILOVER_FAILED) {
+            end("no broker could be reached again after: " + trouble);
+        } else if (event == FailoverEventType.FAILOVER_COMPLETED) {
+            synchronized (this) {
+                if (loggedIn && !closing) {
+                    tellConnected(System.nanoTime());
+                }
+            }
+        }
+    }
+
+    /** Told right after FAILURE_DETECTED, which has no reason. */
+    public void beforeReconnect(ActiveMQException reason) {
+        trouble = Words.of(reason);
+        synchronized (this) {
+            if (connected && !closing) {
+                lost(trouble);
+            }
+        }
+    }
+
+    public void connectionFailed(ActiveMQException reason, boolean movedOn) {}
+
+    public void connectionFailed(ActiveMQException reason, boolean movedOn, String node) {}
+
+    /** Told by the above. */
+    public void onException(JMSException error) {}
+}

@@ -1,0 +1,69 @@
+package brokerbench;
+
+import javax.jms.BytesMessage;
+import javax.jms.DeliveryMode;
+import javax.jms.JMSException;
+import javax.jms.MessageProducer;
+import org.apache.activemq.artemis.jms.client.ActiveMQSession;
+
+/** Sends by Artemis' own client; what is unanswered when a connection goes is sent again here. */
+final class CoreSender extends Sender {
+    private final Client client;
+    private final Task task;
+    private final ActiveMQSession session;
+    private final MessageProducer producer;
+
+    CoreSender(Client client, Task task, ActiveMQSession session) throws JMSException {
+        super(client, task);
+        this.client = client;
+        this.task = task;
+        this.session = session;
+        this.producer = session.createProducer(task.to);
+        this.producer.setDisableMessageID(true);
+    }
+
+    void send(Slot slot) throws JMSException {
+        try {
+            if (!client.waitConnected()) {
+                slot.giveUp();
+            } else if (slot.writing(client.address())) {
+                write(slot);
+            }
+        } catch (InterruptedException interrupted) {
+            slot.giveUp();
+        } catch (JMSException error) {
+            if (Words.refused(error) || !client.stays()) {
+                throw error;
+            }
+            unanswered(slot);
+        }
+    }
+
+    /** One at a time: what is sent again comes from another thread. */
+    synchronized void write(Slot slot) throws JMSException {
+        BytesMessage message = session.createBytesMessage();
+        message.writeBytes(slot.body());
+        if (durable) {
+            producer.send(message, DeliveryMode.PERSISTENT, PRIORITY, 0L, new Library.Told(slot));
+        } else {
+            producer.send(message, DeliveryMode.NON_PERSISTENT, PRIORITY, 0L);
+            slot.written();
+        }
+    }
+
+    void unanswered(final Slot slot) {
+        if (!durable) {
+            slot.giveUp();
+            return;
+        }
+        client.later(new Runnable() {
+            public void run() {
+                try {
+                    send(slot);
+                } catch (JMSException error) {
+                    slot.failed(error);
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,30 @@
+package brokerbench;
+
+import javax.jms.DeliveryMode;
+import javax.jms.JMSException;
+import org.apache.activemq.ActiveMQMessageProducer;
+import org.apache.activemq.ActiveMQSession;
+import org.apache.activemq.command.ActiveMQDestination;
+
+/** Sends by ActiveMQ Classic's client, whose failover transport replays what is unanswered by itself. */
+final class OpenWireSender extends Sender {
+    private final ActiveMQDestination to;
+    private final ActiveMQMessageProducer producer;
+
+    OpenWireSender(LoadClient client, Task task, ActiveMQSession session) throws JMSException {
+        super(client, task);
+        this.to = (ActiveMQDestination) task.to;
+        this.producer = (ActiveMQMessageProducer) session.createProducer(null);
+    }
+
+    void send(Slot slot) throws JMSException {
+        Measured message = new Measured(slot);
+        int mode = durable ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
+        producer.send(to, message, mode, PRIORITY, 0L, durable ? message : null);
+    }
+
+    /** The transport would have sent it again: it has given up. */
+    void unanswered(Slot slot) {
+        slot.giveUp();
+    }
+}

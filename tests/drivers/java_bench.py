@@ -1,0 +1,176 @@
+"""Clients of a load by the brokers' own Java clients, one recorder for all: on what their tests try them."""
+
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from drivers.contract import Destination
+from drivers.failover import FailoverUri
+from drivers.java_client import JavaClient
+from drivers.pacing import Schedule
+from drivers.protocols import connector_of
+from records.reader import read_events, seal
+from records.rundir import RunDirectory
+from records.writer import Recorder
+from topologies.endpoints import Credentials
+from topologies.runtimes.contract import Runtime
+from topologies.trust import Trust
+
+RUN = 0xFEDC_BA98  # more than Java's int holds
+UNKNOWN_BROKER = {"127.0.0.1:1": "b1", "127.0.0.1:2": "b2"}
+
+
+class Clerk:
+    """Counts, as the session's does."""
+
+    def __init__(self) -> None:
+        self.begun = self.settled = self.receipts = 0
+        self.received: set[int] = set()  # seqs
+
+    def took_sends(self, rows: Any) -> None: ...
+
+    def took_receipts(self, rows: Any) -> None:
+        self.receipts += len(rows)
+        self.received.update(rows["seq"].tolist())
+
+    def counted(self, begun: int, settled: int) -> None:
+        self.begun += begun
+        self.settled += settled
+
+
+class Producing:
+    """Go on until told."""
+
+    def __init__(self) -> None:
+        self.producing = True
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        self.producing = False
+        self._stopped.set()
+
+    def wait_unless_stopped(self, timeout_s: float) -> bool:
+        return self._stopped.wait(timeout_s)
+
+
+class Bench:
+    """Clients of one recorder, and what they recorded."""
+
+    def __init__(
+        self, folder: Path, brokers: Mapping[str, str], credentials: Credentials, uri: str, protocol: str = "openwire"
+    ) -> None:
+        self.directory = RunDirectory.create(folder, "run")
+        self.recorder, self.clerk = Recorder(self.directory, "main"), Clerk()
+        self._brokers, self.credentials, self._uri = brokers, credentials, uri
+        self._connector: Any = connector_of(protocol, Trust())
+        self._clients: list[JavaClient] = []
+
+    def client(self) -> JavaClient:
+        made: JavaClient = self._connector.client(
+            number=len(self._clients),
+            group="g",
+            uri=FailoverUri.parse(self._uri),
+            brokers=self._brokers,
+            credentials=self.credentials,
+            recorder=self.recorder,
+            clerk=self.clerk,
+            client_id="",
+        )
+        self._clients.append(made)
+        return made
+
+    def opened(self) -> JavaClient:
+        client = self.client()
+        client.open()
+        return client
+
+    def tables(self) -> dict[str, list[dict[str, Any]]]:
+        """Every row by table, once the clients are closed."""
+        for client in self._clients:
+            client.close()
+        self.recorder.close()
+        assert self.recorder.problem is None
+        seal(self.directory)
+        wanted = ("sends", "receipts", "connections", "subscriptions")
+        return {name: read_events(self.directory, name).to_pylist() for name in wanted}
+
+
+def address(runtime: Runtime, broker: str, protocol: str = "openwire") -> str:
+    return runtime.endpoint(broker, protocol).uri.partition("://")[2].partition("?")[0]
+
+
+def bench_on(
+    runtime: Runtime, folder: Path, brokers: list[str], options: str = "", protocol: str = "openwire"
+) -> Bench:
+    names = {address(runtime, broker, protocol): broker for broker in brokers}
+    uri = f"failover:({','.join(f'tcp://{each}' for each in names)}){options}"
+    return Bench(folder, names, runtime.credentials(), uri, protocol)
+
+
+def every_ms(count: int) -> Schedule:
+    return Schedule(time.perf_counter_ns() + 50_000_000, 1_000.0, 0, count)
+
+
+def check_kept(
+    tables: Mapping[str, list[dict[str, Any]]],
+    schedule: Schedule,
+    orders: Destination,
+    *,
+    durable: bool,
+    hops: int | None,
+) -> None:
+    """300 messages of client 1 on that schedule, each sent and received once, by client 0."""
+    sends, receipts = tables["sends"], tables["receipts"]
+    assert [row["seq"] for row in sends] == list(range(300))
+    assert [row["due_ns"] for row in sends] == [schedule.due_ns(slot) for slot in range(300)]
+    outcome = "acked" if durable else "unconfirmed"
+    same = {key: {row[key] for row in sends} for key in ("producer", "attempt", "destination", "broker", "outcome")}
+    assert same == {
+        "producer": {1},
+        "attempt": {1},
+        "destination": {str(orders)},
+        "broker": {"broker-1"},
+        "outcome": {outcome},
+    }
+    assert all(row["due_ns"] <= row["sent_ns"] for row in sends)
+    assert all((row["settled_ns"] or 0) > row["sent_ns"] for row in sends) == durable
+    assert [(row["producer"], row["seq"], row["attempt"], row["integrity"]) for row in receipts] == [
+        (1, seq, 1, "intact") for seq in range(300)
+    ]
+    sent_ns = {row["seq"]: row["sent_ns"] for row in sends}
+    assert all(row["received_ns"] > sent_ns[row["seq"]] for row in receipts)
+    assert {(row["broker"], row["redelivered"], row["hops"], row["subscription"]) for row in receipts} == {
+        ("broker-1", False, hops, orders.name)
+    }
+    assert [(row["event"], row["broker"]) for row in tables["connections"] if row["client"] == 0] == [
+        ("attempt", "broker-1"),
+        ("connected", "broker-1"),
+        ("closed", "broker-1"),
+    ]
+    assert [(row["consumer"], row["kind"], row["broker"]) for row in tables["subscriptions"]] == [
+        (0, "queue", "broker-1")
+    ]
+
+
+def check_moved(tables: Mapping[str, list[dict[str, Any]]], begun: int) -> None:
+    sends = tables["sends"]
+    last = {row["seq"]: row for row in sends}
+    assert sorted(last) == list(range(begun))
+    assert {row["outcome"] for row in last.values()} == {"acked"}
+    doubted = [row for row in sends if row["outcome"] == "in_doubt"]
+    assert {(row["attempt"], row["broker"], row["settled_ns"]) for row in doubted} == {(1, "broker-1", None)}
+    assert all(last[row["seq"]]["attempt"] == 2 and last[row["seq"]]["broker"] == "broker-2" for row in doubted)
+    attempts = {row["seq"]: row["attempt"] for row in sends if row["broker"] == "broker-2"}
+    seen = [(row["seq"], row["attempt"]) for row in tables["receipts"]]
+    assert seen
+    assert all(attempts[seq] == attempt for seq, attempt in seen)
+    events = [(row["event"], row["broker"]) for row in tables["connections"] if row["client"] == 0]
+    assert events[:3] == [("attempt", "broker-1"), ("connected", "broker-1"), ("lost", "broker-1")]
+    assert events[-4:] == [
+        ("attempt", "broker-2"),
+        ("connected", "broker-2"),
+        ("moved", "broker-2"),
+        ("closed", "broker-2"),
+    ]

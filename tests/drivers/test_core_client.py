@@ -1,0 +1,126 @@
+"""The Core clients of a load on real Artemis brokers: the client's own failover, loops in the JVM, rows as recorded."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from drivers import java_vm
+from drivers.contract import DriverError, Refused, Subscription
+from scenarios.java_parts import find_java_parts
+from tests.drivers.java_bench import (
+    RUN,
+    UNKNOWN_BROKER,
+    Bench,
+    Producing,
+    bench_on,
+    check_kept,
+    check_moved,
+    every_ms,
+)
+from tests.support.brokers import running
+from tests.support.stomp_clients import queue
+from tests.support.waiting import until
+from topologies.artemis import ArtemisBroker
+from topologies.endpoints import Credentials
+from topologies.groups import ClientGroup
+from topologies.model import Topology
+from topologies.runtimes.contract import Runtime
+
+pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
+java_vm.use(find_java_parts)
+PATIENCE_S = 60  # Core's client waits half a minute for a broker that took its connection and then died
+
+
+@pytest.fixture(scope="module")
+def artemis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    with running("artemis-single", tmp_path_factory.mktemp("artemis")) as runtime:
+        yield runtime
+
+
+def core_bench(runtime: Runtime, folder: Path, *brokers: str, options: str = "") -> Bench:
+    return bench_on(runtime, folder, [*brokers], options, "core")
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(
+    artemis: Runtime, tmp_path: Path, durable: bool
+) -> None:
+    bench, orders = core_bench(artemis, tmp_path, "broker-1"), queue("kept")
+    bench.opened().consumer(Subscription(orders), run=RUN)
+    producer = bench.opened().producer(orders, durable=durable, run=RUN)
+    schedule = every_ms(300)
+    assert producer.keep(schedule, 100, 50, Producing()) == 300
+    until(lambda: bench.clerk.receipts == 300 and bench.clerk.settled == 300)
+    assert bench.clerk.begun == 300
+    check_kept(bench.tables(), schedule, orders, durable=durable, hops=None)
+
+
+def test_a_wrong_password_ends_the_client_at_once(artemis: Runtime, tmp_path: Path) -> None:
+    bench = core_bench(artemis, tmp_path, "broker-1")
+    bench.credentials = Credentials(artemis.credentials().username, "letmein")
+    with pytest.raises(Refused) as caught:
+        bench.client().open()
+    words = str(caught.value)
+    assert "refused user" in words
+    assert "letmein" not in words
+    assert "\n" not in words
+
+
+def test_a_dead_list_is_given_up_as_the_uri_says(tmp_path: Path) -> None:
+    uri = "failover:(tcp://127.0.0.1:1,tcp://127.0.0.1:2)?startupMaxReconnectAttempts=2&randomize=false"
+    bench = Bench(tmp_path, UNKNOWN_BROKER, Credentials("u", "secret"), uri, "core")
+    with pytest.raises(DriverError, match=r"no broker of failover.* could be reached: .*Cannot connect to server"):
+        bench.client().open()
+    tried = [(row["event"], row["broker"]) for row in bench.tables()["connections"]]
+    assert tried[:3] == [("attempt", "b1"), ("attempt", "b2"), ("attempt", "b1")]
+
+
+@pytest.mark.parametrize("options", ["?randomize=false", "?ha=true&reconnectAttempts=-1&retryInterval=100"])
+def test_a_broker_that_comes_back_gets_what_it_had_not_answered(artemis: Runtime, tmp_path: Path, options: str) -> None:
+    bench, orders = core_bench(artemis, tmp_path, "broker-1", options=options), queue("back")
+    client, producing = bench.opened(), Producing()
+    bench.opened().consumer(Subscription(orders), run=RUN)
+    producer = client.producer(orders, durable=True, run=RUN)
+    begun: list[int] = []
+    keeping = threading.Thread(target=lambda: begun.append(producer.keep(every_ms(100_000), 100, 50, producing)))
+    keeping.start()
+    until(lambda: bench.clerk.settled > 200)
+    artemis.kill("broker-1")
+    until(lambda: client.broker is None)
+    artemis.start("broker-1")
+    settled = bench.clerk.settled
+    until(lambda: client.broker == "broker-1" and bench.clerk.settled > settled + 200, PATIENCE_S)
+    producing.stop()
+    keeping.join()
+    until(lambda: bench.clerk.settled == begun[0] == len(bench.clerk.received), PATIENCE_S)
+    tables = bench.tables()
+    last = {row["seq"]: row for row in tables["sends"]}
+    assert sorted(last) == list(range(begun[0]))
+    assert {row["outcome"] for row in last.values()} == {"acked"}
+    events = [row["event"] for row in tables["connections"] if row["client"] == 0]
+    assert events[:3] == ["attempt", "connected", "lost"]
+    assert events[-3:] == ["attempt", "connected", "closed"]
+
+
+def test_a_killed_broker_leaves_attempts_in_doubt_that_the_next_one_acks(tmp_path: Path) -> None:
+    one, other = ArtemisBroker("broker-1"), ArtemisBroker("broker-2")
+    group = ClientGroup("producers", (one, other))
+    with running(Topology("two-alone", (one, other), (), (group,), "artemis"), tmp_path / "brokers") as runtime:
+        bench = core_bench(runtime, tmp_path, "broker-1", "broker-2", options="?randomize=false")
+        orders, client, producing = queue("moved"), bench.opened(), Producing()
+        producer = client.producer(orders, durable=True, run=RUN)
+        begun: list[int] = []
+        keeping = threading.Thread(target=lambda: begun.append(producer.keep(every_ms(100_000), 100, 50, producing)))
+        keeping.start()
+        until(lambda: bench.clerk.settled > 200)
+        runtime.kill("broker-1")
+        settled = bench.clerk.settled
+        until(lambda: client.broker == "broker-2" and bench.clerk.settled > settled + 200)
+        producing.stop()
+        keeping.join()
+        bench.opened().consumer(Subscription(orders), run=RUN)
+        until(lambda: bench.clerk.receipts > 200)
+        tables = bench.tables()
+    check_moved(tables, begun[0])
