@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from records.run import RunInfo
 from records.summary import Summary
 from reports.numbers import counted, joined, seconds_text, sentence, share, significant
-from reports.views import spans
+from reports.views import farlinks, spans
 from reports.views.brokers import of_kind
 from reports.views.histogram import Histogram, select
 
@@ -31,6 +31,7 @@ def doubts(run: RunInfo, summary: Summary, tables: Mapping[str, pa.Table]) -> tu
         *of_the_generator(summary),
         *of_the_machine(run, resources, load_s),
         *of_the_samples(summary),
+        *farlinks.doubts(run, resources),
         *of_time(load_s, spans.warm_up_s(run, summary)),
         *of_drift(latency, load_s),
         *of_what_was_claimed(summary, tables["paths"]),

@@ -11,6 +11,7 @@ from reports.views.brokers import by_second, of_kind
 KIND = "link"
 NS_PER_MS = 1_000_000
 BYTES_PER_KB = 1000
+LATE_BY, LATE_BY_MS, MOST_TOLD = 0.1, 5, 3
 CAPTION = "Links through proxies, a row a direction: as set → as measured"
 COLUMNS = (
     Column("From"),
@@ -69,6 +70,24 @@ def _rows(link: LinkInfo, figures: Figures) -> Iterator[tuple[Cell, ...]]:
             link.bandwidth_kb_per_s or None,
             max(by_the_second.values()) / BYTES_PER_KB if by_the_second else None,
             sum(by_the_second.values()) if by_the_second else None,
+        )
+
+
+def doubts(run: RunInfo, resources: pa.Table) -> Iterator[str]:
+    """Links that took a good deal longer than they were set to, before there was a load on them."""
+    measured = by_second(of_kind(resources, KIND, "round_trip_median_ns"), "object", "value")
+    figures = {"round_trip_median_ns": measured}
+    late = []
+    for link in run.links:
+        took_ms = _round_trip_ms(link, figures, "median")
+        most_ms = 2 * (link.delay_ms + link.jitter_ms)
+        if took_ms is not None and took_ms > most_ms * (1 + LATE_BY) + LATE_BY_MS:
+            late.append(f"{link.name} {took_ms:.1f} ms, set to {2 * link.delay_ms} ms")
+    if late:
+        more = f", and {len(late) - MOST_TOLD} more" if len(late) > MOST_TOLD else ""
+        yield (
+            f"Round trips over links took longer than the links were set to: {'; '.join(late[:MOST_TOLD])}{more}. The "
+            "difference is this machine's own."
         )
 
 

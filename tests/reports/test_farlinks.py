@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from records.results import RESOURCES
 from records.run import LinkInfo, RunInfo
-from reports.views.farlinks import table
+from reports.views.farlinks import doubts, table
 
 
 def run_of(*links: LinkInfo) -> RunInfo:
@@ -48,3 +48,25 @@ def test_what_was_not_set_or_not_measured_is_left_empty() -> None:
     found = table(run_of(LinkInfo("a-to-b", "a", "b", False, proxied=True)), resources())
     assert found is not None
     assert found.rows[0] == ("a", "b", "a-to-b", 0, 0, 0, None, None, None, None, None)
+
+
+def test_a_link_that_took_a_good_deal_longer_than_it_was_set_to_is_doubted() -> None:
+    run = run_of(LinkInfo("a-to-b", "a", "b", True, proxied=True, delay_ms=40))
+    assert list(doubts(run, resources(row(-1, "round_trip_median_ns", 92_000_000)))) == []
+    assert list(doubts(run, resources(row(-1, "round_trip_median_ns", 94_000_000)))) == [
+        "Round trips over links took longer than the links were set to: a-to-b 94.0 ms, set to 80 ms. The difference "
+        "is this machine's own."
+    ]
+
+
+def test_jitter_is_no_reason_to_doubt() -> None:
+    run = run_of(LinkInfo("a-to-b", "a", "b", True, proxied=True, delay_ms=40, jitter_ms=20))
+    assert list(doubts(run, resources(row(-1, "round_trip_median_ns", 120_000_000)))) == []
+
+
+def test_of_many_late_links_three_are_named() -> None:
+    names = [f"a-to-{n}" for n in range(5)]
+    run = run_of(*(LinkInfo(name, "a", name[-1], True, proxied=True) for name in names))
+    late = resources(*((-1, "", "link", name, "round_trip_median_ns", 9_000_000) for name in names))
+    (told,) = doubts(run, late)
+    assert "a-to-2 9.0 ms, set to 0 ms, and 2 more." in told
