@@ -30,7 +30,10 @@ from topologies.runtimes.processes import ProcessRuntime
 pytestmark = pytest.mark.brokers
 
 ARRIVES_WITHIN_S = 15.0
-ENTRIES = ("artemis-single", "cluster", "senders", "receivers", "mirror", "dual-mirror", "live-backup")
+ENTRIES = (
+    "artemis-single", "cluster", "senders", "receivers", "mirror", "dual-mirror", "dual-mirror(alternate=True)",
+    "live-backup",
+)  # fmt: skip
 
 
 def started(topology: Topology, factory: pytest.TempPathFactory) -> Iterator[Runtime]:
