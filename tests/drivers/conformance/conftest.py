@@ -22,7 +22,7 @@ java_vm.use(find_java_parts)
 
 
 CLASSIC, ARTEMIS = "single_broker", "single_artemis"
-REAL: Mapping[str, tuple[str, str]] = {
+STAGES: Mapping[str, tuple[str, str]] = {
     "stomp": ("stomp", CLASSIC),
     "amqp": ("amqp", CLASSIC),
     "openwire": ("openwire", CLASSIC),
@@ -31,21 +31,24 @@ REAL: Mapping[str, tuple[str, str]] = {
 }
 """A protocol of real brokers is tried by one line here: its name, and the fixture that is the broker."""
 
+REAL = tuple(protocol for protocol, broker in STAGES.values() if broker == CLASSIC)
+"""What tests with brokers of their own try, which are Classic's."""
+
 ALWAYS_NIGHTLY = {"openwire@artemis"}
 """Each half is in CI: the driver on the other broker, the broker by another driver."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     smoke = metafunc.definition.get_closest_marker("smoke") is not None
-    tried = [name for name in REAL if REAL[name][0] in TRANSACTED or "transacting" not in metafunc.fixturenames]
+    tried = [name for name in STAGES if STAGES[name][0] in TRANSACTED or "transacting" not in metafunc.fixturenames]
     if "stage" in metafunc.fixturenames:
         real = [pytest.param(name, marks=_marks(smoke, name)) for name in tried]
         metafunc.parametrize("stage", ["memory", *real], indirect=True)
     if "crossing" in metafunc.fixturenames:
         pairs = [
             pytest.param((one, other), marks=_marks(smoke, one, other), id=f"{one}:{other}")
-            for one, (_, broker) in REAL.items()
-            for other, (_, same) in REAL.items()
+            for one, (_, broker) in STAGES.items()
+            for other, (_, same) in STAGES.items()
             if same == broker
         ]
         metafunc.parametrize("crossing", pairs, indirect=True)
@@ -57,7 +60,7 @@ def _marks(smoke: bool, *names: str) -> list[pytest.MarkDecorator]:
 
 
 def real_stage(request: pytest.FixtureRequest, name: str) -> Iterator[RealStage]:
-    protocol, broker = REAL[name]
+    protocol, broker = STAGES[name]
     runtime: Runtime = request.getfixturevalue(broker)
     scheme, _, address = runtime.endpoint(BROKER, protocol).uri.partition("://")
     host, _, port = address.partition("?")[0].rpartition(":")
