@@ -44,6 +44,7 @@ class Facts:
     distributions: dict[str, str | None] = field(default_factory=dict)  # name and version -> path in the cache
     docker: str | None = None  # the engine's version
     docker_problem: str = ""
+    toxiproxy: str | None = None  # where its server is
     libraries: dict[str, str | None] = field(default_factory=dict)  # name -> version
     free_ports: int = 0
     disk_free_bytes: dict[str, int] = field(default_factory=dict)  # what is stored there -> free bytes
@@ -62,6 +63,7 @@ def examine(facts: Facts) -> list[Finding]:
         java(facts),
         *distributions(facts),
         docker(facts),
+        toxiproxy(facts),
         ports(facts),
         *disk(facts),
         memory(facts),
@@ -125,6 +127,14 @@ def docker(facts: Facts) -> Finding:
         WARNING,
         facts.docker_problem or "no engine answers",
         "only containers need it: start an engine, or stay with processes",
+    )
+
+
+def toxiproxy(facts: Facts) -> Finding:
+    if facts.toxiproxy is not None:
+        return Finding("Toxiproxy", OK, facts.toxiproxy)
+    return Finding(
+        "Toxiproxy", OK, "not there (optional: links with --link)", "for those: bash .ci/install-toxiproxy.sh"
     )
 
 

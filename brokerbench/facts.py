@@ -21,6 +21,7 @@ from topologies.runtimes.distribution import PINNED, Distribution, DistributionU
 from topologies.runtimes.guard import __file__ as guard_file
 from topologies.runtimes.java import NoJava, find_java
 from topologies.runtimes.ports import LOOPBACK
+from topologies.runtimes.toxiproxy import ToxiproxyUnavailable, find_toxiproxy
 
 DOCKER_SOCKET = "unix:///var/run/docker.sock"
 DOCKER_TIMEOUT_S = 3.0
@@ -38,6 +39,7 @@ def gather(runs: Path) -> Facts:
         distributions={f"{each.name} {each.version}": cached(each) for each in PINNED},
         docker=engine,
         docker_problem=engine_problem,
+        toxiproxy=_toxiproxy(),
         libraries={name: _version(name) for name in (*REQUIRED_LIBRARIES, *OPTIONAL_LIBRARIES)},
         free_ports=free_ports(WANTED_PORTS),
         disk_free_bytes={"runs": free_bytes(runs), "cache": free_bytes(cache_folder())},
@@ -55,6 +57,13 @@ def _java() -> tuple[str | None, str]:
     except NoJava as error:
         return None, str(error)
     return f"{java.version} at {java.home}, from {java.source}", ""
+
+
+def _toxiproxy() -> str | None:
+    try:
+        return str(find_toxiproxy("any"))
+    except ToxiproxyUnavailable:
+        return None
 
 
 def cached(distribution: Distribution) -> str | None:

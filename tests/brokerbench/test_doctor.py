@@ -101,6 +101,13 @@ def test_a_library_that_is_left_out_says_how_to_have_it() -> None:
     assert "apt-get install gcc" in finding.next_step
 
 
+def test_a_machine_without_toxiproxy_is_well_and_is_told_how_to_have_it() -> None:
+    (finding,) = [finding for finding in examine(GOOD) if finding.check == "Toxiproxy"]
+    assert (finding.state, finding.next_step) == (OK, "for those: bash .ci/install-toxiproxy.sh")
+    (finding,) = [each for each in examine(replace(GOOD, toxiproxy="/bin/it")) if each.check == "Toxiproxy"]
+    assert (finding.found, finding.next_step) == ("/bin/it", "")
+
+
 def test_the_table_is_aligned_and_puts_each_next_step_below_its_finding() -> None:
     findings = [Finding("Java", OK, "17"), Finding("Docker engine", WARNING, "none", "start one")]
     assert table(findings).splitlines() == [
