@@ -69,7 +69,8 @@ def _between(topology: Topology, which: str) -> list[Link]:
     known = _places(topology)
     for name in (one, other):
         if name not in known:
-            raise TopologyInvalid(f"{which!r}: no broker or region is called {name!r}{nearest(name, list(known))}")
+            hint = f"{nearest(name, list(known))} (known: {_few(list(known))})"
+            raise TopologyInvalid(f"{which!r}: no broker or region is called {name!r}{hint}")
     ends = {frozenset((a, b)) for a in known[one] for b in known[other]}
     found = [link for link in topology.links if frozenset((link.opened_by.name, link.to.name)) in ends]
     if not found:

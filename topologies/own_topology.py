@@ -25,6 +25,7 @@ from topologies.artemis_links import BrokerConnection, ClusterLink
 from topologies.artemis_router import Router
 from topologies.brokers import AnyBroker, Broker
 from topologies.groups import ClientGroup
+from topologies.impaired import impaired
 from topologies.links import Link, NetworkConnector
 from topologies.model import Topology
 from topologies.validity import NAME, NAME_RULE, TopologyInvalid
@@ -32,6 +33,8 @@ from topologies.yaml_nodes import Document, Reader, nearest
 
 SUFFIXES = (".yaml", ".yml")
 SECTIONS = ("name", "flavour", "brokers", "links", "groups")
+IMPAIRMENTS = "impairments"
+"""What several links are like at once, as ``--link`` has it: ``- east<->west:delay=40ms``."""
 BROKERS: dict[str, Mapping[str, type[AnyBroker]]] = {
     "classic": {"broker": Broker},
     "artemis": {"broker": ArtemisBroker, "router": Router},
@@ -62,11 +65,9 @@ def parse_topology(text: str, name: str) -> Topology:
     document = Document(name, text)
     sections = document.mapping(document.root, "")
     for section, (key, _) in sections.items():
-        if section not in SECTIONS:
-            hint = nearest(section, list(SECTIONS))
-            raise document.wrong(
-                key, "", f"{section!r} is not known here{hint or '; known are ' + ', '.join(SECTIONS)}"
-            )
+        if section not in (known := (*SECTIONS, IMPAIRMENTS)):
+            hint = nearest(section, list(known)) or f"; known are {', '.join(known)}"
+            raise document.wrong(key, "", f"{section!r} is not known here{hint}")
     for needed in ("name", "brokers"):
         if needed not in sections:
             raise document.wrong(document.root, "", f"{needed} is missing; add a line {needed}: …")
@@ -101,9 +102,24 @@ def _topology(document: Document, sections: dict[str, Node]) -> Topology:
     if not NAME.fullmatch(name):
         raise document.wrong(sections["name"], "name", f"{name!r}; {NAME_RULE}")
     try:
-        return Topology(name, tuple(brokers), tuple(links), tuple(groups), flavour)
+        topology = Topology(name, tuple(brokers), tuple(links), tuple(groups), flavour)
     except TopologyInvalid as error:
         raise TopologyInvalid(*(_placed(document, problem, places) for problem in error.problems)) from error
+    return _impaired(plain, sections, topology)
+
+
+def _impaired(plain: Reader, sections: dict[str, Node], topology: Topology) -> Topology:
+    """What a link says of itself gives way to what is said of several."""
+    if IMPAIRMENTS not in sections:
+        return topology
+    for node, path in plain.document.items(sections[IMPAIRMENTS], IMPAIRMENTS):
+        try:
+            topology = impaired(topology, plain.read(node, str, path))
+        except TopologyInvalid as error:
+            if str(error).startswith(f"{plain.document.name}:"):
+                raise
+            raise TopologyInvalid(*(str(plain.document.wrong(node, path, each)) for each in error.problems)) from error
+    return topology
 
 
 def _parts(

@@ -105,6 +105,14 @@ def test_a_file_of_ones_own_says_it_link_by_link() -> None:
     assert of(parse_topology(text, "t.yaml")) == {"a-to-b": Impairment(40, 5)}
 
 
+def test_a_file_of_ones_own_says_it_of_several_links_as_the_command_line_does() -> None:
+    text = (
+        "name: t\nbrokers: [{name: a, region: east}, {name: b, region: west}]\n"
+        "links:\n  - {opened_by: a, to: b, impairment: {delay_ms: 1}}\nimpairments:\n  - east<->west:delay=40ms\n"
+    )
+    assert of(parse_topology(text, "t.yaml")) == {"a-to-b": FORTY}
+
+
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
