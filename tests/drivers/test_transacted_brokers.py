@@ -1,0 +1,88 @@
+"""Do transactions keep their word on a real broker whose connections are cut in their midst?"""
+
+import random
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from drivers.client import Client
+from drivers.consumer import Received
+from drivers.contract import Outcome, Subscription
+from drivers.failover import FailoverUri
+from drivers.producer import Settled, Slot
+from drivers.protocols import TRANSACTED, connector_of
+from drivers.transacted import TransactedProducer
+from records.writer import Recorder
+from tests.drivers.conformance.conftest import REAL
+from tests.drivers.conformance.stages import BROKER, RUN, queue
+from tests.drivers.doubles import KeepingRecorder, eventually
+from tests.support.brokers import running
+from tests.support.relay import Relay
+from topologies.runtimes.contract import Runtime
+from topologies.trust import Trust
+
+pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
+PROTOCOLS = [protocol for protocol in REAL if protocol in TRANSACTED and protocol in ("stomp", "amqp")]
+SIZE, LAST, MESSAGES = 5, 14, 500
+
+
+def client_to(runtime: Runtime, protocol: str, port: int, number: int) -> tuple[Client, KeepingRecorder]:
+    recorder = KeepingRecorder()
+    options = "initialReconnectDelay=20&maxReconnectDelay=50"
+    client = Client(
+        number=number,
+        group="producers",
+        uri=FailoverUri.parse(f"failover:({protocol}://127.0.0.1:{port})?{options}"),
+        brokers={f"127.0.0.1:{port}": BROKER},
+        connector=connector_of(protocol, Trust()),
+        credentials=runtime.credentials(),
+        recorder=cast(Recorder, recorder),
+        rng=random.Random(1),
+    )
+    client.open()
+    return client, recorder
+
+
+def port_of(runtime: Runtime, protocol: str) -> int:
+    return int(runtime.endpoint(BROKER, protocol).uri.partition("?")[0].rpartition(":")[2])
+
+
+@pytest.mark.parametrize("topology", ["single", "artemis-single"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_acked_messages_arrive_once_and_beside_them_only_what_is_in_doubt(
+    tmp_path: Path, protocol: str, topology: str
+) -> None:
+    outcomes: list[Settled] = []
+    rng = random.Random(7)
+    received: list[Received] = []
+    with running(topology, tmp_path) as runtime, Relay(("127.0.0.1", port_of(runtime, protocol))) as relay:
+        orders = queue("transacted")
+        taker, _ = client_to(runtime, "stomp", port_of(runtime, "stomp"), number=2)
+        taker.consumer(Subscription(orders, prefetch=1_000), run=RUN, on_receipt=received.append)
+        client, recorder = client_to(runtime, protocol, relay.port, number=1)
+        producer = client.producer(orders, durable=True, run=RUN, transaction_size=SIZE, on_settled=outcomes.append)
+        assert isinstance(producer, TransactedProducer)
+        for seq in range(MESSAGES):
+            if seq % 50 == LAST:  # this one commits: the connection goes about then
+                threading.Timer(rng.uniform(0, 0.005), relay.cut).start()
+            producer.send_batch((Slot(seq, time.perf_counter_ns()),), 64)
+            if seq % 50 == LAST + SIZE - 1:  # the next one would commit: it goes in the midst of a transaction
+                relay.cut()
+        producer.commit()
+        eventually(lambda: not producer.outstanding, 30)
+        eventually(lambda: len({each.seq for each in received}) == MESSAGES, 30)
+        time.sleep(1)
+        client.close()
+        taker.close()
+    arrived = Counter((each.seq, each.attempt) for each in received)
+    told = {(row.seq, row.attempt): row.outcome for row in recorder.sends}
+    acked = {sent for sent, outcome in told.items() if outcome == Outcome.ACKED}
+    doubted = {sent for sent, outcome in told.items() if outcome == Outcome.IN_DOUBT}
+    assert len(acked) == MESSAGES
+    assert all(arrived[sent] == 1 for sent in acked)
+    assert set(arrived) <= acked | doubted
+    assert len(doubted) >= MESSAGES // 50
