@@ -4,15 +4,18 @@ Those of a connection as a whole; what belongs to one broker's connector stands 
 """
 
 from collections.abc import Mapping
+from re import fullmatch
 
-HONOURED = frozenset(
+SWITCHES = frozenset(
+    {"ha", "compressLargeMessage", "blockOnAcknowledge", "useTopologyForLoadBalancing", "useGlobalPools"}
+)
+NUMBERS = frozenset({"retryIntervalMultiplier"})
+WHOLE_NUMBERS = frozenset(
     {
-        "ha",
         "reconnectAttempts",
         "failoverAttempts",
         "initialConnectAttempts",
         "retryInterval",
-        "retryIntervalMultiplier",
         "maxRetryInterval",
         "connectionTTL",
         "clientFailureCheckPeriod",
@@ -22,16 +25,12 @@ HONOURED = frozenset(
         "consumerWindowSize",
         "producerWindowSize",
         "minLargeMessageSize",
-        "compressLargeMessage",
         "compressionLevel",
-        "blockOnAcknowledge",
-        "useTopologyForLoadBalancing",
-        "connectionLoadBalancingPolicyClassName",
-        "useGlobalPools",
         "threadPoolMaxSize",
         "scheduledThreadPoolMaxSize",
     }
 )
+HONOURED = SWITCHES | NUMBERS | WHOLE_NUMBERS | {"connectionLoadBalancingPolicyClassName"}
 _SCHEDULE = "clients keep the run's own schedule"
 _ANSWER = "clients send ahead and record each answer"
 _WHO = "clients name themselves, so that the record tells them apart"
@@ -55,3 +54,14 @@ REFUSED: Mapping[str, str] = {
 """Known to the library, and why a client of brokerbench cannot honour it."""
 
 CORE_OPTIONS = HONOURED | REFUSED.keys()
+
+
+def misread(name: str, value: str) -> str:
+    """What the value of an honoured option should be instead; '' where it is that. Core's client says nothing of it."""
+    if name in SWITCHES:
+        return "" if value in ("true", "false") else "true or false"
+    if name in WHOLE_NUMBERS:
+        return "" if fullmatch(r"-?\d+", value) else "a whole number, such as -1"
+    if name in NUMBERS:
+        return "" if fullmatch(r"\d+(\.\d+)?", value) else "a number, such as 1.5"
+    return ""

@@ -11,7 +11,7 @@ these and nothing else.
 from collections.abc import Iterator
 from urllib.parse import quote_plus
 
-from drivers.core_options import REFUSED
+from drivers.core_options import REFUSED, misread
 from drivers.failover import NO_LIMIT, FailoverOptions, FailoverUri, ServerUri
 
 IN_ORDER, SHUFFLED = "brokerbench.Turns", "brokerbench.ShuffledTurns"  # drivers/java/core/
@@ -64,9 +64,11 @@ def _tries(passes: int) -> int:
 
 def refusals(uri: FailoverUri) -> Iterator[str]:
     """What such a URI asks of a Core client in vain, as sentences."""
-    for name, _ in uri.core:
+    for name, value in uri.core:
         if name in REFUSED:
             yield f"option {name} is not honoured by CORE clients: {REFUSED[name]}; remove it"
+        elif rule := misread(name, value):
+            yield f"option {name}={value} of Core's is not understood; write {rule}"
     if uri.core and uri.explicit:
         of_failover, of_core = sorted(uri.explicit)[0], uri.core[0][0]
         yield (

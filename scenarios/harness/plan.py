@@ -230,14 +230,16 @@ def _group(topology: Topology, options: Options, user: type[BrokerUser]) -> Clie
 
 
 def _cannot_speak(group: ClientGroup, protocol: str, options: Options) -> Iterator[str]:
-    """Brokers where the group enters that do not listen for its protocol, as sentences."""
+    """Brokers where the group enters that do not listen for its protocol, as one sentence."""
     if options.runtime not in ("memory", "external"):  # there the brokers' file tells, not the topology
-        for broker in group.enter_at:
-            if protocol not in broker.protocols:
-                yield (
-                    f"broker {broker.name} does not speak {protocol}; give it a transport connector for it, or choose "
-                    f"a --protocol of {', '.join(broker.protocols)}"
-                )
+        silent = [broker for broker in group.enter_at if protocol not in broker.protocols]
+        if silent:
+            spoken = [set(broker.protocols) for broker in group.enter_at]
+            common = [each for each in silent[0].protocols if all(each in protocols for protocols in spoken)]
+            yield (
+                f"{protocol} is not spoken by {', '.join(broker.name for broker in silent)}; give each a transport "
+                f"connector for it, or choose a --protocol of {', '.join(common)}"
+            )
 
 
 def _too_large(group: ClientGroup, protocol: str, body_bytes: int, options: Options) -> Iterator[str]:

@@ -4,7 +4,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from drivers.core_options import CORE_OPTIONS, HONOURED, REFUSED
+from drivers.core_options import CORE_OPTIONS, HONOURED, REFUSED, SWITCHES
 from drivers.core_uri import IN_ORDER, SHUFFLED, uri_of_a_link, uri_of_a_load
 from drivers.failover import OPTION_NAMES, FailoverUri
 from drivers.honoured import unsupported
@@ -77,10 +77,24 @@ def test_an_option_that_a_client_cannot_honour_is_refused_with_why(name: str) ->
 
 @pytest.mark.parametrize("name", sorted(HONOURED))
 def test_every_other_option_of_cores_own_is_honoured_by_core_and_by_nobody_else(name: str) -> None:
-    assert unsupported(uri(f"{name}=1"), "core") == ()
+    assert unsupported(uri(f"{name}={'true' if name in SWITCHES else 1}"), "core") == ()
     for protocol in ("openwire", "stomp", "amqp"):
         (problem,) = unsupported(uri(f"{name}=1"), protocol)
         assert f"option {name}=1 is not supported by {protocol.upper()}: it is Core's own" in problem
+
+
+@pytest.mark.parametrize(
+    ("option", "rule"),
+    [
+        ("reconnectAttempts=x", "write a whole number"),
+        ("callTimeout=1.5", "write a whole number"),
+        ("retryIntervalMultiplier=fast", "write a number"),
+        ("ha=yes", "write true or false"),
+    ],
+)
+def test_a_value_that_cores_client_would_take_for_something_else_is_refused(option: str, rule: str) -> None:
+    (problem,) = unsupported(uri(option), "core")
+    assert problem.startswith(f"option {option} of Core's is not understood; {rule}")
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_brokers_that_do_not_speak_a_protocol_are_named_with_what_they_do_speak(
     groups = (ClientGroup("producers", (broker,)), ClientGroup("consumers", (broker,)))
     monkeypatch.setattr("topologies.catalogue.build", lambda entry: Topology("one", (broker,), (), groups))
     told = message_of("--protocol", "stomp:amqp", "--runtime", "processes")
-    assert told.startswith("Consumer: broker lonely does not speak amqp; give it a transport connector for it, or")
+    assert told.startswith("Consumer: amqp is not spoken by lonely; give each a transport connector for it, or")
     assert told.endswith("choose a --protocol of stomp")
 
 
