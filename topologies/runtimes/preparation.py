@@ -57,7 +57,7 @@ def prepare(
         secrets = secrets_of(client)
         stores = None
         if authority:
-            stores = authority.write_stores(private, [wishes.bind_host], secrets[names.KEYSTORE_PASSWORD])
+            stores = authority.write_stores(private, wishes.addresses, secrets[names.KEYSTORE_PASSWORD])
         private.write(SECRETS_FILE, properties(secrets))
         site = names.Site(listening(ports), bind_host=wishes.bind_host)
         links = toxiproxy and _links(toxiproxy, topology, chosen, site, directory, private)
