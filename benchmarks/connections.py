@@ -1,7 +1,7 @@
 """What do a thousand connections in one worker cost? Memory and CPU of the process, idle and at one message/s each.
 
-``python -m benchmarks.connections [COUNT]`` starts one broker and prints a Markdown row. Every connection is a Locust
-user of this project: COUNT producers, and beside them one consumer that takes what they send.
+``python -m benchmarks.connections [PROTOCOL [COUNT]]`` starts one broker and prints a Markdown row. Every connection is
+a Locust user of this project: COUNT producers, and beside them one consumer that takes what they send.
 """
 
 import subprocess
@@ -16,19 +16,19 @@ from topologies.runtimes.processes import ProcessRuntime
 
 BROKER = "broker-1"
 HEADER = (
-    "| connections | connected in | memory of each | idle | at 1 message/s each | lag p50 | p99 |\n"
-    "|---|---|---|---|---|---|---|"
+    "| driver | connections | connected in | memory of each | CPU, idle | CPU, 1 message/s each | lag p50 | p99 |\n"
+    "|---|---|---|---|---|---|---|---|"
 )
 
 
-def main(count: int) -> None:
+def main(protocol: str, count: int) -> None:
     print(conditions())
     with tempfile.TemporaryDirectory() as folder:
         runtime = ProcessRuntime(build("single"), RunDirectory.create(Path(folder), "broker"))
         runtime.up(print)
         try:
-            uri = runtime.endpoint(BROKER, "stomp").uri
-            command = [sys.executable, "-W", "ignore", "-m", "benchmarks.connections_users", uri, str(count)]
+            uri = runtime.endpoint(BROKER, protocol).uri
+            command = [sys.executable, "-W", "ignore", "-m", "benchmarks.connections_users", protocol, uri, str(count)]
             done = subprocess.run(
                 command, input=runtime.credentials().password, stdout=subprocess.PIPE, text=True, check=True
             )
@@ -38,4 +38,4 @@ def main(count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000)
+    main(sys.argv[1] if len(sys.argv) > 1 else "stomp", int(sys.argv[2]) if len(sys.argv) > 2 else 1_000)
