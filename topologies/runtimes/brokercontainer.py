@@ -21,6 +21,9 @@ from topologies.runtimes.waiting import pause
 ASK_AGAIN_S = 1.0
 NOTICE_LIMIT_S = 5.0  # within which the engine knows what happened to a process
 
+CONTAINER_INIT = "init"
+"""What `runc init` and its like end with, before they become what the container is to run."""
+
 PORT_REFUSED = re.compile(r"(\d+\.\d+\.\d+\.\d+):(\d+).*(?:already in use|already allocated)")
 
 
@@ -143,10 +146,17 @@ class BrokerContainer:
         return dict(self._engine_container.attrs["State"])
 
     def _process_here(self) -> psutil.Process | None:
+        """The engine tells of a process that may not be the broker's yet: for a moment it still is the engine's own."""
+        end = time.monotonic() + NOTICE_LIMIT_S
         with suppress(psutil.Error):
             process = psutil.Process(int(self._state().get("Pid") or 0))
-            if process.cmdline()[-len(self._command) :] == self._command:
-                return process
+            while time.monotonic() < end:
+                line = process.cmdline()
+                if line[-len(self._command) :] == self._command:
+                    return process
+                if line and line[-1] != CONTAINER_INIT:
+                    return None
+                pause()
         return None
 
     def _await_engine(self) -> None:
