@@ -12,7 +12,7 @@ from topologies.impairment import Impairment
 from topologies.runtimes import linkproxies, toxiproxy
 from topologies.runtimes.choice import Seen, choose, containers_for
 from topologies.runtimes.linkproxies import API, Carried, Door, LinkProxies, Way, doors, no_proxies, ways
-from topologies.runtimes.socketbytes import Connection, connections_at
+from topologies.runtimes.socketbytes import Connection, connections_at, listening_ports
 from topologies.runtimes.toxiproxy import ToxiproxyUnavailable, find_toxiproxy, toxics
 
 
@@ -42,11 +42,20 @@ def test_an_amqp_connection_calls_the_listener_for_amqp() -> None:
     assert way.upstream == address["sink", topology.broker("sink").listener("amqp")]
 
 
-def test_only_a_standbys_door_is_open_from_the_beginning() -> None:
-    topology = impaired(build("mesh-of-pairs(pairs=2)"), "*")
-    upstream = {(each.name, "openwire"): "127.0.0.1:1" for each in topology.brokers}
-    found = ways(topology, dict.fromkeys(doors(topology), 2), upstream)
-    assert [(way.door.broker, way.always_open) for way in found] == [("broker-2", False), ("broker-2-standby", True)]
+def test_a_door_is_open_while_its_broker_listens() -> None:
+    proxies = LinkProxies(None, 1, [Way(Door("a-to-b", "b"), 2, "127.0.0.1:10", Impairment())])  # type: ignore[arg-type]
+    told: list[tuple[str, bool]] = []
+    proxies._api.enable = lambda proxy, enabled: told.append((proxy, enabled))  # type: ignore[method-assign]
+    for listening in ({11}, {10, 11}, {10}, set[int](), {10}):
+        proxies._set_doors(listening)
+    assert told == [("a-to-b~b", True), ("a-to-b~b", False), ("a-to-b~b", True)]
+
+
+def test_the_kernel_knows_who_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as four, socket.create_server(("", 0)) as everywhere:
+        ports = {each.getsockname()[1] for each in (four, everywhere)}
+        assert ports <= listening_ports()
+    assert not ports & listening_ports()
 
 
 def test_both_ways_are_delayed_before_they_are_narrowed() -> None:

@@ -3,12 +3,14 @@
     opener ──► door on 127.0.0.1 ──► broker          clients ──► broker: never through a door
 
 A link that may call several brokers (a pair behind its end, alternates) has a door to each, all of them alike. A door
-opens once its broker is up: a caller who is let in and then thrown out believes in a connection that was never there
-(Artemis 2.44.0 does not try again then). A standby's door is always open, since it takes over when it likes.
+is open while its broker listens: a caller who is let in and then thrown out may believe in a connection that was never
+there, and not try again (AMQP connections of Artemis 2.44.0, ``masterslave:`` of Classic 5.18.3).
 """
 
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -18,12 +20,13 @@ from topologies.links import Link
 from topologies.model import Topology
 from topologies.proxied import ends_of, proxied
 from topologies.runtimes.brokerprocess import BrokerProcess
-from topologies.runtimes.socketbytes import connections_at
+from topologies.runtimes.socketbytes import connections_at, listening_ports
 from topologies.runtimes.toxiproxy import LOOPBACK, Api, ToxiproxyUnavailable, find_toxiproxy, toxics
 
 START_TIMEOUT_S = 15.0
 END_TIMEOUT_S = 5.0
 POLL_S = 0.05
+LOOK_EVERY_S = 0.1
 AS_IT_COMES = Impairment()
 LOG_LINES = 5
 ONLY_PROCESSES = "links go through Toxiproxy between local processes only so far"
@@ -56,11 +59,14 @@ class Way:
     port: int
     upstream: str
     impairment: Impairment
-    always_open: bool = False
 
     @property
     def name(self) -> str:
         return f"{self.door.link}~{self.door.broker}"  # neither has a '~', and a path of the API takes it
+
+    @property
+    def upstream_port(self) -> int:
+        return int(self.upstream.rpartition(":")[2])
 
 
 def doors(topology: Topology) -> list[Door]:
@@ -72,13 +78,7 @@ def doors(topology: Topology) -> list[Door]:
 def ways(topology: Topology, ports: Mapping[Door, int], upstream: Mapping[tuple[str, str], str]) -> tuple[Way, ...]:
     """``upstream``: address by (broker, listener). Pure."""
     return tuple(
-        Way(
-            door := Door(link.name, each.name),
-            ports[door],
-            upstream[each.name, _listener(link)],
-            _of(link),
-            always_open=bool(each.standby_of),
-        )
+        Way(door := Door(link.name, each.name), ports[door], upstream[each.name, _listener(link)], _of(link))
         for link in proxied(topology.links)
         for each in ends_of(link, topology.brokers)
     )
@@ -119,6 +119,8 @@ class LinkProxies:
         """``process``: Toxiproxy below a guard, not yet started."""
         self._process, self._ways = process, tuple(every)
         self._api = Api(api_port)
+        self._open: set[str] = set()
+        self._closed = threading.Event()
         self._seen: dict[tuple[str, int, int], Carried] = {}  # by link, door's port and caller's: also what has ended
 
     def __repr__(self) -> str:
@@ -150,22 +152,23 @@ class LinkProxies:
                 raise ToxiproxyUnavailable(f"Toxiproxy does not start; its log {self._process.log} ends: {log}")
             time.sleep(POLL_S)
         for way in self._ways:
-            self._api.add_proxy(way.name, f"{LOOPBACK}:{way.port}", way.upstream, enabled=way.always_open)
+            self._api.add_proxy(way.name, f"{LOOPBACK}:{way.port}", way.upstream, enabled=False)
             for toxic in toxics(way.impairment):
                 self._api.add_toxic(way.name, toxic)
+        threading.Thread(target=self._keep_doors, name="link-doors", daemon=True).start()
 
-    def open(self, broker: str) -> None:
-        """It is up: links may call it. Raises ToxiproxyUnavailable."""
-        self._enable(broker, True)
+    def _keep_doors(self) -> None:
+        """Until it is closed; a door that could not be set is tried again."""
+        while not self._closed.wait(LOOK_EVERY_S):
+            with suppress(ToxiproxyUnavailable, OSError):
+                self._set_doors(listening_ports())
 
-    def shut(self, broker: str) -> None:
-        """It is down, so links are refused. Raises ToxiproxyUnavailable."""
-        self._enable(broker, False)
-
-    def _enable(self, broker: str, enabled: bool) -> None:
+    def _set_doors(self, listening: Collection[int]) -> None:
         for way in self._ways:
-            if way.door.broker == broker and not way.always_open:
-                self._api.enable(way.name, enabled)
+            wanted = way.upstream_port in listening
+            if wanted != (way.name in self._open):
+                self._api.enable(way.name, wanted)
+                (self._open.add if wanted else self._open.discard)(way.name)
 
     def carried(self) -> dict[str, Carried]:
         """By link. Of a connection that has ended, what was last seen of it. Raises OSError."""
@@ -187,6 +190,7 @@ class LinkProxies:
         self._seen[key] = now
 
     def close(self) -> None:
+        self._closed.set()
         self._process.kill()
         self._process.wait(END_TIMEOUT_S)
         self._api.close()

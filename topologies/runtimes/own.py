@@ -127,16 +127,12 @@ class OwnBrokers(Generic[AHandle]):
         handle.terminate()
         if not handle.wait(STOP_TIMEOUT_S):
             self.kill(broker)
-        elif self.link_proxies:
-            self.link_proxies.shut(broker)
 
     def kill(self, broker: str) -> None:
         handle = self._handle(broker)
         handle.kill()
         if not handle.wait(KILL_TIMEOUT_S):
             raise RuntimeFailed(f"broker {broker!r} (pid {handle.pid}) does not die of SIGKILL: does its disk hang?")
-        if self.link_proxies:
-            self.link_proxies.shut(broker)
 
     def pause(self, broker: str) -> None:
         self._require_running(broker, self._handle(broker).freeze())
@@ -236,8 +232,6 @@ class OwnBrokers(Generic[AHandle]):
         while waiting:
             for name in [name for name in waiting if self._is_up(name)]:
                 waiting.remove(name)
-                if self.link_proxies:
-                    self.link_proxies.open(name)
                 progress(f"broker {name} is up after {time.monotonic() - began:.1f} s")
                 for follower in followers.get(name, ()):
                     self._spawn(follower)

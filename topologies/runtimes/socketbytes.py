@@ -1,4 +1,4 @@
-"""How many bytes have gone over the connections at a port? The kernel counts them, and tells by netlink (Linux).
+"""How many bytes have gone over the connections at a port, and who listens? The kernel tells by netlink (Linux).
 
 Toxiproxy's own metrics count a connection when it ends, which a link between brokers does not.
 """
@@ -14,7 +14,7 @@ NETLINK_SOCK_DIAG = 4
 SOCK_DIAG_BY_FAMILY, NLMSG_ERROR, NLMSG_DONE = 20, 2, 3
 REQUEST_DUMP = 0x001 | 0x300
 INET_DIAG_INFO = 2
-ESTABLISHED = 1
+ESTABLISHED, LISTEN = 1, 10
 HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port id
 REQUEST = struct.Struct("=BBBBI")  # family, protocol, extensions, padding, states
 SOCKET_ID = struct.Struct("!HH16s16s12x")  # source port, destination port, addresses; interface and cookie as zeros
@@ -35,12 +35,29 @@ class Connection(NamedTuple):
 
 def connections_at(port: int) -> list[Connection]:
     """The established IPv4 connections whose local port this is, in this network namespace. Raises OSError."""
-    wanted = REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, 1 << (INET_DIAG_INFO - 1), 0, 1 << ESTABLISHED)
+    return [_connection(message) for message in _asked(socket.AF_INET, ESTABLISHED, port, INET_DIAG_INFO)]
+
+
+def listening_ports() -> set[int]:
+    """Those of this network namespace at which somebody takes TCP connections. Raises OSError."""
+    families = (socket.AF_INET, socket.AF_INET6)  # a socket of the latter may take connections of the former too
+    return {_ports(message)[0] for family in families for message in _asked(family, LISTEN)}
+
+
+def _asked(family: int, state: int, port: int = 0, attribute: int = 0) -> list[bytes]:
+    """A message for each TCP socket in a state; ``port`` 0: whichever, ``attribute`` 0: none is asked for."""
+    wanted = REQUEST.pack(family, socket.IPPROTO_TCP, 1 << attribute >> 1, 0, 1 << state)
     wanted += SOCKET_ID.pack(port, 0, b"", b"")
     header = HEADER.pack(HEADER.size + len(wanted), SOCK_DIAG_BY_FAMILY, REQUEST_DUMP, 1, 0)
     with closing(socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, NETLINK_SOCK_DIAG)) as netlink:
         netlink.sendto(header + wanted, (0, 0))
-        return [_connection(message) for message in _messages(netlink)]
+        return list(_messages(netlink))
+
+
+def _ports(message: bytes) -> tuple[int, int]:
+    """This end's, and the other's."""
+    here, there = struct.unpack_from("!HH", message, 4)
+    return here, there
 
 
 def _messages(netlink: socket.socket) -> Iterator[bytes]:
@@ -58,7 +75,7 @@ def _messages(netlink: socket.socket) -> Iterator[bytes]:
 
 
 def _connection(message: bytes) -> Connection:
-    _, peer_port = struct.unpack_from("!HH", message, 4)
+    _, peer_port = _ports(message)
     sent, received = COUNTED.unpack_from(_tcp_info(message), COUNTED_AT)
     return Connection(peer_port, received, sent)
 
