@@ -52,7 +52,7 @@ def _meant(topology: Topology, which: str) -> list[Link]:
     found = [link for link in topology.links if link.name == which]
     if not found:
         names = [link.name for link in topology.links]
-        raise TopologyInvalid(f"no link is called {which!r}{nearest(which, names)} (links: {_few(names)})")
+        raise TopologyInvalid(f"{which!r}: there is no such link{nearest(which, names)} (links: {_few(names)})")
     return found
 
 

@@ -331,7 +331,7 @@ def test_links_go_straight_where_nothing_is_asked_of_them() -> None:
 
 def test_a_link_that_is_not_there_is_refused_with_the_nearest() -> None:
     told = message_of("--link", "broker-1-to-broker2:delay=1ms", "--runtime", "processes")
-    assert told.startswith("--link no link is called 'broker-1-to-broker2'; did you mean 'broker-1-to-broker-2'?")
+    assert told.startswith("--link 'broker-1-to-broker2': there is no such link; did you mean 'broker-1-to-broker-2'?")
 
 
 def test_links_of_brokers_that_no_proxy_gets_between_are_refused() -> None:
