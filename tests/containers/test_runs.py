@@ -33,6 +33,19 @@ def test_a_run_passes_and_leaves_nothing(tmp_path: Path) -> None:
     assert nothing_left(outcome.runs)
 
 
+@pytest.mark.nightly
+def test_a_run_on_a_cluster_of_artemis_passes_and_leaves_nothing(tmp_path: Path) -> None:
+    before = on_engine(reapers=True)
+    asked = ("--topology", "cluster", "--runtime", "containers", "--lag-limit", "5000", "--rate", "200")
+    outcome = make_run(STEADY, *asked, "-t", "10s", runs=tmp_path / "runs")
+    assert (outcome.status, outcome.summary["verdict"]) == (0, "pass"), outcome.output
+    assert outcome.info["versions"]["artemis"] == "2.44.0"
+    sampled = {row["broker"] for row in outcome.events("samples") if row["metric"] == "rss_bytes" and row["broker"]}
+    assert sampled == {"broker-1", "broker-2", "broker-3"}
+    assert eventually(lambda: on_engine(outcome.runs, reapers=True) == before, RYUK_LIMIT_S)
+    assert nothing_left(outcome.runs)
+
+
 @pytest.fixture
 def loaded(tmp_path: Path) -> LocustRun:
     """A run whose load goes on for long."""
