@@ -20,3 +20,10 @@ def single_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]
     """
     with running("single", tmp_path_factory.mktemp("single")) as runtime:
         yield runtime
+
+
+@pytest.fixture(scope="session")
+def single_artemis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    """The same of Artemis: the catalogue's ``artemis-single``."""
+    with running("artemis-single", tmp_path_factory.mktemp("artemis")) as runtime:
+        yield runtime

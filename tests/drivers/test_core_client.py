@@ -35,6 +35,7 @@ PATIENCE_S = 60  # Core's client waits half a minute for a broker that took its 
 
 @pytest.fixture(scope="module")
 def artemis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    """One to kill."""
     with running("artemis-single", tmp_path_factory.mktemp("artemis")) as runtime:
         yield runtime
 
@@ -45,9 +46,9 @@ def core_bench(runtime: Runtime, folder: Path, *brokers: str, options: str = "")
 
 @pytest.mark.parametrize("durable", [True, False])
 def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(
-    artemis: Runtime, tmp_path: Path, durable: bool
+    single_artemis: Runtime, tmp_path: Path, durable: bool
 ) -> None:
-    bench, orders = core_bench(artemis, tmp_path, "broker-1"), queue("kept")
+    bench, orders = core_bench(single_artemis, tmp_path, "broker-1"), queue("kept")
     bench.opened().consumer(Subscription(orders), run=RUN)
     producer = bench.opened().producer(orders, durable=durable, run=RUN)
     schedule = every_ms(300)
@@ -57,9 +58,9 @@ def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(
     check_kept(bench.tables(), schedule, orders, durable=durable, hops=None)
 
 
-def test_a_wrong_password_ends_the_client_at_once(artemis: Runtime, tmp_path: Path) -> None:
-    bench = core_bench(artemis, tmp_path, "broker-1")
-    bench.credentials = Credentials(artemis.credentials().username, "letmein")
+def test_a_wrong_password_ends_the_client_at_once(single_artemis: Runtime, tmp_path: Path) -> None:
+    bench = core_bench(single_artemis, tmp_path, "broker-1")
+    bench.credentials = Credentials(single_artemis.credentials().username, "letmein")
     with pytest.raises(Refused) as caught:
         bench.client().open()
     words = str(caught.value)

@@ -5,6 +5,8 @@ import java.util.Enumeration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import javax.jms.Connection;
 import javax.jms.Destination;
 import javax.jms.ExceptionListener;
@@ -24,6 +26,8 @@ import javax.jms.Topic;
  * It proves paths and looks at queues; what drives a load is in LoadClient.
  */
 public final class Link {
+    private static final long ANSWERS_NS = 3000000000L;
+
     private final Hub hub;
     private final long id;
     private final Work work;
@@ -33,6 +37,7 @@ public final class Link {
     private Session session;
     private MessageProducer producer;
     private long deliveries;
+    private final AtomicInteger unanswered = new AtomicInteger(); // durable sends
 
     public Link(Hub hub, long id) {
         this.hub = hub;
@@ -101,16 +106,19 @@ public final class Link {
 
         Settled(long token) {
             this.token = token;
+            unanswered.incrementAndGet();
         }
 
         public void acknowledged() {
             hub.tell(id, "settled", Long.valueOf(token), Long.valueOf(System.nanoTime()), "");
+            unanswered.decrementAndGet();
         }
 
         public void failed(JMSException error) {
             if (Words.refused(error)) {
                 hub.tell(id, "settled", Long.valueOf(token), Long.valueOf(System.nanoTime()), Words.of(error));
             }
+            unanswered.decrementAndGet();
         }
     }
 
@@ -259,8 +267,17 @@ public final class Link {
         work.end();
     }
 
+    /** Some brokers answer a goodbye before what was sent ahead of it. Bounded: a send that was refused has no answer. */
+    private void hearAnswers() {
+        long endNs = System.nanoTime() + ANSWERS_NS;
+        while (open && unanswered.get() > 0 && System.nanoTime() < endNs) {
+            LockSupport.parkNanos(1000000L);
+        }
+    }
+
     private void leave() {
         closing = true;
+        hearAnswers();
         try {
             if (connection != null) {
                 Library.leave(connection);

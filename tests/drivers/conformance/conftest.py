@@ -12,7 +12,6 @@ from drivers import java_vm
 from drivers.protocols import TRANSACTED, connector_of
 from scenarios.java_parts import find_java_parts
 from tests.drivers.conformance.stages import BROKER, Connect, MemoryStage, Peer, RealStage, Stage
-from tests.support.brokers import running
 from tests.support.relay import Relay
 from topologies.endpoints import Endpoint
 from topologies.runtimes.contract import Runtime
@@ -27,14 +26,14 @@ STAGES: Mapping[str, tuple[str, str]] = {
     "amqp": ("amqp", CLASSIC),
     "openwire": ("openwire", CLASSIC),
     "core": ("core", ARTEMIS),
-    "openwire@artemis": ("openwire", ARTEMIS),
+    "openwire-on-artemis": ("openwire", ARTEMIS),
 }
 """A protocol of real brokers is tried by one line here: its name, and the fixture that is the broker."""
 
 REAL = tuple(protocol for protocol, broker in STAGES.values() if broker == CLASSIC)
 """What tests with brokers of their own try, which are Classic's."""
 
-ALWAYS_NIGHTLY = {"openwire@artemis"}
+ALWAYS_NIGHTLY = {"openwire-on-artemis"}
 """Each half is in CI: the driver on the other broker, the broker by another driver."""
 
 
@@ -93,12 +92,6 @@ def crossing(request: pytest.FixtureRequest) -> Iterator[tuple[Stage, Stage]]:
     for sends in real_stage(request, producer):
         for receives in real_stage(request, consumer):
             yield sends, receives
-
-
-@pytest.fixture(scope="session")
-def single_artemis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
-    with running("artemis-single", tmp_path_factory.mktemp("artemis")) as runtime:
-        yield runtime
 
 
 @pytest.fixture
