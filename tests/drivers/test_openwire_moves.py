@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.brokers import running
 from tests.support.loads import Load
-from tests.support.locust_run import make_run
+from tests.support.locust_run import REPOSITORY, make_run
 from tests.support.stomp_clients import queue
 from tests.support.waiting import settled_for, until
 from topologies.brokers import Broker
@@ -128,7 +128,7 @@ def test_clients_are_told_of_a_broker_that_comes_back_and_move_to_it(tmp_path: P
 @pytest.mark.nightly
 @pytest.mark.spark
 def test_a_run_on_the_example_loses_nothing_while_its_brokers_spread_the_clients(tmp_path: Path) -> None:
-    example = "topologies/examples/rebalanced-mesh.yaml"
+    example = str(REPOSITORY / "topologies" / "examples" / "rebalanced-mesh.yaml")
     arguments = ("--topology", example, "--protocol", "openwire", "-t", "5s", "--warm-up", "2", "--rate", "50")
     outcome = make_run("scenarios/steady.py", *arguments, "--lag-limit", "5000", runs=tmp_path / "runs")
     assert outcome.summary["messages"]["lost"] == 0, outcome.output
