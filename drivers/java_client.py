@@ -153,6 +153,9 @@ class JavaClient:
         self._books.close()
         hub(self._speech.protocol).forget(self._id)
         self.broker = None
+        self._opened.give("unreachable", "it was closed meanwhile")  # nobody waits for what is not listened to any more
+        for finished in tuple(self._finished.values()):
+            finished.give("finished", "")
 
     # For its producer.
 

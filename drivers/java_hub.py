@@ -4,6 +4,7 @@ No Java thread runs Python, and no call into Java waits: whatever may block is d
 answer by events. One greenlet (or thread, without gevent) hands each event to whom it concerns.
 """
 
+import atexit
 import logging
 import os
 import select
@@ -14,6 +15,7 @@ from typing import Any
 
 from drivers.java_vm import java_class
 
+END_TIMEOUT_S = 1.0
 ROWS_EVERY_S = 0.02
 log = logging.getLogger(__name__)
 
@@ -46,12 +48,15 @@ class JavaHub:
         self.protocol = protocol
         self._reading, writing = os.pipe()
         os.set_blocking(self._reading, False)
+        self._bell = writing
         self.java: Any = self.java_class("Hub")(writing)
-        os.close(writing)
         self._listeners: dict[int, OnEvent] = {}
         self._takers: list[Callable[[], None]] = []
         self._last_id = 0
-        threading.Thread(target=self._pump, name=f"java-hub-{protocol}", daemon=True).start()
+        self._over = False
+        self._pumping = threading.Thread(target=self._pump, name=f"java-hub-{protocol}", daemon=True)
+        self._pumping.start()
+        atexit.register(self._end)
 
     def java_class(self, name: str) -> Any:
         """A class of drivers/java/ for this protocol. Raises DriverError."""
@@ -74,8 +79,14 @@ class JavaHub:
     def stop_taking(self, take: Callable[[], None]) -> None:
         self._takers.remove(take)
 
+    def _end(self) -> None:
+        """At the process's end, before the JVM's: Python ends a thread that is inside a call to Java by an abort."""
+        self._over = True
+        os.write(self._bell, b".")
+        self._pumping.join(END_TIMEOUT_S)
+
     def _pump(self) -> None:
-        while True:
+        while not self._over:
             select.select([self._reading], [], [], ROWS_EVERY_S if self._takers else None)
             try:
                 os.read(self._reading, 4_096)

@@ -50,6 +50,10 @@ public final class Link {
             public void run() {
                 try {
                     connect(uri, user, password, clientId, pem);
+                    if (closing) {
+                        leave(); // abandoned while it connected
+                        return;
+                    }
                     hub.tell(id, "opened");
                 } catch (Exception error) {
                     boolean passes = error instanceof JMSException && Words.passes((JMSException) error);

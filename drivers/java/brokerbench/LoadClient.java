@@ -57,6 +57,10 @@ public abstract class LoadClient implements ExceptionListener {
             public void run() {
                 try {
                     connection = made(uri, user, password, clientId, pem);
+                    if (isClosing()) {
+                        leave(); // abandoned while it connected
+                        return;
+                    }
                     connection.setExceptionListener(LoadClient.this);
                     connection.start();
                     opened();
@@ -198,6 +202,17 @@ public abstract class LoadClient implements ExceptionListener {
             wait();
         }
         return connected;
+    }
+
+    private synchronized boolean isClosing() {
+        return closing;
+    }
+
+    /** Ends a sender whose client has given up, rather than to record each further message as failed. */
+    synchronized void requireHope() throws JMSException {
+        if (over && !closing) {
+            throw new JMSException("there will be no connection again");
+        }
     }
 
     /** Whether there may be a connection again. */

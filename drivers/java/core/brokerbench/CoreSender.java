@@ -26,28 +26,37 @@ final class CoreSender extends Sender {
         try {
             if (!client.waitConnected()) {
                 slot.giveUp();
+                client.requireHope();
             } else if (slot.writing(client.address())) {
                 write(slot);
             }
         } catch (InterruptedException interrupted) {
             slot.giveUp();
         } catch (JMSException error) {
-            if (Words.refused(error) || !client.stays()) {
+            if (Words.refused(error)) {
+                slot.failed(error);
+            } else if (client.stays()) {
+                unanswered(slot);
+            } else {
                 throw error;
             }
-            unanswered(slot);
         }
     }
 
-    /** One at a time: what is sent again comes from another thread. */
-    synchronized void write(Slot slot) throws JMSException {
-        BytesMessage message = session.createBytesMessage();
-        message.writeBytes(slot.body());
-        if (durable) {
-            producer.send(message, DeliveryMode.PERSISTENT, PRIORITY, 0L, new Library.Told(slot));
-        } else {
-            producer.send(message, DeliveryMode.NON_PERSISTENT, PRIORITY, 0L);
-            slot.written();
+    /**
+     * One at a time: what is sent again comes from another thread. A lock of its own, as the broker may hold a send back
+     * for as long as it likes, and whoever hands down due times must not wait for that.
+     */
+    private void write(Slot slot) throws JMSException {
+        synchronized (producer) {
+            BytesMessage message = session.createBytesMessage();
+            message.writeBytes(slot.body());
+            if (durable) {
+                producer.send(message, DeliveryMode.PERSISTENT, PRIORITY, 0L, new Library.Told(slot));
+            } else {
+                producer.send(message, DeliveryMode.NON_PERSISTENT, PRIORITY, 0L);
+                slot.written();
+            }
         }
     }
 
