@@ -99,16 +99,16 @@ class Sending:
         """Wait for the answers that are under way."""
         with self._wire.lock:
             self._all_settled.clear()
-            waiting = bool(self._unsettled) and not self._wire.reason
+            waiting = bool(self._unsettled or self._special) and not self._wire.reason
         if waiting:
             self._all_settled.wait(max(0.0, deadline_s - time.monotonic()))
 
     def on_disposition(self, transfer: Transfer) -> Call | None:
         at_ns, tag, accepted = time.perf_counter_ns(), engine.tag_of(transfer), engine.is_accepted(transfer)
         if tag in self._special:
-            call = self._special.pop(tag)(engine.as_object(transfer), at_ns)
+            then = self._special.pop(tag)(engine.as_object(transfer), at_ns)
             engine.settle(transfer)
-            return call
+            return partial(self._end_special, then)
         reason = "" if accepted else rejection(engine.as_object(transfer))
         engine.settle(transfer)
         return partial(self._tell, tag, Outcome.ACKED if accepted else Outcome.FAILED, at_ns, reason)
@@ -124,7 +124,15 @@ class Sending:
     def _tell(self, tag: str, outcome: Outcome, at_ns: int, reason: str) -> None:
         if tag in self._unsettled:
             self._on_settled(self._unsettled.pop(tag), outcome, at_ns, reason)
-        if not self._unsettled:
+        self._tell_if_all_settled()
+
+    def _end_special(self, then: Call | None) -> None:
+        if then is not None:
+            then()
+        self._tell_if_all_settled()
+
+    def _tell_if_all_settled(self) -> None:
+        if not self._unsettled and not self._special:
             self._all_settled.set()
 
     def _has_room(self, outlet: _Outlet) -> bool:

@@ -15,7 +15,13 @@ from drivers.core_options import REFUSED, misread
 from drivers.failover import NO_LIMIT, FailoverOptions, FailoverUri, ServerUri
 
 IN_ORDER, SHUFFLED = "brokerbench.Turns", "brokerbench.ShuffledTurns"  # drivers/java/core/
-WITHOUT_MEANING = ("initialReconnectDelay", "priorityBackup", "priorityURIs", "updateURIsURL")
+WITHOUT_MEANING = (
+    "initialReconnectDelay",
+    "priorityBackup",
+    "priorityURIs",
+    "updateURIsURL",
+    "warnAfterReconnectAttempts",
+)
 TLS = "sslEnabled=true&useDefaultSslContext=true&verifyHost=true"
 
 

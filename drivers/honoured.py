@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from drivers.contract import DriverError
+from drivers.core_options import REFUSED
 from drivers.core_uri import refusals as core_refusals
 from drivers.failover import OPTION_FIELDS, FailoverUri, written
 
@@ -30,8 +31,9 @@ def refuse_unusable(uri: FailoverUri, brokers: Mapping[str, str], protocol: str)
 
 def _core_only(uri: FailoverUri, protocol: str) -> tuple[str, ...]:
     return tuple(
-        f"option {name}={value} is not supported by {protocol.upper()}: it is Core's own; remove it, or use core"
-        for name, value in uri.core
+        f"option {name} is not supported by {protocol.upper()}: it is Core's own; remove it"
+        + ("" if name in REFUSED else ", or use core")
+        for name, _ in uri.core
     )
 
 

@@ -36,7 +36,7 @@ class Held:
     def settle(self, outcome: Outcome, at_ns: int, reason: str = "") -> None:
         """The transaction has ended: tell of each message, then let go of who waits."""
         while self._tokens:
-            self._on_settled(self._tokens.pop(min(self._tokens)), outcome, at_ns, reason)
+            self._on_settled(self._tokens.pop(next(iter(self._tokens))), outcome, at_ns, reason)
         self._answered = True
         self._ended.set()
 

@@ -232,7 +232,7 @@ class ProducerUser(BrokerUser):
             blocked = True
             room.clear()
             if producer.outstanding >= self.in_flight:
-                room.wait()
+                room.wait(LOOK_EVERY_S)  # a client that gives up settles nothing: the next send says so
         return blocked
 
     def _settled(self, session: Session, settled: Settled, room: Event) -> None:
