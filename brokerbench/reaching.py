@@ -4,10 +4,11 @@ Credentials lie in a folder that only its owner can read and that goes with the 
 brokers that run already takes them, and a shell too (``set -a; . FILE``).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 
 import yaml
 
@@ -69,10 +70,18 @@ def files_for(runtime: Runtime, topology: Topology) -> Iterator[ReachFiles | Non
 def brokers_file(runtime: Runtime, topology: Topology) -> str:
     """YAML as ``--brokers-file`` takes it."""
     brokers = {
-        broker.name: {**uris_of(runtime, broker.name), MANAGEMENT: management_of(runtime, broker.name)}
+        broker.name: {
+            **_that_a_file_takes(uris_of(runtime, broker.name)),
+            MANAGEMENT: management_of(runtime, broker.name),
+        }
         for broker in topology.brokers
     }
     return yaml.safe_dump({BROKERS: brokers, CREDENTIALS_FILE: CREDENTIALS_NAME}, sort_keys=False)
+
+
+def _that_a_file_takes(uris: Mapping[str, str]) -> dict[str, str]:
+    """Without OpenWire over http, which no client here speaks."""
+    return {protocol: uri for protocol, uri in uris.items() if uri.partition("://")[0] in SCHEMES[protocol]}
 
 
 def told(
@@ -108,7 +117,7 @@ def failover_uris(runtime: Runtime, topology: Topology, failover: str | None) ->
 def _ways(name: str, runtime: Runtime, logs: Path, files: ReachFiles | None) -> str:
     if files is None:
         return f"They are not ours: they stay as they are. As user {runtime.credentials().username!r}."
-    command = f"locust -f scenarios/steady.py --headless --topology '{name}' --brokers-file {files.brokers}"
+    command = f"locust -f scenarios/steady.py --headless --topology {quote(name)} --brokers-file {files.brokers}"
     if files.authority:
         command += f" --ca-file {files.authority}"
     lines = [

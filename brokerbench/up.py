@@ -180,8 +180,12 @@ def _prove(request: Request, runtime: Runtime, progress: Say) -> None:
 def _watch(runtime: Runtime, topology: Topology, progress: Say) -> None:
     """Until a signal comes. A broker that somebody ended, as one may want to see, is told once; the others go on."""
     gone: set[str] = set()
+    proxies = proxies_of(runtime)
     while True:
         time.sleep(LOOK_EVERY_S)
+        if proxies and (loss := proxies.loss()) and loss not in gone:
+            gone.add(loss)
+            progress(loss)
         for broker in topology.brokers:
             if broker.name not in gone and not runtime.alive(broker.name):
                 gone.add(broker.name)

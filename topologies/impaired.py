@@ -34,6 +34,11 @@ def impaired(topology: Topology, text: str | None) -> Topology:
     return replace(topology, links=links)
 
 
+def as_they_come(topology: Topology) -> Topology:
+    """The same with no link delayed, narrowed or measured."""
+    return replace(topology, links=tuple(replace(link, impairment=None) for link in topology.links))
+
+
 def _read(part: str, settings: str) -> Impairment:
     try:
         return parse_impairment(settings)

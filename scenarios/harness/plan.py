@@ -1,5 +1,6 @@
 """What exactly will be run? Scenario, options and topology, put together and checked before anything starts."""
 
+import logging
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,7 +18,7 @@ from scenarios.harness.options import OptionError, Options
 from scenarios.harness.scenario import Scenario
 from scenarios.harness.transactions import require_transactions
 from topologies import catalogue
-from topologies.impaired import impaired
+from topologies.impaired import as_they_come, impaired
 from topologies.impairment import Impairment
 from topologies.links import Link
 from topologies.model import Broker, ClientGroup, Topology, TopologyInvalid
@@ -25,6 +26,8 @@ from topologies.proxied import proxied
 from topologies.runtimes.external import UNTOUCHABLE
 from topologies.runtimes.linkproxies import no_proxies
 from topologies.runtimes.making import external_of
+
+log = logging.getLogger("brokerbench")
 
 Setting = int | float | str
 Own = tuple[tuple[type[BrokerUser], str, Setting], ...]
@@ -155,6 +158,9 @@ def _topology(options: Options) -> Topology:
         topology = catalogue.build(options.topology)
     except TopologyInvalid as error:
         raise OptionError(f"--topology {options.topology}: {error}") from error
+    if options.runtime == "external" and not options.link and proxied(topology.links):
+        log.warning("the brokers run already, so their links are left as they are, whatever %s says", options.topology)
+        return as_they_come(topology)
     try:
         return impaired(topology, options.link)
     except TopologyInvalid as error:

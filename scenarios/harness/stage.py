@@ -21,6 +21,7 @@ from topologies.management.sampling import Reading, Series
 from topologies.model import ClientGroup, Topology
 from topologies.runtimes.contract import Progress, Runtime
 from topologies.runtimes.making import runtime_of, trust_in
+from topologies.runtimes.own import proxies_of
 from topologies.trust import Trust
 
 PROOF_TIMEOUT_S = 30.0
@@ -113,11 +114,16 @@ class Stage:
         return self.runtime.endpoint(broker, protocol)
 
     def losses(self) -> list[str]:
-        """What became of brokers that are gone though nobody stopped them; one sentence if all went together."""
+        """What became of brokers and of what their links go through, gone though nobody stopped them.
+
+        One sentence if all brokers went together.
+        """
         dead = [broker.name for broker in self.topology.brokers if not self.runtime.alive(broker.name)]
         if outage := self.runtime.outage() if dead else "":
             return [outage]
-        return [
+        proxies = proxies_of(self.runtime)
+        broken = [loss] if proxies and (loss := proxies.loss()) else []
+        return broken + [
             f"broker {broker} ended though nobody stopped it; the last lines of its log:\n"
             + "\n".join(self.runtime.log_tail(broker))
             for broker in dead

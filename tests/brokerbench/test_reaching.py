@@ -1,5 +1,6 @@
 """Is all told that a person needs to connect, and no password?"""
 
+import shlex
 from pathlib import Path
 
 from brokerbench.reaching import ReachFiles, brokers_file, failover_uris, told
@@ -47,7 +48,7 @@ clients: consumers
 
 user        anna
 passwords   p/credentials.env (only you can read it; gone with the brokers)
-a load      locust -f scenarios/steady.py --headless --topology 'source-and-sink' --brokers-file p/brokers.yaml
+a load      locust -f scenarios/steady.py --headless --topology source-and-sink --brokers-file p/brokers.yaml
 logs        runs/x/brokers/
 
 Ctrl-C takes all of it down."""
@@ -60,6 +61,19 @@ def test_brokers_with_an_authority_of_their_own_are_told_with_it() -> None:
     text = told("source-and-sink", topology, runtime, None, Path("runs/x"), files)
     assert "authority   p/authority.pem (whom to trust for TLS)" in text
     assert "--brokers-file p/brokers.yaml --ca-file p/authority.pem\n" in text
+
+
+def test_a_name_with_quotes_is_quoted_for_a_shell() -> None:
+    topology, runtime = network()
+    text = told("mesh(discovery='static')", topology, runtime, None, Path("r"), ReachFiles(Path("b"), Path("c")))
+    (line,) = (line for line in text.splitlines() if line.startswith("a load"))
+    assert shlex.split(line)[6:8] == ["--topology", "mesh(discovery='static')"]
+
+
+def test_what_is_written_for_a_run_has_only_uris_that_it_takes() -> None:
+    topology, runtime = network(ExternalBroker("sink", 5, {"openwire": "http://i:1", "stomp": "stomp://i:2"}))
+    assert "http://i:1" not in brokers_file(runtime, topology)
+    assert "stomp://i:2" in brokers_file(runtime, topology)
 
 
 def test_brokers_that_are_not_ours_stay_and_no_password_is_shown() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
 from drivers.protocols import PROTOCOLS, TRANSACTED, Spoken
 from drivers.users import ConsumerUser, ProducerUser
@@ -122,6 +123,14 @@ def test_the_help_says_that_brokers_can_then_be_reached_from_the_network() -> No
 def test_brokers_in_memory_have_no_address() -> None:
     told = message_of("--bind-host", "127.0.0.2", "--runtime", "memory")
     assert told == "--bind-host 127.0.0.2: brokers in memory listen nowhere; leave it out"
+
+
+FAR = """\
+name: far
+brokers: [a, b]
+links: [{opened_by: a, to: b, impairment: {delay_ms: 40}}]
+groups: [{name: producers, enter_at: [a]}, {name: consumers, enter_at: [b]}]
+"""
 
 
 def brokers_file(folder: Path, text: str = "brokers: {broker-1: {stomp: 'stomp://h:1'}}\n") -> str:
@@ -337,6 +346,28 @@ def test_a_link_that_is_not_there_is_refused_with_the_nearest() -> None:
 def test_links_of_brokers_that_no_proxy_gets_between_are_refused() -> None:
     told = message_of("--link", "*:delay=1ms", "--runtime", "memory")
     assert told == (
-        "--link '*:delay=1ms': links go through Toxiproxy between local processes only so far, and --runtime is memory;"
-        " use --runtime processes, or leave the links as they are"
+        "--link '*:delay=1ms': link 'broker-1-to-broker-2' goes through Toxiproxy, which stands between local processes"
+        " only so far, not between brokers in memory; use --runtime processes, or leave the links as they are"
     )
+
+
+@pytest.mark.usefixtures("credentials")
+def test_what_a_file_says_of_links_is_left_out_with_a_warning_where_the_brokers_run_already(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    network = tmp_path / "network.yaml"
+    network.write_text(FAR, encoding="utf-8")
+    told_of = brokers_file(tmp_path, "brokers: {a: {stomp: 'stomp://h:1'}, b: {stomp: 'stomp://h:2'}}\n")
+    arguments = namespace("--topology", str(network), "--brokers-file", told_of)
+    plan = make(scenario(), read(arguments, scenario(), None))
+    assert [link.proxied for link in plan.info.links] == [False]
+    (warning,) = caplog.messages
+    assert warning.startswith("the brokers run already, so their links are left as they are, whatever")
+
+
+@pytest.mark.usefixtures("credentials")
+def test_an_authority_is_for_brokers_that_are_not_ours(tmp_path: Path) -> None:
+    file = tmp_path / "ca.pem"
+    trustme.CA().cert_pem.write_to_path(str(file))
+    told = message_of("--ca-file", str(file), "--runtime", "processes")
+    assert told.startswith(f"--ca-file {file} --runtime processes: brokers of our own have an authority of their own")

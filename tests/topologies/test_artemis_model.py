@@ -11,7 +11,7 @@ from tests.topologies.golden_files import assert_golden
 from topologies.artemis import Acceptor, ArtemisBroker, HaPolicy, Journal
 from topologies.artemis_addresses import Address, AddressSetting
 from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
-from topologies.artemis_loops import overlap
+from topologies.artemis_loops import MOST_TOLD, overlap
 from topologies.artemis_router import Router
 from topologies.brokers import AnyBroker
 from topologies.catalogue import build
@@ -106,6 +106,14 @@ def test_a_loop_is_told_once_wherever_one_begins_to_follow_it() -> None:
     with pytest.raises(TopologyInvalid) as caught:
         topology((A, B, C), pushing(C, A), pushing(B, C), pushing(A, B))
     assert len(caught.value.problems) == 1
+
+
+def test_of_many_ways_round_the_first_are_told_and_none_is_searched_for_twice() -> None:
+    brokers = tuple(ArtemisBroker(f"b{number}") for number in range(10))
+    both_ways = [pushing(one, other) for one in brokers for other in brokers if one != other]
+    with pytest.raises(TopologyInvalid) as caught:
+        topology(brokers, *both_ways)
+    assert len(caught.value.problems) == MOST_TOLD
 
 
 def test_a_receiver_by_pattern_whose_queue_and_address_differ_is_warned_of_too() -> None:

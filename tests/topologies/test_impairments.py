@@ -128,7 +128,7 @@ def test_amounts_have_the_units_that_people_write(text: str, meant: Impairment) 
     assert parse_impairment(text) == meant
 
 
-@given(st.integers(0, 60_000).flatmap(lambda ms: st.tuples(st.just(ms), st.integers(0, ms))), st.integers(1, 10**8))
+@given(st.integers(0, 2_000).flatmap(lambda ms: st.tuples(st.just(ms), st.integers(0, ms))), st.integers(1, 10**8))
 def test_what_an_impairment_says_of_itself_is_read_as_the_same(times: tuple[int, int], bandwidth: int) -> None:
     made = Impairment(*times, bandwidth)
     assert parse_impairment(str(made)) == made

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from topologies.artemis import Acceptor, ArtemisBroker
+from topologies.artemis_links import AddressMatch, BrokerConnection
 from topologies.catalogue import build
 from topologies.impaired import impaired
 from topologies.impairment import Impairment
+from topologies.model import Topology
 from topologies.runtimes import linkproxies, toxiproxy
 from topologies.runtimes.choice import Seen, choose, containers_for
 from topologies.runtimes.linkproxies import API, Carried, Door, LinkProxies, Way, doors, no_proxies, ways
@@ -49,6 +52,58 @@ def test_a_door_is_open_while_its_broker_listens() -> None:
     for listening in ({11}, {10, 11}, {10}, set[int](), {10}):
         proxies._set_doors(listening)
     assert told == [("a-to-b~b", True), ("a-to-b~b", False), ("a-to-b~b", True)]
+
+
+def test_a_door_that_cannot_be_set_is_told_once_and_keeps_no_other_shut(caplog: pytest.LogCaptureFixture) -> None:
+    every = [Way(Door(name, "b"), 2, "127.0.0.1:10", Impairment()) for name in ("stuck", "well")]
+    proxies = LinkProxies(None, 1, every)  # type: ignore[arg-type]
+    told: list[str] = []
+
+    def enable(proxy: str, enabled: bool) -> None:
+        if proxy == "stuck~b" and len(told) < 2:
+            raise ToxiproxyUnavailable("its port is taken")
+        told.append(proxy)
+
+    proxies._api.enable = enable  # type: ignore[method-assign]
+    for listening in ({10}, {10}, set[int](), {10}):
+        proxies._set_doors(listening)
+    assert told == ["well~b", "well~b", "stuck~b", "well~b"]
+    assert caplog.messages == ["link stuck: its door to b cannot be set: its port is taken"]
+
+
+class Process:
+    """Toxiproxy's process, for as long as somebody says that it lives."""
+
+    alive, log = True, Path("toxiproxy.log")
+
+    def log_lines(self) -> list[str]:
+        return ["it was well", "and then"]
+
+    def kill(self) -> None:
+        self.alive = False
+
+    def wait(self, timeout_s: float) -> bool:
+        return True
+
+
+def test_a_toxiproxy_that_ends_is_told_unless_it_was_stopped() -> None:
+    process = Process()
+    proxies = LinkProxies(process, 1, [])  # type: ignore[arg-type]
+    assert proxies.loss() == ""
+    process.alive = False
+    assert proxies.loss().endswith("ended though nobody stopped it; its log toxiproxy.log ends: it was well | and then")
+    proxies.close()
+    assert proxies.loss() == ""
+
+
+def test_each_broker_that_an_amqp_connection_may_call_is_called_by_its_own_listener() -> None:
+    first, second = ArtemisBroker("first", acceptors=(Acceptor("all"),)), ArtemisBroker("second")
+    opener = ArtemisBroker("opener")
+    link = BrokerConnection(opener, first, senders=(AddressMatch("x"),), alternates=(second,), impairment=Impairment())
+    topology = Topology("t", (opener, first, second), (link,), (), "artemis")
+    ports = {door: number for number, door in enumerate(doors(topology), start=1)}
+    upstream = {(each.name, each.listener("amqp")): f"127.0.0.1:{n}" for n, each in enumerate((first, second))}
+    assert [way.upstream for way in ways(topology, ports, upstream)] == ["127.0.0.1:0", "127.0.0.1:1"]
 
 
 def test_the_kernel_knows_who_listens() -> None:
@@ -96,10 +151,14 @@ def test_a_toxiproxy_beside_this_python_is_found(monkeypatch: pytest.MonkeyPatch
     assert find_toxiproxy("any") == server
 
 
-@pytest.mark.parametrize("runtime", ["containers", "external", "memory"])
-def test_only_links_between_processes_go_through_proxies(runtime: str) -> None:
-    told = no_proxies(impaired(build("mesh"), "*:delay=1ms"), runtime)
-    assert told.endswith(f"--runtime is {runtime}; use --runtime processes, or leave the links as they are")
+@pytest.mark.parametrize(
+    ("runtime", "which"),
+    [("containers", "containers"), ("external", "brokers that run already"), ("memory", "brokers in memory")],
+)
+def test_only_links_between_processes_go_through_proxies(runtime: str, which: str) -> None:
+    told = no_proxies(impaired(build("mesh"), "*"), runtime)
+    assert told.startswith("link 'broker-1-to-broker-2' goes through Toxiproxy, which stands between local processes")
+    assert told.endswith(f"not between {which}; use --runtime processes, or leave the links as they are")
 
 
 def test_links_that_are_delayed_choose_processes_where_containers_could_be_had() -> None:

@@ -10,6 +10,7 @@ from topologies.artemis_router import Router
 from topologies.model import Topology
 from topologies.proxied import proxied
 from topologies.runtimes.kinds import KINDS
+from topologies.runtimes.linkproxies import no_proxies
 
 RUNTIMES = ("containers", "processes", "external", "memory")
 ASKED = "asked for by --runtime"
@@ -72,8 +73,8 @@ def containers_for(topology: Topology | None, look: Look) -> Callable[[str | Non
         told = f"router {routers[0]!r} has no image, only brokers have one; use --runtime processes"
         return lambda _image: Seen(engine_problem=told)
     if topology and proxied(topology.links):
-        told = "links that are delayed go through Toxiproxy, which is for --runtime processes so far"
-        return lambda _image: Seen(engine_problem=told)
+        without_proxies = no_proxies(topology, "containers")
+        return lambda _image: Seen(engine_problem=without_proxies)
     return lambda image: look(topology.flavour if topology else "classic", image)
 
 
@@ -86,4 +87,9 @@ def look_here(flavour: str, image: str | None) -> Seen:
     except docker_engine.EngineTrouble as error:
         return Seen(engine_problem=str(error))
     name, why = container_image.look(engine, KINDS[flavour], image)
-    return Seen(f"Docker engine {engine.version}", "", name, container_image.cannot_be_had(name, why) if why else "")
+    return Seen(
+        f"Docker engine {engine.version}",
+        "",
+        name,
+        container_image.cannot_be_had(KINDS[flavour], name, why) if why else "",
+    )

@@ -7,6 +7,7 @@ is open while its broker listens: a caller who is let in and then thrown out may
 there, and not try again (AMQP connections of Artemis 2.44.0, ``masterslave:`` of Classic 5.18.3).
 """
 
+import logging
 import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from topologies.brokers import AnyBroker
 from topologies.impairment import Impairment
 from topologies.links import Link
 from topologies.model import Topology
@@ -29,7 +31,12 @@ POLL_S = 0.05
 LOOK_EVERY_S = 0.1
 AS_IT_COMES = Impairment()
 LOG_LINES = 5
-ONLY_PROCESSES = "links go through Toxiproxy between local processes only so far"
+NOT_BETWEEN = {
+    "containers": "containers",
+    "external": "brokers that run already",
+    "memory": "brokers in memory",
+}
+log = logging.getLogger("brokerbench")
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,7 @@ def doors(topology: Topology) -> list[Door]:
 def ways(topology: Topology, ports: Mapping[Door, int], upstream: Mapping[tuple[str, str], str]) -> tuple[Way, ...]:
     """``upstream``: address by (broker, listener). Pure."""
     return tuple(
-        Way(door := Door(link.name, each.name), ports[door], upstream[each.name, _listener(link)], _of(link))
+        Way(door := Door(link.name, each.name), ports[door], upstream[each.name, _listener(link, each)], _of(link))
         for link in proxied(topology.links)
         for each in ends_of(link, topology.brokers)
     )
@@ -94,7 +101,10 @@ def no_proxies(topology: Topology, runtime: str) -> str:
     if not through:
         return ""
     if runtime != "processes":
-        return f"{ONLY_PROCESSES}, and --runtime is {runtime}; use --runtime processes, or leave the links as they are"
+        return (
+            f"link {through[0].name!r} goes through Toxiproxy, which stands between local processes only so far, not"
+            f" between {NOT_BETWEEN[runtime]}; use --runtime processes, or leave the links as they are"
+        )
     try:
         find_toxiproxy(through[0].name)
     except ToxiproxyUnavailable as error:
@@ -108,8 +118,8 @@ def find_for(topology: Topology) -> Path | None:
     return find_toxiproxy(through[0].name) if through else None
 
 
-def _listener(link: Link) -> str:
-    return "openwire" if link.kind == "networkConnector" else link.to.listener("amqp")
+def _listener(link: Link, called: AnyBroker) -> str:
+    return "openwire" if link.kind == "networkConnector" else called.listener("amqp")
 
 
 class LinkProxies:
@@ -120,6 +130,7 @@ class LinkProxies:
         self._process, self._ways = process, tuple(every)
         self._api = Api(api_port)
         self._open: set[str] = set()
+        self._shut: dict[str, str] = {}  # why a door cannot be set, by its name
         self._closed = threading.Event()
         self._seen: dict[tuple[str, int, int], Carried] = {}  # by link, door's port and caller's: also what has ended
 
@@ -143,32 +154,53 @@ class LinkProxies:
         return None
 
     def start(self) -> None:
-        """Returns when all proxies are there. Raises ToxiproxyUnavailable."""
+        """Returns when all proxies are there. Raises ToxiproxyUnavailable or OSError."""
         self._process.start()
         end = time.monotonic() + START_TIMEOUT_S
         while not self._api.answers():
             if not self._process.alive or time.monotonic() > end:
-                log = " | ".join(self._process.log_lines()[-LOG_LINES:]) or "it has said nothing"
-                raise ToxiproxyUnavailable(f"Toxiproxy does not start; its log {self._process.log} ends: {log}")
+                raise ToxiproxyUnavailable(f"Toxiproxy does not start; {self._log_end()}")
             time.sleep(POLL_S)
         for way in self._ways:
             self._api.add_proxy(way.name, f"{LOOPBACK}:{way.port}", way.upstream, enabled=False)
             for toxic in toxics(way.impairment):
                 self._api.add_toxic(way.name, toxic)
+        listening_ports()  # where the kernel does not tell, no door would ever open
         threading.Thread(target=self._keep_doors, name="link-doors", daemon=True).start()
 
     def _keep_doors(self) -> None:
         """Until it is closed; a door that could not be set is tried again."""
         while not self._closed.wait(LOOK_EVERY_S):
-            with suppress(ToxiproxyUnavailable, OSError):
+            with suppress(OSError):
                 self._set_doors(listening_ports())
 
     def _set_doors(self, listening: Collection[int]) -> None:
         for way in self._ways:
             wanted = way.upstream_port in listening
             if wanted != (way.name in self._open):
-                self._api.enable(way.name, wanted)
-                (self._open.add if wanted else self._open.discard)(way.name)
+                self._set_door(way, wanted)
+
+    def _set_door(self, way: Way, wanted: bool) -> None:
+        """One that cannot be set keeps no other from it; each new reason is told once."""
+        try:
+            self._api.enable(way.name, wanted)
+        except ToxiproxyUnavailable as error:
+            if not self._closed.is_set() and self._shut.get(way.name) != str(error):
+                self._shut[way.name] = str(error)
+                log.warning("link %s: its door to %s cannot be set: %s", way.door.link, way.door.broker, error)
+            return
+        (self._open.add if wanted else self._open.discard)(way.name)
+        self._shut.pop(way.name, None)
+
+    def loss(self) -> str:
+        """That Toxiproxy is gone though nobody stopped it, with the end of its log; '' while it is there."""
+        if self._closed.is_set() or self._process.alive:
+            return ""
+        return f"Toxiproxy, which every link goes through, ended though nobody stopped it; {self._log_end()}"
+
+    def _log_end(self) -> str:
+        lines = " | ".join(self._process.log_lines()[-LOG_LINES:]) or "it has said nothing"
+        return f"its log {self._process.log} ends: {lines}"
 
     def carried(self) -> dict[str, Carried]:
         """By link. Of a connection that has ended, what was last seen of it. Raises OSError."""
