@@ -8,5 +8,5 @@ for name in chromium chromium-browser google-chrome; do
     exit 0
   fi
 done
-bash "${BASH_SOURCE[0]%/*}/apt-install.sh" chromium
+bash "$(dirname "${BASH_SOURCE[0]}")/apt-install.sh" chromium
 command -v chromium

@@ -2,7 +2,7 @@
 # Toxiproxy's server, for links with delay, jitter or bandwidth. Nothing is done where it is there already. It is built by
 # Go from its pinned source, whose checksum Go verifies, and lies in .venv/bin beside what else runs a benchmark.
 set -euo pipefail
-cd "${BASH_SOURCE[0]%/*}/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 server=toxiproxy-server version=v2.5.0 # as topologies/runtimes/toxiproxy.py names it
 into=${VENV:-.venv}/bin

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.locust_run import REPOSITORY, LocustRun, Outcome, free_port, make_run, nothing_left
-from tests.support.network import Bridged, left_of, other_hosts
+from tests.support.network import Bridged, left_of, other_hosts, running_on
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
@@ -108,6 +109,7 @@ def test_other_hosts_leave_nothing_even_if_a_test_fails_while_one_is_busy() -> N
         with other_hosts(2) as lan:
             assert len(left_of(lan)) == 5
             made.append((lan, subprocess.Popen([*lan.hosts[0].wrapper(), "sleep", "600"])))
+            until(lambda: bool(running_on(lan.hosts[0])))
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

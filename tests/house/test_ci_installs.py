@@ -9,7 +9,7 @@ import pytest
 
 from tests.house.tree import ROOT
 
-NEEDED = ("bash", "env", "id")
+NEEDED = ("bash", "dirname", "env", "id")
 BROWSER, NETWORK_TOOLS = "install-browser.sh", "install-network-tools.sh"
 
 

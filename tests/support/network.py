@@ -65,6 +65,11 @@ def other_hosts(count: int) -> Iterator[Bridged]:
         yield bridged
 
 
+def running_on(host: Host) -> list[str]:
+    """The pids of what runs there, and does not merely begin to."""
+    return _ip("netns", "pids", host.name).split()
+
+
 def left_of(bridged: Bridged) -> list[str]:
     """Which of their names the system still knows."""
     known = _ip("-brief", "link", "show") + _ip("netns", "list")
@@ -74,11 +79,11 @@ def left_of(bridged: Bridged) -> list[str]:
 
 def _remove(host: Host) -> None:
     """Its processes too: they would keep the namespace, without its name."""
-    if pids := _ip("netns", "pids", host.name).split():
+    if pids := running_on(host):
         subprocess.run([*AS_ROOT, "kill", "-KILL", *pids], check=False)
     _ip("netns", "del", host.name)
-    if host.link in _ip("-brief", "link", "show"):
-        _ip("link", "del", host.link)
+    # Its cable goes with it, sooner or later, so that it may be gone between a look and this; `left_of` tells if it stays.
+    subprocess.run([*AS_ROOT, "ip", "link", "del", host.link], capture_output=True, check=False)
 
 
 def _ip(*arguments: str) -> str:

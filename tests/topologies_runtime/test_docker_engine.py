@@ -116,8 +116,14 @@ def test_the_recipe_pins_what_the_process_runtime_runs(kind: Kind) -> None:
     assert kind.image.built.endswith(f":{distribution.version}")
 
 
+@pytest.mark.parametrize("flavour", sorted(KINDS))
+def test_an_image_that_cannot_be_had_is_built_for_its_own_kind(flavour: str) -> None:
+    told = cannot_be_had(KINDS[flavour], "some/image:1", "no such host")
+    assert f"python -m topologies.runtimes.container_image --base IMAGE --of {flavour})" in told
+
+
 def test_an_engine_without_room_for_an_image_is_told_to_make_room() -> None:
-    told = cannot_be_had("some/image:1", "write /docker/layer: no space left on device")
+    told = cannot_be_had(KINDS["classic"], "some/image:1", "write /docker/layer: no space left on device")
     assert told == (
         "image some/image:1 is not on the Docker engine and cannot be pulled: write /docker/layer: no space "
         "left on device; the engine's disk is full: make room; docker system df shows what takes it"

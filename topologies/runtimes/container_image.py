@@ -77,19 +77,20 @@ def obtain(engine: Engine, kind: Kind, asked: str | None, progress: Progress) ->
                 client.images.pull(_with_prefix(name))
             found = client.images.get(_with_prefix(name))
         except FAILURES as error:
-            raise EngineTrouble(cannot_be_had(name, reason(error))) from error
+            raise EngineTrouble(cannot_be_had(kind, name, reason(error))) from error
     variables = dict(entry.partition("=")[::2] for entry in found.attrs["Config"].get("Env") or ())
     return Image(name, str(found.id), PurePosixPath(variables.get(kind.image.home_variable) or kind.image.home))
 
 
-def cannot_be_had(name: str, why: str) -> str:
+def cannot_be_had(kind: Kind, name: str, why: str) -> str:
     """The sentence for an image that is neither on the engine nor to be pulled. Pure."""
     if step := step_for(why):
         return f"image {name} is not on the Docker engine and cannot be pulled: {why}; {step}"
+    flavour = next(flavour for flavour, known in KINDS.items() if known is kind)
     return (
         f"image {name} is not on the Docker engine and cannot be pulled ({why}); load it (docker load), name one "
-        "that is there by --image, build one (python -m topologies.runtimes.container_image), "
-        "or leave containers out: --runtime processes"
+        "that is there by --image, build one (python -m topologies.runtimes.container_image --base IMAGE --of "
+        f"{flavour}), or leave containers out: --runtime processes"
     )
 
 

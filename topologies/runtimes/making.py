@@ -36,6 +36,9 @@ class Wanted:
     def check(self) -> None:
         """Raises WishesConflict."""
         if self.runtime != "external":
+            if self.trust.file:
+                told = "brokers of our own have an authority of their own, which clients believe; leave it out"
+                raise WishesConflict(f"--ca-file {self.trust.file} --runtime {self.runtime}: {told}")
             if self.brokers_file is not None:
                 told = "only --runtime external reaches brokers that run already; leave one out"
                 raise WishesConflict(f"--brokers-file {self.brokers_file} --runtime {self.runtime}: {told}")
