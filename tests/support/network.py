@@ -82,7 +82,7 @@ def _remove(host: Host) -> None:
     if pids := running_on(host):
         subprocess.run([*AS_ROOT, "kill", "-KILL", *pids], check=False)
     _ip("netns", "del", host.name)
-    # Its cable goes with it, sooner or later, so that it may be gone between a look and this; `left_of` tells if it stays.
+    # Its cable goes with it, sooner or later: it may be gone between a look and this; `left_of` tells if it stays.
     subprocess.run([*AS_ROOT, "ip", "link", "del", host.link], capture_output=True, check=False)
 
 
