@@ -204,7 +204,7 @@ public abstract class LoadClient implements ExceptionListener {
         return connected;
     }
 
-    private synchronized boolean isClosing() {
+    synchronized boolean isClosing() {
         return closing;
     }
 

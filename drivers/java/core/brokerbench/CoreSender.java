@@ -70,7 +70,11 @@ final class CoreSender extends Sender {
                 try {
                     send(slot);
                 } catch (JMSException error) {
-                    slot.failed(error);
+                    if (client.stays()) {
+                        slot.failed(error);
+                    } else {
+                        slot.giveUp(); // again would be for ever
+                    }
                 }
             }
         });
