@@ -11,17 +11,14 @@ import json
 import os
 import statistics
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from benchmarks import one_broker
 from benchmarks.java_side import users
-from benchmarks.pairs import HEADER, conditions, measure
+from benchmarks.pairs import HEADER, measure
 from benchmarks.stopwatch import BODY_BYTES, USER
-from records.rundir import RunDirectory
-from topologies.catalogue import build
 from topologies.runtimes.artemis_jvm import MAIN
 from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.java import find_java
@@ -107,18 +104,5 @@ WHATS: Mapping[str, Callable[[Bench, int], None]] = {
 }
 
 
-def main(pairs: int, whats: Sequence[str]) -> None:
-    print(conditions())
-    with tempfile.TemporaryDirectory() as folder:
-        runtime = ProcessRuntime(build("artemis-single"), RunDirectory.create(Path(folder), "broker"))
-        runtime.up(print)
-        try:
-            bench = Bench(runtime, Path(folder))
-            for what in whats:
-                WHATS[what](bench, pairs)
-        finally:
-            runtime.close()
-
-
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5, sys.argv[2:] or list(WHATS))
+    one_broker.run("artemis-single", Bench, WHATS)

@@ -10,18 +10,15 @@ is the clients', without what they need to start.
 import os
 import re
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from benchmarks import one_broker
 from benchmarks.java_side import users
-from benchmarks.pairs import HEADER, conditions, measure
+from benchmarks.pairs import HEADER, measure
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER
-from records.rundir import RunDirectory
-from topologies.catalogue import build
 from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.java import find_java
 from topologies.runtimes.processes import ProcessRuntime
@@ -131,18 +128,5 @@ WHATS: Mapping[str, Callable[[Bench, int], None]] = {
 }
 
 
-def main(pairs: int, whats: Sequence[str]) -> None:
-    print(conditions())
-    with tempfile.TemporaryDirectory() as folder:
-        runtime = ProcessRuntime(build("single"), RunDirectory.create(Path(folder), "broker"))
-        runtime.up(print)
-        try:
-            bench = Bench(runtime, Path(folder))
-            for what in whats:
-                WHATS[what](bench, pairs)
-        finally:
-            runtime.close()
-
-
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5, sys.argv[2:] or list(WHATS))
+    one_broker.run("single", Bench, WHATS)

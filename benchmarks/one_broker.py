@@ -1,0 +1,33 @@
+"""How do benchmarks of one broker run? ``python -m benchmarks.NAME [PAIRS] [WHAT …]``: one broker for all of them."""
+
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from benchmarks.pairs import conditions
+from records.rundir import RunDirectory
+from topologies.catalogue import build
+from topologies.runtimes.processes import ProcessRuntime
+
+PAIRS = 5
+Bench = TypeVar("Bench")
+
+
+def run(
+    entry: str, make_bench: Callable[[ProcessRuntime, Path], Bench], whats: Mapping[str, Callable[[Bench, int], None]]
+) -> None:
+    """Bring up catalogue entry ``entry``, of one broker, and run those of ``whats`` that the command line names, or
+    all; each gets the bench and how many pairs are asked for."""
+    pairs, named = int(sys.argv[1]) if len(sys.argv) > 1 else PAIRS, sys.argv[2:] or list(whats)
+    print(conditions())
+    with tempfile.TemporaryDirectory() as folder:
+        runtime = ProcessRuntime(build(entry), RunDirectory.create(Path(folder), "broker"))
+        runtime.up(print)
+        try:
+            bench = make_bench(runtime, Path(folder))
+            for what in named:
+                whats[what](bench, pairs)
+        finally:
+            runtime.close()
