@@ -4,6 +4,7 @@ Java writes rows as the recorder packs them, texts as the recorder's numbers; he
 second, whatever the rate. A clerk (the session's, `drivers.session`) hears of each batch.
 """
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,22 +33,29 @@ class Books:
         self._receipt_views = [memoryview(self.receipts.buffer(which)) for which in (0, 1)]
         self._begun = self._settled = 0
         self._users = 0
+        self._lock = threading.Lock()  # two takers at once would read a buffer that is being filled again
 
     def open(self) -> None:
         """One client more: rows are taken while there is any."""
-        self._users += 1
-        if self._users == 1:
-            self._hub.take_rows_by(self.take)
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._hub.take_rows_by(self.take)
 
     def close(self) -> None:
         """One client less; all that it recorded is taken first."""
         self.take()
-        self._users -= 1
-        if self._users == 0:
-            self._hub.stop_taking(self.take)
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._hub.stop_taking(self.take)
 
     def take(self) -> None:
-        """Record and count what there is."""
+        """Record and count what there is. Any thread may."""
+        with self._lock:
+            self._take()
+
+    def _take(self) -> None:
         settled, begun = int(self.sends.settled()), int(self.sends.begun())  # before the rows, which are then all there
         if sends := _taken(self.sends, self._send_views):
             self.recorder.packed("sends", sends)

@@ -234,8 +234,11 @@ public abstract class LoadClient implements ExceptionListener {
 
     // What the library tells.
 
+    /** Not of a client that leaves: the broker hangs up after the goodbye, and a library may take that for a loss. */
     void attempted(String address, long beganNs, String trouble) {
-        tell("attempt", beganNs, trouble, address);
+        if (!isClosing()) {
+            tell("attempt", beganNs, trouble, address);
+        }
     }
 
     /** A broker took nothing from a sender for so long. */
