@@ -6,7 +6,6 @@ of every attempt, connection and loss. The calls are those of `drivers.client.Cl
 by itself (`JavaProducer.keep`), and no callback comes for each message.
 """
 
-import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,6 +15,7 @@ from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.failover import FailoverUri
 from drivers.java_books import Books
 from drivers.java_hub import Answer, JavaHub, hub
+from drivers.java_requests import ENDED, Requests
 from drivers.java_speech import Speech
 from drivers.own_clients import Pacing
 from drivers.pacing import Schedule
@@ -60,8 +60,7 @@ class JavaClient:
         self._last_broker = ""
         self._over = ""  # why there will be no connection again
         self._opened, self._closed = Answer(), Answer()
-        self._asking = threading.Lock()
-        self._asked = Answer()  # the subscription or the sender that is being made
+        self._requests = Requests()  # subscriptions and senders that are being made
         self._finished: dict[int, Answer] = {}  # the producers', by their numbers
         self._books: Books | None = None
         self._java: Any = None
@@ -112,9 +111,9 @@ class JavaClient:
             raise DriverError(f"client {self.number} asks for a durable subscription without a client id: give it one")
         number = self.number if number is None else number
         wanted, name = subscription.destination, name_of(subscription, number)
-        with self._asking:
-            self._asked = Answer()
+        with self._requests.new() as (request, answer):
             self._open_java().receiver(
+                request,
                 wanted.kind == "topic",
                 wanted.name,
                 subscription.prefetch,
@@ -125,8 +124,7 @@ class JavaClient:
                 self._recorder.number(str(wanted)),
                 _signed(run),
             )
-            self._await_asked("subscribed", f"to subscribe {wanted}")
-            began_ns, address, _ = self._asked.values
+            began_ns, address, _ = self._await(answer, "subscribed", f"to subscribe {wanted}")
         broker = self._brokers.get(str(address), "")
         self._recorder.subscription(number, name, str(wanted), kind_of(subscription), broker, int(began_ns))
 
@@ -154,6 +152,7 @@ class JavaClient:
         hub(self._speech.protocol).forget(self._id)
         self.broker = None
         self._opened.give("unreachable", "it was closed meanwhile")  # nobody waits for what is not listened to any more
+        self._requests.end()
         for finished in tuple(self._finished.values()):
             finished.give("finished", "")
 
@@ -164,9 +163,9 @@ class JavaClient:
     ) -> tuple[Any, Answer]:
         """A sender in the JVM, waiting for due times, and what is told at its end. Raises DriverError."""
         finished = self._finished[number] = Answer()
-        with self._asking:
-            self._asked = Answer()
+        with self._requests.new() as (request, answer):
             self._open_java().sender(
+                request,
                 destination.kind == "topic",
                 destination.name,
                 number,
@@ -176,19 +175,22 @@ class JavaClient:
                 in_flight,
                 template,
             )
-            self._await_asked("sender", f"to send to {destination}")
-            return self._asked.values[0], finished
+            made, _, _ = self._await(answer, "sender", f"to send to {destination}")
+            return made, finished
 
     def _open_java(self) -> Any:
         if self._java is None:
             raise DriverError(self._over)
         return self._java
 
-    def _await_asked(self, wanted: str, what: str) -> None:
-        if not self._asked.wait(SUBSCRIBE_TIMEOUT_S):
+    def _await(self, answer: Answer, wanted: str, what: str) -> tuple[Any, Any, Any]:
+        if not answer.wait(SUBSCRIBE_TIMEOUT_S):
             raise DriverError(f"{self._name}: no answer {what} within {SUBSCRIBE_TIMEOUT_S:g} s; is a broker alive?")
-        if self._asked.what != wanted:
-            raise DriverError(f"{self._name}: broker {self.broker} refused {what}: {self._asked.values[0]}")
+        if answer.what == ENDED:
+            raise DriverError(self._over)
+        if answer.what != wanted:
+            raise DriverError(f"{self._name}: broker {self.broker} refused {what}: {answer.values[0]}")
+        return answer.values
 
     # Called by the hub.
 
@@ -201,7 +203,8 @@ class JavaClient:
             case "left":
                 self._event("closed", int(first), LEFT[str(second)], str(third))
             case "sender" | "unsendable" | "subscribed" | "unsubscribed":
-                self._asked.give(what, first, second)
+                if not self._requests.answered(int(third), what, first, second) and what == "sender":
+                    first.stop()  # nobody will ever hand it a due time
             case "finished" if int(second) in self._finished:
                 self._finished[int(second)].give(what, str(first))
             case "over":

@@ -81,10 +81,13 @@ public abstract class LoadClient implements ExceptionListener {
         hub.tell(id, "opened");
     }
 
-    /** Send to a destination on a schedule: "sender" with the new sender, or "unsendable"; "finished" when it is over. */
+    /**
+     * Send to a destination on a schedule: "sender" with the new sender, or "unsendable"; "finished" when it is over.
+     * This answer and the next one's come with the request's number.
+     */
     public void sender(
-            final boolean topic, final String name, final int number, final int destination, final boolean durable,
-            final boolean resend, final int inFlight, final byte[] template) {
+            final long request, final boolean topic, final String name, final int number, final int destination,
+            final boolean durable, final boolean resend, final int inFlight, final byte[] template) {
         work.add(new Runnable() {
             public void run() {
                 try {
@@ -95,9 +98,9 @@ public abstract class LoadClient implements ExceptionListener {
                     Thread thread = new Thread(sender, "brokerbench-sender-" + number);
                     thread.setDaemon(true);
                     thread.start();
-                    hub.tell(id, "sender", sender, null, null);
+                    hub.tell(id, "sender", sender, null, Long.valueOf(request));
                 } catch (Exception error) {
-                    hub.tell(id, "unsendable", Words.of(error), null, null);
+                    hub.tell(id, "unsendable", Words.of(error), null, Long.valueOf(request));
                 }
             }
         });
@@ -105,8 +108,9 @@ public abstract class LoadClient implements ExceptionListener {
 
     /** Subscribe: "subscribed" with the time and the broker's address, or "unsubscribed". */
     public void receiver(
-            final boolean topic, final String name, final int prefetch, final String selector, final String durableName,
-            final int number, final int subscription, final int destination, final int run) {
+            final long request, final boolean topic, final String name, final int prefetch, final String selector,
+            final String durableName, final int number, final int subscription, final int destination,
+            final int run) {
         work.add(new Runnable() {
             public void run() {
                 try {
@@ -115,9 +119,9 @@ public abstract class LoadClient implements ExceptionListener {
                     long beganNs = System.nanoTime();
                     consumer.setMessageListener(
                         new Receiver(LoadClient.this, receipts, names, number, subscription, destination, run));
-                    hub.tell(id, "subscribed", Long.valueOf(beganNs), address(), null);
+                    hub.tell(id, "subscribed", Long.valueOf(beganNs), address(), Long.valueOf(request));
                 } catch (Exception error) {
-                    hub.tell(id, "unsubscribed", Words.of(error), null, null);
+                    hub.tell(id, "unsubscribed", Words.of(error), null, Long.valueOf(request));
                 }
             }
         });

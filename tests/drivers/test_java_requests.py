@@ -1,0 +1,164 @@
+"""Who gets the answer of the JVM? He who asked, in time; nobody else, however many share a client."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from drivers import java_client
+from drivers.contract import Destination, DriverError, Subscription
+from drivers.core import CORE
+from drivers.failover import FailoverUri
+from drivers.java_client import JavaClient
+from drivers.java_hub import OnEvent
+from drivers.java_requests import ENDED, Requests
+from records.rundir import RunDirectory
+from records.writer import Recorder
+from tests.drivers.doubles import BENCH, RUN, eventually
+
+ORDERS, RETURNS = Destination.parse("queue://orders"), Destination.parse("queue://returns")
+
+
+def test_each_request_gets_its_own_answer() -> None:
+    requests = Requests()
+    with requests.new() as (one, answer), requests.new() as (other, others_answer):
+        assert requests.answered(other, "sender", 2)
+        assert requests.answered(one, "sender", 1)
+        assert (answer.values[0], others_answer.values[0]) == (1, 2)
+
+
+def test_an_answer_that_nobody_waits_for_any_more_is_nobodys() -> None:
+    requests = Requests()
+    with requests.new() as (late, _):
+        pass
+    with requests.new() as (_, answer):
+        assert not requests.answered(late, "sender", 1)
+        assert answer.what == ""
+
+
+def test_who_waits_is_told_that_there_will_be_no_answer() -> None:
+    requests = Requests()
+    with requests.new() as (_, answer):
+        requests.end()
+        assert answer.what == ENDED
+
+
+class Sender:
+    """Stands where a sender of the JVM stands."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+class Jvm:
+    """Stands where the hub and the JVM's client stand: keeps what is asked, and answers when the test does."""
+
+    names = sends = receipts = java = None
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.tell: OnEvent
+
+    def listen(self, on_event: OnEvent) -> int:
+        self.tell = on_event
+        return 1
+
+    def java_class(self, _name: str) -> Callable[..., "Jvm"]:
+        return lambda *_what: self
+
+    def forget(self, number: int) -> None: ...
+
+    def open(self, *what: object) -> None:
+        if what:  # the client; as books they are opened without
+            self.tell("opened", None, None, None)
+
+    def close(self) -> None:
+        self.tell("closed", 0, "", "")
+
+    def receiver(self, request: int, *_what: object) -> None:
+        self.asked.append(request)
+
+    def sender(self, request: int, *_what: object) -> None:
+        self.asked.append(request)
+
+
+@pytest.fixture
+def jvm(monkeypatch: pytest.MonkeyPatch) -> Jvm:
+    made = Jvm()
+    monkeypatch.setattr(java_client, "hub", lambda _protocol: made)
+    return made
+
+
+@pytest.fixture
+def client(jvm: Jvm, tmp_path: Path) -> Iterator[JavaClient]:
+    recorder = Recorder(RunDirectory.create(tmp_path, "run"), "main")
+    made = JavaClient(
+        number=1,
+        group="g",
+        uri=FailoverUri.parse("failover:(tcp://127.0.0.1:1)"),
+        brokers={"127.0.0.1:1": "b1"},
+        credentials=BENCH,
+        recorder=recorder,
+        books=lambda _link: cast(Any, jvm),
+        speech=CORE,
+        trusted_pem="",
+    )
+    made.open()
+    yield made
+    recorder.close()
+
+
+def test_an_answer_after_the_time_out_does_not_go_to_the_next_who_asks(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java_client, "SUBSCRIBE_TIMEOUT_S", 0.01)
+    with pytest.raises(DriverError, match=r"no answer to subscribe queue://orders within 0\.01 s"):
+        client.consumer(Subscription(ORDERS), run=RUN)
+    monkeypatch.setattr(java_client, "SUBSCRIBE_TIMEOUT_S", 10.0)
+    told: list[str] = []
+
+    def ask() -> None:
+        with pytest.raises(DriverError) as caught:
+            client.consumer(Subscription(RETURNS), run=RUN)
+        told.append(str(caught.value))
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    eventually(lambda: len(jvm.asked) == 2)
+    late, current = jvm.asked
+    jvm.tell("subscribed", 5, "127.0.0.1:1", late)
+    jvm.tell("unsubscribed", "no such queue", None, current)
+    asking.join()
+    assert told == ["g client 1: broker None refused to subscribe queue://returns: no such queue"]
+
+
+def test_a_sender_that_comes_after_the_time_out_is_stopped(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java_client, "SUBSCRIBE_TIMEOUT_S", 0.01)
+    with pytest.raises(DriverError, match="no answer to send to queue://orders"):
+        client.sender(1, ORDERS, durable=True, resend=True, in_flight=1, template=b"")
+    made = Sender()
+    jvm.tell("sender", made, None, jvm.asked[0])
+    assert made.stopped
+
+
+def test_who_asks_while_the_client_is_closed_does_not_wait_for_an_answer(jvm: Jvm, client: JavaClient) -> None:
+    told: list[str] = []
+
+    def ask() -> None:
+        with pytest.raises(DriverError) as caught:
+            client.sender(1, ORDERS, durable=True, resend=True, in_flight=1, template=b"")
+        told.append(str(caught.value))
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    eventually(lambda: len(jvm.asked) == 1)
+    client.close()
+    asking.join()
+    assert told == ["g client 1 is closed"]
