@@ -11,6 +11,7 @@ loader of their own, so that two libraries never meet: they bring other versions
                 └── core: Artemis' jars ──────────────── java/ and java/core/, compiled
 """
 
+import atexit
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -87,6 +88,7 @@ def _start(protocol: str) -> Any:
     try:
         if not jpype.isJVMStarted():
             jpype.startJVM(str(library), *JVM_OPTIONS, classpath=[str(jar) for jar in parts.compiler], interrupt=False)
+            atexit.register(_rest)
         file = jpype.JClass("java.io.File")
         urls = [file(str(jar)).toURI().toURL() for jar in parts.client]
         library = jpype.JClass("java.net.URLClassLoader")(jpype.JArray(jpype.JClass("java.net.URL"))(urls))
@@ -97,6 +99,14 @@ def _start(protocol: str) -> Any:
             f"the Java of {parts.home} could not be started for the clients: {_said(error)}; "
             "see `brokerbench doctor`, and JAVA_HOME"
         ) from None
+
+
+def _rest() -> None:
+    """At the process's end: JPype's thread, which runs Python after each of Java's collections, is to have ended.
+
+    Python aborts a process where it finds such a thread once it has begun to end; JPype ends it only with the JVM.
+    """
+    jpype.JClass("org.jpype.ref.JPypeReferenceQueue").getInstance().stop()
 
 
 def _said(error: BaseException) -> str:
