@@ -17,7 +17,7 @@ from drivers.java_books import Books
 from drivers.java_hub import Answer, JavaHub, hub
 from drivers.java_requests import ENDED, Requests
 from drivers.java_speech import Speech
-from drivers.own_clients import Pacing
+from drivers.own_clients import NoSenderError, Pacing
 from drivers.pacing import Schedule
 from drivers.producer import Slot
 from records.identity import Identity, stamp
@@ -261,7 +261,10 @@ class JavaProducer:
 
     def send_one(self, slot: Slot, body_bytes: int) -> None:
         """See `drivers.own_clients.OwnProducer`."""
-        sender, finished = self._sender(body_bytes, 1)
+        try:
+            sender, finished = self._sender(body_bytes, 1)
+        except DriverError as error:
+            raise NoSenderError(str(error)) from error
         sender.alone(slot.seq, slot.begun_ns, slot.blocked)
         sender.add([slot.due_ns], True)
         self._await_end(finished)
@@ -286,12 +289,7 @@ class JavaProducer:
 def _due(schedule: Schedule, slot: int) -> list[int]:
     """The due times from ``slot`` on that the JVM should have by now."""
     until_ns = time.perf_counter_ns() + AHEAD_NS
-    times: list[int] = []
-    while len(times) < MOST_AT_ONCE and (due_ns := schedule.due_ns(slot + len(times))) is not None:
-        if due_ns > until_ns:
-            break
-        times.append(due_ns)
-    return times
+    return [due_ns for _, due_ns in schedule.due_by(until_ns, slot, MOST_AT_ONCE)]
 
 
 def _signed(number: int) -> int:

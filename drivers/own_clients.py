@@ -7,12 +7,16 @@ received is told in batches, to a clerk.
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from drivers.contract import Destination, Subscription
+from drivers.contract import Destination, DriverError, Subscription
 from drivers.failover import FailoverUri
 from drivers.pacing import Schedule
 from drivers.producer import Slot
 from records.writer import Recorder
 from topologies.endpoints import Credentials
+
+
+class NoSenderError(DriverError):
+    """There is nothing that could send this message: it was not begun, and nothing of it is on record."""
 
 
 class Clerk(Protocol):
@@ -46,7 +50,7 @@ class OwnProducer(Protocol):
     def send_one(self, slot: Slot, body_bytes: int) -> None:
         """Send this message alone, counted as begun by whoever asks; returns once its outcome is known, and recorded.
 
-        Raises DriverError when it could not be sent.
+        Raises DriverError when it could not be sent; `NoSenderError`: and is not recorded either.
         """
 
 

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from drivers.client import Client
 from drivers.contract import Destination, DriverError, Outcome
-from drivers.own_clients import OwnClient
+from drivers.own_clients import NoSenderError, OwnClient
 from drivers.producer import Settled, Slot
 from records.writer import Recorder
 
@@ -128,6 +128,8 @@ class PerMessage:
             return
         try:
             self._send(client, slot, body_bytes)
+        except NoSenderError as error:
+            self._never_written(slot, body_bytes, str(error))
         except DriverError as error:
             self._warn(str(error))  # its outcome is recorded
 
@@ -156,7 +158,7 @@ class PerMessage:
             own.send_one(slot, body_bytes)
 
     def _never_written(self, slot: Slot, body_bytes: int, reason: str) -> None:
-        """There was no connection for it: it failed, as any call of a function that cannot connect."""
+        """There was nothing to send it by: it failed, as any call of a function that cannot connect."""
         self._warn(reason)
         ended_ns, failed = self._source.clock(), Outcome.FAILED
         seq, due_ns, blocked, begun_ns = slot

@@ -15,6 +15,7 @@ from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.failover import FailoverUri
 from drivers.habits import Pool, Seat, Shared
 from drivers.memory import MemoryConnector, MemoryNetwork
+from drivers.own_clients import NoSenderError
 from drivers.per_message import Numbers, PerMessage
 from drivers.producer import Settled, Slot
 from records.writer import Recorder
@@ -152,6 +153,43 @@ def test_a_refused_login_fails_each_message_and_is_told_once(caplog: pytest.LogC
     assert len(told) == 1
     assert "refused user 'bench'" in told[0]
     bench.network.close()
+
+
+class OwnKind:
+    """Stands where clients and producers of a library's own kind stand: sends fail as the test says."""
+
+    number, group, broker = 7, "producers", None
+
+    def __init__(self, error: DriverError) -> None:
+        self._error = error
+
+    def open(self) -> None: ...
+    def close(self) -> None: ...
+
+    def producer(self, *_to: object, **_options: object) -> "OwnKind":
+        return self
+
+    def send_one(self, slot: Slot, body_bytes: int) -> None:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("error", "recorded"),
+    [
+        (NoSenderError("broker a refused to send to queue://orders"), [(0, 7, "failed")]),
+        (DriverError("there will be no connection again"), []),  # its own client has recorded it
+    ],
+    ids=["never-begun", "begun"],
+)
+def test_a_message_that_its_own_client_could_not_begin_is_recorded_as_failed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, error: DriverError, recorded: list[tuple[int, int, str]]
+) -> None:
+    monkeypatch.setattr(bench.source, "client", lambda *_who, **_number: OwnKind(error))
+    monkeypatch.setattr(bench.source, "forget", lambda _client: None)
+    bench.producer.send_batch((Slot(0, 7),), 64)
+    bench.done(1)
+    assert [(row.seq, row.due_ns, row.outcome) for row in bench.recorder.sends] == recorded
+    assert [each.reason for each in bench.settled] == [str(error)] * len(recorded)
 
 
 def test_a_loss_before_the_answer_sends_the_message_again_on_the_next_broker(bench: Bench) -> None:

@@ -14,6 +14,8 @@ from drivers.failover import FailoverUri
 from drivers.java_client import JavaClient
 from drivers.java_hub import OnEvent
 from drivers.java_requests import ENDED, Requests
+from drivers.own_clients import NoSenderError
+from drivers.producer import Slot
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from tests.drivers.doubles import BENCH, RUN, eventually
@@ -146,6 +148,18 @@ def test_a_sender_that_comes_after_the_time_out_is_stopped(
     made = Sender()
     jvm.tell("sender", made, None, jvm.asked[0])
     assert made.stopped
+
+
+def test_one_message_without_a_sender_was_never_begun(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(request: int, *_what: object) -> None:
+        jvm.tell("unsendable", "queue orders does not exist", None, request)
+
+    monkeypatch.setattr(jvm, "sender", refuse)
+    producer = client.producer(ORDERS, durable=True, run=RUN)
+    with pytest.raises(NoSenderError, match="refused to send to queue://orders: queue orders does not exist"):
+        producer.send_one(Slot(0, 7), 64)
 
 
 def test_who_asks_while_the_client_is_closed_does_not_wait_for_an_answer(jvm: Jvm, client: JavaClient) -> None:
