@@ -28,7 +28,7 @@ test: .venv/.installed-dev .venv/.installed-amqp ## Run every test but the night
 	$(BIN)/python -m pytest -v --durations=60 -m "not nightly" $(ARGS)
 
 nightly-tests: .venv/.installed-dev .venv/.installed-amqp ## Run the full matrices
-	$(BIN)/python -m pytest -m nightly $(ARGS)
+	$(BIN)/python -m pytest -v --durations=60 -m nightly $(ARGS)
 
 setup: .venv/.installed-dev .venv/.installed-amqp ## Make .venv with everything that tests and development need
 
