@@ -151,6 +151,25 @@ def test_the_error_names_each_link_what_its_ends_show_and_what_they_log(tmp_path
     ]
 
 
+class Foreign(Silent):
+    """One whose brokers' logs are on other machines."""
+
+    def log_path(self, broker: str) -> None:  # type: ignore[override]
+        return None
+
+
+def test_without_logs_the_error_says_what_to_check_once_for_all_links(tmp_path: Path) -> None:
+    both = (ONE_WAY, replace(ONE_WAY, opened_by=B, to=A, name="ba"))
+    with pytest.raises(LinksNotProven) as failed:
+        prove_links(Foreign(tmp_path), Topology("t", (A, B), both, ()), timeout_s=0)
+    told = str(failed.value).splitlines()
+    assert [line.partition(":")[0] for line in told[1:3]] == ["link 'ab' from a to b", "link 'ba' from b to a"]
+    assert told[3:] == [
+        "the logs of a, b cannot be read from here: check the user and password that each link logs in with and, over"
+        " TLS, the certificates that its opener trusts"
+    ]
+
+
 def test_log_lines_that_name_the_link_come_before_others() -> None:
     named = "10:00 WARN Failed to add Connection clientId=ab_a_outbound due to User name [u] or password is invalid."
     log = [named, named, "10:01 WARN Could not start network bridge to c", "10:02 INFO a bridge to c started"]

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from topologies.artemis_links import BrokerConnection
+from topologies.artemis_router import Router
 from topologies.endpoints import ManagementEndpoint
 from topologies.links import Link, NetworkConnector
 from topologies.management import artemis_links
@@ -157,8 +158,9 @@ def _demand_client_id(link: NetworkConnector, holder: str, listener: str) -> str
 
 
 def _at_ends(topology: Topology) -> dict[str, None]:
-    """The brokers at an end of a link, in the order of the links."""
-    return dict.fromkeys(name for link in topology.links for name in (link.opened_by.name, link.to.name))
+    """The brokers at an end of a link, in the order of the links. A router is not asked: its callers are."""
+    ends = (end for link in topology.links for end in (link.opened_by, link.to))
+    return dict.fromkeys(end.name for end in ends if not isinstance(end, Router))
 
 
 def _without_management(runtime: Managed, topology: Topology) -> list[str]:
@@ -192,7 +194,18 @@ def _told(doubts: Sequence[Doubt], timeout_s: float, runtime: Managed) -> str:
         for broker in (link.opened_by.name, link.to.name):
             logged = relevant(_log(runtime.log_path(broker)), link)
             lines += [f"    {broker} logs: {line}" for line in logged]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_unread(doubts, runtime)])
+
+
+def _unread(doubts: Sequence[Doubt], runtime: Managed) -> list[str]:
+    """What to look at by hand, as no log can be read for the reason: those of brokers that are not ours."""
+    ends = dict.fromkeys(name for doubt in doubts for name in (doubt.link.opened_by.name, doubt.link.to.name))
+    if unread := [broker for broker in ends if runtime.log_path(broker) is None]:
+        return [
+            f"the logs of {', '.join(unread)} cannot be read from here: check the user and password that each link logs"
+            " in with and, over TLS, the certificates that its opener trusts"
+        ]
+    return []
 
 
 def relevant(log: Sequence[str], link: Link) -> list[str]:
