@@ -58,7 +58,8 @@ def files_for(runtime: Runtime, topology: Topology) -> Iterator[ReachFiles | Non
         return
     folder = PrivateFolder.create()
     try:
-        agent = runtime.management(topology.brokers[0].name)  # all brokers of a run have the same
+        managed = next(each.name for each in topology.brokers if management_of(runtime, each.name))
+        agent = runtime.management(managed)  # all brokers of a run have the same
         secrets = ExternalCredentials(runtime.credentials(), Credentials(agent.username, agent.password))
         credentials = folder.write(CREDENTIALS_NAME, secrets.as_file())
         authority = folder.write(AUTHORITY_NAME, runtime.trusted_pem) if runtime.trusted_pem else None
@@ -69,13 +70,11 @@ def files_for(runtime: Runtime, topology: Topology) -> Iterator[ReachFiles | Non
 
 def brokers_file(runtime: Runtime, topology: Topology) -> str:
     """YAML as ``--brokers-file`` takes it."""
-    brokers = {
-        broker.name: {
-            **_that_a_file_takes(uris_of(runtime, broker.name)),
-            MANAGEMENT: management_of(runtime, broker.name),
-        }
-        for broker in topology.brokers
-    }
+    brokers = {}
+    for broker in topology.brokers:
+        management = management_of(runtime, broker.name)
+        uris = _that_a_file_takes(uris_of(runtime, broker.name))
+        brokers[broker.name] = uris | {MANAGEMENT: management} if management else uris
     return yaml.safe_dump({BROKERS: brokers, CREDENTIALS_FILE: CREDENTIALS_NAME}, sort_keys=False)
 
 

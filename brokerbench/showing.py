@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from brokerbench.growth import Growth
 from topologies.brokers import AnyBroker
 from topologies.catalogue import Entry
-from topologies.groups import CONSUMERS, PRODUCERS
+from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup
 from topologies.links import Link
 from topologies.model import Topology
 
-PROTOCOL = "stomp"  # what the shown failover URIs speak
+PROTOCOL = "stomp"  # what the shown failover URIs speak, where all their brokers do
 MOST_NAMES = 12
 
 
@@ -37,7 +37,7 @@ def topology(built: Topology) -> str:
     parts = [
         _section(f"{built.name} ({built.flavour}): brokers", map(_broker, built.brokers)),
         _section("links", map(_link, built.links)),
-        _section("client groups", (f"{g.name}  {g.failover_uri_by_name(PROTOCOL)}" for g in built.groups)),
+        _section("client groups", (f"{g.name}  {g.failover_uri_by_name(_protocol_at(g))}" for g in built.groups)),
         _section(f"paths from {PRODUCERS} to {CONSUMERS}", _paths(built)),
         _section("warnings", built.warnings) if built.warnings else "",
     ]
@@ -52,6 +52,11 @@ def _broker(broker: AnyBroker) -> str:
     told = [f"in {broker.region}"] if broker.region else []
     told += [f"stands by for {broker.standby_of}"] if broker.standby_of else []
     return f"{broker.name}  {', '.join(told)}".rstrip()
+
+
+def _protocol_at(group: ClientGroup) -> str:
+    spoken_by_all = [p for p in group.enter_at[0].protocols if all(p in each.protocols for each in group.enter_at)]
+    return spoken_by_all[0] if spoken_by_all and PROTOCOL not in spoken_by_all else PROTOCOL
 
 
 def _growth(growth: Growth) -> Iterator[str]:

@@ -142,10 +142,22 @@ def routes(topology: Topology) -> tuple[Route, ...]:
 def _check(request: Request) -> None:
     """What can be told before anything starts. Raises ValueError."""
     request.wanted.check()
+    _check_spoken(request)
     if why := no_proxies(request.topology, request.wanted.runtime):
         raise ValueError(why)
     if request.wanted.runtime == "external":
         external_of(request.wanted, request.topology, request.spoken.distinct)
+
+
+def _check_spoken(request: Request) -> None:
+    """The canaries' protocols, by the brokers that they go to and come from. Raises ValueError."""
+    ends = [(path.begin, request.spoken.producers) for path in routes(request.topology)]
+    ends += [(path.end, request.spoken.consumers) for path in routes(request.topology)]
+    for broker, protocol in ends:
+        try:
+            request.topology.broker(broker).listener(protocol)
+        except KeyError as error:
+            raise ValueError(f"--protocol {protocol}: {error.args[0]}; choose one that it does") from None
 
 
 def _until_interrupted(request: Request, runtime: Runtime, directory: RunDirectory, progress: Say, show: Say) -> bool:

@@ -21,6 +21,9 @@ class Router(AnyBroker):
         for prefix in self.waypoints:
             require_plain(f"router {self.name!r}", waypoints=prefix)
 
+    def is_waypoint(self, address: str) -> bool:
+        return any(address == prefix or address.startswith((f"{prefix}.", f"{prefix}/")) for prefix in self.waypoints)
+
     @property
     def protocols(self) -> tuple[str, ...]:
         return ("amqp",)

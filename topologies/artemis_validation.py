@@ -46,6 +46,8 @@ def artemis_warnings(links: Sequence[Link]) -> Iterator[str]:
     for link in links:
         if isinstance(link, BrokerConnection) and isinstance(link.opened_by, ArtemisBroker):
             yield from _receivers_queues(link, link.opened_by)
+            if isinstance(link.to, Router):
+                yield from _peers_queues(link, link.opened_by, link.to)
 
 
 def _pairs(brokers: Sequence[AnyBroker]) -> Iterator[str]:
@@ -74,6 +76,8 @@ def _clusters(links: Sequence[ClusterLink]) -> Iterator[str]:
 
 
 def _ends(link: BrokerConnection, brokers: Sequence[AnyBroker]) -> Iterator[str]:
+    if isinstance(link.opened_by, Router):
+        yield f"link {link.name!r} is opened by {link.opened_by.name!r}, a Router: have a broker open it to the router"
     for end in (link.to, *link.alternates):
         if end not in brokers:
             yield f"link {link.name!r} has the alternate {end.name!r}, which is not among the topology's brokers"
@@ -105,6 +109,23 @@ def _receivers_queues(link: BrokerConnection, opener: ArtemisBroker) -> Iterator
                 yield (
                     f"link {link.name!r} receives into queue {queue!r} of address {address!r}: it asks"
                     f" the other end for {address!r}, where a queue of that name has to be; name both alike"
+                )
+
+
+def _peers_queues(link: BrokerConnection, opener: ArtemisBroker, router: Router) -> Iterator[str]:
+    for peer in link.peers:
+        kept = [address for address, _ in _received_into(peer, opener)]
+        if not kept:
+            yield (
+                f"link {link.name!r} has a peer for {peer.address_match or peer.queue_name!r}, of which {opener.name!r}"
+                f" has no queue when it starts: what is sent at {router.name!r} waits until somebody makes one; add an"
+                " Address"
+            )
+        for address in kept:
+            if not router.is_waypoint(address):
+                yield (
+                    f"link {link.name!r} has a peer for {address!r}, which is no waypoint of {router.name!r}: messages"
+                    f" would stay on {opener.name!r}; give the router the waypoint {address!r}"
                 )
 
 

@@ -41,6 +41,10 @@ def test_a_topology_is_shown_with_its_picture_links_groups_and_paths() -> None:
     assert "1 hop   source -> sink" in shown
 
 
+def test_a_group_is_shown_by_a_protocol_that_its_brokers_speak() -> None:
+    assert "producers  failover:(amqp://router)?randomize=true" in call("topologies", "router-peer").output
+
+
 def test_a_file_of_ones_own_is_shown_with_what_its_links_are_like(tmp_path: Path) -> None:
     file = tmp_path / "far.yaml"
     file.write_text("name: t\nbrokers: [a, b]\nlinks:\n  - {opened_by: a, to: b, impairment: {delay_ms: 40}}\n")

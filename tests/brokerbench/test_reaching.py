@@ -76,6 +76,12 @@ def test_what_is_written_for_a_run_has_only_uris_that_it_takes() -> None:
     assert "stomp://i:2" in brokers_file(runtime, topology)
 
 
+def test_a_broker_that_cannot_be_asked_has_no_address_for_it_in_that_file(tmp_path: Path) -> None:
+    topology, runtime = network(ExternalBroker("sink", 5, {"stomp": "stomp://i:2"}))
+    (tmp_path / "brokers.yaml").write_text(brokers_file(runtime, topology), encoding="utf-8")
+    assert external_file.read(tmp_path / "brokers.yaml").brokers["sink"].management == ""
+
+
 def test_brokers_that_are_not_ours_stay_and_no_password_is_shown() -> None:
     topology, runtime = network()
     text = told("source-and-sink", topology, runtime, None, Path("runs/x"), None)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from topologies.artemis import ArtemisBroker
 from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterLink, Mirror
+from topologies.artemis_router import Router
 from topologies.links import Link
 from topologies.management.artemis import (
     CLUSTER_QUEUE,
@@ -173,6 +174,13 @@ def test_ends_are_read_off_queues_that_somebody_reads() -> None:
     assert (shown.sends_to, shown.heard_by) == ({"broker-2"}, {"broker-2"})
     shown = end(f"{MIRROR_QUEUE}m", connected=("m",))
     assert (shown.mirroring, shown.connected) == ({"m"}, {"m"})
+
+
+def test_a_link_to_a_router_is_proven_by_the_broker_that_opened_it() -> None:
+    """A router cannot be asked."""
+    link = BrokerConnection(ONE, Router("router", waypoints=("q",)), peers=(AddressMatch("q"),))
+    assert missing(link, {"broker-1": end(connected=(link.name,))}) == ()
+    assert missing(link, {"broker-1": end()}) == ("broker-1 is not connected to router",)
 
 
 def joined(broker: str, other: str) -> ArtemisEnd:

@@ -77,6 +77,7 @@ MISTAKES: dict[str, Callable[[], Any]] = {
     "senders both ways": lambda: topology((A, B), pushing(A, B), pushing(B, A, "orders")),
     "senders all the way round": lambda: topology((A, B, C), pushing(A, B), pushing(B, C, "o.#"), pushing(C, A, "o.x")),
     "a router of nothing": lambda: Router("r"),
+    "a router that opens": lambda: topology((A, ROUTER), BrokerConnection(ROUTER, A, senders=(EVERYTHING,))),
     "a name that is not one": lambda: ArtemisBroker("a b"),
     "too many brokers": lambda: build("cluster(brokers=100)"),
     "a pair by hearsay": lambda: build("live-backup(ha='hearsay')"),
@@ -142,6 +143,25 @@ def test_a_receiver_with_its_queue_is_not_warned_of() -> None:
     here = ArtemisBroker("a", addresses=(Address("orders"),))
     link = BrokerConnection(here, B, receivers=(AddressMatch(queue_name="orders"),))
     assert topology((here, B), link).warnings == ()
+
+
+def test_a_peer_whose_queue_nobody_makes_is_warned_of() -> None:
+    (warning,) = topology((A, ROUTER), BrokerConnection(A, ROUTER, peers=(AddressMatch("queue.#"),))).warnings
+    assert warning.startswith("link 'a-to-r' has a peer for 'queue.#', of which 'a' has no queue when it starts")
+
+
+def test_a_peer_whose_queue_is_no_waypoint_is_warned_of_and_one_that_is_is_not() -> None:
+    here = ArtemisBroker("a", addresses=(Address("queue.in"), Address("queues.in")))
+    (warning,) = topology((here, ROUTER), BrokerConnection(here, ROUTER, peers=(EVERYTHING,))).warnings
+    assert warning.startswith("link 'a-to-r' has a peer for 'queues.in', which is no waypoint of 'r'")
+
+
+@pytest.mark.parametrize(
+    ("address", "is_one"),
+    [("queue", True), ("queue.in", True), ("queue/in", True), ("queues", False), ("in.queue", False)],
+)
+def test_a_waypoint_is_an_address_that_begins_with_a_prefix_as_a_whole_word(address: str, is_one: bool) -> None:
+    assert ROUTER.is_waypoint(address) is is_one
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,13 @@
 
 from pathlib import Path
 
-import pytest
 import yaml
 
 from brokerbench.compose import compose_files
-from records.rundir import RunDirectory
 from topologies.catalogue import build
 from topologies.runtimes.artemis_jvm import command
-from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.jvm import BrokerFolders, Launch
 from topologies.runtimes.kinds import kind_of, store_of
-from topologies.runtimes.processes import ProcessRuntime
 
 LAUNCH = Launch(Path("/jdk/bin/java"), Path("/artemis"), Path("/agent.jar"), Path("/private/broker-hub"), 256)
 FOLDERS = BrokerFolders(Path("/run/brokers/hub"))
@@ -72,14 +68,3 @@ def test_a_backup_is_told_where_its_actives_store_is() -> None:
 def test_each_flavour_has_a_distribution_of_its_own() -> None:
     assert kind_of(build("cluster")).distribution == "activemq-artemis"
     assert kind_of(build("mesh")).distribution == "activemq-classic"
-
-
-def test_a_router_that_is_not_installed_is_told_before_anything_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    runtime = ProcessRuntime(build("router-peer"), RunDirectory.create(tmp_path, "run"))
-    with pytest.raises(
-        RuntimeFailed, match=r"router 'router' needs qdrouterd .* on PATH, and there is none: install it"
-    ):
-        runtime.up(lambda _line: None)

@@ -39,6 +39,11 @@ def test_the_port_of_an_artemis_acceptor_is_read_off_the_log_too() -> None:
     assert refused_ports([line], PORTS) == [21002]
 
 
+def test_the_port_of_a_routers_listener_is_read_off_the_log_too() -> None:
+    line = "SERVER (error) Listener error on 127.0.0.1:21002: Address already in use - listen on 127.0.0.1:21002"
+    assert refused_ports([line], PORTS) == [21002]
+
+
 def test_the_agents_port_is_known_though_its_message_does_not_name_it() -> None:
     assert refused_ports([AGENT_FAILED], PORTS) == [21003]
 

@@ -62,11 +62,13 @@ def link_end(broker: str, answers: Sequence[Answer]) -> ArtemisEnd:
 
 
 def missing(link: Link, ends: Mapping[str, ArtemisEnd]) -> tuple[str, ...]:
-    """What keeps a link from being proven, in sentences; nothing if it is. Pure."""
-    opener, far = ends[link.opened_by.name], ends[link.to.name]
-    if failures := tuple(end.failure for end in (opener, far) if end.failure):
+    """What keeps a link from being proven, in sentences; nothing if it is. ``ends``: of all but routers. Pure."""
+    asked = [ends[name] for name in (link.opened_by.name, link.to.name) if name in ends]
+    if failures := tuple(end.failure for end in asked if end.failure):
         return failures
+    opener = ends[link.opened_by.name]
     if isinstance(link, ClusterLink):
+        far = ends[link.to.name]
         return (*_half_missing(opener, far), *_half_missing(far, opener))
     if isinstance(link, BrokerConnection):
         return _connection_missing(link, opener)

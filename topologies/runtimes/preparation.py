@@ -15,7 +15,7 @@ from topologies.model import Topology
 from topologies.render import site as names
 from topologies.render.artemis_files import SECRETS_FOLDER, filled
 from topologies.runtimes import artemis_router
-from topologies.runtimes.artemis_router import find_router
+from topologies.runtimes.artemis_router import find_routers, versions_of
 from topologies.runtimes.brokerprocess import BrokerProcess
 from topologies.runtimes.certificates import Authority
 from topologies.runtimes.contract import Progress
@@ -40,7 +40,8 @@ def prepare(
     topology: Topology, directory: RunDirectory, wishes: Wishes, authority: Authority | None, progress: Progress
 ) -> Prepared[BrokerProcess]:
     """Raises one of `OwnBrokers.told` or OSError; leaves no secret then."""
-    routers = {broker.name: find_router(broker) for broker in topology.brokers if isinstance(broker, Router)}
+    routers = find_routers(topology)
+    of_routers = versions_of(routers)
     toxiproxy, java, kind = find_for(topology), find_java(), kind_of(topology)
     home, agent = (ensured(pinned(name), progress) for name in (kind.distribution, JOLOKIA_AGENT))
     brokers = [broker.name for broker in topology.brokers]
@@ -74,7 +75,7 @@ def prepare(
     except BaseException:
         private.remove()
         raise
-    versions = _versions(java, kind, home)
+    versions = _versions(java, kind, home) | of_routers
     return Prepared(private, ports, client, management, folders, handles, rendered, versions, links=links or None)
 
 

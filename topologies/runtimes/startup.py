@@ -8,8 +8,9 @@ NOISE = re.compile(
     r"^\s*(at |\.\.\. \d+ (more|common frames)|$)|JVM args: |Extensions classpath:|^\s+\[/|^ACTIVEMQ_\w+: "
 )
 BIND_FAILED = re.compile(
-    r"Failed to bind to server socket: \S*?:(?P<classic>\d+)(?:[/?]\S*)? due to"
-    r"|Failed to bind acceptor \S+ to \S*?:(?P<artemis>\d+)"
+    r"Failed to bind to server socket: \S*?:(\d+)(?:[/?]\S*)? due to"
+    r"|Failed to bind acceptor \S+ to \S*?:(\d+)"
+    r"|Listener error on \S*?:(\d+): "
 )
 AGENT_FAILED = re.compile(r"Could not start Jolokia agent: (.*)")
 MANAGEMENT = "management"  # the agent's port, among the ports of a broker by protocol
@@ -28,7 +29,7 @@ def agent_failure(lines: Iterable[str]) -> str:
 
 def refused_ports(lines: Sequence[str], ports: Mapping[str, int]) -> list[int]:
     """Ports that could not be bound. The agent's own message does not name its port, so ``ports`` is needed too."""
-    named = [int(found["classic"] or found["artemis"]) for line in lines if (found := BIND_FAILED.search(line))]
+    named = [int(port) for line in lines if (found := BIND_FAILED.search(line)) for port in found.groups() if port]
     if "BindException" in agent_failure(lines) and MANAGEMENT in ports:
         named.append(ports[MANAGEMENT])
     return list(dict.fromkeys(named))
