@@ -1,7 +1,8 @@
 """What do a thousand connections in one worker cost? Memory and CPU of the process, idle and at one message/s each.
 
-``python -m benchmarks.connections [PROTOCOL [COUNT]]`` starts one broker and prints a Markdown row. Every connection is
-a Locust user of this project: COUNT producers, and beside them one consumer that takes what they send.
+``python -m benchmarks.connections [PROTOCOL [COUNT]]`` starts one broker that speaks it, Artemis for Core and Classic
+for any other, and prints a Markdown row. Every connection is a Locust user of this project: COUNT producers, and beside
+them one consumer that takes what they send.
 """
 
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 from benchmarks.pairs import conditions
 from records.rundir import RunDirectory
 from topologies.catalogue import build
+from topologies.model import Topology
 from topologies.runtimes.processes import ProcessRuntime
 
 BROKER = "broker-1"
@@ -21,10 +23,15 @@ HEADER = (
 )
 
 
+def topology_for(protocol: str) -> Topology:
+    """One broker that speaks it: only Artemis knows Core."""
+    return build("artemis-single" if protocol == "core" else "single")
+
+
 def main(protocol: str, count: int) -> None:
     print(conditions())
     with tempfile.TemporaryDirectory() as folder:
-        runtime = ProcessRuntime(build("single"), RunDirectory.create(Path(folder), "broker"))
+        runtime = ProcessRuntime(topology_for(protocol), RunDirectory.create(Path(folder), "broker"))
         runtime.up(print)
         try:
             uri = runtime.endpoint(BROKER, protocol).uri

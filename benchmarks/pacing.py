@@ -1,9 +1,12 @@
-"""How late is the generator at 2,000 messages a second from one worker? A real run tells, from its own events.
+"""How late is the generator at a steady rate from one worker? A real run tells, from its own events.
 
-``python -m benchmarks.pacing [RATE]`` prints a Markdown row: how late first attempts of the load were written (sent -
-due), whatever the run's verdict, which stands beside. Messages are one way (`benchmarks.pacing_load`).
+``python -m benchmarks.pacing [RATE] [--protocol PROTOCOL]`` runs 30 s at RATE messages a second in all (2,000) on one
+broker that speaks the protocol (STOMP), Artemis for Core and Classic for any other, and prints a Markdown row: how late
+first attempts of the load were written (sent - due), whatever the run's verdict, which stands beside. Messages are one
+way (`benchmarks.pacing_load`).
 """
 
+import argparse
 import json
 import subprocess
 import sys
@@ -13,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.connections import topology_for
 from benchmarks.pairs import conditions
+from drivers.protocols import PROTOCOLS
 from records.reader import read_events
 from records.rundir import RunDirectory
 
@@ -21,8 +26,8 @@ LOCUST = Path(sys.executable).with_name("locust")
 LOAD = "benchmarks/pacing_load.py"
 NS_PER_MS = 1e6
 HEADER = (
-    "| asked for | sent | lag p50 | p99 | p99.9 | largest | CPU of the generator | verdict |\n"
-    "|---|---|---|---|---|---|---|---|"
+    "| protocol | asked for | sent | lag p50 | p99 | p99.9 | largest | CPU of the generator | verdict |\n"
+    "|---|---|---|---|---|---|---|---|---|"
 )
 
 
@@ -35,27 +40,38 @@ def lags_ms(directory: RunDirectory) -> Any:
     return (sent_ns[counted] - due_ns[counted]) / NS_PER_MS
 
 
-def row(rate: str, directory: RunDirectory) -> str:
+def row(protocol: str, rate: str, directory: RunDirectory) -> str:
     lag_ms = lags_ms(directory)
     p50, p99, p99_9 = np.percentile(lag_ms, (50, 99, 99.9))
     summary = json.loads(directory.summary_path.read_text(encoding="utf-8"))
     done = summary["throughput"]
     return (
-        f"| {rate}/s | {done['sent_per_s']:.0f}/s "
+        f"| `{protocol}` | {rate}/s | {done['sent_per_s']:.0f}/s "
         f"| {p50:.2f} ms | {p99:.2f} ms | {p99_9:.2f} ms | {lag_ms.max():.1f} ms "
         f"| {done['cpu_ms_per_message_generator'] * 1_000:.0f} µs/message | {summary['verdict']} |"
     )
 
 
-def main(rate: str) -> None:
+def locust_options(rate: str, protocol: str, runs: Path) -> list[str]:
+    """What the run is asked for on the command line."""
+    topology = topology_for(protocol).name
+    where = ["--runtime", "processes", "--topology", topology, "--protocol", protocol, "--runs", str(runs)]
+    return ["--headless", "-t", "30s", "--rate", rate, *where]
+
+
+def main(rate: str, protocol: str) -> None:
     print(conditions())
     with tempfile.TemporaryDirectory() as folder:
         runs = Path(folder) / "runs"
-        options = ["--runtime", "processes", "-t", "30s", "--rate", rate, "--runs", str(runs)]
-        subprocess.run([LOCUST, "-f", LOAD, "--headless", *options], stdout=subprocess.DEVNULL, check=False)
+        options = locust_options(rate, protocol, runs)
+        subprocess.run([LOCUST, "-f", LOAD, *options], stdout=subprocess.DEVNULL, check=False)
         (run,) = runs.iterdir()
-        print(f"\n{HEADER}\n{row(rate, RunDirectory.open(run))}")
+        print(f"\n{HEADER}\n{row(protocol, rate, RunDirectory.open(run))}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "2000")
+    parser = argparse.ArgumentParser(description="How late is the generator at a steady rate?")
+    parser.add_argument("rate", nargs="?", default="2000", help="messages a second, in all (2000)")
+    parser.add_argument("--protocol", choices=[each for each in PROTOCOLS if each != "memory"], default="stomp")
+    asked = parser.parse_args()
+    main(asked.rate, asked.protocol)

@@ -1,0 +1,22 @@
+"""Does each protocol get a broker that speaks it, in benchmarks of one broker?"""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.connections import topology_for
+from benchmarks.pacing import locust_options
+from drivers.protocols import PROTOCOLS
+
+
+@pytest.mark.parametrize("protocol", [each for each in PROTOCOLS if each != "memory"])
+def test_the_one_broker_speaks_the_protocol(protocol: str) -> None:
+    (broker,) = topology_for(protocol).brokers
+    assert protocol in broker.protocols
+
+
+def test_a_paced_run_is_asked_for_by_its_protocol_on_a_topology_that_speaks_it() -> None:
+    options = locust_options("10000", "core", Path("runs"))
+    assert options[options.index("--protocol") + 1] == "core"
+    assert options[options.index("--topology") + 1] == "artemis-single"
+    assert options[options.index("--rate") + 1] == "10000"
