@@ -286,11 +286,14 @@ class Producer:
         return Outgoing(self.destination, stamp(identity, attempt.body_bytes), self._durable, attempt)
 
     def _sweep(self, link: Link | None, *, resend: bool) -> None:
-        """Take the open attempts on ``link`` (None: all) as in doubt; with ``resend`` their next attempts wait."""
+        """Take the open attempts on ``link`` (None: all) as in doubt; with ``resend`` their next attempts wait.
+
+        Of a write that is still under way some may have been answered: these are not in doubt, and never sent again.
+        """
         with self._lock:
             swept = [a for a in self._open.values() if link is None or a.link is link]
             for attempt in swept:
-                if resend:
+                if resend and attempt.answer is None:
                     self._open[attempt.seq] = self._next(attempt)
                 else:
                     self._forget(attempt)
@@ -298,7 +301,7 @@ class Producer:
         for attempt in swept:
             if attempt.link is not None:
                 answer = attempt.answer or Answer(Outcome.IN_DOUBT, None, attempt.link.reason)
-                self._record(attempt, answer, final=not resend)
+                self._record(attempt, answer, final=not resend or attempt.answer is not None)
 
     def _next(self, attempt: SendAttempt) -> SendAttempt:
         return SendAttempt(self, attempt.seq, attempt.number + 1, attempt.due_ns, attempt.body_bytes, attempt.blocked)

@@ -93,6 +93,33 @@ def test_an_answer_that_comes_before_the_write_returns_is_kept() -> None:
     bench.client.close()
 
 
+@pytest.mark.parametrize("answer", [Outcome.ACKED, Outcome.FAILED])
+def test_an_answer_that_came_while_its_batch_was_being_written_stays_when_the_connection_is_lost(
+    answer: Outcome,
+) -> None:
+    def answered_then_lost(connection: ScriptedConnection) -> None:
+        def on_send(_: Outgoing) -> None:
+            if len(connection.sent) == 2:
+                connection.ack(0, answer)
+                connection.on_lost("killed")
+                raise ConnectionError("killed")
+
+        connection.on_send = on_send
+
+    connector = ScriptedConnector(answered_then_lost)
+    connector.kind = BatchingConnection
+    bench = Bench(connector)
+    bench.producer.send_batch((Slot(0, 0), Slot(1, 0)), 64)
+    eventually(lambda: len(connector.connections) == 2 and bench.connection.sent)
+    bench.connection.ack()
+    assert bench.producer.wait_settled(5)
+    assert bench.recorder.attempts(0) == [(1, answer)]
+    assert bench.recorder.attempts(1) == [(1, "in_doubt"), (2, "acked")]
+    assert [settled.final for settled in bench.outcomes if settled.seq == 0] == [True]
+    assert [read(message.body, RUN).seq for message in bench.connection.sent] == [1]
+    bench.client.close()
+
+
 def test_a_refused_send_is_failed_and_not_sent_again(bench: Bench) -> None:
     bench.producer.send(0, 64, 0)
     bench.connection.ack(outcome=Outcome.FAILED)
