@@ -29,6 +29,7 @@ from topologies.endpoints import Credentials, Endpoint
 from topologies.trust import Trust
 
 CLOSE_TIMEOUT_S = 5.0
+BROWSING = 0  # the number of a connection's one browse; what else is asked counts from 1
 
 
 class JavaConnection:
@@ -121,10 +122,14 @@ class JavaConnection:
 
     def browse(self, queue: str, deadline_s: float) -> tuple[list[tuple[bytes, int]], str]:
         """The bodies on a queue with the time (ms) at which each was sent, and what went wrong, or ''."""
-        answer = self._asked[0] = Answer()
+        answer = self._asked[BROWSING] = Answer()
+        if self._reason:  # looked at after it was put there, as in `_ask`
+            return [], self._reason
         self._java.browse(queue)
         if not answer.wait(max(0.0, deadline_s - time.monotonic())):
             return [], "no end in time"
+        if answer.what != "browsed":
+            return [], self._reason
         return [(bytes(body), int(sent_ms)) for body, sent_ms in answer.values[0]], str(answer.values[1])
 
     def close(self) -> None:
@@ -180,7 +185,7 @@ class JavaConnection:
             case "lost":
                 self._lose(str(first))
             case "browsed":
-                self._asked.pop(0).give(what, first, second)
+                self._asked.pop(BROWSING, Answer()).give(what, first, second)  # late: nobody waits any more
             case _:
                 answer = self._asked.pop(int(first), None)
                 if answer:
