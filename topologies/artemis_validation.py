@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from topologies.artemis import ALL, ArtemisBroker
 from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterLink
-from topologies.artemis_loops import loop_problems, overlap
+from topologies.artemis_loops import loop_problems
+from topologies.artemis_matching import overlap
 from topologies.artemis_router import Router
 from topologies.brokers import AnyBroker, Broker
 from topologies.links import Link, NetworkConnector

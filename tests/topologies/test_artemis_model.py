@@ -4,14 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.topologies.golden_files import assert_golden
 from topologies.artemis import Acceptor, ArtemisBroker, HaPolicy, Journal
 from topologies.artemis_addresses import Address, AddressSetting
 from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
-from topologies.artemis_loops import MOST_TOLD, overlap
+from topologies.artemis_loops import MOST_TOLD
 from topologies.artemis_router import Router
 from topologies.brokers import AnyBroker
 from topologies.catalogue import build
@@ -75,6 +73,26 @@ MISTAKES: dict[str, Callable[[], Any]] = {
         (A, B), BrokerConnection(A, B, senders=(AddressMatch("orders.#"),), receivers=(AddressMatch("orders.*"),))
     ),
     "senders both ways": lambda: topology((A, B), pushing(A, B), pushing(B, A, "orders")),
+    "a sender that comes round by an alternate": lambda: topology(
+        (A, B, C),
+        BrokerConnection(A, B, senders=(EVERYTHING,), alternates=(C,)),
+        pushing(C, A),
+    ),
+    "a receiver that comes round by an alternate": lambda: topology(
+        (A, B, C),
+        BrokerConnection(A, B, receivers=(EVERYTHING,), alternates=(C,)),
+        pushing(A, C),
+    ),
+    "a sender back to the active of the alternate": lambda: topology(
+        (A, *PAIR), BrokerConnection(A, PAIR[0], senders=(EVERYTHING,), alternates=PAIR[1:]), pushing(PAIR[0], A)
+    ),
+    "a mirror and a sender back": lambda: topology((A, B), BrokerConnection(A, B, mirror=Mirror()), pushing(B, A)),
+    "a mirror and a receiver back": lambda: topology(
+        (A, B), BrokerConnection(A, B, mirror=Mirror(address_filter="eu,us"), receivers=(AddressMatch("*.orders"),))
+    ),
+    "mirrors and a sender all the way round": lambda: topology(
+        (A, B, C), BrokerConnection(A, B, mirror=Mirror()), BrokerConnection(B, C, mirror=Mirror()), pushing(C, A)
+    ),
     "senders all the way round": lambda: topology((A, B, C), pushing(A, B), pushing(B, C, "o.#"), pushing(C, A, "o.x")),
     "a router of nothing": lambda: Router("r"),
     "a router that opens": lambda: topology((A, ROUTER), BrokerConnection(ROUTER, A, senders=(EVERYTHING,))),
@@ -101,6 +119,24 @@ def test_what_goes_one_way_each_may_go_both() -> None:
 def test_a_way_round_that_no_one_address_can_take_is_no_loop() -> None:
     around = (pushing(A, B, "x.#"), pushing(B, C, "y.#"), pushing(C, A, "x.#"))
     assert len(topology((A, B, C), *around).links) == 3
+
+
+def test_mirrors_alone_may_lead_round() -> None:
+    ways = ((A, B), (B, A), (B, C), (C, A))
+    around = [BrokerConnection(here, there, mirror=Mirror()) for here, there in ways]
+    assert len(topology((A, B, C), *around).links) == 4
+
+
+def test_a_sender_may_lead_back_what_the_mirror_leaves_out() -> None:
+    mirrored = BrokerConnection(A, B, mirror=Mirror(address_filter="!back."))
+    assert len(topology((A, B), mirrored, pushing(B, A, "back.*")).links) == 2
+
+
+def test_links_that_only_lead_on_are_soon_known_to_lead_nowhere_round() -> None:
+    """As many ways as a set of twenty has subsets."""
+    brokers = tuple(ArtemisBroker(f"b{number}") for number in range(20))
+    onwards = [pushing(one, other) for number, one in enumerate(brokers) for other in brokers[number + 1 :]]
+    assert len(topology(brokers, *onwards).links) == 190
 
 
 def test_a_loop_is_told_once_wherever_one_begins_to_follow_it() -> None:
@@ -190,28 +226,3 @@ def test_hops_within_a_cluster_are_limited_as_it_says() -> None:
 def test_a_pair_at_the_end_of_a_link_needs_no_more_than_its_active() -> None:
     link = BrokerConnection(A, PAIR[0], mirror=Mirror(), alternates=PAIR[1:])
     assert topology((A, *PAIR), link).warnings == ()
-
-
-words = st.lists(st.sampled_from(["a", "b", "*", "#"]), min_size=1, max_size=4).map(".".join)
-plain = st.lists(st.sampled_from(["a", "b"]), min_size=1, max_size=4)
-
-
-def matches(pattern: list[str], address: list[str]) -> bool:
-    """A plain reference: does this pattern match this address?"""
-    if not pattern:
-        return not address
-    if pattern[0] == "#":
-        return any(matches(pattern[1:], address[n:]) for n in range(len(address) + 1))
-    return bool(address) and pattern[0] in ("*", address[0]) and matches(pattern[1:], address[1:])
-
-
-@given(words, words, plain)
-def test_patterns_that_match_one_address_overlap(first: str, second: str, address: list[str]) -> None:
-    if matches(first.split("."), address) and matches(second.split("."), address):
-        assert overlap(first, second)
-    assert overlap(first, second) == overlap(second, first)
-
-
-@given(words, plain)
-def test_a_pattern_overlaps_an_address_exactly_if_it_matches(pattern: str, address: list[str]) -> None:
-    assert overlap(pattern, ".".join(address)) == matches(pattern.split("."), address)
