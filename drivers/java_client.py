@@ -236,6 +236,12 @@ class JavaProducer:
     ) -> None:
         self._client, self._number, self._destination = client, number, destination
         self._durable, self._run, self._resend = durable, run, resend
+        self._keeping: Any = None  # the sender in the JVM
+
+    @property
+    def begun(self) -> int:
+        """See `drivers.own_clients.OwnProducer`."""
+        return 0 if self._keeping is None else int(self._keeping.begun())
 
     def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, pacing: Pacing) -> int:
         """Send each slot when it is due, until the schedule or producing ends; how many slots were begun.
@@ -243,6 +249,7 @@ class JavaProducer:
         Raises DriverError when nothing can be sent any more.
         """
         sender, finished = self._sender(body_bytes, in_flight)
+        self._keeping = sender
         slot, complete = 0, False
         try:
             while pacing.producing and not finished.what:
@@ -257,7 +264,7 @@ class JavaProducer:
         finally:
             sender.stop()  # also when its user is stopped: others may share the connection
         self._await_end(finished)
-        return int(sender.begun())
+        return self.begun
 
     def send_one(self, slot: Slot, body_bytes: int) -> None:
         """See `drivers.own_clients.OwnProducer`."""

@@ -41,6 +41,10 @@ class Pacing(Protocol):
 
 
 class OwnProducer(Protocol):
+    @property
+    def begun(self) -> int:
+        """How many slots `keep` has begun, also when it was stopped in their middle."""
+
     def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, pacing: Pacing) -> int:
         """Send each slot when it is due, until the schedule or producing ends; how many slots were begun.
 

@@ -174,8 +174,10 @@ class ProducerUser(BrokerUser):
 
     def _let_keep(self, session: Session, number: int, producer: OwnProducer, schedule: Schedule) -> None:
         session.note_schedule(number, schedule)
-        begun = producer.keep(schedule, self.body_bytes, self.in_flight, session)
-        session.tally.missed += schedule.slots_due(session.clock()) - begun
+        try:
+            producer.keep(schedule, self.body_bytes, self.in_flight, session)
+        finally:  # also of a user that is stopped while its last message waits for a broker that is gone
+            session.tally.missed += schedule.slots_due(session.clock()) - producer.begun
 
     def _schedule(self, session: Session, go: Go, index: int, client: int) -> Schedule:
         name = type(self).__name__

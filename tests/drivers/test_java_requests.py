@@ -15,6 +15,7 @@ from drivers.java_client import JavaClient
 from drivers.java_hub import OnEvent
 from drivers.java_requests import ENDED, Requests
 from drivers.own_clients import NoSenderError
+from drivers.pacing import Schedule
 from drivers.producer import Slot
 from records.rundir import RunDirectory
 from records.writer import Recorder
@@ -50,8 +51,14 @@ def test_who_waits_is_told_that_there_will_be_no_answer() -> None:
 class Sender:
     """Stands where a sender of the JVM stands."""
 
-    def __init__(self) -> None:
+    def __init__(self, begun: int = 0) -> None:
         self.stopped = False
+        self._begun = begun
+
+    def begun(self) -> int:
+        return self._begun
+
+    def add(self, times: list[int], last: bool) -> None: ...
 
     def stop(self) -> None:
         self.stopped = True
@@ -160,6 +167,31 @@ def test_one_message_without_a_sender_was_never_begun(
     producer = client.producer(ORDERS, durable=True, run=RUN)
     with pytest.raises(NoSenderError, match="refused to send to queue://orders: queue orders does not exist"):
         producer.send_one(Slot(0, 7), 64)
+
+
+class Stopped:
+    """Where a producer would ask whether to go on, its user is stopped."""
+
+    producing = True
+
+    def wait_unless_stopped(self, _timeout_s: float) -> bool:
+        raise InterruptedError
+
+
+def test_a_producer_that_is_stopped_still_says_how_many_messages_it_began(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Sender(begun=3)
+
+    def make(request: int, *_what: object) -> None:
+        jvm.tell("sender", made, None, request)
+
+    monkeypatch.setattr(jvm, "sender", make)
+    producer = client.producer(ORDERS, durable=True, run=RUN)
+    assert producer.begun == 0
+    with pytest.raises(InterruptedError):
+        producer.keep(Schedule(start_ns=0, rate_per_s=1.0, count=5), 64, 1, Stopped())
+    assert (producer.begun, made.stopped) == (3, True)
 
 
 def test_who_asks_while_the_client_is_closed_does_not_wait_for_an_answer(jvm: Jvm, client: JavaClient) -> None:

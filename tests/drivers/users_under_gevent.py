@@ -10,6 +10,8 @@ import pytest
 from locust.env import Environment
 
 from drivers.memory import MemoryConnector, MemoryNetwork
+from drivers.own_clients import OwnProducer
+from drivers.pacing import Schedule
 from drivers.protocols import Spoken
 from drivers.session import Go, Network, Session, Window, attach, detach
 from drivers.users import BrokerUser, ConsumerUser, ProducerUser
@@ -148,4 +150,26 @@ def test_a_pool_that_is_refused_is_told_by_each_of_its_users() -> None:
     bench.spawn()
     eventually(lambda: len(bench.session.problems) == PRODUCERS + CONSUMERS)
     assert all("refused user 'bench'" in problem for problem in bench.session.problems)
+    bench.stop()
+
+
+class Stuck:
+    """A producer that keeps its schedule by itself, as far as its third slot, whose send never ends."""
+
+    begun = 0
+
+    def keep(self, *_what: object) -> int:
+        self.begun = 3
+        gevent.sleep(60)
+        return self.begun
+
+
+def test_what_a_producer_of_its_own_did_not_begin_is_missed_though_it_is_stopped_in_a_send() -> None:
+    bench = Bench("one")
+    schedule = Schedule(start_ns=time.perf_counter_ns() - 60_000_000_000, rate_per_s=10.0, count=20)
+    user, stuck = cast(ProducerUser, bench.producer(bench.environment)), Stuck()
+    keeping = gevent.spawn(user._let_keep, bench.session, 1, cast(OwnProducer, stuck), schedule)
+    eventually(lambda: stuck.begun)
+    keeping.kill()
+    assert bench.session.tally.missed == 17
     bench.stop()
