@@ -1,6 +1,7 @@
 """Would CloudFormation take the templates, do they say what the topology says, and is there no password in them?"""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -8,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from lxml import etree
 
 from brokerbench.amazon_mq import templates
+from brokerbench.cli import main
 from brokerbench.rendering import write_files
 from tests.topologies.golden_files import assert_golden
 from topologies.brokers import KahaDb
@@ -76,6 +79,20 @@ def test_cfn_lint_takes_every_template_of_the_catalogue(tmp_path: Path) -> None:
     assert len(files) == len(CLASSIC) + 3  # those of two regions have two
     found = lint(*files)
     assert (found.stdout, found.returncode) == ("", 0)
+
+
+def test_the_command_writes_templates_that_cfn_lint_takes_and_no_password(tmp_path: Path) -> None:
+    asked = ["render", "cross-region-mesh", "--to", "amazon-mq", "--out", str(tmp_path)]
+    result = CliRunner().invoke(main, asked)
+    assert result.exit_code == 0, result.output
+    files = sorted(map(str, tmp_path.iterdir()))
+    assert [Path(file).name for file in files] == [f"cross-region-mesh-region-{n}.template.json" for n in (1, 2)]
+    assert sorted(result.output.splitlines()) == files
+    found = lint(*files)
+    assert (found.stdout, found.returncode) == ("", 0)
+    for text in map(str.lower, (Path(file).read_text("utf-8") for file in files)):
+        assert "noecho" in text
+        assert not re.findall(r'"password":\s*"|\bpassword\s*=', text), "a password would be text, not a Ref"
 
 
 def test_cfn_lint_would_find_a_mistake(tmp_path: Path) -> None:

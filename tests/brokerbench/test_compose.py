@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from brokerbench.cli import main
 from brokerbench.compose import EXAMPLE, compose_files, host_name
 from brokerbench.rendering import write_files
 from topologies.catalogue import build
@@ -35,6 +37,15 @@ def test_the_repositorys_folder_is_what_is_rendered(entry: str) -> None:
     there = {str(path.relative_to(folder)): path.read_text("utf-8") for path in folder.rglob("*") if path.is_file()}
     there.pop("passwords.env", None)  # of somebody who has brought it up
     assert there == files
+
+
+def test_the_command_writes_a_folder_like_the_repositorys(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["render", "mesh", "--to", "compose", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    written = {str(path.relative_to(tmp_path)): path for path in tmp_path.rglob("*") if path.is_file()}
+    assert sorted(result.output.splitlines()) == sorted(map(str, written.values()))
+    assert {name: path.read_text("utf-8") for name, path in written.items()} == compose_files(build("mesh"), BASE_PORT)
+    assert "passwords.env" not in written
 
 
 def test_the_repository_has_no_folder_that_nothing_renders() -> None:
