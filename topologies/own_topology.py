@@ -12,7 +12,6 @@ Field names are those of `topologies.model`. A link's ``kind`` may be left out, 
 names the file, the line and the field.
 """
 
-import dataclasses
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -30,6 +29,7 @@ from topologies.links import Link, NetworkConnector
 from topologies.model import Topology
 from topologies.validity import NAME, NAME_RULE, TopologyInvalid
 from topologies.yaml_nodes import Document, Reader, nearest
+from topologies.yaml_words import spellings, words_at
 
 SUFFIXES = (".yaml", ".yml")
 SECTIONS = ("name", "flavour", "brokers", "links", "groups")
@@ -146,13 +146,12 @@ def _placed(document: Document, problem: str, places: Places) -> str:
     return str(document.wrong(document.root, "", sentence))
 
 
-def _other_kind(flavour: str, kinds: Mapping[str, Mapping[str, type]]) -> Callable[[str], str]:
-    """What says of a field that the brokers or links of the other flavour have it."""
+def _other_kind(flavour: str, kinds: Mapping[str, Mapping[str, type]]) -> Callable[[str, str], str]:
+    """What says of a field or a kind that the brokers or links of the other flavour have it, and ours do not."""
 
-    def told(field: str) -> str:
+    def told(word: str, path: str) -> str:
         for other, classes in kinds.items():
-            known = {it.name for kind in classes.values() for it in dataclasses.fields(kind)}
-            if other != flavour and field in known:
+            if other != flavour and (spellings(word) & words_at(path, classes)) - words_at(path, kinds[flavour]):
                 return f"it belongs to flavour {other}, and this topology's is {flavour}"
         return ""
 

@@ -15,6 +15,7 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from topologies.validity import TopologyInvalid
+from topologies.yaml_words import ANYWHERE, plainly
 
 PLAIN = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 TAG = "tag:yaml.org,2002:"
@@ -72,12 +73,12 @@ class Document:
 
 @dataclasses.dataclass(frozen=True)
 class Reader:
-    """``references``: for a type that is named and not written out, what finds it by name. ``elsewhere``: what a field
-    that is unknown here would be known to."""
+    """``references``: for a type that is named and not written out, what finds it by name. ``elsewhere``: what a word
+    that is unknown at a path would be known to."""
 
     document: Document
     references: Mapping[type, Callable[[Node, str], object]] = dataclasses.field(default_factory=dict)
-    elsewhere: Callable[[str], str] = lambda field: ""
+    elsewhere: Callable[[str, str], str] = lambda word, path: ""
 
     def read(self, node: Node, wanted: Any, path: str) -> Any:
         """What ``node`` says, as a value of type ``wanted``. Raises `TopologyInvalid`."""
@@ -106,7 +107,7 @@ class Reader:
         known = [field.name for field in dataclasses.fields(kind)]
         for name, (key, _) in given.items():
             if name not in known:
-                raise self.document.wrong(key, path, f"{name!r} is not known here{self._hint(name, known)}")
+                raise self.document.wrong(key, path, f"{name!r} is not known here{self._hint(name, known, path)}")
         for name in _required(kind):
             if name not in given:
                 raise self.document.wrong(node, path, f"{name} is missing; add a line {name}: …")
@@ -120,7 +121,10 @@ class Reader:
         _, value = given["kind"]
         name = self._plain(value, str, f"{path}.kind")
         if name not in kinds:
-            raise self.document.wrong(value, f"{path}.kind", f"{name!r}, but it must be one of {', '.join(kinds)}")
+            other = self.elsewhere(name, path)
+            raise self.document.wrong(
+                value, f"{path}.kind", f"{name!r}, but it must be one of {', '.join(kinds)}{other and f': {other}'}"
+            )
         del given["kind"]
         return kinds[name]
 
@@ -156,23 +160,22 @@ class Reader:
             return tuple((name, self._plain(value, str, f"{path}.{name}")) for name, (_, value) in fields.items())
         return tuple(self.read(item, wanted, at) for item, at in self.document.items(node, path))
 
-    def _hint(self, name: str, known: list[str]) -> str:
-        if (written := SPELT_OTHERWISE.get(_plainly(name))) and written.split()[0] in known:
+    def _hint(self, name: str, known: list[str], path: str) -> str:
+        if (written := SPELT_OTHERWISE.get(plainly(name))) and written.split()[0] in known:
             return f"; write {written}"
-        if other := self.elsewhere(name):
+        if plainly(name) not in map(plainly, known) and (other := self.elsewhere(name, path)):
             return f": {other}"
-        return nearest(name, known) or f"; known are {', '.join(known)}"
+        if near := nearest(name, known):
+            return near
+        other = self.elsewhere(name, ANYWHERE)
+        return f": {other}" if other else f"; known are {', '.join(known)}"
 
 
 def nearest(name: str, known: list[str]) -> str:
     """``; did you mean 'message_ttl'?``, also for ``messageTTL``; else nothing."""
-    plainly = {_plainly(one): one for one in known}
-    close = difflib.get_close_matches(_plainly(name), list(plainly), n=1)
-    return f"; did you mean {plainly[close[0]]!r}?" if close else ""
-
-
-def _plainly(name: str) -> str:
-    return name.replace("_", "").replace("-", "").lower()
+    by_letters = {plainly(one): one for one in known}
+    close = difflib.get_close_matches(plainly(name), list(by_letters), n=1)
+    return f"; did you mean {by_letters[close[0]]!r}?" if close else ""
 
 
 def _required(kind: type) -> list[str]:

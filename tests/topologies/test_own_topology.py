@@ -15,12 +15,15 @@ from tests.topologies.samples import every_feature, topologies
 from topologies.artemis_router import Router
 from topologies.catalogue import ENTRIES, build
 from topologies.model import CONSUMERS, PRODUCERS, AnyBroker, Broker, Topology, TopologyInvalid
-from topologies.own_topology import SECTIONS, parse_topology
+from topologies.own_topology import BROKERS, LINKS, SECTIONS, parse_topology
+from topologies.yaml_words import spellings, words_at
 
 EXAMPLE = Path(__file__).parents[2] / "topologies" / "examples" / "branch-offices.yaml"
 TWO = "name: t\nbrokers: [a, b]\n"
 PAIRS = ("transport_options", "properties")  # fields that are written FIELD: VALUE
+ARTEMIS = "name: t\nflavour: artemis\n"
 LINK = TWO + "links:\n  - opened_by: a\n    to: b\n"
+ARTEMIS_LINK = LINK.replace(TWO, ARTEMIS + "brokers: [a, b]\n")
 
 MISTAKES = {
     "nothing": "",
@@ -40,6 +43,16 @@ MISTAKES = {
     "networkTTL": LINK + "    networkTTL: 5\n",
     "a field that is like no other": LINK + "    discovery: {colour: red}\n",
     "a field of the other kind of brokers": "name: t\nbrokers:\n  - name: a\n    acceptors: []\n",
+    "a field of the other kind of links, as its manual spells it": ARTEMIS_LINK + "    conduitSubscriptions: false\n",
+    "a field of the other kind of links, without its unit": LINK + "    retry-interval: 5\n",
+    "a field of the other kind of stores": ARTEMIS
+    + "brokers:\n  - name: a\n    persistence: {checkpoint_interval_ms: 5}\n",
+    "a field of the other kind of brokers, too deep": "name: t\nbrokers:\n  - name: a\n"
+    "    persistence: {wildcardRouting: true}\n",
+    "a field that is misspelt and stands in the other kind too": ARTEMIS_LINK + "    senders: [{address: orders}]\n",
+    "a link of the other kind": LINK + "    kind: amqpConnection\n",
+    "a link of the other kind, as its manual spells it": ARTEMIS_LINK + "    kind: network-connector\n",
+    "a broker of the other kind": "name: t\nbrokers:\n  - {name: a, kind: router}\n",
     "a number out of range": LINK + "    message_ttl: 0\n",
     "a text for a number": LINK + "    message_ttl: many\n",
     "a number for a text": "name: t\nbrokers:\n  - name: a\n    region: 5\n",
@@ -171,3 +184,16 @@ def test_a_damaged_file_is_a_topology_or_a_sentence_with_its_line(data: st.DataO
 def test_any_text_is_a_topology_or_a_sentence(text: str) -> None:
     with pytest.raises(TopologyInvalid, match=r"^my\.yaml"):
         parse_topology(text, "my.yaml")
+
+
+@pytest.mark.parametrize(("flavour", "kinds"), [*BROKERS.items(), *LINKS.items()])
+def test_every_field_that_only_one_flavour_has_is_told_to_the_other_in_any_spelling(
+    flavour: str, kinds: dict[str, type]
+) -> None:
+    (others,) = (each for other, each in (BROKERS if kinds in BROKERS.values() else LINKS).items() if other != flavour)
+    fields, known = ({it.name for kind in each.values() for it in dataclasses.fields(kind)} for each in (others, kinds))
+    assert fields - known
+    for field in fields - known:
+        first, *rest = field.split("_")
+        for spelt in (field, field.replace("_", "-"), first + "".join(word.title() for word in rest)):
+            assert (spellings(spelt) & words_at("section[0]", others)) - words_at("section[0]", kinds), spelt

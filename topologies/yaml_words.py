@@ -1,0 +1,64 @@
+"""Which words may stand at one place of a YAML file? Fields and kinds, as the model or a manual spells them."""
+
+import dataclasses
+import re
+import typing
+from collections.abc import Iterator, Mapping
+
+from topologies.brokers import AnyBroker
+
+ANYWHERE = ""
+UNITS = ("_ms", "_bytes")  # what our names carry, and the manuals' do not
+INDEX = re.compile(r"\[\d+\]")
+
+
+def words_at(path: str, kinds: Mapping[str, type]) -> frozenset[str]:
+    """What may stand at ``links[0].discovery``, in every spelling, if the section has parts of those kinds.
+
+    `ANYWHERE`: what may stand in any of its places.
+    """
+    _, *fields = INDEX.sub("", path).split(".")
+    parts = list(kinds.values())
+    for field in fields:
+        parts = [part for kind in parts for part in _within(kind).get(field, ())]
+    words = (_all_words if path == ANYWHERE else _words)(parts)
+    return frozenset(one for word in (*words, *(() if fields else kinds)) for one in spellings(word))
+
+
+def spellings(word: str) -> frozenset[str]:
+    """``messageTTL``, ``message-ttl`` and ``message_ttl`` are one; so are those with and without a unit."""
+    bare = next((word.removesuffix(unit) for unit in UNITS if word.endswith(unit)), word)
+    return frozenset({plainly(word), plainly(bare)})
+
+
+def plainly(word: str) -> str:
+    return word.replace("_", "").replace("-", "").lower()
+
+
+def _words(kinds: list[type]) -> Iterator[str]:
+    for kind in kinds:
+        yield from _within(kind)
+        if "kind" not in _within(kind):  # else it is a field like any other
+            yield getattr(kind, "kind", "")
+
+
+def _all_words(kinds: list[type]) -> Iterator[str]:
+    while kinds:
+        yield from _words(kinds)
+        kinds = [part for kind in kinds for parts in _within(kind).values() for part in parts]
+
+
+def _within(kind: type) -> dict[str, list[type]]:
+    """Field to what is written out in it. Brokers within a link are only named there."""
+    hints = typing.get_type_hints(kind)
+    return {
+        field.name: [part for part in _dataclasses_in(hints[field.name]) if not issubclass(part, AnyBroker)]
+        for field in dataclasses.fields(kind)
+    }
+
+
+def _dataclasses_in(hint: object) -> Iterator[type]:
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        yield hint
+    for each in typing.get_args(hint):
+        yield from _dataclasses_in(each)
