@@ -53,6 +53,62 @@ def test_what_cannot_be_run_is_refused_in_one_sentence(tmp_path: Path, arguments
     assert len(errors.splitlines()) == 1
 
 
+NO_MAPPING = "- broker-1\n- broker-2\n"
+ROUND = """\
+name: round
+flavour: artemis
+brokers: [east, west]
+links:
+  - {opened_by: east, to: west, senders: [{address_match: orders.#}]}
+  - {opened_by: west, to: east, senders: [{address_match: orders.#}]}
+groups:
+  - {name: producers, enter_at: [east]}
+  - {name: consumers, enter_at: [west]}
+"""
+NAMED_APART = """\
+name: named-apart
+flavour: artemis
+brokers: [source, {name: sink, addresses: [{name: parts, queue: parts.in}]}]
+links:
+  - {opened_by: sink, to: source, receivers: [{address_match: parts}]}
+groups:
+  - {name: producers, enter_at: [source]}
+  - {name: consumers, enter_at: [sink]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (NO_MAPPING, "my.yaml:1:1: a list, but it must be a mapping"),
+        (
+            ROUND,
+            "my.yaml:5:5: links[0]: links 'east-to-west' and 'west-to-east': 'orders.#' goes from 'east' to 'west'",
+        ),
+    ],
+    ids=["a list", "a way round"],
+)
+def test_a_file_of_ones_own_that_makes_no_network_is_refused_with_its_line(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    (tmp_path / "my.yaml").write_text(text, encoding="utf-8")
+    errors = refused(tmp_path, "--topology", "my.yaml")
+    assert said in errors
+    assert len(errors.splitlines()) == 1
+
+
+@pytest.mark.brokers
+def test_a_receivers_queue_and_address_of_two_names_are_warned_of_before_any_broker_starts(tmp_path: Path) -> None:
+    """What stops the run afterwards is a port that is taken, so that no broker has to start for this."""
+    (tmp_path / "my.yaml").write_text(NAMED_APART, encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        base = max(1024, taken.getsockname()[1] - 2)
+        outcome = make_run(STEADY, "--topology", "my.yaml", "--base-port", str(base), runs=tmp_path / "runs")
+    assert outcome.status == 2, outcome.output
+    assert "warning: link 'sink-to-source' receives into queue 'parts.in' of address 'parts'" in outcome.output
+    assert not list(outcome.run.glob("brokers/*/log/*")), "no broker has started"
+
+
 def test_an_unknown_option_is_refused_by_name(tmp_path: Path) -> None:
     outcome = make_run(STEADY, "--topolgy", "mesh", runs=tmp_path / "runs")
     assert outcome.status == 2
