@@ -22,6 +22,7 @@ from drivers.contract import Destination, OnSettled, Outcome, Outgoing, Refused
 
 MOST_UNWRITTEN_BYTES = 4 * 1024 * 1024  # beyond, a sender waits until the broker has taken some of it
 LOOK_AGAIN_S = 0.005  # the engine does not tell when a full session has room again
+LOOK_FOR_CREDIT_S = 1.0  # for credit one is woken; should that ever be missed, so long and no longer
 COORDINATOR = Destination("coordinator", "")
 
 Put = Callable[[Sender], None]
@@ -88,12 +89,15 @@ class Sending:
                 while waiting and self._has_room(outlet):
                     waiting.popleft()(outlet.link)
                 all_written, credit = self._wire.flush(), outlet.link.credit
-                outlet.room.clear()
+                if waiting:
+                    outlet.room.clear()
+                else:
+                    outlet.room.set()  # another user may be about to wait for the credit that is left
             if not all_written:
                 self._wire.write_out()
             if not waiting:
                 return sent_ns
-            outlet.room.wait(LOOK_AGAIN_S if credit > 0 else None)
+            outlet.room.wait(LOOK_AGAIN_S if credit > 0 else LOOK_FOR_CREDIT_S)
 
     def await_settled(self, deadline_s: float) -> None:
         """Wait for the answers that are under way."""
