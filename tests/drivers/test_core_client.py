@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import jpype
 import pytest
 
 from drivers import java_vm
@@ -76,6 +77,37 @@ def test_a_dead_list_is_given_up_as_the_uri_says(tmp_path: Path) -> None:
         bench.client().open()
     tried = [(row["event"], row["broker"]) for row in bench.tables()["connections"]]
     assert tried[:3] == [("attempt", "b1"), ("attempt", "b2"), ("attempt", "b1")]
+
+
+def test_a_client_that_is_closed_while_it_connects_tries_no_further(tmp_path: Path) -> None:
+    uri = "failover:(tcp://127.0.0.1:1,tcp://127.0.0.1:2)?maxReconnectDelay=50"
+    bench = Bench(tmp_path, UNKNOWN_BROKER, Credentials("u", "secret"), uri, "core")
+    client, told = bench.client(), list[str]()
+
+    def open_it() -> None:
+        with pytest.raises(DriverError) as caught:
+            client.open()
+        told.append(str(caught.value))
+
+    opening = threading.Thread(target=open_it, daemon=True)
+    opening.start()
+    until(lambda: events(bench) > 4)
+    before = client_threads()
+    client.close()
+    opening.join()
+    until(lambda: len(client_threads()) < len(before))
+    assert len(told) == 1
+
+
+def events(bench: Bench) -> int:
+    bench.recorder.flush()
+    return bench.recorder.counts["connections"]
+
+
+def client_threads() -> set[str]:
+    """The JVM's threads on which clients connect, by their names."""
+    names = {str(thread.getName()) for thread in jpype.JClass("java.lang.Thread").getAllStackTraces().keySet()}
+    return {name for name in names if name.startswith("brokerbench-client-")}
 
 
 @pytest.mark.parametrize("options", ["?randomize=false", "?ha=true&reconnectAttempts=-1&retryInterval=100"])

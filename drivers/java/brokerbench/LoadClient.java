@@ -43,6 +43,9 @@ public abstract class LoadClient implements ExceptionListener {
     /** Connect as the URI says; not started. */
     abstract Connection made(String uri, String user, String password, String clientId, String pem) throws Exception;
 
+    /** What `made` is doing shall end, on whatever thread: nobody waits for it any more. */
+    void giveUpConnecting() {}
+
     /** Call `joined` if there is a connection that was not told yet; with this object's lock held. */
     abstract void tellConnected(long atNs);
 
@@ -170,6 +173,8 @@ public abstract class LoadClient implements ExceptionListener {
                 try {
                     if (left != null) {
                         Library.cut(left);
+                    } else {
+                        giveUpConnecting();
                     }
                 } catch (Exception nothingMoreToDo) {
                     hub.tell(id, "closed", Words.of(nothingMoreToDo), null, null);

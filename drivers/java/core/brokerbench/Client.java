@@ -19,7 +19,7 @@ import org.apache.activemq.artemis.jms.client.ActiveMQSession;
 public final class Client extends LoadClient implements FailoverEventListener, SessionFailureListener {
     private static final int ONE_WAY = -1;
 
-    private ServerLocatorImpl locator;
+    private volatile ServerLocatorImpl locator;
     private boolean windowed; // the URI says how far ahead of the answers is sent
     private volatile ClientSessionFactory factory;
     private volatile TransportConfiguration heard; // where the broker is that `broker` numbers
@@ -38,6 +38,9 @@ public final class Client extends LoadClient implements FailoverEventListener, S
         Tls.use(pem);
         ActiveMQConnectionFactory made = new ActiveMQConnectionFactory(uri);
         locator = (ServerLocatorImpl) made.getServerLocator();
+        if (isClosing()) {
+            throw new JMSException("it was abandoned before it connected");
+        }
         windowed = locator.getConfirmationWindowSize() != ONE_WAY;
         if (!windowed) {
             // Before anything is connected: else every send would be told acknowledged that was merely written.
@@ -49,6 +52,13 @@ public final class Client extends LoadClient implements FailoverEventListener, S
         factory.addFailoverListener(this);
         ((ActiveMQConnection) connection).getInitialSession().addFailureListener(this);
         return connection;
+    }
+
+    /** Closed while it connects, a locator begins no further attempt. */
+    void giveUpConnecting() {
+        if (locator != null) {
+            locator.close();
+        }
     }
 
     /** A session's window is read when it is made: answers cost, so only the sessions of durable sends have one. */
