@@ -4,7 +4,7 @@ Defaults are those of Artemis 2.44.0.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 from topologies.brokers import AnyBroker
@@ -80,10 +80,10 @@ class ClusterLink(Link):
     cluster: ClusterConnection = field(default_factory=ClusterConnection)
 
     def __post_init__(self) -> None:
-        hops = self.cluster.max_hops
-        for name, value in (("duplex", True), ("message_ttl", hops), ("consumer_ttl", hops)):
-            object.__setattr__(self, name, value)
         super().__post_init__()
+        hops = self.cluster.max_hops
+        _follows(self, "members of a cluster are joined both ways", duplex=True)
+        _follows(self, f"here the cluster's max_hops={hops} says how far", message_ttl=hops, consumer_ttl=hops)
 
     @property
     def directions(self) -> tuple[tuple[str, str], ...]:
@@ -149,11 +149,11 @@ class BrokerConnection(Link):
     auto_start: bool = True  # else by management: startBrokerConnection
 
     def __post_init__(self) -> None:
-        back = bool(self.receivers or self.peers)
-        object.__setattr__(self, "duplex", back and self._forth)
-        for ttl in ("message_ttl", "consumer_ttl"):  # nothing counts hops here
-            object.__setattr__(self, ttl, UNLIMITED)
         super().__post_init__()
+        back = bool(self.receivers or self.peers)
+        ways = "senders and a mirror lead there, receivers lead back, and peers both ways"
+        _follows(self, ways, duplex=back and self._forth)
+        _follows(self, "nothing counts hops here", message_ttl=UNLIMITED, consumer_ttl=UNLIMITED)
         of = f"link {self.name!r}"
         require_limit(of, reconnect_attempts=self.reconnect_attempts)
         require_at_least(of, 1, retry_interval_ms=self.retry_interval_ms)
@@ -170,6 +170,16 @@ class BrokerConnection(Link):
         if self.duplex:
             return (forth, forth[::-1])
         return (forth,) if self._forth else (forth[::-1],)
+
+
+def _follows(link: Link, why: str, **made: int) -> None:
+    """Set what follows from the rest of a link. What was given has to be that, or the default of links."""
+    usual = {field.name: field.default for field in fields(Link)}
+    for name, value in made.items():
+        given = getattr(link, name)
+        if given not in (usual[name], value):
+            raise TopologyInvalid(f"link {link.name!r}: {name}={given}, but {why}; leave it out", field=name)
+        object.__setattr__(link, name, value)
 
 
 def cluster_links(members: Iterable[AnyBroker], cluster: ClusterConnection) -> tuple[ClusterLink, ...]:

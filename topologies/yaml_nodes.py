@@ -130,11 +130,16 @@ class Reader:
 
     def _made(self, kind: type, values: dict[str, Any], node: Node, at: Mapping[str, Node], path: str) -> Any:
         try:
-            return kind(**values)
+            made = kind(**values)
         except TopologyInvalid as error:
             named = f"{path}.{error.field}" if error.field else path
             problem = "; ".join(error.problems)
             raise self.document.wrong(at.get(error.field, node), named, problem) from error
+        for name, value in values.items():
+            if (followed := getattr(made, name)) != value:
+                rule = f"{value!r}, but it follows from the other fields that it is {followed!r}; leave it out"
+                raise self.document.wrong(at.get(name, node), f"{path}.{name}", rule)
+        return made
 
     def _plain(self, node: Node, wanted: type, path: str) -> Any:
         value = self.document.scalar(node) if isinstance(node, ScalarNode) else None

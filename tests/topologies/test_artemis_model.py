@@ -1,6 +1,7 @@
 """Is each mistake in an Artemis topology told apart, and are paths where messages can go?"""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -61,6 +62,9 @@ MISTAKES: dict[str, Callable[[], Any]] = {
     "a match of two kinds": lambda: AddressMatch("orders", "orders"),
     "a match of nothing": lambda: AddressMatch(),
     "no attempts": lambda: BrokerConnection(A, B, mirror=Mirror(), reconnect_attempts=0),
+    "hops on a connection that counts none": lambda: BrokerConnection(A, B, mirror=Mirror(), message_ttl=5),
+    "a connection that is to lead both ways": lambda: BrokerConnection(A, B, mirror=Mirror(), duplex=True),
+    "hops beside those of the cluster": lambda: ClusterLink(A, B, consumer_ttl=2),
     "no interval": lambda: BrokerConnection(A, B, mirror=Mirror(), retry_interval_ms=0),
     "a connection without amqp": lambda: topology(
         (A, ArtemisBroker("b", acceptors=(Acceptor("core"),))),
@@ -214,6 +218,12 @@ def test_a_waypoint_is_an_address_that_begins_with_a_prefix_as_a_whole_word(addr
 def test_messages_go_where_the_kind_of_link_lets_them(link: Link, directions: set[tuple[str, str]]) -> None:
     assert set(link.directions) == directions
     assert link.duplex == (len(directions) == 2) or not directions
+
+
+def test_what_follows_may_be_given_as_it_is() -> None:
+    link = BrokerConnection(A, ROUTER, peers=(EVERYTHING,))
+    assert replace(link, name="other") == BrokerConnection(A, ROUTER, "other", True, -1, -1, peers=(EVERYTHING,))
+    assert replace(ClusterLink(A, B), name="other").duplex
 
 
 def test_hops_within_a_cluster_are_limited_as_it_says() -> None:

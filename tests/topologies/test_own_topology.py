@@ -64,6 +64,13 @@ MISTAKES = {
     "a text for a list": LINK + "    excluded_destinations: queue://orders\n",
     "a discovery of an unknown kind": LINK + "    discovery: {kind: rendezvous}\n",
     "a link of an unknown kind": LINK + "    kind: federation\n",
+    "hops on a connection that counts none": ARTEMIS_LINK + "    senders: [{address_match: o}]\n    message_ttl: 5\n",
+    "duplex on a connection that leads one way": ARTEMIS_LINK + "    senders: [{address_match: o}]\n    duplex: true\n",
+    "not duplex on a connection that leads both ways": ARTEMIS_LINK
+    + "    senders: [{address_match: o}]\n    receivers: [{address_match: p}]\n    duplex: false\n",
+    "hops beside those of the cluster": ARTEMIS_LINK
+    + "    kind: clusterConnection\n    cluster: {max_hops: 2}\n    consumer_ttl: 3\n",
+    "a cluster's link that is not duplex": ARTEMIS_LINK + "    kind: clusterConnection\n    duplex: false\n",
     "an unknown broker at a link": TWO + "links:\n  - opened_by: a\n    to: c\n",
     "a broker misspelt in a group": "name: t\nbrokers: [depot]\ngroups:\n  - {name: g, enter_at: [deptos]}\n",
     "a link without an end": TWO + "links:\n  - opened_by: a\n",
