@@ -6,7 +6,8 @@ replaced here, and why:
 * connecting: one attempt, with the reason when it fails, and without Nagle's delay, which would be measured as latency;
 * MESSAGE and RECEIPT frames (`drivers.stomp_stream`): stomp.py takes 27 µs for each, and may lose one;
 * writing: frames come encoded, many at once where they are at hand. What the reader itself has to say, the
-  acknowledgements, goes out in one write for all that came in one read;
+  acknowledgements, goes out in one write for all that came in one read; while somebody else writes, who may have to
+  wait for a broker that takes nothing, the reader reads on, and he writes them after;
 * heart-beats: stomp.py's stop watching while a write is blocked, which is just what a frozen broker does to a producer;
   and they give up after 1.5 intervals where ActiveMQ may leave 2 between two beats.
 
@@ -77,31 +78,45 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
     def write(self, data: bytes) -> int:
         """Write whole frames; return the time (ns) just before. Raises ConnectionError: not all of it was written."""
         with self._writing:
-            return self._write(data)
+            at_ns = self._write(data)
+        self._write_replies()
+        return at_ns
 
     def reply(self, frame: bytes) -> None:
         """Write a frame. The reader's own go together: before whatever is written next, or else before it reads on.
 
-        Raises ConnectionError.
+        Raises ConnectionError, but not to the reader.
         """
         if threading.get_ident() != self._reader_ident:
             self.write(frame)
             return
         self._replies.append(frame)
         if len(self._replies) >= MOST_HELD_BACK:
-            self.write(b"")
+            self._write_replies()
+
+    def _write_replies(self) -> None:
+        """Write the reader's replies, unless somebody is writing: who is looks again once he has let go."""
+        while self._replies and self._writing.acquire(blocking=False):
+            try:
+                self._write(b"")
+            except ConnectionError:
+                return  # whoever is to hear of it is told by `lose`
+            finally:
+                self._writing.release()
 
     def write_soon(self, data: bytes, timeout_s: float) -> bool:
         """Write a few bytes if that takes no longer than this; says whether they went out. Raises ConnectionError."""
         if not self._writing.acquire(timeout=timeout_s):
             return False
         try:
-            if not self._ready(select.POLLOUT, timeout_s):
-                return False
-            self._write(data)
-            return True
+            ready = self._ready(select.POLLOUT, timeout_s)
+            if ready:
+                self._write(data)
         finally:
             self._writing.release()
+        if ready and self._replies:  # of the reader, meanwhile; where there is no room, a later beat takes them along
+            self.write_soon(b"", 0)
+        return ready
 
     def _write(self, data: bytes) -> int:
         sock = self.socket
@@ -192,10 +207,8 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
 
     def _read_on(self) -> bool:
         """Reply to what was read, then read more; False when the connection has ended."""
-        if self._replies:
-            with contextlib.suppress(ConnectionError):  # what it said before it went is still read
-                self.write(b"")
-        chunk = self._read()
+        self._write_replies()
+        chunk = self._read()  # also of a broker that takes nothing more: what it said before it went is still read
         if not chunk:
             return False
         self._heard_s = time.monotonic()

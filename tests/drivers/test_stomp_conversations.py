@@ -18,6 +18,7 @@ from topologies.endpoints import Credentials, Endpoint
 ORDERS = Destination.parse("queue://orders")
 ALICE = Credentials("alice", "open sesame")
 Script = Callable[[Session], None]
+MUCH = 32 * 1024 * 1024  # bytes: more than any socket takes whose other end reads nothing
 
 
 class Client:
@@ -144,6 +145,52 @@ def test_a_message_behind_two_heartbeats_is_not_lost() -> None:
         until(lambda: bool(got))
         assert (got[0].body, got[0].redelivered, got[0].hops) == (body, True, None)
         client.connection.close()
+
+
+def test_deliveries_and_receipts_go_on_while_a_send_waits_and_are_acknowledged_after_it() -> None:
+    read_on, told = threading.Event(), list[tuple[str, str]]()
+
+    def message(number: str, ack: int) -> bytes:
+        return f"MESSAGE\nsubscription:{number}\nack:{ack}\n\nbody\0\n".encode()
+
+    def script(session: Session) -> None:
+        session.welcome()
+        subscribe, durable = session.read(), session.read()
+        session.receipt(subscribe)
+        for ack in (1, 2, 3):  # each in a read of its own
+            session.write(message(subscribe.headers["id"], ack))
+            time.sleep(0.1)
+        session.receipt(durable)
+        read_on.wait(10)
+        for _ in range(4):
+            frame = session.read()
+            told.append((frame.command, frame.headers.get("id", "")))
+        session.until_gone()
+
+    with FakeBroker(script) as broker:
+        client, got = Client(broker.endpoint()), list[Delivery]()
+        sending = threading.Thread(target=lambda: client.connection.send(Outgoing(ORDERS, b"x" * MUCH, False, 2)))
+
+        def take(delivery: Delivery) -> None:
+            if not got:
+                sending.start()
+                until(client.connection._wire._writing.locked)
+            got.append(delivery)
+            client.connection.settle(delivery)
+
+        asking = threading.Thread(target=lambda: client.connection.subscribe(Subscription(ORDERS), take))
+        asking.start()
+        until(lambda: bool(client.connection._consumers))
+        send(client, "first")
+        until(lambda: len(got) == 3 and len(client.settled) == 1)
+        assert sending.is_alive()
+        read_on.set()
+        for thread in (sending, asking):
+            thread.join(10)
+        until(lambda: len(told) == 4)
+        client.connection.close()
+    assert told == [("SEND", ""), ("ACK", "1"), ("ACK", "2"), ("ACK", "3")]
+    assert client.lost == []
 
 
 @pytest.mark.parametrize(
