@@ -143,12 +143,13 @@ class Session:
     def seat(self, role: str, group: str, habit: str, pool_size: int = 1, *, keeps_id: bool = False) -> Seat:
         """A user's place at a client that is still to be opened: one of its own, or one of a pool.
 
-        A pool is that of a client group, of what its users speak, and of this process.
+        A pool is that of a client group's producers, or of its consumers, in this process: a broker that is full may
+        stop reading from whoever sends, and acknowledgements must still get through.
         """
         if habit != POOLED:
             client = self.client(role, group, keeps_id=keeps_id)
             return Shared(client).seat(client.number)
-        key = (self.network.spoken.of(role), group, keeps_id, pool_size)
+        key = (role, group, keeps_id, pool_size)
         if key not in self._pools:
             self._pools[key] = Pool(pool_size, lambda: self.client(role, group, keeps_id=keeps_id))
         return self._pools[key].seat(self.next_number())

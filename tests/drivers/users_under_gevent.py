@@ -100,8 +100,8 @@ def test_there_are_as_many_connections_as_the_habit_says(bench: Bench) -> None:
     consumers = {"one": CONSUMERS, "pooled": min(size, CONSUMERS), "per-message": CONSUMERS}[habit]
     assert bench.network.connections("b") == consumers
     eventually(lambda: bench.network.connections("a") == producers)
-    later = Counter(row.event for row in bench.recorder.connections[before:])
-    assert later == Counter(dict.fromkeys(("attempt", "connected", "closed"), MESSAGES) if per_message else {})
+    expected = Counter(dict.fromkeys(("attempt", "connected", "closed"), MESSAGES) if per_message else {})
+    eventually(lambda: Counter(row.event for row in bench.recorder.connections[before:]) == expected)
     assert bench.session.connected() == Counter(
         {("producers", "a"): producers, ("consumers", "b"): consumers} if producers else {("consumers", "b"): consumers}
     )
@@ -109,6 +109,15 @@ def test_there_are_as_many_connections_as_the_habit_says(bench: Bench) -> None:
     assert (bench.network.connections("a"), bench.network.connections("b")) == (0, 0)
     ended = Counter(row.event for row in bench.recorder.connections)
     assert ended["connected"] == ended["closed"] == producers + consumers + MESSAGES * per_message
+
+
+def test_producers_and_consumers_of_one_group_share_connections_only_with_their_kind() -> None:
+    bench = Bench("pooled")
+    seats = [bench.session.seat(role, "producers", "pooled") for role in ("producer", "producer", "consumer")]
+    one, other, consumer = (seat.client for seat in seats)
+    assert one is other
+    assert consumer is not one
+    bench.stop()
 
 
 def test_a_cap_on_what_is_in_flight_limits_how_many_connect_at_a_time() -> None:
