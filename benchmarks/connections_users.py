@@ -1,7 +1,8 @@
 """What do so many users cost in this process? One Locust runner with COUNT producers of 1 message/s and a consumer.
 
 ``python -m benchmarks.connections_users PROTOCOL URI COUNT``, with the password on standard input; prints a Markdown
-row. What a first connection takes with it (a JVM, libraries) is there before memory is measured.
+row. What a first connection takes with it (a JVM, libraries) is there before memory is measured. Lag is that of the
+messages that are due after the first seconds, in which links are attached and code is compiled, from their events.
 """
 
 from locust.env import Environment  # isort: skip  # first: it has gevent patch what the others import
@@ -11,8 +12,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import gevent
+import numpy as np
 import psutil
 
 from benchmarks.stomp_users import GROUP, QUEUE, Receiver
@@ -22,7 +25,7 @@ from drivers.habits import ONE
 from drivers.protocols import Spoken, connectors_of
 from drivers.session import Go, Network, Session, Window, attach
 from drivers.users import ProducerUser
-from records.buckets import upper_ns
+from records.reader import read_events, seal
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from scenarios.java_parts import find_java_parts
@@ -64,14 +67,22 @@ def cpu_share() -> float:
     return (time.process_time() - cpu_s) / (time.perf_counter() - began_s)
 
 
-def lag_ms(session: Session, share: float) -> float:
-    """The lag below which this share of the sends was, to the upper edge of its bucket."""
-    left = share * session.tally.lag.total()
-    for bucket, sends in sorted(session.tally.lag.items()):
-        left -= sends
-        if left <= 0:
-            return upper_ns(bucket) / NS_PER_MS
-    raise ValueError("nothing was sent")
+def lags_ms(due_ns: Any, sent_ns: Any, attempt: Any, from_ns: int) -> Any:
+    """How late (ms) the first attempt of each message was written that was due from then on; arrays of as many rows.
+
+    One that was due before and written later tells of the beginning.
+    """
+    counted = (attempt == 1) & (due_ns >= from_ns)
+    return (sent_ns[counted] - due_ns[counted]) / NS_PER_MS
+
+
+def lags_of(directory: RunDirectory, from_ns: int) -> str:
+    """Median and p99 of the recorded sends, as two cells of the row."""
+    seal(directory)
+    sends = read_events(directory, "sends")
+    columns = (sends[name].to_numpy() for name in ("due_ns", "sent_ns", "attempt"))
+    p50, p99 = np.percentile(lags_ms(*columns, from_ns), (50, 99))
+    return f"{p50:.2f} ms | {p99:.2f} ms"
 
 
 def wait(session: Session, done: Callable[[], bool]) -> None:
@@ -82,7 +93,8 @@ def wait(session: Session, done: Callable[[], bool]) -> None:
         gevent.sleep(0.01)
 
 
-def measure(protocol: str, uri: str, password: str, count: int, recorder: Recorder) -> str:
+def measure(protocol: str, uri: str, password: str, count: int, recorder: Recorder) -> tuple[str, int]:
+    """The row without its lag, and from when on (ns) messages count for that."""
     EachSecond.fixed_count = count
     runner = Environment(user_classes=[EachSecond, Receiver]).create_local_runner()
     session = session_for(protocol, uri, password, recorder)
@@ -98,25 +110,25 @@ def measure(protocol: str, uri: str, password: str, count: int, recorder: Record
     now_ns, load_ns = time.perf_counter_ns(), round((SETTLING_S + MEASURED_S + 1) * 1e9)
     session.go(Go(Window(now_ns, now_ns, now_ns + load_ns)))
     gevent.sleep(SETTLING_S)
-    session.tally.lag.clear()  # of first messages, for which links are attached and code is compiled
     busy = cpu_share()
     wait(session, lambda: session.tally.finished_producers == count and session.tally.received == session.tally.sent)
     assert session.tally.missed == 0, session.tally
-    lags = f"{lag_ms(session, 0.5):.2f} ms | {lag_ms(session, 0.99):.2f} ms"
     runner.stop()
     first.close()
     cost = f"{each_kib:.0f} KiB | {idle:.1%} of a core | {busy:.1%} of a core"
-    return f"| `{protocol}` | {count + 1:,} | {connected_s:.1f} s | {cost} | {lags} |"
+    return f"| `{protocol}` | {count + 1:,} | {connected_s:.1f} s | {cost}", now_ns + round(SETTLING_S * 1e9)
 
 
 def main(protocol: str, uri: str, count: int) -> None:
     password = sys.stdin.readline().strip()
     java_vm.use(find_java_parts)
     with tempfile.TemporaryDirectory() as folder:
-        recorder = Recorder(RunDirectory.create(Path(folder), "run"), "main")
+        directory = RunDirectory.create(Path(folder), "run")
+        recorder = Recorder(directory, "main")
         recorder.start()
-        print(measure(protocol, uri, password, count, recorder))
+        row, from_ns = measure(protocol, uri, password, count, recorder)
         recorder.close()
+        print(f"{row} | {lags_of(directory, from_ns)} |")
 
 
 if __name__ == "__main__":

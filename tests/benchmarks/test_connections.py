@@ -1,0 +1,20 @@
+"""Which messages tell how late a thousand connections send? Those that are due once all of them are at work."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SAYS = """
+from benchmarks.connections_users import lags_ms
+import numpy as np
+
+due_ns, late_ns, attempt = np.array([1, 2, 10, 10, 12]) * 10**9, np.array([10, 0, 1, 5, 2]) * 10**9, [1, 1, 1, 2, 1]
+print(lags_ms(due_ns, due_ns + late_ns, np.array(attempt), 10 * 10**9).tolist())
+"""
+
+
+def test_what_was_due_before_and_sent_after_tells_of_the_beginning_and_does_not_count() -> None:
+    """In a process of its own, as the module has gevent patch what it imports."""
+    said = subprocess.run([sys.executable, "-W", "ignore", "-c", SAYS], cwd=ROOT, capture_output=True, text=True)
+    assert said.stdout == "[1000.0, 2000.0]\n", said.stderr
