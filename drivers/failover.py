@@ -246,9 +246,10 @@ def _known(text: str, name: str) -> str:
     known = name[:1].lower() + name[1:]
     if known in OPTION_FIELDS:
         return known
-    near = get_close_matches(name, OPTION_NAMES, n=1, cutoff=0.5)
+    near = get_close_matches(name, [*OPTION_NAMES, *sorted(CORE_OPTIONS)], n=1, cutoff=0.5)
     near = ["reconnectDelayExponent"] if name == "backOffMultiplier" else near  # its name in older documents
-    hint = f"did you mean {near[0]}? " if near else ""
+    whose = ", an option of Core's own" if near and near[0] in CORE_OPTIONS else ""
+    hint = f"did you mean {near[0]}{whose}? " if near else ""
     raise _bad(
         text,
         f"unknown option {name!r}",

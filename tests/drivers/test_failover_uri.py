@@ -126,6 +126,9 @@ MALFORMED = {
     "failover:(stomp://a:1)?timeout=1.5": "timeout='1.5' is not a whole number",
     "failover:(stomp://a:1)?reconnectDelayExponent=x": "reconnectDelayExponent='x' is not a number",
     "failover:(stomp://a:1)?randomise=true": "unknown option 'randomise' (at character 24); did you mean randomize?",
+    "failover:(tcp://a:1)?reconectAttempts=1": "did you mean reconnectAttempts, an option of Core's own?",
+    "failover:(tcp://a:1)?callTimeOut=1": "did you mean callTimeout, an option of Core's own?",
+    "failover:(stomp://a:1)?maxReconnectAttempt=1": "did you mean maxReconnectAttempts? the options are",
     "failover:(stomp://a:1)?backOffMultiplier=2": "did you mean reconnectDelayExponent?",
     "failover:(stomp://a:1)?priorityURIs=b": "'b' is no URI",
 }
