@@ -141,11 +141,12 @@ class StompConnection:
         with self._changing:
             was_open, self._open = self._open, False
         if was_open and not self._wire.in_reader():
+            deadline_s = time.monotonic() + CLOSE_TIMEOUT_S
             with contextlib.suppress(ConnectionError):
                 receipt, answer = self._expect()
                 frame = encode("DISCONNECT", {"receipt": receipt})
                 if self._wire.write_soon(frame, CLOSE_TIMEOUT_S):
-                    answer.came.wait(CLOSE_TIMEOUT_S)
+                    answer.came.wait(max(0.0, deadline_s - time.monotonic()))
         self._wire.finish()
 
     # -- what a client does

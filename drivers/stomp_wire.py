@@ -106,10 +106,11 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
 
     def write_soon(self, data: bytes, timeout_s: float) -> bool:
         """Write a few bytes if that takes no longer than this; says whether they went out. Raises ConnectionError."""
+        deadline_s = time.monotonic() + timeout_s
         if not self._writing.acquire(timeout=timeout_s):
             return False
         try:
-            ready = self._ready(select.POLLOUT, timeout_s)
+            ready = self._ready(select.POLLOUT, max(0.0, deadline_s - time.monotonic()))
             if ready:
                 self._write(data)
         finally:
