@@ -6,6 +6,7 @@ legal but perhaps not meant is in `Topology.warnings`. The parts live in files o
 
 from dataclasses import dataclass
 
+from topologies import artemis_reach, reach
 from topologies.artemis_validation import artemis_problems, artemis_warnings, kind_problems
 from topologies.brokers import AnyBroker, Broker, KahaDb
 from topologies.connectors import TransportConnector
@@ -15,7 +16,6 @@ from topologies.links import Link, MulticastDiscovery, NetworkConnector, StaticD
 from topologies.paths import Path, shortest_paths
 from topologies.policies import BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.proxied import impairment_problems
-from topologies.reach import reaches
 from topologies.validation import active, problems, warnings
 from topologies.validity import UNLIMITED, TopologyInvalid, require_choice, require_destinations, require_name
 
@@ -90,11 +90,12 @@ class Topology:
     def reaches(self, producer: str, consumer: str, destination: str) -> bool:
         """Whether a message to ``queue://NAME`` or ``topic://NAME`` can get from broker to broker, by name.
 
-        A prediction: topologies/reach.py says what it knows of. KeyError for a broker, `TopologyInvalid` for a
-        destination that is none.
+        A prediction: topologies/reach.py says what it knows of, and artemis_reach.py there. KeyError for a broker,
+        `TopologyInvalid` for a destination that is none.
         """
         require_destinations(f"topology {self.name!r}", destination=(destination,))
         begin, end = self.broker(producer), self.broker(consumer)
+        reaches = artemis_reach.reaches if self.flavour == "artemis" else reach.reaches
         return reaches(self.brokers, self.links, begin.name, end.name, destination)
 
     def paths(self) -> dict[tuple[str, str], Path]:

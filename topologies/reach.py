@@ -1,4 +1,4 @@
-"""Can a message sent at one broker get to a consumer at another? A prediction from the links alone; nothing runs.
+"""Can a message sent at one Classic broker get to a consumer at another? A prediction from the links; nothing runs.
 
 As ActiveMQ Classic 5.18.3 does it (NetworkBridgeFilter, DemandForwardingBridgeSupport). Two things travel:
 
@@ -17,8 +17,6 @@ may be drawn to where it cannot go on (a static bridge to nobody, a ring). Not m
 * temporary destinations, virtual topics (``use_virtual_dest_subs``), composite destinations, selectors, rate limits and
   ``replay_when_no_consumers``, which lets messages go back.
 * brokers and links that are down: all are taken to be up, and an active to have its standby's links.
-
-What other kinds of links do is theirs to say: they are taken to pass everything within their TTLs.
 """
 
 from collections import deque
@@ -54,18 +52,16 @@ def reaches(
     stands_for = {broker.name: broker.standby_of or broker.name for broker in brokers}
     begin, end = stands_for[producer], stands_for[consumer]
     advised = {broker.name: broker.advisory_support for broker in brokers if isinstance(broker, Broker)}
-    ways = [way for link in links for way in _ways(link, destination, advised) if way.passes]
+    bridges = [link for link in links if isinstance(link, NetworkConnector)]
+    ways = [way for link in bridges for way in _ways(link, destination, advised) if way.passes]
     return end in _hops(_by(_asked_for(ways, end), lambda way: way.sender), begin)
 
 
-def _ways(link: Link, destination: str, advised: Mapping[str, bool]) -> Iterable[Way]:
+def _ways(link: NetworkConnector, destination: str, advised: Mapping[str, bool]) -> Iterable[Way]:
     for sender, receiver in link.directions:
         ttls = (sender, receiver, link.message_ttl, link.consumer_ttl)
-        if isinstance(link, NetworkConnector):
-            hears = not link.static_bridge and advised[receiver] and is_advised(link, destination)
-            yield Way(*ttls, _permits(link, destination), hears, _is_static(link, destination))
-        else:
-            yield Way(*ttls, passes=True, hears=True, static=False)
+        hears = not link.static_bridge and advised[receiver] and is_advised(link, destination)
+        yield Way(*ttls, _permits(link, destination), hears, _is_static(link, destination))
 
 
 def _is_static(link: NetworkConnector, destination: str) -> bool:

@@ -1,0 +1,104 @@
+"""A plain reference for reachability between Artemis brokers: every walk of a message, one by one.
+
+Slow and literal: who consumes at a broker is looked up for each step, and addresses are matched by regular expressions.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from topologies.artemis import ArtemisBroker
+from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterLink
+from topologies.links import Link
+
+
+def in_pattern(pattern: str, address: str) -> bool:
+    """Only the patterns that the tests draw: ``#``, ``*``, ``a.#``, ``a.*`` and plain addresses."""
+    if pattern == "#":
+        return True
+    written = re.escape(pattern).replace(r"\.\#", r"(\..+)?").replace(r"\*", r"[^.]+")
+    return re.fullmatch(written, address) is not None
+
+
+def in_filter(text: str, address: str) -> bool:
+    parts = text.split(",") if text else []
+    if any(part[0] == "!" and address.startswith(part[1:]) for part in parts):
+        return False
+    taken = [part for part in parts if part[0] != "!"]
+    return not taken or any(address.startswith(part) for part in taken)
+
+
+def queues_from_the_start(broker: ArtemisBroker, address: str) -> list[str]:
+    declared = [each for each in broker.addresses if each.name == address and each.routing == "ANYCAST"]
+    return [each.queue or each.name for each in declared]
+
+
+def wanted(matches: Sequence[AddressMatch], broker: ArtemisBroker, address: str) -> bool:
+    """Whether one of them means the address, or a queue of it at the broker, once there is one."""
+    queues = queues_from_the_start(broker, address) or [address]
+    patterns = [match.address_match for match in matches if match.address_match]
+    return any(in_pattern(each, address) for each in patterns) or any(match.queue_name in queues for match in matches)
+
+
+def receives(link: Link, client_at: str, address: str) -> bool:
+    """Whether the opener's receiver is there, which takes a queue at the opener."""
+    if not isinstance(link, BrokerConnection) or not isinstance(link.opened_by, ArtemisBroker):
+        return False
+    there_is_one = link.opened_by.name == client_at or queues_from_the_start(link.opened_by, address) != []
+    return there_is_one and wanted(link.receivers, link.opened_by, address)
+
+
+def asks(broker: str, links: Sequence[Link], client_at: str, address: str) -> bool:
+    """Whether anything consumes at the broker before a message is there: the client, a receiver, or a sender."""
+    if broker == client_at:
+        return True
+    for link in links:
+        if link.to.name == broker and receives(link, client_at, address):
+            return True
+        if link.opened_by.name == broker and sends_from_the_start(link, address):
+            return True
+    return False
+
+
+def sends_from_the_start(link: Link, address: str) -> bool:
+    opener = link.opened_by
+    if not isinstance(link, BrokerConnection) or not isinstance(opener, ArtemisBroker):
+        return False
+    return queues_from_the_start(opener, address) != [] and wanted(link.senders, opener, address)
+
+
+def next_after(broker: str, links: Sequence[Link], client_at: str, address: str) -> Iterator[str]:
+    """Where a message can be next that is at the broker now."""
+    for link in links:
+        opener = link.opened_by
+        if isinstance(link, BrokerConnection) and isinstance(opener, ArtemisBroker):
+            mirrored = link.mirror is not None and in_filter(link.mirror.address_filter, address)
+            if opener.name == broker and (mirrored or wanted(link.senders, opener, address)):
+                yield link.to.name
+            if link.to.name == broker and receives(link, client_at, address):
+                yield opener.name
+    for member in in_cluster((broker,), [link for link in links if isinstance(link, ClusterLink)]):
+        if asks(member, links, client_at, address):
+            yield member
+
+
+def in_cluster(walk: tuple[str, ...], links: Sequence[ClusterLink]) -> Iterator[str]:
+    """Every member at the end of a walk over links that are not too many."""
+    for link in links:
+        ends = {link.opened_by.name, link.to.name}
+        sends = link.cluster.message_load_balancing != "OFF" and len(walk) <= link.cluster.max_hops
+        if sends and walk[-1] in ends and not ends <= set(walk):
+            (there,) = ends - {walk[-1]}
+            yield there
+            yield from in_cluster((*walk, there), links)
+
+
+def can_reach(links: Sequence[Link], producer: str, consumer: str, destination: str) -> bool:
+    """Whether any walk of a message from one broker to the other is allowed at each of its steps."""
+    address = destination.split("://")[1]
+    walks: list[tuple[str, ...]] = [(producer,)]
+    while walks:
+        walk = walks.pop()
+        if walk[-1] == consumer:
+            return True
+        walks += [(*walk, there) for there in next_after(walk[-1], links, consumer, address) if there not in walk]
+    return False

@@ -1,0 +1,180 @@
+"""Is it predicted where a message can get to between Artemis brokers, as their links have it?"""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.topologies.artemis_walks import can_reach
+from topologies import artemis_reach
+from topologies.artemis import ArtemisBroker
+from topologies.artemis_addresses import Address
+from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
+from topologies.artemis_router import Router
+from topologies.brokers import AnyBroker
+from topologies.catalogue import ENTRIES, build
+from topologies.links import Link
+from topologies.model import Topology
+
+A, B, C = (ArtemisBroker(name) for name in "abc")
+ORDERS = AddressMatch("orders.#")
+QUEUE = "queue://orders.eu"
+ADDRESSES = ("orders", "orders.eu", "prices")
+
+
+def network(*links: Link, brokers: tuple[AnyBroker, ...] = (A, B, C)) -> Topology:
+    return Topology("t", brokers, links, (), flavour="artemis")
+
+
+def with_queue(name: str, address: Address | str = "orders.eu") -> ArtemisBroker:
+    return ArtemisBroker(name, addresses=(address if isinstance(address, Address) else Address(address),))
+
+
+def test_a_sender_pushes_what_it_matches_one_way() -> None:
+    topology = network(BrokerConnection(A, B, senders=(ORDERS,)))
+    assert topology.reaches("a", "b", QUEUE)
+    assert topology.reaches("a", "b", "queue://orders")
+    assert not topology.reaches("a", "b", "queue://prices")
+    assert not topology.reaches("b", "a", QUEUE)
+
+
+def test_a_star_is_one_word_and_a_queue_by_name_is_that_queue() -> None:
+    topology = network(BrokerConnection(A, B, senders=(AddressMatch("orders.*"), AddressMatch(queue_name="prices"))))
+    reached = {name for name in ("orders", "orders.eu", "orders.eu.de", "prices", "prices.eu")
+               if topology.reaches("a", "b", f"queue://{name}")}  # fmt: skip
+    assert reached == {"orders.eu", "prices"}
+
+
+def test_a_queue_by_its_own_name_is_reached_by_its_address() -> None:
+    here = with_queue("a", Address("parts", queue="parts.in"))
+    topology = network(BrokerConnection(here, B, senders=(AddressMatch(queue_name="parts.in"),)), brokers=(here, B))
+    assert topology.reaches("a", "b", "queue://parts")
+    assert not topology.reaches("a", "b", "queue://parts.out")
+
+
+def test_a_receiver_pulls_what_it_matches_to_a_consumer_there() -> None:
+    topology = network(BrokerConnection(B, A, receivers=(ORDERS,)))
+    assert topology.reaches("a", "b", QUEUE)
+    assert not topology.reaches("a", "b", "queue://prices")
+    assert not topology.reaches("b", "a", QUEUE)
+
+
+def test_a_receiver_pulls_to_a_consumer_farther_on_only_where_its_queue_is_made_beforehand() -> None:
+    middle = with_queue("b")
+    onwards = BrokerConnection(middle, C, senders=(ORDERS,))
+    with_it = network(BrokerConnection(middle, A, receivers=(ORDERS,)), onwards, brokers=(A, middle, C))
+    assert with_it.reaches("a", "c", QUEUE)
+    assert not with_it.reaches("a", "c", "queue://orders.us")
+    without = network(BrokerConnection(B, A, receivers=(ORDERS,)), BrokerConnection(B, C, senders=(ORDERS,)))
+    assert not without.reaches("a", "c", QUEUE)
+    assert without.reaches("b", "c", QUEUE)
+
+
+@pytest.mark.parametrize(
+    ("address_filter", "reached"),
+    [("", {*ADDRESSES}), ("orders", {"orders", "orders.eu"}), ("orders,!orders.eu", {"orders"}), ("!o", {"prices"})],
+)
+def test_a_mirror_repeats_what_its_filter_lets_pass(address_filter: str, reached: set[str]) -> None:
+    topology = network(BrokerConnection(A, B, mirror=Mirror(address_filter=address_filter)))
+    assert {name for name in ADDRESSES if topology.reaches("a", "b", f"queue://{name}")} == reached
+    assert not topology.reaches("b", "a", QUEUE)
+
+
+def test_connections_count_no_hops() -> None:
+    assert network(BrokerConnection(A, B, senders=(ORDERS,)), BrokerConnection(C, B, receivers=(ORDERS,))).reaches(
+        "a", "c", QUEUE
+    )
+
+
+def test_a_cluster_sends_on_as_far_as_it_allows() -> None:
+    for hops in (1, 2):
+        cluster = ClusterConnection(max_hops=hops)
+        chain = network(ClusterLink(A, B, cluster=cluster), ClusterLink(B, C, cluster=cluster))
+        assert chain.reaches("a", "b", QUEUE)
+        assert chain.reaches("c", "a", QUEUE) is (hops == 2)
+
+
+def test_a_cluster_without_balancing_sends_nothing_on() -> None:
+    off = ClusterConnection(message_load_balancing="OFF")
+    assert not network(ClusterLink(A, B, cluster=off)).reaches("a", "b", QUEUE)
+
+
+def test_hops_before_the_cluster_are_none_of_its() -> None:
+    topology = network(BrokerConnection(A, B, senders=(ORDERS,)), ClusterLink(B, C))
+    assert topology.reaches("a", "c", QUEUE)
+
+
+def test_a_cluster_sends_to_a_member_that_a_connection_takes_it_on_from() -> None:
+    assert network(ClusterLink(A, B), BrokerConnection(C, B, receivers=(ORDERS,))).reaches("a", "c", QUEUE)
+    assert not network(ClusterLink(A, B), BrokerConnection(B, C, senders=(ORDERS,))).reaches("a", "c", QUEUE)
+    asking = with_queue("b")
+    by_sender = network(ClusterLink(A, asking), BrokerConnection(asking, C, senders=(ORDERS,)), brokers=(A, asking, C))
+    assert by_sender.reaches("a", "c", QUEUE)
+
+
+def test_a_router_gives_out_what_its_peer_matches() -> None:
+    router = Router("r", waypoints=("orders",))
+    topology = network(BrokerConnection(A, router, peers=(ORDERS,)), brokers=(A, router))
+    for one, other in (("a", "r"), ("r", "a")):
+        assert topology.reaches(one, other, QUEUE)
+        assert not topology.reaches(one, other, "queue://prices")
+
+
+def test_a_backup_reaches_what_its_live_broker_does() -> None:
+    pair = build("senders(match='orders.#', alternate=True)")
+    assert pair.reaches("source", "sink-backup", QUEUE)
+    assert not pair.reaches("source", "sink-backup", "queue://prices")
+
+
+@pytest.mark.parametrize(
+    "entry", sorted({name for name in ENTRIES if build(name).flavour == "artemis"} - {"router-peer"})
+)
+def test_every_path_of_a_catalogue_entry_is_predicted(entry: str) -> None:
+    """Links between the catalogue's brokers let all queues pass, so what they join is what can be reached."""
+    topology = build(entry)
+    names = [broker.name for broker in topology.brokers if not broker.standby_of]
+    found = {(a, b) for a in names for b in names if topology.reaches(a, b, "queue://any")}
+    assert found == set(topology.paths())
+
+
+matches = st.sampled_from(
+    [AddressMatch(each) for each in ("#", "orders.#", "orders.*", "*", "prices")]
+    + [AddressMatch(queue_name=each) for each in ("orders.eu", "in")]
+)
+some = st.just(()) | st.lists(matches, min_size=1, max_size=2).map(tuple)
+mirrors = st.none() | st.sampled_from(["", "orders", "orders.", "!orders.eu", "pri,ord,!orders."]).map(
+    lambda text: Mirror(address_filter=text)
+)
+made = st.sampled_from([(), (Address("orders.eu"),), (Address("orders", queue="in"), Address("prices", "MULTICAST"))])
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> tuple[tuple[ArtemisBroker, ...], tuple[Link, ...]]:
+    """Two to five brokers and up to seven links, some of them of a cluster."""
+    brokers = tuple(ArtemisBroker(name, addresses=draw(made)) for name in "abcde")[: draw(st.integers(2, 5))]
+    cluster = ClusterConnection(
+        max_hops=draw(st.integers(1, 3)), message_load_balancing=draw(st.sampled_from(["ON_DEMAND", "OFF"]))
+    )
+    ends = st.permutations(brokers).map(lambda order: order[:2])
+    links: list[Link] = []
+    for number in range(draw(st.integers(1, 7))):
+        here, there = draw(ends)
+        senders, receivers, mirror = draw(some), draw(some), draw(mirrors)
+        if draw(st.integers(0, 2)) == 0 or not (senders or receivers or mirror):
+            links.append(ClusterLink(here, there, f"c{number}", cluster=cluster))
+        else:
+            links.append(
+                BrokerConnection(here, there, f"m{number}", senders=senders, receivers=receivers, mirror=mirror)
+            )
+    return brokers, tuple(links)
+
+
+@settings(max_examples=300, deadline=None)
+@given(networks(), st.sampled_from(["queue://orders", "queue://orders.eu", "queue://orders.eu.de", "queue://prices"]))
+def test_on_any_network_the_prediction_is_what_walking_every_way_finds(
+    drawn: tuple[tuple[ArtemisBroker, ...], tuple[Link, ...]], destination: str
+) -> None:
+    brokers, links = drawn  # no topology: what goes round for ever would be refused, and is as good to try
+    for producer in brokers:
+        for consumer in brokers:
+            ends = (producer.name, consumer.name)
+            assert artemis_reach.reaches(brokers, links, *ends, destination) is can_reach(links, *ends, destination)
