@@ -131,5 +131,6 @@ def _late(lag: Lag) -> list[str]:
         return []
     return [
         f"the load generator was late: p99 of its lag is {p99_ms:.3g} ms, over the limit of {limit_ms:.3g} ms "
-        f"({lag['blocked_slots']} slots were blocked by the in-flight cap); lower the rate or use more processes"
+        f"({lag['blocked_slots']} slots were blocked by the in-flight cap or by a commit); "
+        "lower the rate or use more processes"
     ]

@@ -26,7 +26,7 @@ TIME_NS = pa.int64()
 
 # One row an attempt, written when its outcome is known.
 # outcome: acked | failed | in_doubt | unconfirmed (see drivers/contract.py)
-# blocked: the in-flight cap made this slot wait
+# blocked: the in-flight cap, or the commit of the transaction before, made this slot wait; its lag counts all the same
 SENDS = _table(
     ("producer", pa.int32()),
     ("seq", pa.int64()),

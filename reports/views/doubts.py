@@ -53,7 +53,7 @@ def of_the_generator(summary: Summary) -> Iterator[str]:
         yield of_blocked_producers(summary)
     if lag["blocked_slots"]:
         waiting = counted(lag["blocked_slots"], "send")
-        yield f"The in-flight cap made {waiting} wait: the brokers confirmed too slowly for the rate."
+        yield f"The in-flight cap, or a commit, made {waiting} wait: the brokers confirmed too slowly for the rate."
     due, received = summary["throughput"]["due_per_s"], summary["throughput"]["received_per_s"]
     if due and received and received > due * BACKLOG:
         yield (

@@ -65,7 +65,7 @@ def test_blocked_slots_and_clocks_are_told() -> None:
     lag = told()["lag_ms"] | {"blocked_slots": 1}
     found = list(of_the_generator(told(lag_ms=lag, clocks={"error_bound_ms": 0.25})))
     assert found == [
-        "The in-flight cap made 1 send wait: the brokers confirmed too slowly for the rate.",
+        "The in-flight cap, or a commit, made 1 send wait: the brokers confirmed too slowly for the rate.",
         "Clocks of several hosts were compared: latencies across hosts may be off by 0.250 ms.",
     ]
 
