@@ -46,11 +46,11 @@ def topologies(name: str | None) -> None:
     if name is None:
         click.echo(showing.catalogue(entries()))
     elif is_file(name):
-        click.echo(showing.topology(build(name)))
+        click.echo(showing.topology(build(name), growths(name)))
     else:
         built, called = build(name), parse_call(name).name.replace("_", "-")
         entry = next(entry for entry in entries() if entry.name == called)
-        click.echo(showing.entry(entry, arguments(name), built, growths(name)))
+        click.echo(showing.entry(entry, arguments(name), build(called), built, growths(name)))
 
 
 @main.command()

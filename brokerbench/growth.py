@@ -1,22 +1,30 @@
 """What would one broker more change? Which configurations, and so which brokers are to be restarted.
 
-The entry is built as it is and once more with each count raised by one; both are rendered for the same places, and the
-files compared. A broker reads its configuration when it starts, so each that changes is a restart.
+An entry that counts brokers is built as it is and once more with each count raised by one. To any other topology a
+broker is joined by one link more, like the first that a broker has where clients enter. Both are rendered for the same
+places, and the files compared. A broker reads its configuration when it starts, so each that changes is a restart.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 
 from brokerbench.rendering import files_of, site_by_names
+from topologies.artemis_links import BrokerConnection, ClusterLink
+from topologies.brokers import AnyBroker
 from topologies.catalogue import arguments, build
+from topologies.links import Link, NetworkConnector
 from topologies.model import Topology
+from topologies.own_topology import is_file
 from topologies.parse import parse_call
 from topologies.validity import TopologyInvalid
+
+NEW = "new-broker"
 
 
 @dataclass(frozen=True)
 class Growth:
-    """``change``: the parameter as it would be, ``brokers=4``. The rest are names of brokers."""
+    """``change``: the parameter as it would be, ``brokers=4``, or the link. The rest are names of brokers."""
 
     change: str
     added: tuple[str, ...]
@@ -25,21 +33,25 @@ class Growth:
 
 
 def growths(text: str) -> tuple[Growth, ...]:
-    """One for each parameter whose next value has more brokers; ``text`` names an entry of the catalogue."""
-    return tuple(_growths(text))
+    """One for each parameter whose next value has more brokers, or else one for a link more.
+
+    ``text`` names an entry of the catalogue or a file.
+    """
+    counted = () if is_file(text) else tuple(_counted(text))
+    return counted or (joined(build(text)),)
 
 
-def _growths(text: str) -> Iterator[Growth]:
-    name, now, given = parse_call(text).name, build(text), arguments(text)
-    for parameter, value in given.items():
-        if type(value) is not int:
-            continue
-        try:
-            grown = build(_written(name, given | {parameter: value + 1}))
-        except TopologyInvalid:  # as many as it may have
-            continue
-        if len(grown.brokers) > len(now.brokers):
-            yield compared(f"{parameter}={value + 1}", now, grown)
+def joined(now: Topology) -> Growth:
+    """A broker more, like the far end of the link that its own is like."""
+    entry = now.groups[0].enter_at[0] if now.groups else now.brokers[0]
+    entry = now.broker(entry.standby_of or entry.name)
+    like = next((link for link in now.links if entry in (link.opened_by, link.to)), None)
+    name = next(each for each in _names() if each not in {broker.name for broker in now.brokers})
+    link = _like(like, entry, name) if like else _first(now.flavour, entry, name)
+    new = link.to if link.opened_by == entry else link.opened_by
+    grown = replace(now, brokers=(*now.brokers, new), links=(*now.links, link))
+    told = f"one link more, from {link.opened_by.name} to {link.to.name}" + (f", like {like.name}" if like else "")
+    return compared(told, now, grown)
 
 
 def compared(change: str, now: Topology, grown: Topology) -> Growth:
@@ -52,6 +64,44 @@ def compared(change: str, now: Topology, grown: Topology) -> Growth:
         restarted=tuple(name for name in kept if before[name] != after[name]),
         untouched=tuple(name for name in kept if before[name] == after[name]),
     )
+
+
+def _counted(text: str) -> Iterator[Growth]:
+    name, now, given = parse_call(text).name, build(text), arguments(text)
+    for parameter, value in given.items():
+        if type(value) is not int:
+            continue
+        try:
+            grown = build(_written(name, given | {parameter: value + 1}))
+        except TopologyInvalid:  # as many as it may have
+            continue
+        if len(grown.brokers) > len(now.brokers):
+            yield compared(f"{parameter}={value + 1}", now, grown)
+
+
+def _like(link: Link, entry: AnyBroker, name: str) -> Link:
+    """The same link between ``entry`` and a new broker, which is like the one that the link joins to ``entry``."""
+    if isinstance(link, BrokerConnection):  # those are alternates of the other end
+        link = replace(link, alternates=())
+    if link.opened_by == entry:
+        return replace(link, name="", to=_new(link.to, name))
+    return replace(link, name="", opened_by=_new(link.opened_by, name))
+
+
+def _first(flavour: str, entry: AnyBroker, name: str) -> Link:
+    """Opened by the new broker, both ways: what joins brokers that nothing has joined yet."""
+    if flavour == "artemis":
+        return ClusterLink(_new(entry, name), entry)
+    return NetworkConnector(_new(entry, name), entry, duplex=True)
+
+
+def _new(like: AnyBroker, name: str) -> AnyBroker:
+    return replace(like, name=name, standby_of="")
+
+
+def _names() -> Iterator[str]:
+    yield NEW
+    yield from (f"{NEW}-{number}" for number in count(2))
 
 
 def _configurations(topology: Topology) -> dict[str, dict[str, str]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from brokerbench.drawing import drawn, has_the_shape_of
 from brokerbench.growth import Growth
 from topologies.brokers import AnyBroker
 from topologies.catalogue import Entry
@@ -11,6 +12,7 @@ from topologies.model import Topology
 
 PROTOCOL = "stomp"  # what the shown failover URIs speak, where all their brokers do
 MOST_NAMES = 12
+GROWTH = "adding a broker, by what is rendered then and now"
 
 
 def catalogue(entries: Sequence[Entry]) -> str:
@@ -19,29 +21,26 @@ def catalogue(entries: Sequence[Entry]) -> str:
     return "\n".join(f"{entry.name:<{width}}  {entry.summary}" for entry in entries)
 
 
-def entry(of: Entry, given: Mapping[str, object], built: Topology, growths: Sequence[Growth]) -> str:
-    """The entry's picture, its parameters, all of `topology`, and what one broker more would change."""
-    return "\n\n".join(
-        [
-            of.summary,
-            of.picture,
-            _section("parameters", (f"{name}={value!r}" for name, value in given.items())),
-            topology(built),
-            _section("adding a broker", (line for growth in growths for line in _growth(growth))),
-        ]
-    )
+def entry(of: Entry, given: Mapping[str, object], usual: Topology, built: Topology, growths: Sequence[Growth]) -> str:
+    """What it is, its parameters, and all of `topology`. ``usual``: as it is without parameters."""
+    parameters = _section("parameters", (f"{name}={value!r}" for name, value in given.items()))
+    picture = of.picture if has_the_shape_of(built, usual) else drawn(built)
+    return "\n\n".join([of.summary, picture, parameters, *_parts(built, growths)])
 
 
-def topology(built: Topology) -> str:
-    """What this very topology has: brokers, links, client groups, paths, warnings."""
-    parts = [
-        _section(f"{built.name} ({built.flavour}): brokers", map(_broker, built.brokers)),
-        _section("links", map(_link, built.links)),
-        _section("client groups", (f"{g.name}  {g.failover_uri_by_name(_protocol_at(g))}" for g in built.groups)),
-        _section(f"paths from {PRODUCERS} to {CONSUMERS}", _paths(built)),
-        _section("warnings", built.warnings) if built.warnings else "",
-    ]
-    return "\n\n".join(part for part in parts if part)
+def topology(built: Topology, growths: Sequence[Growth]) -> str:
+    """What this very topology has: a picture, brokers, links, client groups, paths, warnings, how it grows."""
+    return "\n\n".join([drawn(built), *_parts(built, growths)])
+
+
+def _parts(built: Topology, growths: Sequence[Growth]) -> Iterator[str]:
+    yield _section(f"{built.name} ({built.flavour}): brokers", map(_broker, built.brokers))
+    yield _section("links", map(_link, built.links))
+    yield _section("client groups", (f"{g.name}  {g.failover_uri_by_name(_protocol_at(g))}" for g in built.groups))
+    yield _section(f"paths from {PRODUCERS} to {CONSUMERS}", _paths(built))
+    if built.warnings:
+        yield _section("warnings", built.warnings)
+    yield _section(GROWTH, (line for growth in growths for line in _growth(growth)))
 
 
 def _section(title: str, lines: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from brokerbench.cli import main
 from brokerbench.errors import OneLineErrors, sentence
 from brokerbench.rendering import broker_files
-from topologies.catalogue import ENTRIES, build
+from topologies.catalogue import ENTRIES, build, entries
 from topologies.runtimes.java import NoJava
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -68,9 +68,40 @@ def test_an_entry_says_what_a_broker_more_would_change() -> None:
     assert "as before, keeps running: spoke-1, spoke-2\n" in shown
 
 
-def test_a_file_of_ones_own_is_shown_without_a_picture() -> None:
+def test_an_entry_without_a_count_says_what_one_broker_on_one_link_more_would_change() -> None:
+    shown = call("topologies", "cross-region-mesh").output
+    told = "one link more, from broker-1 to new-broker, like broker-1-to-broker-2: new-broker new\n"
+    assert f"adding a broker, by what is rendered then and now:\n  {told}" in shown
+    assert "configuration changes, so restart: broker-1\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("mesh(brokers=5)", "broker-1 ⇄ broker-2 … broker-5"),
+        ("source-and-sink(duplex=True)", "source ⇄ sink"),
+        ("hub-and-spoke(hub_standby=True)", "hub == hub-standby"),
+    ],
+)
+def test_a_picture_that_the_parameters_make_untrue_is_drawn_from_the_model(name: str, line: str) -> None:
+    entry = next(entry for entry in entries() if entry.name == name.partition("(")[0])
+    shown = call("topologies", name).output
+    assert f"\n{line}\n" in shown
+    assert entry.picture not in shown
+
+
+@pytest.mark.parametrize("name", ["mesh(brokers=3)", "mesh(message_ttl=2)", "mirror(sync=True)"])
+def test_the_entrys_own_picture_is_kept_where_it_is_true(name: str) -> None:
+    entry = next(entry for entry in entries() if entry.name == name.partition("(")[0])
+    assert entry.picture in call("topologies", name).output
+
+
+def test_a_file_of_ones_own_is_shown_with_a_picture_and_how_it_grows() -> None:
     shown = call("topologies", "topologies/examples/branch-offices.yaml").output
-    assert shown.startswith("branch-offices (classic): brokers:")
+    assert shown.startswith("producers → branch-1, branch-2, branch-3\n")
+    assert "branch-1, branch-2, branch-3 ⇄ head-office\nhead-office == head-office-standby\n" in shown
+    assert "\n\nbranch-offices (classic): brokers:" in shown
+    assert "one link more, from branch-1 to new-broker, like branch-1-to-head-office: new-broker new\n" in shown
     assert "head-office-standby  in city, stands by for head-office" in shown
     assert "1 hop   branch-1 -> head-office" in shown
 

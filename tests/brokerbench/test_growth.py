@@ -1,9 +1,13 @@
 """Is it told right which brokers one broker more would restart?"""
 
 import pytest
+from hypothesis import given, settings
 
-from brokerbench.growth import Growth, compared, growths
+from brokerbench.growth import NEW, Growth, compared, growths, joined
+from tests.topologies.artemis_samples import clusters_and_connections
+from tests.topologies.samples import topologies
 from topologies.catalogue import ENTRIES, build
+from topologies.model import Broker, Topology
 
 
 def test_a_mesh_reconfigures_every_broker_that_opens_a_link_to_the_new_one() -> None:
@@ -22,13 +26,42 @@ def test_a_pair_joins_a_mesh_of_pairs_with_both_of_each_corner_restarted() -> No
     assert growth.restarted == ("broker-1", "broker-1-standby", "broker-2", "broker-2-standby")
 
 
-def test_parameters_that_add_no_broker_are_left_out() -> None:
-    assert growths("parallel-connectors") == ()
+def test_a_parameter_that_adds_no_broker_is_no_growth() -> None:
     assert [growth.change for growth in growths("ring(ttl=2)")] == ["brokers=5"]
+    (growth,) = growths("parallel-connectors")
+    assert growth.change == "one link more, from source to new-broker, like queues-1"
 
 
-def test_what_cannot_grow_any_more_is_left_out() -> None:
-    assert growths("mesh(brokers=50)") == ()
+def test_what_counts_no_brokers_gets_one_at_a_link_like_the_one_that_is_there() -> None:
+    assert growths("source-and-sink") == (
+        Growth("one link more, from source to new-broker, like source-to-sink", (NEW,), ("source",), ("sink",)),
+    )
+    (growth,) = growths("receivers")
+    assert (growth.restarted, growth.untouched) == ((), ("sink", "source"))
+
+
+def test_who_has_no_link_yet_is_joined_by_the_new_broker() -> None:
+    assert growths("single") == (Growth("one link more, from new-broker to broker-1", (NEW,), (), ("broker-1",)),)
+    (growth,) = growths("live-backup")
+    assert growth.restarted == ("broker-1", "broker-1-backup")  # a cluster's members all know each other
+
+
+def test_what_has_as_many_as_it_counts_gets_one_by_a_link() -> None:
+    (growth,) = growths("mesh(brokers=50)")
+    assert (growth.added, growth.restarted) == ((NEW,), ("broker-1",))
+
+
+def test_a_name_that_is_taken_is_not_given_again() -> None:
+    topology = Topology("t", (Broker(NEW), Broker(f"{NEW}-2")), (), ())
+    assert joined(topology).added == (f"{NEW}-3",)
+
+
+@settings(max_examples=30, deadline=None)
+@given(topologies() | clusters_and_connections())
+def test_any_topology_can_be_joined(topology: Topology) -> None:
+    growth = joined(topology)
+    assert len(growth.added) == 1
+    assert sorted((*growth.restarted, *growth.untouched)) == sorted(broker.name for broker in topology.brokers)
 
 
 def test_equal_topologies_restart_nobody() -> None:

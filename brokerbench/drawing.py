@@ -1,0 +1,105 @@
+"""How is a topology drawn in text? Who sends to whom; brokers that send to the same ones have one line together.
+
+    producers → spoke-1 … spoke-3
+    hub ⇄ spoke-1 … spoke-4
+    spoke-4 → consumers
+
+Arrows are the ways of messages, whoever opens the link.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup
+from topologies.links import Link
+from topologies.model import Topology
+
+ONE_WAY, BOTH_WAYS, NO_WAY = "→", "⇄", "--"
+FEWEST_IN_A_ROW = 4  # that are drawn as first … last
+NUMBERED = re.compile(r"(.*?)(\d+)")
+
+Stroke = tuple[str, str, str]
+"""(name at the left, arrow, name at the right)"""
+
+
+def drawn(topology: Topology) -> str:
+    """Every broker, link and client group has its place in it."""
+    order = [broker.name for broker in topology.brokers]
+    groups = topology.groups
+    lines = [
+        *(_entry(group, order) for group in groups if group.name != CONSUMERS),
+        *_lines(Counter(map(_stroke, topology.links)), order),
+        *(f"{broker.standby_of} == {broker.name}" for broker in topology.brokers if broker.standby_of),
+        *_alone(topology),
+        *(_entry(group, order) for group in groups if group.name == CONSUMERS),
+    ]
+    return "\n".join(lines)
+
+
+def has_the_shape_of(one: Topology, other: Topology) -> bool:
+    """Whether a drawing of the one is a drawing of the other."""
+    return _shape(one) == _shape(other)
+
+
+def _shape(topology: Topology) -> tuple[object, ...]:
+    return (
+        [(broker.name, broker.region, broker.standby_of) for broker in topology.brokers],
+        [(link.opened_by.name, link.to.name, link.directions) for link in topology.links],
+        [(group.name, [broker.name for broker in group.enter_at]) for group in topology.groups],
+    )
+
+
+def _stroke(link: Link) -> Stroke:
+    here, there = link.opened_by.name, link.to.name
+    if not link.directions:  # of a cluster that sends nothing on
+        return here, NO_WAY, there
+    if link.duplex:
+        return here, BOTH_WAYS, there
+    ((begin, end),) = link.directions
+    return begin, ONE_WAY, end
+
+
+def _lines(strokes: Counter[Stroke], order: Sequence[str]) -> Iterator[str]:
+    """By the left sides, in the brokers' order."""
+    alike: dict[tuple[str, str, int], list[str]] = {}
+    for name in order:
+        for arrow, count in sorted({(kind, n) for (left, kind, _), n in strokes.items() if left == name}):
+            ends = [each for each in order if strokes[name, arrow, each] == count]
+            alike.setdefault((arrow, _row(ends), count), []).append(name)
+    for (arrow, right, count), names in alike.items():
+        yield f"{_row(names)} {arrow} {right}" + (f"  {count} links each" if count > 1 else "")
+
+
+def _entry(group: ClientGroup, order: Sequence[str]) -> str:
+    """Of a pair the active one stands for both."""
+    names = {broker.name for broker in group.enter_at}
+    entered = {broker.name for broker in group.enter_at if broker.standby_of not in names}
+    brokers = _row([name for name in order if name in entered])
+    if group.name == CONSUMERS:
+        return f"{brokers} {ONE_WAY} {group.name}"
+    return f"{group.name} {ONE_WAY if group.name == PRODUCERS else BOTH_WAYS} {brokers}"
+
+
+def _alone(topology: Topology) -> Iterator[str]:
+    """Brokers that nothing else says are there."""
+    ends = (broker for link in topology.links for broker in (link.opened_by, link.to))
+    told = {broker.name for broker in (*ends, *(each for group in topology.groups for each in group.enter_at))}
+    told |= {name for broker in topology.brokers if broker.standby_of for name in (broker.name, broker.standby_of)}
+    return (broker.name for broker in topology.brokers if broker.name not in told)
+
+
+def _row(names: Sequence[str]) -> str:
+    """``a-1 … a-4, b-1, b-2``: what is numbered on is drawn by its ends."""
+    rows: list[list[str]] = []
+    for name in names:
+        if rows and _goes_on(rows[-1][-1], name):
+            rows[-1].append(name)
+        else:
+            rows.append([name])
+    return ", ".join(f"{row[0]} … {row[-1]}" if len(row) >= FEWEST_IN_A_ROW else ", ".join(row) for row in rows)
+
+
+def _goes_on(name: str, after: str) -> bool:
+    found, then = NUMBERED.fullmatch(name), NUMBERED.fullmatch(after)
+    return bool(found and then and found[1] == then[1] and int(found[2]) + 1 == int(then[2]))

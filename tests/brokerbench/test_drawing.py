@@ -1,0 +1,68 @@
+"""Does a topology's drawing in text have all that the topology has?"""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brokerbench.drawing import drawn, has_the_shape_of
+from tests.topologies.artemis_samples import clusters_and_connections
+from tests.topologies.golden_files import assert_golden
+from tests.topologies.samples import topologies
+from topologies.catalogue import ENTRIES, build
+from topologies.model import Broker, NetworkConnector, Topology
+
+WIDTH = 100
+DRAWN = (
+    *ENTRIES, "mesh(brokers=5)", "mesh(brokers=20)", "source-and-sink(duplex=True)",
+    "parallel-connectors(queue_connectors=4)", "hub-and-spoke(spokes=20, hub_standby=True)", "cluster(brokers=20)",
+    "cluster(message_load_balancing='OFF')", "receivers(alternate=True)", "concentrator(edges=5)",
+    "topologies/examples/branch-offices.yaml",
+)  # fmt: skip
+
+
+def test_each_is_drawn_as_it_is() -> None:
+    assert_golden("drawings.txt", "\n".join(f"{name}\n\n{indented(drawn(build(name)))}" for name in DRAWN))
+
+
+def indented(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+@pytest.mark.parametrize("name", [name for name in DRAWN if "20" in name])
+def test_twenty_brokers_are_still_legible(name: str) -> None:
+    lines = drawn(build(name)).splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    assert len(lines) <= 24
+
+
+@settings(max_examples=60, deadline=None)
+@given(topologies() | clusters_and_connections())
+def test_every_broker_and_group_is_in_the_drawing(topology: Topology) -> None:
+    text = drawn(topology)
+    assert all(group.name in text for group in topology.groups)
+    if " … " not in text:
+        assert all(broker.name in text for broker in topology.brokers)
+
+
+@given(st.lists(st.integers(1, 12), unique=True, min_size=1).map(sorted))
+def test_rows_of_numbered_brokers_lose_none(numbers: list[int]) -> None:
+    hub = Broker("hub")
+    spokes = tuple(Broker(f"s-{number}") for number in numbers)
+    links = tuple(NetworkConnector(hub, spoke) for spoke in spokes)
+    (line,) = drawn(Topology("t", (hub, *spokes), links, ())).splitlines()
+    found: list[int] = []
+    for part in line.removeprefix("hub → ").split(", "):
+        first, _, last = (end.removeprefix("s-") for end in part.partition(" … "))
+        found += range(int(first), int(last or first) + 1)
+    assert found == numbers
+
+
+def test_a_broker_that_nothing_joins_is_drawn_alone() -> None:
+    assert drawn(Topology("t", (Broker("a"), Broker("b")), (), ())) == "a\nb"
+
+
+def test_shapes_differ_by_brokers_links_and_where_clients_enter() -> None:
+    assert has_the_shape_of(build("mesh(message_ttl=2)"), build("mesh"))
+    assert not has_the_shape_of(build("mesh(brokers=4)"), build("mesh"))
+    assert not has_the_shape_of(build("source-and-sink(duplex=True)"), build("source-and-sink"))
+    assert not has_the_shape_of(build("hub-and-spoke(hub_standby=True)"), build("hub-and-spoke"))
