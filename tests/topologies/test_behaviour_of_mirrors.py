@@ -195,6 +195,21 @@ def test_a_mirror_goes_on_at_the_standby_of_a_copy_that_died(tmp_path: Path) -> 
         holds(runtime, topology, f"{COPY}-backup", 2 * MESSAGES, TAKES_OVER_WITHIN_S)
 
 
+def test_two_mirrors_between_pairs_go_on_both_ways_after_a_takeover_at_one_end(tmp_path: Path) -> None:
+    topology, standby = build("dual-mirror(alternate=True)"), "dc-1-backup"
+    with up(topology, tmp_path) as runtime:
+        send(runtime, "dc-1")
+        holds(runtime, topology, "dc-2", MESSAGES)
+        runtime.kill("dc-1")
+        with agent_of(runtime, standby) as agent:
+            until(lambda: view_of(topology, standby).serves(agent), TAKES_OVER_WITHIN_S)
+        send(runtime, standby, first=MESSAGES)
+        holds(runtime, topology, "dc-2", 2 * MESSAGES, TAKES_OVER_WITHIN_S)
+        assert depth(runtime, topology, standby, ORDERS.name) == 2 * MESSAGES
+        assert consume(runtime, "dc-2", 2 * MESSAGES) == list(range(2 * MESSAGES))
+        holds(runtime, topology, standby, 0, TAKES_OVER_WITHIN_S)
+
+
 def test_two_mirrors_repeat_each_other_and_nothing_twice(tmp_path: Path) -> None:
     topology = build("dual-mirror")
     with up(topology, tmp_path) as runtime:
