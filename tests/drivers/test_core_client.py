@@ -15,12 +15,14 @@ from tests.drivers.java_bench import (
     UNKNOWN_BROKER,
     Bench,
     Producing,
+    address,
     bench_on,
     check_kept,
     check_moved,
     every_ms,
 )
 from tests.support.brokers import running
+from tests.support.relay import Relay
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
 from topologies.artemis import ArtemisBroker
@@ -135,6 +137,40 @@ def test_a_broker_that_comes_back_gets_what_it_had_not_answered(artemis: Runtime
     events = [row["event"] for row in tables["connections"] if row["client"] == 0]
     assert events[:3] == ["attempt", "connected", "lost"]
     assert events[-3:] == ["attempt", "connected", "closed"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("timeout=1500", "it was disconnected for 1500 ms, as long as its URI lets a send wait"),
+        ("ha=true&reconnectAttempts=-1&callFailoverTimeout=1500", "it was disconnected for 1500 ms"),
+        ("maxReconnectAttempts=2", "there will be no connection again"),
+    ],
+)
+def test_a_send_without_a_connection_fails_as_the_uri_says_and_ends_its_producer(
+    single_artemis: Runtime, tmp_path: Path, options: str, words: str
+) -> None:
+    host, port = address(single_artemis, "broker-1", "core").split(":")
+    caught: list[str] = []
+    with Relay((host, int(port))) as relay:
+        by = f"127.0.0.1:{relay.port}"
+        uri = f"failover:(tcp://{by})?{options}"
+        bench = Bench(tmp_path, {by: "broker-1"}, single_artemis.credentials(), uri, "core")
+        producer = bench.opened().producer(queue("impatient"), durable=False, run=RUN)
+
+        def keep() -> None:
+            with pytest.raises(DriverError) as error:
+                producer.keep(every_ms(100_000), 100, 50, Producing())
+            caught.append(str(error.value))
+
+        keeping = threading.Thread(target=keep, daemon=True)
+        keeping.start()
+        until(lambda: bench.clerk.settled > 20)
+    keeping.join(PATIENCE_S)
+    assert len(caught) == 1
+    assert words in caught[0]
+    failed = [row for row in bench.tables()["sends"] if row["outcome"] == "failed"]
+    assert [(row["attempt"], row["broker"]) for row in failed] == [(1, "")], "no other is begun"
 
 
 def test_a_killed_broker_leaves_attempts_in_doubt_that_the_next_one_acks(tmp_path: Path) -> None:

@@ -205,10 +205,13 @@ public abstract class LoadClient implements ExceptionListener {
         work.end();
     }
 
-    /** Until there is a connection; false when there will be none. */
-    synchronized boolean waitConnected() throws InterruptedException {
-        while (!connected && !closing && !over) {
-            wait();
+    /** Until there is a connection, at most so long (0: as long as it takes); false when there is none then. */
+    synchronized boolean waitConnected(long atMostMs) throws InterruptedException {
+        long endNs = System.nanoTime() + atMostMs * 1000000L;
+        long leftMs = atMostMs;
+        while (!connected && !closing && !over && (atMostMs == 0 || leftMs > 0)) {
+            wait(atMostMs == 0 ? 0 : leftMs);
+            leftMs = (endNs - System.nanoTime()) / 1000000L;
         }
         return connected;
     }

@@ -20,6 +20,7 @@ public final class Client extends LoadClient implements FailoverEventListener, S
     private static final int ONE_WAY = -1;
 
     private volatile ServerLocatorImpl locator;
+    private volatile long patienceMs;
     private boolean windowed; // the URI says how far ahead of the answers is sent
     private volatile ClientSessionFactory factory;
     private volatile TransportConfiguration heard; // where the broker is that `broker` numbers
@@ -41,6 +42,7 @@ public final class Client extends LoadClient implements FailoverEventListener, S
         if (isClosing()) {
             throw new JMSException("it was abandoned before it connected");
         }
+        patienceMs = uri.contains("callFailoverTimeout=") ? Math.max(0L, locator.getCallFailoverTimeout()) : 0L;
         windowed = locator.getConfirmationWindowSize() != ONE_WAY;
         if (!windowed) {
             // Before anything is connected: else every send would be told acknowledged that was merely written.
@@ -52,6 +54,11 @@ public final class Client extends LoadClient implements FailoverEventListener, S
         factory.addFailoverListener(this);
         ((ActiveMQConnection) connection).getInitialSession().addFailureListener(this);
         return connection;
+    }
+
+    /** How long a message that was not sent yet waits for a connection, as the URI says; 0: as long as it takes. */
+    long patienceMs() {
+        return patienceMs;
     }
 
     /** Closed while it connects, a locator begins no further attempt. */

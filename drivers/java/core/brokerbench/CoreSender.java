@@ -23,15 +23,32 @@ final class CoreSender extends Sender {
     }
 
     void send(Slot slot) throws JMSException {
+        if (connected(client.patienceMs())) {
+            attempt(slot);
+            return;
+        }
+        slot.giveUp();
+        client.requireHope();
+        if (client.stays()) {
+            throw new JMSException("it was disconnected for " + client.patienceMs() + " ms, as long as its URI lets a send "
+                + "wait: raise timeout (of Core's own options: callFailoverTimeout), or remove it to wait longer");
+        }
+    }
+
+    /** Whether there is a connection, or will be in time; 0: in however long a time. */
+    boolean connected(long atMostMs) {
         try {
-            if (!client.waitConnected()) {
-                slot.giveUp();
-                client.requireHope();
-            } else if (slot.writing(client.address())) {
+            return client.waitConnected(atMostMs);
+        } catch (InterruptedException interrupted) {
+            return false;
+        }
+    }
+
+    void attempt(Slot slot) throws JMSException {
+        try {
+            if (slot.writing(client.address())) {
                 write(slot);
             }
-        } catch (InterruptedException interrupted) {
-            slot.giveUp();
         } catch (JMSException error) {
             if (Words.refused(error)) {
                 slot.failed(error);
@@ -67,8 +84,12 @@ final class CoreSender extends Sender {
         }
         client.later(new Runnable() {
             public void run() {
+                if (!connected(0L)) {
+                    slot.giveUp();
+                    return;
+                }
                 try {
-                    send(slot);
+                    attempt(slot);
                 } catch (JMSException error) {
                     if (client.stays()) {
                         slot.failed(error);
