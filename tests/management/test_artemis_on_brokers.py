@@ -16,7 +16,7 @@ from records.rundir import RunDirectory
 from scenarios.harness.browsing import ManagementBrowser
 from tests.support.crossings import observed, predicted
 from tests.support.stomp_clients import RUN, Client, body
-from tests.topologies.artemis_samples import every_artemis_feature
+from tests.topologies.artemis_samples import every_artemis_feature, narrowed
 from topologies.catalogue import build
 from topologies.endpoints import Credentials
 from topologies.management.artemis import broker_mbean
@@ -126,6 +126,15 @@ def test_messages_get_where_the_model_says_and_nowhere_else(
     for runtime in started(topology, tmp_path_factory):
         prove_links(runtime, topology, timeout_s=30)
         assert observed(runtime, topology) == predicted(topology)
+
+
+@pytest.mark.nightly
+def test_links_let_through_what_they_match_alone(tmp_path_factory: pytest.TempPathFactory) -> None:
+    topology = narrowed()
+    for runtime in started(topology, tmp_path_factory):
+        prove_links(runtime, topology, timeout_s=60)
+        for prefix in ("", "orders.", "orders.own.", "ordersome-"):
+            assert observed(runtime, topology, "queue", prefix) == predicted(topology, "queue", prefix)
 
 
 @pytest.mark.nightly

@@ -87,3 +87,20 @@ def every_artemis_feature() -> Topology:
         "every-artemis-feature", (left, right), links,
         (ClientGroup("producers", (left,)), ClientGroup("consumers", (right,))), flavour="artemis",
     )  # fmt: skip
+
+
+def narrowed() -> Topology:
+    """Five brokers whose links let through what they match alone.
+
+    copy <-- mirror: orders, !orders.own -- left -- sender: orders.* --> middle <-- receiver: orders.# -- right
+                                                                       |
+                                                           cluster     aside
+    """
+    left, middle, right, aside, copy = (ArtemisBroker(name) for name in ("left", "middle", "right", "aside", "copy"))
+    links = (
+        BrokerConnection(left, middle, senders=(AddressMatch("orders.*"),), retry_interval_ms=500),
+        BrokerConnection(right, middle, receivers=(AddressMatch("orders.#"),), retry_interval_ms=500),
+        BrokerConnection(left, copy, mirror=Mirror(address_filter="orders,!orders.own"), retry_interval_ms=500),
+        ClusterLink(middle, aside),
+    )
+    return Topology("narrowed", (left, middle, right, aside, copy), links, (), flavour="artemis")
