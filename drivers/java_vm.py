@@ -30,6 +30,9 @@ JVM_OPTIONS = (
     "-Dorg.apache.logging.log4j.level=OFF",  # what goes wrong is told by events and errors, once
     "-Dlog4j2.disable.jmx=true",
     "-Djava.awt.headless=true",
+    # Core's clients share these pools, and one that finds no broker keeps a thread of each: -1 is as many as it takes.
+    "-Dactivemq.artemis.client.global.thread.pool.max.size=-1",
+    "-Dactivemq.artemis.client.global.flowcontrol.thread.pool.core.size=-1",
 )
 
 
