@@ -32,6 +32,7 @@ final class Receiver implements MessageListener {
             Library.recorded(message);
         } catch (JMSException error) {
             client.unsettled(error); // the connection is going: the broker delivers it again
+            Library.unrecorded(error);
         }
     }
 }

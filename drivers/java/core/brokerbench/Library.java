@@ -137,6 +137,11 @@ final class Library {
     /** A message of a load is on record: the client acknowledges it when the listener returns. */
     static void recorded(Message message) {}
 
+    /** It is not: a listener that returns from it would have it acknowledged. */
+    static void unrecorded(JMSException error) {
+        throw new RuntimeException(error);
+    }
+
     /** Whether this says that the connection broke, and nothing of what the broker would have said. */
     static boolean broke(Throwable cause) {
         if (!(cause instanceof ActiveMQException)) {

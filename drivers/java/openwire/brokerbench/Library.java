@@ -108,6 +108,9 @@ final class Library {
         message.acknowledge();
     }
 
+    /** It is not: nobody acknowledges it. */
+    static void unrecorded(JMSException error) {}
+
     /** Whether this says that the connection broke, and nothing of what the broker would have said. */
     static boolean broke(Throwable cause) {
         return cause instanceof IOException;
