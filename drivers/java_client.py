@@ -74,9 +74,8 @@ class JavaClient:
         self._id = link.listen(self._on_event)
         self._books = self._make_books(link)
         self._books.open()
-        self._java = link.java_class("Client")(
-            link.java, self._id, self._books.names, self._books.sends, self._books.receipts
-        )
+        names, sends, receipts = self._books.names, self._books.sends, self._books.receipts
+        self._java = link.make("Client", link.java, self._id, names, sends, receipts)
         who = self._credentials
         self._java.open(self._speech.of_a_load(self._uri), who.username, who.password, self._client_id, self._pem)
         self._opened.wait(None)

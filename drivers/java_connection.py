@@ -54,7 +54,7 @@ class JavaConnection:
         self._reason = ""  # why it is gone
         self._leaving = False
         self._id = hub.listen(self._on_event)
-        self._java = hub.java_class("Link")(hub.java, self._id)
+        self._java = hub.make("Link", hub.java, self._id)
 
     def __repr__(self) -> str:
         return f"<JavaConnection {self.broker} {self._reason or 'open'}>"

@@ -13,6 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import jpype
+
+from drivers.contract import DriverError
 from drivers.java_vm import java_class
 
 END_TIMEOUT_S = 1.0
@@ -61,6 +64,13 @@ class JavaHub:
     def java_class(self, name: str) -> Any:
         """A class of drivers/java/ for this protocol. Raises DriverError."""
         return java_class(name, self.protocol)
+
+    def make(self, name: str, *what: Any) -> Any:
+        """A new one of that class. Raises DriverError: also where its thread cannot be started."""
+        try:
+            return self.java_class(name)(*what)
+        except jpype.JException as error:
+            raise DriverError(f"{self.protocol}: the JVM of this process can do no more: {error}") from None
 
     def listen(self, on_event: OnEvent) -> int:
         """A new number; events told to it go to ``on_event``."""

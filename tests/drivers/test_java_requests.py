@@ -1,7 +1,7 @@
 """Who gets the answer of the JVM? He who asked, in time; nobody else, however many share a client."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -77,8 +77,8 @@ class Jvm:
         self.tell = on_event
         return 1
 
-    def java_class(self, _name: str) -> Callable[..., "Jvm"]:
-        return lambda *_what: self
+    def make(self, _name: str, *_what: object) -> "Jvm":
+        return self
 
     def forget(self, number: int) -> None: ...
 

@@ -53,3 +53,10 @@ def test_every_library_has_all_that_the_shared_sources_ask_of_it() -> None:
 def test_turns_are_found_by_the_name_that_the_uri_gives_them() -> None:
     for name in (IN_ORDER, SHUFFLED):
         assert f"core/{name.replace('.', '/')}.java" in JAVA
+
+
+@pytest.mark.parametrize("name", ["Link", "LoadClient"])
+def test_who_answers_python_answers_an_error_of_javas_own_too(name: str) -> None:
+    """Out of memory, out of threads, a class that is not there: no Exception, and Python would wait for ever."""
+    assert "catch (Exception" not in JAVA[f"brokerbench/{name}.java"]
+    assert "catch (Throwable" in JAVA[f"brokerbench/{name}.java"]

@@ -55,7 +55,7 @@ public final class Link {
                         return;
                     }
                     hub.tell(id, "opened");
-                } catch (Exception error) {
+                } catch (Throwable error) {
                     boolean passes = error instanceof JMSException && Words.passes((JMSException) error);
                     hub.tell(id, Words.refused(error) && !passes ? "refused" : "failed", Words.of(error), null, null);
                     leave();
@@ -96,7 +96,7 @@ public final class Link {
                     Answer answer = durable ? new Settled(token) : null;
                     long sentNs = Library.send(session, producer, Library.destination(topic, name), body, answer);
                     hub.tell(id, "written", Long.valueOf(token), Long.valueOf(sentNs), null);
-                } catch (Exception error) {
+                } catch (Throwable error) {
                     Object refused = Boolean.valueOf(Words.refused(error) && open);
                     hub.tell(id, "unwritten", Long.valueOf(token), Words.of(error), refused);
                 }
@@ -136,7 +136,7 @@ public final class Link {
                     Destination from = Library.destination(topic, name);
                     consumer(from, selector, durableName).setMessageListener(new Deliveries(token, prefetch));
                     hub.tell(id, "subscribed", Long.valueOf(token), Long.valueOf(System.nanoTime()), null);
-                } catch (Exception error) {
+                } catch (Throwable error) {
                     Object refused = Boolean.valueOf(Words.refused(error) && open);
                     hub.tell(id, "unsubscribed", Long.valueOf(token), Words.of(error), refused);
                 }
@@ -193,7 +193,7 @@ public final class Link {
                 Object[] about = {Long.valueOf(receivedNs), Boolean.valueOf(message.getJMSRedelivered()),
                     Integer.valueOf(Bodies.hops(message)), Long.valueOf(keep(message, this))};
                 hub.tell(id, "delivery", subscription, Library.body(message).copy(), about);
-            } catch (JMSException unreadable) {
+            } catch (Throwable unreadable) {
                 lost("a message could not be read: " + Words.of(unreadable));
             }
             waitForRoom();
@@ -214,7 +214,7 @@ public final class Link {
                         ((Message) kept[0]).acknowledge();
                         ((Deliveries) kept[1]).settled();
                     }
-                } catch (JMSException gone) {
+                } catch (Throwable gone) {
                     lost(Words.of(gone)); // the broker delivers it again
                 }
             }
@@ -236,7 +236,7 @@ public final class Link {
                     }
                     browser.close();
                     hub.tell(id, "browsed", bodies.toArray(), "", null);
-                } catch (Exception error) {
+                } catch (Throwable error) {
                     hub.tell(id, "browsed", bodies.toArray(), Words.of(error), null);
                 }
             }
@@ -263,7 +263,7 @@ public final class Link {
                     if (left != null) {
                         Library.cut(left);
                     }
-                } catch (Exception nothingMoreToDo) {
+                } catch (Throwable nothingMoreToDo) {
                     hub.tell(id, "closed");
                 }
             }
@@ -287,7 +287,7 @@ public final class Link {
                 Library.leave(connection);
             }
             hub.tell(id, "closed", "", null, null);
-        } catch (JMSException error) {
+        } catch (Throwable error) {
             hub.tell(id, "closed", Words.of(error), null, null);
         }
         work.end();

@@ -67,7 +67,7 @@ public abstract class LoadClient implements ExceptionListener {
                     connection.setExceptionListener(LoadClient.this);
                     connection.start();
                     opened();
-                } catch (Exception error) {
+                } catch (Throwable error) {
                     boolean refused = error instanceof JMSException && Words.refused(error);
                     hub.tell(id, refused ? "refused" : "unreachable", Words.of(error), null, null);
                     leave();
@@ -102,7 +102,7 @@ public abstract class LoadClient implements ExceptionListener {
                     thread.setDaemon(true);
                     thread.start();
                     hub.tell(id, "sender", sender, null, Long.valueOf(request));
-                } catch (Exception error) {
+                } catch (Throwable error) {
                     hub.tell(id, "unsendable", Words.of(error), null, Long.valueOf(request));
                 }
             }
@@ -123,7 +123,7 @@ public abstract class LoadClient implements ExceptionListener {
                     consumer.setMessageListener(
                         new Receiver(LoadClient.this, receipts, names, number, subscription, destination, run));
                     hub.tell(id, "subscribed", Long.valueOf(beganNs), address(), Long.valueOf(request));
-                } catch (Exception error) {
+                } catch (Throwable error) {
                     hub.tell(id, "unsubscribed", Words.of(error), null, Long.valueOf(request));
                 }
             }
@@ -176,7 +176,7 @@ public abstract class LoadClient implements ExceptionListener {
                     } else {
                         giveUpConnecting();
                     }
-                } catch (Exception nothingMoreToDo) {
+                } catch (Throwable nothingMoreToDo) {
                     hub.tell(id, "closed", Words.of(nothingMoreToDo), null, null);
                 }
             }
@@ -198,7 +198,7 @@ public abstract class LoadClient implements ExceptionListener {
             if (connection != null) {
                 Library.leave(connection);
             }
-        } catch (Exception error) {
+        } catch (Throwable error) {
             trouble = Words.of(error);
         }
         tell("closed", System.nanoTime(), trouble, "");

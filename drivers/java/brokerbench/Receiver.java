@@ -33,6 +33,9 @@ final class Receiver implements MessageListener {
         } catch (JMSException error) {
             client.unsettled(error); // the connection is going: the broker delivers it again
             Library.unrecorded(error);
+        } catch (Error error) {
+            client.end("nothing more can be received: " + Words.of(error));
+            throw error;
         }
     }
 }

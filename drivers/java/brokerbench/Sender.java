@@ -103,7 +103,7 @@ public abstract class Sender implements Runnable {
             if (begunNs != 0) {
                 waitForAnswer();
             }
-        } catch (Exception error) {
+        } catch (Throwable error) {
             trouble = Words.of(error);
         }
         client.finished(number, trouble);

@@ -13,7 +13,7 @@ final class Words {
         StringBuilder words = new StringBuilder();
         String last = "";
         for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-            String said = cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage().trim();
+            String said = said(cause);
             if (last.contains(said) || said.isEmpty() || said.startsWith(WRAPPER)) {
                 continue;
             }
@@ -23,10 +23,19 @@ final class Words {
         return words.toString().replaceAll("\\s+", " ");
     }
 
+    /** Java's own errors may say no more than the name of a class. */
+    private static String said(Throwable cause) {
+        String kind = cause.getClass().getSimpleName();
+        if (cause.getMessage() == null) {
+            return kind;
+        }
+        return (cause instanceof Error ? kind + ": " : "") + cause.getMessage().trim();
+    }
+
     /** Whether the broker answered and said no; otherwise the connection broke, and nobody knows. */
     static boolean refused(Throwable error) {
         for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-            if (cause instanceof InterruptedException || Library.broke(cause)) {
+            if (cause instanceof InterruptedException || cause instanceof Error || Library.broke(cause)) {
                 return false;
             }
         }

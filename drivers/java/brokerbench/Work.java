@@ -28,7 +28,12 @@ public final class Work implements Runnable {
 
     public void run() {
         for (Runnable task = next(); task != null; task = next()) {
-            task.run();
+            try {
+                task.run();
+            } catch (Throwable error) { // a task tells what it can itself; the next ones are not to wait for ever
+                Thread here = Thread.currentThread();
+                here.getUncaughtExceptionHandler().uncaughtException(here, error);
+            }
         }
     }
 

@@ -1,0 +1,123 @@
+"""What do Python and the brokers hear when something in the JVM goes wrong that nobody foresaw? Never nothing."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jpype
+import pytest
+
+from drivers import java_vm
+from drivers.java_vm import SOURCES, java_class
+from scenarios.java_parts import find_java_parts
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.brokers  # it needs their client's archives
+java_vm.use(find_java_parts)
+OURS = Path(__file__).parent / "java"
+LACKING = "NoClassDefFoundError: org/example/Lacking"
+
+
+@pytest.fixture(scope="module", params=["core", "openwire"])
+def library(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def java(library: str) -> Callable[[str], Any]:
+    """A class, by its whole name, as that library's clients see it; ours and those of this folder too."""
+    parent = java_class("Hub", library).class_.getClassLoader().getParent()
+    file = jpype.JClass("java.io.File")
+    folders = jpype.JArray(file)([file(str(each)) for each in (SOURCES, SOURCES / library, OURS)])
+    loader = jpype.JClass("org.codehaus.janino.JavaSourceClassLoader")(parent, folders, "UTF-8")
+    return lambda name: jpype.JClass(name, loader=loader)
+
+
+@pytest.fixture
+def hub(java: Callable[[str], Any]) -> Iterator[Any]:
+    reading, writing = os.pipe()
+    hub = java("brokerbench.Hub")(writing)
+    yield hub
+    hub.close()
+    os.close(reading)
+    os.close(writing)
+
+
+@pytest.fixture
+def broken(java: Callable[[str], Any], hub: Any) -> Any:
+    rows = [java(f"brokerbench.{name}")(hub, 1) for name in ("SendRows", "ReceiptRows")]
+    return java("brokerbench.Broken")(hub, java("brokerbench.Names")(), *rows)
+
+
+def told(hub: Any) -> tuple[str, str]:
+    """The next event and its first value."""
+    _, what, first, _, _ = until(lambda: list(hub.take()))[0]
+    return str(what), str(first)
+
+
+def test_an_error_while_it_connects_is_told_and_that_it_is_closed(hub: Any, broken: Any) -> None:
+    broken.open("", "", "", "", "")
+    assert told(hub) == ("unreachable", LACKING)
+
+
+def test_an_error_while_a_sender_is_made_is_told_to_who_asked(hub: Any, broken: Any) -> None:
+    broken.sender(7, False, "orders", 1, 2, True, True, 1, b"")
+    assert told(hub) == ("unsendable", LACKING)
+
+
+def test_a_task_that_fails_keeps_no_other_one_waiting(java: Callable[[str], Any]) -> None:
+    done = threading.Event()
+
+    class Fails:
+        def run(self) -> None:
+            raise jpype.JClass("java.lang.StackOverflowError")("as a test wants it")
+
+    class Goes:
+        def run(self) -> None:
+            done.set()
+
+    work = java("brokerbench.Work")("work-of-a-test")
+    for task in (Fails(), Goes()):
+        work.add(jpype.JProxy("java.lang.Runnable", inst=task))
+    assert done.wait(10)
+    work.end()
+
+
+class Message:
+    """One that came, empty; ``torn``: its connection goes while it is read."""
+
+    def __init__(self, torn: Any) -> None:
+        self._torn, self.acknowledged = torn, False
+
+    def getBodyLength(self) -> int:  # noqa: N802 (Java's name)
+        if self._torn:
+            raise self._torn
+        return 0
+
+    def readBytes(self, _into: Any) -> int:  # noqa: N802 (Java's name)
+        return 0
+
+    def acknowledge(self) -> None:
+        self.acknowledged = True
+
+
+def test_a_message_that_could_not_be_recorded_is_not_acknowledged(
+    library: str, java: Callable[[str], Any], broken: Any
+) -> None:
+    message = Message(java("javax.jms.JMSException")("the connection is going"))
+    try:
+        broken.receiver().onMessage(jpype.JProxy(java("javax.jms.BytesMessage"), inst=message))
+        acknowledged = message.acknowledged or library == "core"  # its client does so when the listener returns
+    except jpype.JClass("java.lang.RuntimeException"):
+        acknowledged = False
+    assert not acknowledged
+
+
+def test_an_error_while_a_message_is_recorded_ends_its_client_with_the_reason(
+    java: Callable[[str], Any], hub: Any, broken: Any
+) -> None:
+    with pytest.raises(jpype.JClass("java.lang.NoClassDefFoundError")):
+        broken.receiver().onMessage(jpype.JProxy(java("javax.jms.BytesMessage"), inst=Message(None)))
+    assert told(hub) == ("over", f"nothing more can be received: {LACKING}")
