@@ -32,6 +32,7 @@ SUBSCRIBE_TIMEOUT_S = 60.0
 BROKER = "broker"  # that one told its clients to move
 LEFT = {BROKER: "the broker told it to move", "priority": "a better broker is there"}
 CLOSE_TIMEOUT_S = 12.0  # for the answers under way, then for the broker's goodbye
+ABANDON_TIMEOUT_S = 30.0  # no broker is waited for, but what is in doubt is yet to be recorded, on a busy machine too
 
 
 class JavaClient:
@@ -140,12 +141,12 @@ class JavaClient:
         self._over = self._over or f"{self._name} is closed"
         if not self._opened.what:
             java.abandon()
-            self._closed.wait(1.0)
+            self._closed.wait(ABANDON_TIMEOUT_S)
         elif self._opened.what == "opened":
             java.close()
             if not self._closed.wait(CLOSE_TIMEOUT_S):
                 java.abandon()
-                self._closed.wait(1.0)
+                self._closed.wait(ABANDON_TIMEOUT_S)
                 self._event("closed", time.perf_counter_ns(), "no answer to the goodbye", "")
         self._books.close()
         hub(self._speech.protocol).forget(self._id)

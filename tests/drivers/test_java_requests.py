@@ -72,6 +72,8 @@ class Jvm:
     def __init__(self) -> None:
         self.asked: list[int] = []
         self.tell: OnEvent
+        self.frozen = self.recorded = False
+        self.recorded_at_close: list[bool] = []
 
     def listen(self, on_event: OnEvent) -> int:
         self.tell = on_event
@@ -87,7 +89,16 @@ class Jvm:
             self.tell("opened", None, None, None)
 
     def close(self) -> None:
-        self.tell("closed", 0, "", "")
+        if not self.frozen:
+            self.tell("closed", 0, "", "")
+        self.recorded_at_close.append(self.recorded)
+
+    def abandon(self) -> None:
+        threading.Timer(1.2, self.end_late).start()
+
+    def end_late(self) -> None:
+        self.recorded = True
+        self.tell("abandoned", None, None, None)
 
     def receiver(self, request: int, *_what: object) -> None:
         self.asked.append(request)
@@ -208,3 +219,13 @@ def test_who_asks_while_the_client_is_closed_does_not_wait_for_an_answer(jvm: Jv
     client.close()
     asking.join()
     assert told == ["g client 1 is closed"]
+
+
+@pytest.mark.nightly
+def test_rows_of_a_client_that_was_abandoned_are_taken_once_they_are_there_however_busy_the_machine(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java_client, "CLOSE_TIMEOUT_S", 0.01)
+    jvm.frozen = True
+    client.close()
+    assert jvm.recorded_at_close == [False, True], "the client was asked to leave, and the books were closed"

@@ -15,7 +15,7 @@ import javax.jms.Topic;
  * Python of every attempt, connection and loss. Each library has a `Client` that does what is the library's own.
  */
 public abstract class LoadClient implements ExceptionListener {
-    private static final long CONCLUDE_MS = 5000L;
+    private static final long CONCLUDE_NS = 5000000000L; // for all that its senders still await, together
 
     final Names names;
     final SendRows sends;
@@ -152,9 +152,7 @@ public abstract class LoadClient implements ExceptionListener {
     public void close() {
         work.add(new Runnable() {
             public void run() {
-                for (int i = 0; i < senders.size(); i++) {
-                    ((Sender) senders.get(i)).conclude(CONCLUDE_MS);
-                }
+                conclude(System.nanoTime() + CONCLUDE_NS);
                 leave();
             }
         });
@@ -166,9 +164,7 @@ public abstract class LoadClient implements ExceptionListener {
         final Connection left = connection;
         new Work("brokerbench-abandon-" + id).add(new Runnable() {
             public void run() {
-                for (int i = 0; i < senders.size(); i++) {
-                    ((Sender) senders.get(i)).conclude(0L);
-                }
+                conclude(System.nanoTime());
                 hub.tell(id, "abandoned");
                 try {
                     if (left != null) {
@@ -181,6 +177,12 @@ public abstract class LoadClient implements ExceptionListener {
                 }
             }
         });
+    }
+
+    private void conclude(long endNs) {
+        for (int i = 0; i < senders.size(); i++) {
+            ((Sender) senders.get(i)).conclude(endNs);
+        }
     }
 
     synchronized void closing() {

@@ -220,8 +220,7 @@ public abstract class Sender implements Runnable {
     }
 
     /** Wait until all is answered; what is not by then is in doubt. */
-    void conclude(long timeoutMs) {
-        long endNs = System.nanoTime() + timeoutMs * 1000000L;
+    void conclude(long endNs) {
         Object[] left;
         synchronized (open) {
             for (long leftNs = endNs - System.nanoTime(); !open.isEmpty() && leftNs > 0; leftNs = endNs - System.nanoTime()) {
