@@ -77,8 +77,22 @@ def test_a_dead_list_is_given_up_as_the_uri_says(tmp_path: Path) -> None:
     bench = Bench(tmp_path, UNKNOWN_BROKER, Credentials("u", "secret"), uri, "core")
     with pytest.raises(DriverError, match=r"no broker of failover.* could be reached: .*Cannot connect to server"):
         bench.client().open()
-    tried = [(row["event"], row["broker"]) for row in bench.tables()["connections"]]
-    assert tried[:3] == [("attempt", "b1"), ("attempt", "b2"), ("attempt", "b1")]
+    told = bench.tables()["connections"]
+    assert [(row["event"], row["broker"]) for row in told] == [("attempt", name) for name in ("b1", "b2", "b1", "b2")]
+    assert "Cannot connect to server" in told[-1]["reason"]
+
+
+def test_attempts_are_all_told_when_a_broker_that_was_lost_is_given_up(artemis: Runtime, tmp_path: Path) -> None:
+    options = "?maxReconnectAttempts=2&useExponentialBackOff=false"
+    bench = core_bench(artemis, tmp_path, "broker-1", options=options)
+    client = bench.opened()
+    artemis.kill("broker-1")
+    with pytest.raises(DriverError, match="no broker could be reached again"):
+        until(lambda: client.usable())
+    artemis.start("broker-1")
+    told = [(row["event"], row["reason"]) for row in bench.tables()["connections"]]
+    assert [event for event, _ in told] == ["attempt", "connected", "lost", "attempt", "attempt"]
+    assert {reason for _, reason in told[3:]} == {"could not be reached"}
 
 
 def test_a_client_that_is_closed_while_it_connects_tries_no_further(tmp_path: Path) -> None:

@@ -46,6 +46,9 @@ public abstract class LoadClient implements ExceptionListener {
     /** What `made` is doing shall end, on whatever thread: nobody waits for it any more. */
     void giveUpConnecting() {}
 
+    /** An attempt that was not told yet was the last one. */
+    void gaveUp(String reason) {}
+
     /** Call `joined` if there is a connection that was not told yet; with this object's lock held. */
     abstract void tellConnected(long atNs);
 
@@ -69,6 +72,7 @@ public abstract class LoadClient implements ExceptionListener {
                     opened();
                 } catch (Throwable error) {
                     boolean refused = error instanceof JMSException && Words.refused(error);
+                    gaveUp(Words.of(error));
                     hub.tell(id, refused ? "refused" : "unreachable", Words.of(error), null, null);
                     leave();
                 }

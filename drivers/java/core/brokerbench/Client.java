@@ -18,6 +18,7 @@ import org.apache.activemq.artemis.jms.client.ActiveMQSession;
 /** A client of a load by Core: Artemis' own client, which reconnects, or moves to the next broker, by itself. */
 public final class Client extends LoadClient implements FailoverEventListener, SessionFailureListener {
     private static final int ONE_WAY = -1;
+    private static final String UNREACHED = "could not be reached"; // all that the library tells of a single attempt
 
     private volatile ServerLocatorImpl locator;
     private volatile long patienceMs;
@@ -108,11 +109,16 @@ public final class Client extends LoadClient implements FailoverEventListener, S
 
     /** The library tries this broker next; what it tried before was in vain. */
     synchronized void attempting(TransportConfiguration next) {
-        if (!asked.isEmpty()) {
-            attempted(asked, askedNs, "could not be reached");
-        }
+        gaveUp(UNREACHED);
         asked = address(next);
         askedNs = System.nanoTime();
+    }
+
+    synchronized void gaveUp(String reason) {
+        if (!asked.isEmpty()) {
+            attempted(asked, askedNs, reason);
+            asked = "";
+        }
     }
 
     void chooses(Turns turns) {
@@ -132,6 +138,7 @@ public final class Client extends LoadClient implements FailoverEventListener, S
 
     public void failoverEvent(FailoverEventType event) {
         if (event == FailoverEventType.FAILOVER_FAILED) {
+            gaveUp(UNREACHED);
             end("no broker could be reached again after: " + trouble);
         } else if (event == FailoverEventType.FAILOVER_COMPLETED) {
             synchronized (this) {
