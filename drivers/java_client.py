@@ -17,6 +17,7 @@ from drivers.java_books import Books
 from drivers.java_hub import Answer, JavaHub, hub
 from drivers.java_requests import ENDED, Requests
 from drivers.java_speech import Speech
+from drivers.java_trust import not_believed
 from drivers.own_clients import NoSenderError, Pacing
 from drivers.pacing import Schedule
 from drivers.producer import Slot
@@ -29,6 +30,8 @@ REFILL_S = 1.0
 SOON_S = 0.2  # a refill where the last one was full, or a look whether the last message has gone
 MOST_AT_ONCE = 20_000  # a refill
 SUBSCRIBE_TIMEOUT_S = 60.0
+DOUBT_AFTER_S = 1.0  # without a connection; then twice as long, and so on
+UNTRUSTED = "untrusted"
 BROKER = "broker"  # that one told its clients to move
 LEFT = {BROKER: "the broker told it to move", "priority": "a better broker is there"}
 CLOSE_TIMEOUT_S = 12.0  # for the answers under way, then for the broker's goodbye
@@ -79,10 +82,13 @@ class JavaClient:
         self._java = link.make("Client", link.java, self._id, names, sends, receipts)
         who = self._credentials
         self._java.open(self._speech.of_a_load(self._uri), who.username, who.password, self._client_id, self._pem)
-        self._opened.wait(None)
+        self._wait_opened(self._java)
         if self._opened.what == "opened":
             return
         words = str(self._opened.values[0])
+        if self._opened.what == UNTRUSTED:
+            self._over = f"{self._name}: {words}"
+            raise Refused(self._over)
         if self._opened.what == "refused":
             self._over = (
                 f"{self._name}: a broker of {self._uri} refused user {who.username!r}: {words} "
@@ -91,6 +97,16 @@ class JavaClient:
             raise Refused(self._over)
         self._over = f"{self._name}: no broker of {self._uri} could be reached: {words}; check that one is up"
         raise DriverError(self._over)
+
+    def _wait_opened(self, java: Any) -> None:
+        """Until connected, refused or given up; or until it is known that a certificate is what is in the way."""
+        patience_s = DOUBT_AFTER_S
+        while not self._opened.wait(patience_s):
+            patience_s *= 2
+            if doubt := not_believed(self._uri.servers, self._brokers, self._pem):
+                self._opened.give(UNTRUSTED, str(doubt))
+                if self._opened.what == UNTRUSTED:
+                    java.abandon()
 
     def producer(
         self,

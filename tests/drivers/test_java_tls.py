@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 import trustme
@@ -11,6 +12,7 @@ from drivers.contract import ConnectFailed, Outcome, Refused
 from drivers.protocols import connector_of
 from scenarios.java_parts import find_java_parts
 from tests.drivers.conformance.stages import BROKER, Peer, RealStage, queue
+from tests.drivers.java_bench import Bench
 from tests.support.relay import Relay
 from topologies.runtimes.contract import Runtime
 from topologies.trust import Trust
@@ -78,6 +80,17 @@ def test_a_broker_that_is_not_trusted_is_refused_at_once(
         pytest.raises(Refused, match=rf"^broker broker-1 at 127\.0\.0\.1:\d+: its certificate is not to be .*{says}"),
     ):
         Peer(broker.reached(relay, trust))
+
+
+def test_a_client_of_a_load_ends_on_a_broker_that_is_not_trusted_where_java_tries_for_ever(
+    broker: Broker, tmp_path: Path
+) -> None:
+    with Relay(broker.upstream, HERE) as relay:
+        at = f"127.0.0.1:{relay.port}"
+        bench = Bench(tmp_path, {at: BROKER}, broker.runtime.credentials(), f"failover:(ssl://{at})", broker.protocol)
+        with pytest.raises(Refused, match=rf"^g client 0: broker {BROKER} at {at}: its certificate is not.*--ca-file"):
+            bench.client().open()
+        bench.tables()
 
 
 def test_a_port_without_tls_is_told_as_such(broker: Broker) -> None:
