@@ -10,16 +10,20 @@ import pytest
 from records.buckets import upper_ns
 from tests.support.locust_run import make_run, nothing_left
 
-pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 DELAY_MS, NS_PER_MS = 40, 1_000_000
 TOPOLOGY = "two-regions(brokers_each=2)"  # all messages go from the one to the other
 LAG_LIMIT_MS = "1000"
 
 
-def test_two_regions_are_as_far_apart_as_they_were_made(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "runtime",
+    [pytest.param("processes", marks=pytest.mark.brokers), pytest.param("containers", marks=pytest.mark.containers)],
+)
+def test_two_regions_are_as_far_apart_as_they_were_made(runtime: str, tmp_path: Path) -> None:
     link = f"east<->west:delay={DELAY_MS}ms"
-    arguments = ("--headless", "--runtime", "processes", "--topology", TOPOLOGY, "--link", link, "-t", "10s")
+    arguments = ("--headless", "--runtime", runtime, "--topology", TOPOLOGY, "--link", link, "-t", "10s")
     done = make_run("scenarios/steady.py", *arguments, "--lag-limit", LAG_LIMIT_MS, runs=tmp_path / "runs")
     assert (done.status, done.summary["verdict"]) == (0, "pass"), done.output
     least = min(row["bucket"] for row in done.results("latency") if row["measure"] == "sent_to_received")

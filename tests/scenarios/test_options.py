@@ -346,8 +346,9 @@ def test_a_link_that_is_not_there_is_refused_with_the_nearest() -> None:
 def test_links_of_brokers_that_no_proxy_gets_between_are_refused() -> None:
     told = message_of("--link", "*:delay=1ms", "--runtime", "memory")
     assert told == (
-        "--link '*:delay=1ms': link 'broker-1-to-broker-2' goes through Toxiproxy, which stands between local processes"
-        " only so far, not between brokers in memory; use --runtime processes, or leave the links as they are"
+        "--link '*:delay=1ms': link 'broker-1-to-broker-2' goes through Toxiproxy, which gets between brokers that a"
+        " run starts, not between brokers in memory; use --runtime containers or processes, or leave the links as they"
+        " are"
     )
 
 

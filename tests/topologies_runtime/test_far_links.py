@@ -1,10 +1,9 @@
 """Are links between real brokers as long, as narrow and as busy as they were made? What is planted has to come out.
 
-Toxiproxy's server is needed: `.ci/install-toxiproxy.sh` gets it.
+The same tests for local processes and for containers. Toxiproxy's server is needed: `.ci/install-toxiproxy.sh` gets it.
 """
 
 import dataclasses
-import errno
 import json
 import os
 import signal
@@ -12,16 +11,18 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import psutil
 import pytest
 
 from drivers.contract import Destination
-from tests.support.brokers import running
+from records.rundir import RunDirectory
+from tests.support.docker import on_engine
 from tests.support.stomp_clients import Client, body, queue
 from tests.support.waiting import until
 from topologies.catalogue import build
@@ -30,11 +31,11 @@ from topologies.management.links import prove_links
 from topologies.management.linktraffic import round_trips
 from topologies.management.views import serving
 from topologies.model import NetworkConnector, Topology
+from topologies.runtimes.containers import ContainerRuntime
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.linkproxies import LinkProxies
-from topologies.runtimes.own import proxies_of
-
-pytestmark = pytest.mark.brokers
+from topologies.runtimes.own import OwnBrokers, proxies_of
+from topologies.runtimes.processes import ProcessRuntime
 
 NS_PER_MS = 1_000_000
 MEMORY_MB = 128
@@ -42,23 +43,54 @@ MOST_BESIDE_THE_BODY = 400  # bytes that a bridge adds to a message of ours: hea
 ANSWER_BYTES = 100  # at most, for a message that crossed
 
 
-@contextmanager
-def up(of: str | Topology, link: str, parent: Path) -> Iterator[tuple[Runtime, Topology, LinkProxies]]:
-    topology = impaired(build(of) if isinstance(of, str) else of, link)
-    with running(topology, parent, MEMORY_MB) as runtime:
-        prove_links(runtime, topology, timeout_s=60)
-        proxies = proxies_of(runtime)
-        assert proxies is not None
-        yield runtime, topology, proxies
+Up = Callable[..., AbstractContextManager[tuple[Runtime, Topology, LinkProxies]]]
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(ProcessRuntime, marks=pytest.mark.brokers, id="processes"),
+        pytest.param(ContainerRuntime, marks=pytest.mark.containers, id="containers"),
+    ]
+)
+def kind(request: pytest.FixtureRequest) -> type[OwnBrokers[Any]]:
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def up(kind: type[OwnBrokers[Any]], tmp_path: Path) -> Up:
+    """A topology or catalogue entry, its links as they are told to be and proven; nothing is left of it at the end."""
+
+    @contextmanager
+    def brought_up(of: str | Topology, link: str) -> Iterator[tuple[Runtime, Topology, LinkProxies]]:
+        before = on_engine() if kind is ContainerRuntime else set()
+        topology = impaired(build(of) if isinstance(of, str) else of, link)
+        directory = RunDirectory.create(tmp_path, f"{tmp_path.name}-{len(list(tmp_path.iterdir()))}")
+        runtime = kind(topology, directory, broker_memory_mb=MEMORY_MB)
+        try:
+            runtime.up(lambda _line: None)
+            prove_links(runtime, topology, timeout_s=60)
+            proxies = proxies_of(runtime)
+            assert proxies is not None
+            yield runtime, topology, proxies
+        finally:
+            runtime.close()
+        assert proxies.loss() == "", "it ended because the run did"
+        assert kind is not ContainerRuntime or on_engine(tmp_path) == before
+
+    return brought_up
 
 
 def client(runtime: Runtime, broker: str) -> Client:
     return Client(runtime.endpoint(broker, "stomp"), runtime.credentials())
 
 
-def refused(door: tuple[str, int]) -> bool:
-    with socket.socket() as caller:
-        return caller.connect_ex(door) == errno.ECONNREFUSED
+def shut(door: tuple[str, int]) -> bool:
+    """Nobody answers there: where it is published, an engine takes the connection and ends it at once."""
+    try:
+        with socket.create_connection(door, 5) as caller:
+            return caller.recv(1) == b""
+    except ConnectionError:
+        return True
 
 
 def times_ms(sender: Client, receiver: Client, to: Destination, count: int, body_bytes: int = 64) -> list[float]:
@@ -74,8 +106,8 @@ def times_ms(sender: Client, receiver: Client, to: Destination, count: int, body
     return took[1:]
 
 
-def test_a_link_is_as_long_as_it_was_made_and_its_bytes_are_those_of_its_messages(tmp_path: Path) -> None:
-    with up("source-and-sink", "source-to-sink:delay=100ms", tmp_path) as (runtime, topology, proxies):
+def test_a_link_is_as_long_as_it_was_made_and_its_bytes_are_those_of_its_messages(up: Up) -> None:
+    with up("source-and-sink", "source-to-sink:delay=100ms") as (runtime, topology, proxies):
         trips, silent = round_trips(proxies, topology.links)
         assert silent == []
         assert 200 * NS_PER_MS <= trips["source-to-sink"].least_ns < 300 * NS_PER_MS
@@ -93,11 +125,11 @@ def test_a_link_is_as_long_as_it_was_made_and_its_bytes_are_those_of_its_message
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["source-and-sink", "senders"])
-def test_a_message_takes_as_much_longer_as_the_link_was_made(name: str, tmp_path: Path) -> None:
+def test_a_message_takes_as_much_longer_as_the_link_was_made(name: str, up: Up) -> None:
     """Within a fifth of the delay: the same brokers' median on a link that is only measured is what it would take."""
     medians = []
     for link in ("*", "*:delay=100ms"):
-        with up(name, link, tmp_path / str(len(medians))) as (runtime, _, _):
+        with up(name, link) as (runtime, _, _):
             sender, receiver = client(runtime, "source"), client(runtime, "sink")
             medians.append(median(times_ms(sender, receiver, queue("far"), count=40)))
             sender.close()
@@ -107,8 +139,8 @@ def test_a_message_takes_as_much_longer_as_the_link_was_made(name: str, tmp_path
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("transport", ["nio", "ssl", "http"])
-def test_links_of_every_transport_go_through_a_proxy(transport: str, tmp_path: Path) -> None:
-    with up(f"source-and-sink(transport={transport!r})", "*:delay=50ms", tmp_path) as (runtime, _, proxies):
+def test_links_of_every_transport_go_through_a_proxy(transport: str, up: Up) -> None:
+    with up(f"source-and-sink(transport={transport!r})", "*:delay=50ms") as (runtime, _, proxies):
         source, sink = client(runtime, "source"), client(runtime, "sink")
         assert min(times_ms(source, sink, queue("far"), count=5)) >= 50
         assert proxies.carried()["source-to-sink"].back_bytes > 0
@@ -136,8 +168,8 @@ THROUGH_PROXIES = [
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("entry", THROUGH_PROXIES)
-def test_every_link_of_an_entry_is_proven_through_its_proxy(entry: str, tmp_path: Path) -> None:
-    with up(entry, "*:delay=10ms", tmp_path) as (_, topology, proxies):
+def test_every_link_of_an_entry_is_proven_through_its_proxy(entry: str, up: Up) -> None:
+    with up(entry, "*:delay=10ms") as (_, topology, proxies):
         until(lambda: all(min(proxies.carried()[link.name]) > 0 for link in topology.links))
         trips, silent = round_trips(proxies, topology.links)
         assert silent == []
@@ -147,8 +179,8 @@ def test_every_link_of_an_entry_is_proven_through_its_proxy(entry: str, tmp_path
 
 
 @pytest.mark.nightly
-def test_jitter_makes_round_trips_differ_within_its_bounds(tmp_path: Path) -> None:
-    with up("source-and-sink", "*:delay=60ms,jitter=50ms", tmp_path) as (_, topology, proxies):
+def test_jitter_makes_round_trips_differ_within_its_bounds(up: Up) -> None:
+    with up("source-and-sink", "*:delay=60ms,jitter=50ms") as (_, topology, proxies):
         found = [round_trips(proxies, topology.links)[0]["source-to-sink"] for _ in range(4)]
     least, most = min(trip.least_ns for trip in found), max(trip.most_ns for trip in found)
     assert least >= 2 * (60 - 50) * NS_PER_MS
@@ -156,9 +188,9 @@ def test_jitter_makes_round_trips_differ_within_its_bounds(tmp_path: Path) -> No
 
 
 @pytest.mark.nightly
-def test_a_narrow_link_caps_what_crosses_and_is_used_to_nine_tenths(tmp_path: Path) -> None:
+def test_a_narrow_link_caps_what_crosses_and_is_used_to_nine_tenths(up: Up) -> None:
     count, body_bytes, kb_per_s = 300, 10_000, 500
-    with up("source-and-sink", f"*:bandwidth={kb_per_s}kB/s", tmp_path) as (runtime, _, proxies):
+    with up("source-and-sink", f"*:bandwidth={kb_per_s}kB/s") as (runtime, _, proxies):
         source, sink = client(runtime, "source"), client(runtime, "sink")
         to = queue("narrow")
         sink.listen(to, prefetch=count)
@@ -175,13 +207,13 @@ def test_a_narrow_link_caps_what_crosses_and_is_used_to_nine_tenths(tmp_path: Pa
 
 
 @pytest.mark.nightly
-def test_no_more_than_a_bridges_prefetch_crosses_in_a_round_trip(tmp_path: Path) -> None:
+def test_no_more_than_a_bridges_prefetch_crosses_in_a_round_trip(up: Up) -> None:
     """docs/topologies.md says so. 100 messages, 10 in 400 ms: the last one comes at least nine round trips later."""
     plain = build("source-and-sink")
     (link,) = plain.links
     assert isinstance(link, NetworkConnector)
     topology = dataclasses.replace(plain, links=(dataclasses.replace(link, prefetch_size=10),))
-    with up(topology, "*:delay=200ms", tmp_path) as (runtime, _, _):
+    with up(topology, "*:delay=200ms") as (runtime, _, _):
         source, sink = client(runtime, "source"), client(runtime, "sink")
         times_ms(source, sink, queue("warm"), count=1)
         to = queue("far")
@@ -196,13 +228,13 @@ def test_no_more_than_a_bridges_prefetch_crosses_in_a_round_trip(tmp_path: Path)
 
 
 @pytest.mark.nightly
-def test_a_broker_that_was_killed_refuses_its_links_and_is_called_again_when_it_is_back(tmp_path: Path) -> None:
-    with up("source-and-sink", "*:delay=20ms", tmp_path) as (runtime, topology, proxies):
+def test_a_broker_that_was_killed_refuses_its_links_and_is_called_again_when_it_is_back(up: Up) -> None:
+    with up("source-and-sink", "*:delay=20ms") as (runtime, topology, proxies):
         carried = proxies.carried()["source-to-sink"].forth_bytes
         door = proxies.door_of(topology.links[0])
         assert door is not None
         runtime.kill("sink")
-        until(lambda: refused(door))
+        until(lambda: shut(door))
         runtime.start("sink")
         prove_links(runtime, topology, timeout_s=60)
         source, sink = client(runtime, "source"), client(runtime, "sink")
@@ -213,8 +245,8 @@ def test_a_broker_that_was_killed_refuses_its_links_and_is_called_again_when_it_
 
 
 @pytest.mark.nightly
-def test_a_standby_that_took_over_is_reached_through_a_door_of_its_own(tmp_path: Path) -> None:
-    with up("mesh-of-pairs(pairs=2)", "*:delay=50ms", tmp_path) as (runtime, topology, proxies):
+def test_a_standby_that_took_over_is_reached_through_a_door_of_its_own(up: Up) -> None:
+    with up("mesh-of-pairs(pairs=2)", "*:delay=50ms") as (runtime, topology, proxies):
         runtime.kill("broker-2")
         until(lambda: serving(runtime, topology, "broker-2", 3.0) == "broker-2-standby", 60)
         prove_links(runtime, topology, timeout_s=60)
@@ -226,34 +258,67 @@ def test_a_standby_that_took_over_is_reached_through_a_door_of_its_own(tmp_path:
         two.close()
 
 
-# A harness that tells its Toxiproxy's process and then sits there.
+# A harness that tells its Toxiproxy's process and then sits there (or is interrupted while starting).
 HARNESS = """
-import json, sys, time
+import sys
+if sys.argv[3] == "gevent":
+    from gevent import monkey
+    monkey.patch_all()
+import json, signal, time
 from pathlib import Path
 from records.rundir import RunDirectory
 from topologies.catalogue import build
 from topologies.impaired import impaired
+from topologies.runtimes.containers import ContainerRuntime
 from topologies.runtimes.processes import ProcessRuntime
 
 topology = impaired(build("source-and-sink"), "*:delay=1ms")
-runtime = ProcessRuntime(topology, RunDirectory.create(Path(sys.argv[1]), "run"), broker_memory_mb=128)
+kind = {each.name: each for each in (ContainerRuntime, ProcessRuntime)}[sys.argv[2]]
+runtime = kind(topology, RunDirectory.create(Path(sys.argv[1]), sys.argv[4]), broker_memory_mb=128)
+signal.signal(signal.SIGTERM, lambda *_: (runtime.close(), sys.exit(3)))
+print(json.dumps("starting"), flush=True)
 runtime.up(lambda line: None)
 print(json.dumps(runtime.link_proxies.pid), flush=True)
 time.sleep(600)
 """
 
 
-@pytest.mark.nightly
-def test_no_toxiproxy_outlives_a_harness_that_was_killed(tmp_path: Path) -> None:
+@contextmanager
+def harness(runtime: str, threads: str, parent: Path) -> Iterator[subprocess.Popen[bytes]]:
     repository = Path(__file__).resolve().parents[2]
-    harness = subprocess.Popen(
-        [sys.executable, "-c", HARNESS, str(tmp_path)],
+    with subprocess.Popen(
+        [sys.executable, "-c", HARNESS, parent, runtime, threads, f"run-{parent.name}"],
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(repository)},
-    )
-    assert harness.stdout is not None
-    pid = json.loads(harness.stdout.readline())
-    assert "toxiproxy" in " ".join(psutil.Process(pid).cmdline())
-    harness.send_signal(signal.SIGKILL)
-    harness.wait()
-    until(lambda: not psutil.pid_exists(pid))
+    ) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline()) == "starting"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.nightly
+def test_no_toxiproxy_outlives_a_harness_that_was_killed(kind: type[OwnBrokers[Any]], tmp_path: Path) -> None:
+    with harness(kind.name, "plain", tmp_path) as process:
+        assert process.stdout is not None
+        pid = json.loads(process.stdout.readline())
+        assert "toxiproxy" in " ".join(psutil.Process(pid).cmdline())
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        until(lambda: not psutil.pid_exists(pid))
+
+
+@pytest.mark.nightly
+@pytest.mark.containers
+@pytest.mark.parametrize("threads", ["plain", "gevent"])
+def test_closing_from_a_signal_handler_while_toxiproxys_container_starts_leaves_nothing(
+    tmp_path: Path, threads: str
+) -> None:
+    before = on_engine()
+    with harness("containers", threads, tmp_path) as process:
+        until(lambda: len(on_engine(tmp_path) - before) >= 2, 20)  # the network, and it
+        process.terminate()
+        assert process.wait(20) == 3
+        until(lambda: on_engine(tmp_path) == before)

@@ -12,10 +12,19 @@ from topologies.catalogue import build
 from topologies.impaired import impaired
 from topologies.impairment import Impairment
 from topologies.model import Topology
-from topologies.runtimes import linkproxies, toxiproxy
+from topologies.runtimes import toxiproxy
 from topologies.runtimes.choice import Seen, choose, containers_for
-from topologies.runtimes.linkproxies import API, Carried, Door, LinkProxies, Way, doors, no_proxies, ways
-from topologies.runtimes.socketbytes import Connection, connections_at, listening_ports
+from topologies.runtimes.linkproxies import API, Carried, Door, LinkProxies, Place, Way, doors, no_proxies, ways
+from topologies.runtimes.socketbytes import (
+    HEADER,
+    LISTEN,
+    NLMSG_DONE,
+    SEQUENCE_NUMBERS,
+    Connection,
+    _asked,
+    connections_at,
+    listening_ports,
+)
 from topologies.runtimes.toxiproxy import ToxiproxyUnavailable, find_toxiproxy, toxics
 
 
@@ -139,7 +148,8 @@ def test_where_there_is_no_toxiproxy_the_link_and_the_line_that_installs_it_are_
     topology = impaired(build("source-and-sink"), "*:delay=1ms")
     with pytest.raises(ToxiproxyUnavailable, match=r"link 'source-to-sink' .* bash \.ci/install-toxiproxy\.sh"):
         find_toxiproxy("source-to-sink")
-    assert "bash .ci/install-toxiproxy.sh" in no_proxies(topology, "processes")
+    for runtime in ("processes", "containers"):
+        assert "bash .ci/install-toxiproxy.sh" in no_proxies(topology, runtime)
     assert (toxiproxy.Path(__file__).parents[2] / ".ci" / "install-toxiproxy.sh").exists()
 
 
@@ -153,21 +163,19 @@ def test_a_toxiproxy_beside_this_python_is_found(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize(
     ("runtime", "which"),
-    [("containers", "containers"), ("external", "brokers that run already"), ("memory", "brokers in memory")],
+    [("external", "brokers that run already"), ("memory", "brokers in memory")],
 )
-def test_only_links_between_processes_go_through_proxies(runtime: str, which: str) -> None:
+def test_only_links_between_brokers_that_a_run_starts_go_through_proxies(runtime: str, which: str) -> None:
     told = no_proxies(impaired(build("mesh"), "*"), runtime)
-    assert told.startswith("link 'broker-1-to-broker-2' goes through Toxiproxy, which stands between local processes")
-    assert told.endswith(f"not between {which}; use --runtime processes, or leave the links as they are")
+    assert told.startswith("link 'broker-1-to-broker-2' goes through Toxiproxy, which gets between brokers that a run")
+    assert told.endswith(f"not between {which}; use --runtime containers or processes, or leave the links as they are")
 
 
-def test_links_that_are_delayed_choose_processes_where_containers_could_be_had() -> None:
+def test_links_that_are_delayed_go_with_containers_where_these_can_be_had() -> None:
     def there(_flavour: str, _image: str | None) -> Seen:
         return Seen("Docker engine 1", image="an image")
 
-    choice = choose("", None, containers_for(impaired(build("mesh"), "*:delay=1ms"), there))
-    assert (choice.runtime, "Toxiproxy" in choice.reason) == ("processes", True)
-    assert choose("", None, containers_for(build("mesh"), there)).runtime == "containers"
+    assert choose("", None, containers_for(impaired(build("mesh"), "*:delay=1ms"), there)).runtime == "containers"
 
 
 def test_the_version_that_is_built_is_the_one_that_the_error_names() -> None:
@@ -187,21 +195,72 @@ def test_the_kernel_counts_what_a_connection_carried_each_way() -> None:
             assert len(caller.recv(300, socket.MSG_WAITALL)) == 300
             caller.sendall(b"c")  # with it the caller's kernel confirms what it has received
             called.recv(1)
-            assert connections_at(port) == [Connection(caller_port, 1001, 300)]
+            assert connections_at(port) == [Connection(("127.0.0.1", caller_port), 1001, 300)]
         assert connections_at(port) == []
 
 
-def test_what_a_link_carried_stays_counted_when_its_connections_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[list[Connection]] = [
-        [Connection(50_000, 100, 10)],
+def test_connections_are_found_at_a_socket_that_takes_both_kinds_of_addresses() -> None:
+    """As Go's "0.0.0.0" does, which is where doors in a container are."""
+    with socket.create_server(("", 0), family=socket.AF_INET6, dualstack_ipv6=True) as server:
+        port = server.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as caller, server.accept()[0] as called:
+            caller.sendall(b"abc")
+            assert called.recv(3, socket.MSG_WAITALL) == b"abc"
+            assert connections_at(port) == [Connection(("::ffff:127.0.0.1", caller.getsockname()[1]), 3, 0)]
+
+
+def test_what_is_left_of_an_answer_is_not_taken_for_the_next_one() -> None:
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, 4) as netlink, socket.create_server(("", 0)) as server:
+        port = server.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)):
+            given_up = _asked(socket.AF_INET, LISTEN, netlink=Interrupted(netlink))  # type: ignore[arg-type]
+            assert given_up == []
+            with pytest.raises(OSError, match="the kernel tells nothing of sockets"):  # it is busy with the old answer
+                connections_at(port, netlink)
+            assert len(connections_at(port, netlink)) == 1
+
+
+class Interrupted:
+    """A netlink socket whose user asks, and then goes away without its answer."""
+
+    def __init__(self, netlink: socket.socket) -> None:
+        self.sendto = netlink.sendto
+
+    def recv(self, _size: int) -> bytes:
+        return HEADER.pack(HEADER.size, NLMSG_DONE, 0, next(SEQUENCE_NUMBERS) - 1, 0)
+
+
+class Told:
+    """Sockets of which the next thing is told each time."""
+
+    def __init__(self, *seen: list[Connection]) -> None:
+        self.seen = list(seen)
+
+    def connections(self, port: int) -> list[Connection]:
+        return self.seen.pop(0)
+
+
+def carried_of(told: Told, times: int) -> list[Carried]:
+    way, place = Way(Door("a-to-b", "b"), 2, "", Impairment()), Place(told)  # type: ignore[arg-type]
+    proxies = LinkProxies(None, 1, [way], place)  # type: ignore[arg-type]
+    return [proxies.carried()["a-to-b"] for _ in range(times)]
+
+
+def test_callers_with_the_same_port_at_two_addresses_are_two() -> None:
+    both = [Connection(("172.18.0.2", 50_000), 100, 10), Connection(("172.18.0.3", 50_000), 7, 1)]
+    assert carried_of(Told(both, both[1:]), 2) == [Carried(107, 11), Carried(107, 11)]
+
+
+def test_what_a_link_carried_stays_counted_when_its_connections_change() -> None:
+    first, second = ("127.0.0.1", 50_000), ("127.0.0.1", 50_001)
+    told = Told(
+        [Connection(first, 100, 10)],
         [],  # it broke
-        [Connection(50_001, 7, 1)],  # and came back
-        [Connection(50_001, 9, 1), Connection(50_000, 5, 5)],  # a third one, from the port of the first
-        [Connection(50_000, 6, 5)],
-    ]
-    monkeypatch.setattr(linkproxies, "connections_at", lambda port: seen.pop(0))
-    proxies = LinkProxies(None, 1, [Way(Door("a-to-b", "b"), 2, "", Impairment())])  # type: ignore[arg-type]
-    assert [proxies.carried()["a-to-b"] for _ in range(5)] == [
+        [Connection(second, 7, 1)],  # and came back
+        [Connection(second, 9, 1), Connection(first, 5, 5)],  # a third one, from the port of the first
+        [Connection(first, 6, 5)],
+    )
+    assert carried_of(told, 5) == [
         Carried(100, 10),
         Carried(100, 10),
         Carried(107, 11),

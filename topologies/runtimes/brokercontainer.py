@@ -30,25 +30,25 @@ PORT_REFUSED = re.compile(r"(\d+\.\d+\.\d+\.\d+):(\d+).*(?:already in use|alread
 class BrokerContainer:
     """One broker of a run; each start is the same container again, with its ports, data and log.
 
-    ``command`` is what its process shows as its command line: by that its number on this machine is known to be right.
+    ``what`` it is called in errors. ``command`` is what its process shows as the end of its command line: by that its
+    number on this machine is known to be right.
     """
 
-    def __init__(
-        self, broker: str, container: DockerContainer, command: Sequence[str], *, log: Path, host: str
-    ) -> None:
-        self._broker, self._container, self._command, self._host = broker, container, list(command), host
-        self._created = False
+    def __init__(self, what: str, container: DockerContainer, command: Sequence[str], *, log: Path, host: str) -> None:
+        self._what, self._container, self._command, self._host = what, container, list(command), host
+        self._created = self._asked_to_end = False
         self._process: psutil.Process | None = None  # None where the engine's processes cannot be seen from here
         self._asked_s, self._answered = 0.0, True
         self._log = BrokerLog(log)
         self.log = log
 
     def __repr__(self) -> str:
-        return f"<BrokerContainer {self._broker} pid={self.pid} alive={self.alive}>"
+        return f"<{type(self).__name__} of {self._what} pid={self.pid} alive={self.alive}>"
 
     def start(self) -> None:
         """Return once the engine has started it; the log and `alive` tell what becomes of the broker."""
         self._log.mark_start()
+        self._asked_to_end = False
         try:
             if self._created:
                 self._await_engine()
@@ -60,7 +60,7 @@ class BrokerContainer:
         except (*FAILURES, ContainerConnectException, ContainerStartException) as error:
             if not self._created:
                 self.discard()
-            raise EngineTrouble(f"broker {self._broker!r} cannot be started: {self._why(error)}") from error
+            raise EngineTrouble(f"{self._what} cannot be started: {self._why(error)}") from error
 
     @property
     def alive(self) -> bool:
@@ -90,9 +90,15 @@ class BrokerContainer:
         state = self._state()
         return None if state.get("Running") or "ExitCode" not in state else int(state["ExitCode"])
 
+    @property
+    def is_leaving(self) -> bool:
+        """It was asked to shut down, and has not been started since."""
+        return self._asked_to_end
+
     def terminate(self) -> None:
         """Ask it to shut down; a frozen one is thawed, or it would not hear."""
         if self.thaw():
+            self._asked_to_end = True
             self._signal("SIGTERM")
 
     def kill(self) -> None:
@@ -177,7 +183,7 @@ class BrokerContainer:
         except FAILURES as error:
             if isinstance(error, NotFound) or (isinstance(error, APIError) and "is not running" in str(error)):
                 return False
-            raise EngineTrouble(f"broker {self._broker!r}: {explained(error, self._host)}") from error
+            raise EngineTrouble(f"{self._what}: {explained(error, self._host)}") from error
         return True
 
 

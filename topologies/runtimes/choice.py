@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 from topologies.artemis_router import Router
 from topologies.model import Topology
-from topologies.proxied import proxied
 from topologies.runtimes.kinds import KINDS
-from topologies.runtimes.linkproxies import no_proxies
 
 RUNTIMES = ("containers", "processes", "external", "memory")
 ASKED = "asked for by --runtime"
@@ -72,9 +70,6 @@ def containers_for(topology: Topology | None, look: Look) -> Callable[[str | Non
     if routers:
         told = f"router {routers[0]!r} has no image, only brokers have one; use --runtime processes"
         return lambda _image: Seen(engine_problem=told)
-    if topology and proxied(topology.links):
-        without_proxies = no_proxies(topology, "containers")
-        return lambda _image: Seen(engine_problem=without_proxies)
     return lambda image: look(topology.flavour if topology else "classic", image)
 
 

@@ -17,12 +17,15 @@ from topologies.render import site as names
 from topologies.runtimes.brokercontainer import BrokerContainer
 from topologies.runtimes.certificates import Authority, Stores
 from topologies.runtimes.container_cleanup import BROKER_LABEL, Guard, labels, remove_leftovers
-from topologies.runtimes.container_image import Image, obtain, use_reaper_if_it_can_be_had
+from topologies.runtimes.container_ground import EVERYWHERE, Ground
+from topologies.runtimes.container_image import obtain, use_reaper_if_it_can_be_had
+from topologies.runtimes.container_links import LINKS_HOST, links_in_containers
 from topologies.runtimes.contract import Progress
 from topologies.runtimes.distribution import pinned
 from topologies.runtimes.docker_engine import FAILURES, Engine, EngineTrouble, explained, find
 from topologies.runtimes.jvm import BrokerFolders, Launch, agent_properties
-from topologies.runtimes.kinds import Kind, kind_of, store_of
+from topologies.runtimes.kinds import kind_of, store_of
+from topologies.runtimes.linkproxies import API, Door, LinkProxies, doors, find_for, ways
 from topologies.runtimes.ports import LOOPBACK, choose_ports
 from topologies.runtimes.preparation import (
     CLIENT,
@@ -39,32 +42,17 @@ from topologies.runtimes.prepared import Ports, Prepared, Wishes
 from topologies.runtimes.private import PrivateFolder, new_password, properties
 from topologies.runtimes.startup import MANAGEMENT
 
-EVERYWHERE = "0.0.0.0"  # inside a container, whose ports are published on chosen addresses of this machine only
 INSIDE = BrokerFolders(Path("/brokerbench"))
 AGENT_INSIDE = INSIDE.root / "jolokia-agent.jar"
 STORE_INSIDE = INSIDE.root / "store"
 SECRETS_INSIDE = INSIDE.root / "private" / "secrets"
 STORES_INSIDE = Stores.below(INSIDE.root / "private")
 AGENT_FILE_INSIDE = INSIDE.root / "private" / "agent.properties"
-INTO_THE_LOG = f'exec "$@" >>{INSIDE.log_file} 2>&1'  # by the broker's own process: complete whatever becomes of us
 
 
 @dataclass(frozen=True)
 class ContainersPrepared(Prepared[BrokerContainer]):
     guard: Guard
-
-
-@dataclass(frozen=True)
-class Ground:
-    """What all brokers of a run stand on."""
-
-    engine: Engine
-    image: Image
-    kind: Kind
-    agent: Path  # Jolokia's jar
-    network: Network
-    names: Mapping[str, str]  # broker -> its name on the network
-    labels: Mapping[str, str]
 
 
 def prepare(
@@ -75,9 +63,10 @@ def prepare(
     asked_image: str | None,
     progress: Progress,
 ) -> ContainersPrepared:
-    """Raises EngineTrouble, DistributionUnavailable, PortUnavailable or OSError; leaves nothing behind then."""
+    """Raises EngineTrouble, ToxiproxyUnavailable, DistributionUnavailable, PortUnavailable or OSError; leaves nothing
+    behind then."""
     logging.getLogger("testcontainers").setLevel(logging.WARNING)  # it tells each step, as we do in our own words
-    engine = find()
+    toxiproxy, engine = find_for(topology), find()
     progress(f"asking Docker engine {engine.version} for the image")
     kind = kind_of(topology)
     image = obtain(engine, kind, asked_image, progress)
@@ -96,7 +85,8 @@ def prepare(
             made = labels(token, directory.path.name)
             network = _network(engine, f"brokerbench-{plain(directory.path.name)}-{token}", made)
             ground = Ground(engine, image, kind, agent, network, host_names(topology), made)
-            return _prepared(topology, wishes, authority, ground, folders, private, guard)
+            log = directory.path.absolute() / "links" / "toxiproxy.log"
+            return _prepared(topology, wishes, authority, ground, folders, private, guard, toxiproxy, log)
         except BaseException:
             guard.finish()
             raise
@@ -138,33 +128,56 @@ def _prepared(
     folders: Mapping[str, BrokerFolders],
     private: PrivateFolder,
     guard: Guard,
+    toxiproxy: Path | None,
+    links_log: Path,
 ) -> ContainersPrepared:
-    ports = choose_ports(wanted_ports(topology), wishes.base_port, wishes.addresses)
+    needed: list[tuple[str, str] | Door] = [*wanted_ports(topology), *doors(topology)]
+    chosen = choose_ports(needed, wishes.base_port, wishes.addresses)
+    ports = {key: port for key, port in chosen.items() if not isinstance(key, Door)}
     client, agent_password = Credentials(CLIENT, new_password()), new_password()
     management = {name: management_of(name, ports[name, MANAGEMENT], agent_password) for name in folders}
     secrets = secrets_of(client)
     private.write(SECRETS_FILE, properties(secrets))
     if authority:
-        hosts = (wishes.bind_host, *ground.names.values())
+        hosts = (wishes.bind_host, *ground.names.values(), *([LINKS_HOST] if toxiproxy else []))
         authority.write_stores(private, hosts, secrets[names.KEYSTORE_PASSWORD])
     site = names.Site(listening(ports), bind_host=EVERYWHERE, hosts=ground.names)
+    handles: dict[str, BrokerContainer] = {}
+    links = toxiproxy and _links(toxiproxy, topology, ground, chosen, site, handles, links_log, private)
+    site = replace(site, link_addresses=links.addresses) if links else site
     rendered = write_files(
         topology, lambda t, b, s: wishes.renderer(t, reachable(b), s), site, folders, private, secrets
     )
-    handles = {
-        broker.name: _container(
+    for broker in topology.brokers:
+        handles[broker.name] = _container(
             broker, wishes, ground, folders[broker.name], private, ports, management[broker.name],
             store_of(topology, broker.name, lambda active: folders[active].data), authority is not None,
-        )
-        for broker in topology.brokers
-    }  # fmt: skip
+        )  # fmt: skip
     versions = {
         "image": ground.image.name,
         "image-id": ground.image.id,
         "docker-engine": ground.engine.version,
         "jolokia-agent": pinned(JOLOKIA_AGENT).version,
     }
-    return ContainersPrepared(private, ports, client, management, folders, handles, rendered, versions, guard)
+    return ContainersPrepared(
+        private, ports, client, management, folders, handles, rendered, versions, guard, links=links or None
+    )
+
+
+def _links(
+    toxiproxy: Path,
+    topology: Topology,
+    ground: Ground,
+    chosen: Mapping[tuple[str, str] | Door, int],
+    site: names.Site,
+    brokers: Mapping[str, BrokerContainer],
+    log: Path,
+    private: PrivateFolder,
+) -> LinkProxies:
+    log.parent.mkdir(exist_ok=True)
+    at = {key: port for key, port in chosen.items() if isinstance(key, Door)}
+    every = ways(topology, at, {listener: site.address(*listener) for listener in site.ports})
+    return links_in_containers(toxiproxy, ground, every, at[API], brokers, log, private.path)
 
 
 def _network(engine: Engine, name: str, made: Mapping[str, str]) -> Network:
@@ -214,13 +227,9 @@ def _container(
     ):
         container.with_volume_mapping(outside, str(place), mode)
     container.with_kwargs(
-        entrypoint=["/bin/sh", "-c", INTO_THE_LOG, "broker"],
         hostname=host,
         extra_hosts={host: wishes.bind_host},
-        labels={**ground.labels, BROKER_LABEL: broker.name},
-        user=ground.engine.user,
-        userns_mode=ground.engine.userns_mode,
-        security_opt=["label=disable"],  # its files are mounted from folders that SELinux has labelled for others
         working_dir=str(INSIDE.data),
+        **ground.options(INSIDE.log_file, (BROKER_LABEL, broker.name)),
     )
-    return BrokerContainer(broker.name, container, line, log=folders.log_file, host=ground.engine.host)
+    return BrokerContainer(f"broker {broker.name!r}", container, line, log=folders.log_file, host=ground.engine.host)

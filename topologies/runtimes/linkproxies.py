@@ -1,6 +1,8 @@
 """How do links go through proxies? One Toxiproxy a run, with a door for each broker that each link may call.
 
-    opener ──► door on 127.0.0.1 ──► broker          clients ──► broker: never through a door
+    opener ──► door ──► broker          clients ──► broker: never through a door
+
+Doors are on loopback where brokers are local processes, and on the brokers' network where they are in containers.
 
 A link that may call several brokers (a pair behind its end, alternates) has a door to each, all of them alike. A door
 is open while its broker listens: a caller who is let in and then thrown out may believe in a connection that was never
@@ -14,15 +16,14 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from topologies.brokers import AnyBroker
 from topologies.impairment import Impairment
 from topologies.links import Link
 from topologies.model import Topology
 from topologies.proxied import ends_of, proxied
-from topologies.runtimes.brokerprocess import BrokerProcess
-from topologies.runtimes.socketbytes import connections_at, listening_ports
+from topologies.runtimes.socketbytes import Connection, SocketsHere
 from topologies.runtimes.toxiproxy import LOOPBACK, Api, ToxiproxyUnavailable, find_toxiproxy, toxics
 
 START_TIMEOUT_S = 15.0
@@ -31,11 +32,7 @@ POLL_S = 0.05
 LOOK_EVERY_S = 0.1
 AS_IT_COMES = Impairment()
 LOG_LINES = 5
-NOT_BETWEEN = {
-    "containers": "containers",
-    "external": "brokers that run already",
-    "memory": "brokers in memory",
-}
+NOT_BETWEEN = {"external": "brokers that run already", "memory": "brokers in memory"}
 log = logging.getLogger("brokerbench")
 
 
@@ -76,6 +73,47 @@ class Way:
         return int(self.upstream.rpartition(":")[2])
 
 
+class Server(Protocol):
+    """Toxiproxy's process or container. `start` returns at once; `alive` and the log tell what becomes of it."""
+
+    @property
+    def log(self) -> Path: ...
+    @property
+    def alive(self) -> bool: ...
+    @property
+    def pid(self) -> int | None: ...
+    def start(self) -> None: ...
+    def kill(self) -> None:
+        """Does not wait. May be called at any moment, anywhere, and for one that is gone."""
+
+    def wait(self, timeout_s: float) -> bool: ...
+    def discard(self) -> None:
+        """It was started while the run closed: end it at once."""
+
+    def log_lines(self, *, of_this_start: bool = False) -> list[str]: ...
+
+
+class Sockets(Protocol):
+    """What the kernel tells of the brokers' and the doors' TCP sockets. Each raises OSError."""
+
+    def listening(self) -> Collection[int]:
+        """The ports at which brokers take connections now."""
+
+    def connections(self, port: int) -> list[Connection]:
+        """Those at a door."""
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the doors are. ``host``: as links call it; ``address``: where each listens there."""
+
+    sockets: Sockets
+    host: str = LOOPBACK
+    address: str = LOOPBACK
+
+
 def doors(topology: Topology) -> list[Door]:
     """What needs a port for a topology's links: none, or Toxiproxy and each door. Pure."""
     found = [Door(link.name, each.name) for link in proxied(topology.links) for each in ends_of(link, topology.brokers)]
@@ -100,10 +138,10 @@ def no_proxies(topology: Topology, runtime: str) -> str:
     through = proxied(topology.links)
     if not through:
         return ""
-    if runtime != "processes":
+    if runtime in NOT_BETWEEN:
         return (
-            f"link {through[0].name!r} goes through Toxiproxy, which stands between local processes only so far, not"
-            f" between {NOT_BETWEEN[runtime]}; use --runtime processes, or leave the links as they are"
+            f"link {through[0].name!r} goes through Toxiproxy, which gets between brokers that a run starts, not"
+            f" between {NOT_BETWEEN[runtime]}; use --runtime containers or processes, or leave the links as they are"
         )
     try:
         find_toxiproxy(through[0].name)
@@ -125,29 +163,30 @@ def _listener(link: Link, called: AnyBroker) -> str:
 class LinkProxies:
     """The proxies of one run. `close` may be called at any moment and more than once."""
 
-    def __init__(self, process: BrokerProcess, api_port: int, every: Sequence[Way]) -> None:
-        """``process``: Toxiproxy below a guard, not yet started."""
-        self._process, self._ways = process, tuple(every)
+    def __init__(self, server: Server, api_port: int, every: Sequence[Way], place: Place | None = None) -> None:
+        """``server``: Toxiproxy below a guard, not yet started. ``place``: loopback, if it is not told."""
+        self._server, self._ways = server, tuple(every)
+        self._place = place or Place(SocketsHere())
         self._api = Api(api_port)
         self._open: set[str] = set()
         self._shut: dict[str, str] = {}  # why a door cannot be set, by its name
         self._closed = threading.Event()
-        self._seen: dict[tuple[str, int, int], Carried] = {}  # by link, door's port and caller's: also what has ended
+        self._seen: dict[tuple[str, int, object], Carried] = {}  # by link, door's port and caller: also what has ended
 
     def __repr__(self) -> str:
-        return f"<LinkProxies of {len(self._ways)} ways, alive={self._process.alive}>"
+        return f"<LinkProxies of {len(self._ways)} ways, alive={self._server.alive}>"
 
     @property
     def addresses(self) -> dict[tuple[str, str], str]:
         """What a link calls instead of a broker, by (link, broker)."""
-        return {(way.door.link, way.door.broker): f"{LOOPBACK}:{way.port}" for way in self._ways}
+        return {(way.door.link, way.door.broker): f"{self._place.host}:{way.port}" for way in self._ways}
 
     @property
     def pid(self) -> int | None:
-        return self._process.pid
+        return self._server.pid
 
     def door_of(self, link: Link) -> tuple[str, int] | None:
-        """Host and port by which a link calls its end; None for one that goes straight there."""
+        """Host and port at which this machine finds the door to a link's end; None for one that goes straight there."""
         for way in self._ways:
             if way.door == Door(link.name, link.to.name):
                 return LOOPBACK, way.port
@@ -155,24 +194,27 @@ class LinkProxies:
 
     def start(self) -> None:
         """Returns when all proxies are there. Raises ToxiproxyUnavailable or OSError."""
-        self._process.start()
+        self._server.start()
+        if self._closed.is_set():  # meanwhile, by a signal handler or another greenlet, which may have missed it
+            self._server.discard()
+            raise ToxiproxyUnavailable("Toxiproxy is not started any more: the run is closed")
         end = time.monotonic() + START_TIMEOUT_S
         while not self._api.answers():
-            if not self._process.alive or time.monotonic() > end:
+            if not self._server.alive or time.monotonic() > end:
                 raise ToxiproxyUnavailable(f"Toxiproxy does not start; {self._log_end()}")
             time.sleep(POLL_S)
         for way in self._ways:
-            self._api.add_proxy(way.name, f"{LOOPBACK}:{way.port}", way.upstream, enabled=False)
+            self._api.add_proxy(way.name, f"{self._place.address}:{way.port}", way.upstream, enabled=False)
             for toxic in toxics(way.impairment):
                 self._api.add_toxic(way.name, toxic)
-        listening_ports()  # where the kernel does not tell, no door would ever open
+        self._place.sockets.listening()  # where the kernel does not tell, no door would ever open
         threading.Thread(target=self._keep_doors, name="link-doors", daemon=True).start()
 
     def _keep_doors(self) -> None:
         """Until it is closed; a door that could not be set is tried again."""
         while not self._closed.wait(LOOK_EVERY_S):
             with suppress(OSError):
-                self._set_doors(listening_ports())
+                self._set_doors(self._place.sockets.listening())
 
     def _set_doors(self, listening: Collection[int]) -> None:
         for way in self._ways:
@@ -194,35 +236,40 @@ class LinkProxies:
 
     def loss(self) -> str:
         """That Toxiproxy is gone though nobody stopped it, with the end of its log; '' while it is there."""
-        if self._closed.is_set() or self._process.alive:
+        if self._closed.is_set() or self._server.alive:
             return ""
         return f"Toxiproxy, which every link goes through, ended though nobody stopped it; {self._log_end()}"
 
     def _log_end(self) -> str:
-        lines = " | ".join(self._process.log_lines()[-LOG_LINES:]) or "it has said nothing"
-        return f"its log {self._process.log} ends: {lines}"
+        lines = " | ".join(self._server.log_lines()[-LOG_LINES:]) or "it has said nothing"
+        return f"its log {self._server.log} ends: {lines}"
 
     def carried(self) -> dict[str, Carried]:
         """By link. Of a connection that has ended, what was last seen of it. Raises OSError."""
         for way in self._ways:
-            for each in connections_at(way.port):
-                self._see((way.door.link, way.port, each.peer_port), Carried(each.received_bytes, each.sent_bytes))
+            for each in self._place.sockets.connections(way.port):
+                self._see((way.door.link, way.port, each.peer), Carried(each.received_bytes, each.sent_bytes))
         totals = {way.door.link: Carried(0, 0) for way in self._ways}
         for (link, *_), seen in self._seen.items():
             forth, back = totals[link]
             totals[link] = Carried(forth + seen.forth_bytes, back + seen.back_bytes)
         return totals
 
-    def _see(self, key: tuple[str, int, int], now: Carried) -> None:
-        """A caller's port that comes again with less is another connection: the first one's bytes stay counted."""
+    def _see(self, key: tuple[str, int, object], now: Carried) -> None:
+        """A caller's address that comes again with less is another connection: the first one's bytes stay counted."""
         before = self._seen.get(key)
         if before is not None and now.forth_bytes < before.forth_bytes:
             link, port, _ = key
             self._seen[link, port, -len(self._seen)] = before
         self._seen[key] = now
 
-    def close(self) -> None:
+    def leave(self) -> None:
+        """What ends from here on ends because the run does."""
         self._closed.set()
-        self._process.kill()
-        self._process.wait(END_TIMEOUT_S)
+
+    def close(self) -> None:
+        self.leave()
+        self._server.kill()
+        self._server.wait(END_TIMEOUT_S)
         self._api.close()
+        self._place.sockets.close()

@@ -194,6 +194,8 @@ class OwnBrokers(Generic[AHandle]):
         self._closed = True  # `up` and `start` look between any two of their steps
         if self._prepared is None:
             return
+        if self._prepared.links:
+            self._prepared.links.leave()
         self._end(self._prepared)
         if self._prepared.links:
             self._prepared.links.close()

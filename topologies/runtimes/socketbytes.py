@@ -3,10 +3,11 @@
 Toxiproxy's own metrics count a connection when it ends, which a link between brokers does not.
 """
 
+import itertools
 import socket
 import struct
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import contextmanager
 from typing import NamedTuple
 
 # linux/sock_diag.h, linux/inet_diag.h, linux/netlink.h, linux/tcp.h
@@ -18,66 +19,105 @@ ESTABLISHED, LISTEN = 1, 10
 HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port id
 REQUEST = struct.Struct("=BBBBI")  # family, protocol, extensions, padding, states
 SOCKET_ID = struct.Struct("!HH16s16s12x")  # source port, destination port, addresses; interface and cookie as zeros
+SOCKET_ID_AT = 4  # in a struct inet_diag_msg
 MESSAGE_BYTES = 72  # of a struct inet_diag_msg; attributes follow
 ATTRIBUTE = struct.Struct("=HH")  # length, type
 COUNTED = struct.Struct("=QQ")  # tcpi_bytes_acked, tcpi_bytes_received
 COUNTED_AT = 120  # in a struct tcp_info
 BUFFER_BYTES = 1 << 16
+FAMILIES = (socket.AF_INET, socket.AF_INET6)  # a socket of the latter may have connections of the former too
+SEQUENCE_NUMBERS = itertools.count(1)
 
 
 class Connection(NamedTuple):
-    """``peer_port``: of the one who called. Bytes as this end has received them, and sent and seen acknowledged."""
+    """``peer``: address and port of the one who called. Bytes as this end has received them, and sent and seen
+    acknowledged."""
 
-    peer_port: int
+    peer: tuple[str, int]
     received_bytes: int
     sent_bytes: int
 
 
-def connections_at(port: int) -> list[Connection]:
-    """The established IPv4 connections whose local port this is, in this network namespace. Raises OSError."""
-    return [_connection(message) for message in _asked(socket.AF_INET, ESTABLISHED, port, INET_DIAG_INFO)]
+class SocketsHere:
+    """Those of the network namespace that this process is in; see `topologies.runtimes.linkproxies.Sockets`."""
+
+    def listening(self) -> set[int]:
+        return listening_ports()
+
+    def connections(self, port: int) -> list[Connection]:
+        return connections_at(port)
+
+    def close(self) -> None:
+        """Nothing is held between two questions."""
+
+
+def connections_at(port: int, netlink: socket.socket | None = None) -> list[Connection]:
+    """The established connections whose local port this is. Raises OSError.
+
+    Of the namespace in which ``netlink`` was opened, one question at a time, or of this one.
+    """
+    return [
+        _connection(family, message)
+        for family in FAMILIES
+        for message in _asked(family, ESTABLISHED, port, INET_DIAG_INFO, netlink)
+    ]
 
 
 def listening_ports() -> set[int]:
     """Those of this network namespace at which somebody takes TCP connections. Raises OSError."""
-    families = (socket.AF_INET, socket.AF_INET6)  # a socket of the latter may take connections of the former too
-    return {_ports(message)[0] for family in families for message in _asked(family, LISTEN)}
+    return {_ports(message)[0] for family in FAMILIES for message in _asked(family, LISTEN)}
 
 
-def _asked(family: int, state: int, port: int = 0, attribute: int = 0) -> list[bytes]:
+def _asked(
+    family: int, state: int, port: int = 0, attribute: int = 0, netlink: socket.socket | None = None
+) -> list[bytes]:
     """A message for each TCP socket in a state; ``port`` 0: whichever, ``attribute`` 0: none is asked for."""
     wanted = REQUEST.pack(family, socket.IPPROTO_TCP, 1 << attribute >> 1, 0, 1 << state)
     wanted += SOCKET_ID.pack(port, 0, b"", b"")
-    header = HEADER.pack(HEADER.size + len(wanted), SOCK_DIAG_BY_FAMILY, REQUEST_DUMP, 1, 0)
-    with closing(socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, NETLINK_SOCK_DIAG)) as netlink:
-        netlink.sendto(header + wanted, (0, 0))
-        return list(_messages(netlink))
+    number = next(SEQUENCE_NUMBERS) & 0xFFFF_FFFF
+    header = HEADER.pack(HEADER.size + len(wanted), SOCK_DIAG_BY_FAMILY, REQUEST_DUMP, number, 0)
+    with _given_or_new(netlink) as asked:
+        asked.sendto(header + wanted, (0, 0))
+        return list(_messages(asked, number))
+
+
+@contextmanager
+def _given_or_new(netlink: socket.socket | None) -> Iterator[socket.socket]:
+    if netlink is not None:
+        yield netlink
+        return
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, NETLINK_SOCK_DIAG) as new:
+        yield new
 
 
 def _ports(message: bytes) -> tuple[int, int]:
     """This end's, and the other's."""
-    here, there = struct.unpack_from("!HH", message, 4)
+    here, there = struct.unpack_from("!HH", message, SOCKET_ID_AT)
     return here, there
 
 
-def _messages(netlink: socket.socket) -> Iterator[bytes]:
+def _messages(netlink: socket.socket, number: int) -> Iterator[bytes]:
+    """The answer to one question: what is left of another's, which was given up, is passed over."""
     while True:
         received = memoryview(netlink.recv(BUFFER_BYTES))
         while received:
-            length, kind, *_ = HEADER.unpack_from(received)
+            length, kind, _, answered, _ = HEADER.unpack_from(received)
             body = bytes(received[HEADER.size : length])
+            received = received[_aligned(length) :]
+            if answered != number:
+                continue
             if kind == NLMSG_DONE:
                 return
             if kind == NLMSG_ERROR:
                 raise OSError(-int.from_bytes(body[:4], "little", signed=True), "the kernel tells nothing of sockets")
             yield body
-            received = received[_aligned(length) :]
 
 
-def _connection(message: bytes) -> Connection:
-    _, peer_port = _ports(message)
+def _connection(family: int, message: bytes) -> Connection:
+    _, peer_port, _, address = SOCKET_ID.unpack_from(message, SOCKET_ID_AT)
+    peer = socket.inet_ntop(family, address[: 4 if family == socket.AF_INET else 16])
     sent, received = COUNTED.unpack_from(_tcp_info(message), COUNTED_AT)
-    return Connection(peer_port, received, sent)
+    return Connection((peer, peer_port), received, sent)
 
 
 def _tcp_info(message: bytes) -> bytes:

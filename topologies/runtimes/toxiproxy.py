@@ -46,8 +46,8 @@ def find_toxiproxy(link: str) -> Path:
     return Path(found)
 
 
-def command(executable: Path, port: int) -> list[str]:
-    return [str(executable), "-host", LOOPBACK, "-port", str(port)]
+def command(executable: Path, port: int, address: str = LOOPBACK) -> list[str]:
+    return [str(executable), "-host", address, "-port", str(port)]
 
 
 def toxics(impairment: Impairment) -> list[Toxic]:

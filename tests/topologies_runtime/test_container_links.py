@@ -1,0 +1,134 @@
+"""What does Toxiproxy's container get of this machine, and how is it known which brokers' containers listen?"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from topologies.impairment import Impairment
+from topologies.runtimes import container_links
+from topologies.runtimes.container_links import listeners, mounts
+from topologies.runtimes.container_sockets import ContainerSockets, listening_among, listening_in
+from topologies.runtimes.linkproxies import Door, Way
+
+TCP6 = """\
+  sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when
+   0: 00000000000000000000000000000000:F0B4 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000
+   1: 0000000000000000FFFF0000020012AC:F0B5 0000000000000000FFFF0000030012AC:8D0C 01 00000000:00000000 00:00000000
+"""
+TCP = """\
+  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0B00007F:9C7F 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 31027 1 0000000000000000
+"""
+
+
+@dataclass
+class Broker:
+    """What is asked of a broker's container."""
+
+    pid: int | None = 7
+    is_leaving: bool = False
+
+
+class Looks:
+    """Each look, at a time that stands still unless it is moved."""
+
+    def __init__(self) -> None:
+        self.now_s, self.count, self.found = 0.0, 0, frozenset[int]()
+
+    def look(self, _pid: int, wanted: frozenset[int]) -> frozenset[int]:
+        self.count += 1
+        return wanted & self.found
+
+    def clock(self) -> float:
+        return self.now_s
+
+
+def sockets_of(broker: Broker, looks: Looks) -> ContainerSockets:
+    return ContainerSockets(
+        cast("Any", None), {"b": cast("Any", broker), "uncalled": cast("Any", Broker())}, {"b": frozenset({10})},
+        looks.look, looks.clock,
+    )  # fmt: skip
+
+
+def test_what_listens_is_told_apart_from_what_is_connected() -> None:
+    assert listening_among(TCP6.splitlines()) == {0xF0B4}
+    assert listening_among(TCP.splitlines()) == {0x9C7F}
+
+
+def test_both_tables_of_a_process_are_read_where_the_first_does_not_do(tmp_path: Path) -> None:
+    net = tmp_path / "7" / "net"
+    net.mkdir(parents=True)
+    (net / "tcp6").write_text(TCP6)
+    assert listening_in(7, frozenset({0xF0B4}), tmp_path) == {0xF0B4}
+    (net / "tcp").write_text(TCP)
+    assert listening_in(7, frozenset({0xF0B4, 0x9C7F, 1}), tmp_path) == {0xF0B4, 0x9C7F}
+    assert listening_in(8, frozenset({1}), tmp_path) == frozenset()
+
+
+def test_a_broker_that_starts_is_looked_at_until_it_listens_and_then_seldom() -> None:
+    looks, broker = Looks(), Broker()
+    sockets = sockets_of(broker, looks)
+    assert sockets.listening() == frozenset()
+    looks.found = frozenset({10})
+    assert sockets.listening() == frozenset()
+    looks.now_s = 0.5
+    assert sockets.listening() == {10}
+    for looks.now_s in (0.6, 2.0, 5.4):
+        assert sockets.listening() == {10}
+    assert looks.count == 2
+    looks.now_s, looks.found = 5.5, frozenset()
+    assert sockets.listening() == frozenset()
+
+
+def test_a_broker_whose_process_is_gone_or_another_listens_no_more() -> None:
+    looks, broker = Looks(), Broker()
+    looks.found = frozenset({10})
+    sockets = sockets_of(broker, looks)
+    assert sockets.listening() == {10}
+    broker.pid = None
+    assert sockets.listening() == frozenset()
+    broker.pid, looks.found = 8, frozenset()
+    assert sockets.listening() == frozenset()
+    assert looks.count == 2
+
+
+def test_a_broker_that_shuts_down_is_looked_at_often() -> None:
+    looks, broker = Looks(), Broker()
+    looks.found = frozenset({10})
+    sockets = sockets_of(broker, looks)
+    assert sockets.listening() == {10}
+    broker.is_leaving, looks.found, looks.now_s = True, frozenset(), 0.1
+    assert sockets.listening() == frozenset()
+
+
+def test_connections_that_nobody_can_see_yet_are_an_error() -> None:
+    with pytest.raises(OSError, match="has not handed over"):
+        sockets_of(Broker(), Looks()).connections(1)
+
+
+def test_a_broker_has_to_listen_where_links_call_it() -> None:
+    every = tuple(
+        Way(Door(link, broker), 1, f"{broker}:{port}", Impairment())
+        for link, broker, port in (("l", "a", 5), ("m", "a", 6), ("l", "b", 7))
+    )
+    assert listeners(every) == {"a": {5, 6}, "b": {7}}
+
+
+def test_the_container_has_this_machines_programs_but_cannot_write_them(tmp_path: Path) -> None:
+    found = {inside: (outside, mode) for outside, inside, mode in mounts(Path("/x/server"), tmp_path, tmp_path / "log")}
+    assert found["/usr"] == ("/usr", "ro")
+    assert found["/brokerbench/toxiproxy-server"] == ("/x/server", "ro")
+    assert {inside for inside, (_, mode) in found.items() if mode == "rw"} == {
+        "/brokerbench/handover",
+        "/brokerbench/log",
+    }
+
+
+def test_a_python_of_another_place_comes_along(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(container_links.sys, "base_prefix", "/opt/python")
+    monkeypatch.setattr(container_links.sys, "executable", "/opt/python/bin/python3")
+    assert ("/opt/python", "/opt/python", "ro") in mounts(Path("/x"), tmp_path, tmp_path)
+    monkeypatch.setattr(container_links.sys, "executable", "/usr/bin/python3")
+    assert "/opt/python" not in [outside for outside, *_ in mounts(Path("/x"), tmp_path, tmp_path)]
