@@ -45,17 +45,19 @@ def full(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         yield runtime
 
 
-def every(kind: str, *, durable: bool, but: str = "") -> list[object]:
-    return [pytest.param(kind, protocol, durable, marks=NIGHTLY) for protocol in REAL if protocol != but]
+def every(kind: str, *, durable: bool, but: str = "", also: tuple[str, ...] = ()) -> list[object]:
+    tried = [protocol for protocol in (*REAL, *also) if protocol != but]
+    return [pytest.param(kind, protocol, durable, marks=NIGHTLY) for protocol in tried]
 
 
 SMOKE = pytest.param("classic", "stomp", True, marks=pytest.mark.brokers)
-# Artemis 2.44.0 goes on taking what comes by STOMP: only AMQP and OpenWire producers are held back there.
+# Artemis 2.44.0 goes on taking what comes by STOMP: only AMQP, OpenWire and Core producers are held back there.
 MATRIX = [
     SMOKE,
     *every("classic", durable=True, but="stomp"),
     *every("classic", durable=False),
-    *every("artemis", durable=True, but="stomp"),
+    *every("artemis", durable=True, but="stomp", also=("core",)),
+    pytest.param("artemis", "core", False, marks=NIGHTLY),
 ]
 
 
