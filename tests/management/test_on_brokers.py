@@ -8,14 +8,13 @@ import pytest
 import stomp
 
 from records.rundir import RunDirectory
+from tests.support.bad_logins import wrong_password_of_bridges
 from topologies.catalogue import build
 from topologies.management.jolokia import Jolokia
 from topologies.management.links import LinksNotProven, prove_links
 from topologies.management.sampling import Row, Sampler, sample
 from topologies.management.views import LinkNames
-from topologies.model import Broker, Topology
-from topologies.render.classic import render
-from topologies.render.site import BRIDGE_PASSWORD, Site
+from topologies.model import Topology
 from topologies.runtimes.processes import ProcessRuntime
 
 pytestmark = pytest.mark.brokers
@@ -101,16 +100,9 @@ def test_a_sampler_watches_every_broker_and_process(pair: ProcessRuntime, topolo
 
 
 def test_a_link_with_a_wrong_password_is_told_with_the_brokers_own_words(tmp_path: Path) -> None:
-    def with_wrong_password(topology: Topology, broker: Broker, site: Site) -> dict[str, str]:
-        files = dict(render(topology, broker, site))
-        if broker.name == "source":  # only the connector's login, the second place that names the password
-            head, separator, tail = files["activemq.xml"].partition("<networkConnector ")
-            files["activemq.xml"] = head + separator + tail.replace(f'"${{{BRIDGE_PASSWORD}}}"', '"wrong"', 1)
-        return files
-
     topology = build("source-and-sink")
     runtime = ProcessRuntime(
-        topology, RunDirectory.create(tmp_path, "run"), broker_memory_mb=128, renderer=with_wrong_password
+        topology, RunDirectory.create(tmp_path, "run"), broker_memory_mb=128, renderer=wrong_password_of_bridges
     )
     try:
         runtime.up(lambda _line: None)

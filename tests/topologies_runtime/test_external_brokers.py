@@ -1,6 +1,7 @@
 """Are real brokers that run already reached and proven, over TLS too, and left running?"""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,14 +10,17 @@ import pytest
 from drivers import canary
 from drivers.protocols import Spoken, connectors_of
 from records.rundir import RunDirectory
+from tests.support.bad_logins import wrong_password_of_bridges
 from tests.support.tls_brokers import over_tls
 from topologies.catalogue import build
 from topologies.endpoints import Credentials
-from topologies.management.links import prove_links
+from topologies.management.links import LinksNotProven, prove_links
 from topologies.model import Topology
+from topologies.render.files import render
 from topologies.runtimes.external import ExternalRuntime
 from topologies.runtimes.external_credentials import ExternalCredentials
 from topologies.runtimes.external_file import BrokersFile, ExternalBroker
+from topologies.runtimes.prepared import Render
 from topologies.runtimes.processes import ProcessRuntime
 from topologies.trust import Trust
 
@@ -50,16 +54,21 @@ class Theirs:
         canary.prove(paths, producers, consumers, runtime.credentials(), timeout_s=30)
 
 
-@pytest.fixture(scope="module")
-def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Theirs]:
+@contextmanager
+def brought_up(parent: Path, renderer: Render = render) -> Iterator[Theirs]:
     topology = over_tls(build("source-and-sink"))
-    directory = RunDirectory.create(tmp_path_factory.mktemp("theirs"), "run")
-    runtime = ProcessRuntime(topology, directory, broker_memory_mb=128)
+    runtime = ProcessRuntime(topology, RunDirectory.create(parent, "run"), broker_memory_mb=128, renderer=renderer)
     try:
         runtime.up(lambda line: None)
         yield Theirs(topology, runtime, Trust(runtime.trusted_pem))
     finally:
         runtime.close()
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Theirs]:
+    with brought_up(tmp_path_factory.mktemp("theirs")) as found:
+        yield found
 
 
 def test_brokers_whose_bridge_is_over_tls_too_are_proven_and_stay(theirs: Theirs) -> None:
@@ -84,3 +93,16 @@ def test_brokers_of_an_authority_that_was_not_named_are_refused(theirs: Theirs) 
 def test_brokers_reached_by_another_name_than_their_certificates_are_refused(theirs: Theirs) -> None:
     with pytest.raises(canary.PathsUnproven, match=r"Hostname mismatch.*reach it by a name that its certificate has"):
         theirs.prove(theirs.external("localhost"), theirs.trust)
+
+
+@pytest.mark.nightly
+def test_a_bridge_over_tls_with_a_wrong_password_is_named_with_what_to_check(tmp_path: Path) -> None:
+    """Their logs tell why, but on their machines."""
+    with brought_up(tmp_path, wrong_password_of_bridges) as theirs:
+        runtime = theirs.external(management=True)
+        runtime.up(lambda line: None)
+        with pytest.raises(LinksNotProven) as failed:
+            prove_links(runtime, theirs.topology, timeout_s=4)
+    told = str(failed.value).splitlines()
+    assert told[1].startswith("link 'source-to-sink' from source to sink: source shows no bridge to sink")
+    assert told[2].startswith("the logs of source, sink cannot be read from here: check the user and password")

@@ -1,0 +1,14 @@
+"""How does a test get links that are turned away? By a renderer that writes another password than the far end knows."""
+
+from topologies.model import AnyBroker, Topology
+from topologies.render.files import render
+from topologies.render.site import BRIDGE_PASSWORD, Site
+
+
+def wrong_password_of_bridges(topology: Topology, broker: AnyBroker, site: Site) -> dict[str, str]:
+    """Files of a Classic broker whose links log in with another password than the far end knows."""
+    files = dict(render(topology, broker, site))
+    # Only the connectors' logins: the password stands before them too, as one that the broker itself knows.
+    head, separator, tail = files["activemq.xml"].partition("<networkConnector ")
+    files["activemq.xml"] = head + separator + tail.replace(f'"${{{BRIDGE_PASSWORD}}}"', '"wrong"')
+    return files
