@@ -5,7 +5,8 @@ As ActiveMQ Classic 5.18.3 does it (NetworkBridgeFilter, DemandForwardingBridgeS
 * *Demand* goes against the direction of messages. A broker with advisories tells of each consumer and of each bridge's
   subscription; a link's sending end hears that if its filter lets it, and subscribes unless ``consumer_ttl`` brokers or
   more were crossed already, or the sending broker itself is among them. ``statically_included_destinations`` are
-  subscribed to without asking anybody, and that is told on like any other subscription.
+  subscribed to without asking anybody, and that is told on like any other subscription. Wildcards work in all three
+  lists, though the manual allows them in the other two only.
 * *Messages* go where a subscription waits, over a link whose ``message_ttl`` is above the number of links crossed.
 
 What "can" leaves out: a queue's message goes to one of several consumers, so it may be taken elsewhere before, and it

@@ -1,12 +1,15 @@
 """On which small networks are properties tried out, and how is it seen what they do?"""
 
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from drivers.contract import Destination, Outcome
 from tests.support.brokers import running
-from tests.support.stomp_clients import Client
+from tests.support.stomp_clients import Client, body
+from tests.support.waiting import until
 from topologies.brokers import DEFAULT_POLICIES
 from topologies.management.jolokia import Jolokia
 from topologies.management.links import prove_links
@@ -15,6 +18,8 @@ from topologies.model import Broker, DestinationPolicy, NetworkConnector, Topolo
 from topologies.runtimes.contract import Runtime
 
 MEMORY_MB = 128
+MESSAGES = 30
+ORDERS = Destination("queue", "orders")
 SETTLES_S = 2.0  # demand and messages that are on their way
 
 
@@ -46,3 +51,19 @@ def client(runtime: Runtime, broker: str) -> Client:
 def depth(runtime: Runtime, topology: Topology, broker: str, queue: str) -> int:
     with closing(Jolokia(runtime.management(broker))) as agent:
         return view_of(topology, broker).figures(agent).queues.get(queue, {}).get("depth", 0)
+
+
+def shares(runtime: Runtime, *consume_at: str) -> list[int]:
+    """How many of the 30 messages sent at ``here`` each consumer gets, in their order."""
+    consumers = [client(runtime, broker) for broker in consume_at]
+    for consumer in consumers:
+        consumer.listen(ORDERS)
+    time.sleep(SETTLES_S)
+    sender = client(runtime, "here")
+    sender.send(ORDERS, *(body(seq) for seq in range(MESSAGES)))
+    assert sender.outcomes(MESSAGES) == [Outcome.ACKED] * MESSAGES
+    until(lambda: sum(len(consumer.got) for consumer in consumers) == MESSAGES)
+    found = [len(consumer.got) for consumer in consumers]
+    for each in (sender, *consumers):
+        each.close()
+    return found

@@ -1,6 +1,7 @@
 """Does each property of a link do on real brokers what its users believe it does? One experiment a property."""
 
 import time
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -11,38 +12,14 @@ from tests.support.brokers import running
 from tests.support.crossings import observed, predicted
 from tests.support.stomp_clients import body
 from tests.support.waiting import until
-from tests.topologies.experiments import MEMORY_MB, SETTLES_S, chain, client, depth, two, up
+from tests.topologies.experiments import MEMORY_MB, MESSAGES, ORDERS, SETTLES_S, chain, client, depth, shares, two, up
+from topologies.catalogue import build
 from topologies.management.jolokia import Jolokia
 from topologies.management.views import view_of
 from topologies.model import Broker, NetworkConnector, Topology
 from topologies.runtimes.contract import Runtime
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
-
-MESSAGES = 30
-ORDERS = Destination("queue", "orders")
-
-
-def shares(runtime: Runtime, *consume_at: str) -> list[int]:
-    """How many of the 30 messages sent at ``here`` each consumer gets, in their order."""
-    consumers = [client(runtime, broker) for broker in consume_at]
-    for consumer in consumers:
-        consumer.listen(ORDERS)
-    time.sleep(SETTLES_S)
-    sender = client(runtime, "here")
-    sender.send(ORDERS, *(body(seq) for seq in range(MESSAGES)))
-    assert sender.outcomes(MESSAGES) == [Outcome.ACKED] * MESSAGES
-    until(lambda: sum(len(consumer.got) for consumer in consumers) == MESSAGES)
-    found = [len(consumer.got) for consumer in consumers]
-    for each in (sender, *consumers):
-        each.close()
-    return found
-
-
-def test_conduit_subscriptions_count_all_consumers_of_a_broker_as_one(tmp_path: Path) -> None:
-    with up(two(decrease_network_consumer_priority=False), tmp_path) as runtime:
-        here, *there = shares(runtime, "here", "there", "there")
-    assert (here, sum(there)) == (15, 15)
 
 
 def test_without_conduit_subscriptions_each_consumer_has_its_share(tmp_path: Path) -> None:
@@ -129,6 +106,89 @@ def test_a_statically_included_queue_is_forwarded_though_nobody_consumes_it(tmp_
         time.sleep(SETTLES_S)
         assert depth(runtime, topology, "here", "others") == 1
         sender.close()
+
+
+def test_statically_included_destinations_cross_by_their_wildcards_and_no_consumer_is_heard_of(tmp_path: Path) -> None:
+    """The manual allows wildcards in the other two lists only; 5.18.3 takes them here too."""
+    topology = two(static_bridge=True, statically_included_destinations=("queue://open.>", "topic://*.open.*"))
+    alone = {("here", "here"), ("there", "there")}
+    passes = {
+        ("queue", "open."): True,
+        ("queue", "closed."): False,
+        ("topic", "very.open."): True,
+        ("topic", "very.open.too."): False,
+    }
+    with up(topology, tmp_path) as runtime:
+        for (kind, prefix), expected in passes.items():
+            found = observed(runtime, topology, kind, prefix)
+            assert found == predicted(topology, kind, prefix), (kind, prefix)
+            assert found == alone | ({("here", "there")} if expected else set()), (kind, prefix)
+
+
+def test_a_static_wildcard_is_told_on_to_the_broker_before(tmp_path: Path) -> None:
+    """What b forwards to c unasked, a forwards to b, as for any other consumer at b."""
+    a, b, c = (Broker(name) for name in "abc")
+    first = NetworkConnector(opened_by=a, to=b, consumer_ttl=2)
+    last = NetworkConnector(
+        opened_by=b, to=c, message_ttl=2, static_bridge=True, statically_included_destinations=("queue://open.>",)
+    )
+    topology = Topology("told-on", (a, b, c), (first, last), ())
+    with up(topology, tmp_path) as runtime:
+        found = observed(runtime, topology, "queue", "open.")
+        assert ("a", "c") in found
+        assert found == predicted(topology, "queue", "open.")
+
+
+def test_what_is_excluded_within_a_static_wildcard_is_held_by_the_link(tmp_path: Path) -> None:
+    """It does not cross; the link's subscription takes it all the same, so that a consumer here does not get it."""
+    topology = two(
+        statically_included_destinations=("queue://open.>",),
+        excluded_destinations=("queue://open.letters",),
+        decrease_network_consumer_priority=False,
+    )
+    assert not topology.reaches("here", "there", "queue://open.letters")
+    with up(topology, tmp_path) as runtime:
+        sender = client(runtime, "here")
+        sender.send(Destination("queue", "open.letters"), body(0))
+        assert sender.outcomes(1) == [Outcome.ACKED]
+        consumer = client(runtime, "here")
+        consumer.listen(Destination("queue", "open.letters"))
+        time.sleep(SETTLES_S)
+        with closing(Jolokia(runtime.management("here"))) as agent:
+            queue = view_of(topology, "here").figures(agent).queues["open.letters"]
+        assert (queue["depth"], queue["in_flight"], len(consumer.got)) == (1, 1, 0)
+        assert depth(runtime, topology, "there", "open.letters") == 0
+        for each in (sender, consumer):
+            each.close()
+
+
+def test_parallel_connectors_carry_queues_by_all_of_theirs_and_topics_by_their_own(tmp_path: Path) -> None:
+    topology = build("parallel-connectors")
+    prices = Destination("topic", "prices")
+    with up(topology, tmp_path) as runtime:
+        for kind in ("queue", "topic"):
+            assert observed(runtime, topology, kind) == predicted(topology, kind)
+        before = carried(runtime, topology)
+        consumer, sender = client(runtime, "sink"), client(runtime, "source")
+        for destination in (ORDERS, prices):
+            consumer.listen(destination)
+        time.sleep(SETTLES_S)
+        for destination in (ORDERS, prices):
+            sender.send(destination, *(body(seq) for seq in range(MESSAGES)))
+        assert sorted(reading.seq for reading in consumer.received(2 * MESSAGES)) == sorted([*range(MESSAGES)] * 2)
+        until(lambda: sum((carried(runtime, topology) - before).values()) == 2 * MESSAGES)
+        found = carried(runtime, topology) - before
+        assert found["topics"] == MESSAGES
+        assert min(found["queues-1"], found["queues-2"]) > 0
+        for each in (consumer, sender):
+            each.close()
+
+
+def carried(runtime: Runtime, topology: Topology) -> Counter[str]:
+    """How many messages each link of ``source`` has brought over so far."""
+    with closing(Jolokia(runtime.management("source"))) as agent:
+        bridges = view_of(topology, "source").figures(agent).bridges
+    return Counter({bridge.connector: bridge.counters["dequeue_count"] for bridge in bridges})
 
 
 def test_a_link_without_duplex_answers_nothing_and_one_with_it_does(tmp_path: Path) -> None:
