@@ -7,15 +7,18 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 
 from brokerbench.compose import VARIABLE, compose_files
 from brokerbench.rendering import ports_from, write_files
 from drivers.contract import Connection, Destination, Outcome, Outgoing, Subscription
 from drivers.protocols import connector_of
+from tests.brokerbench.test_compose import BASE_PORT, KEPT, REPOSITORY
 from topologies.catalogue import build
 from topologies.endpoints import Credentials, Endpoint
 from topologies.model import Topology
@@ -43,18 +46,20 @@ class Up:
     login: Credentials
 
     def compose(self, *arguments: str) -> None:
-        """As on the machine: the first Compose, or the engine's own."""
-        tool = ["docker-compose"] if shutil.which("docker-compose") else ["docker", "compose"]
-        environment = {**os.environ, "COMPOSE_PROJECT_NAME": self.project, **image(self.topology)}
-        command = [*tool, *arguments]
-        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+        compose(self.folder, *arguments, COMPOSE_PROJECT_NAME=self.project, **image(self.topology))
 
     def health(self) -> dict[str, str]:
         """Of each service: starting, healthy or unhealthy."""
         with client_of(find().host) as client:
             found = client.containers.list(filters={"label": f"com.docker.compose.project={self.project}"})
             return {it.labels["com.docker.compose.service"]: it.attrs["State"]["Health"]["Status"] for it in found}
+
+    def published(self) -> set[tuple[str, int]]:
+        """Addresses and ports of this machine at which its services are reached."""
+        with client_of(find().host) as client:
+            found = client.containers.list(filters={"label": f"com.docker.compose.project={self.project}"})
+            bound = [each for it in found for each in it.attrs["NetworkSettings"]["Ports"].values()]
+        return {(where["HostIp"], int(where["HostPort"])) for each in bound for where in each or ()}
 
     def left(self) -> list[object]:
         """Everything of this project that the engine still has."""
@@ -69,6 +74,16 @@ class Up:
             Endpoint(broker, "stomp", f"stomp://{LOOPBACK}:{port}"), self.login, client_id=f"test-{broker}",
             timeout_s=10.0, on_settled=settled, on_lost=lambda reason: None,
         )  # fmt: skip
+
+
+def compose(folder: Path, *arguments: str, **environment: str) -> str:
+    """As on the machine: the first Compose, or the engine's own. What it prints."""
+    tool = ["docker-compose"] if shutil.which("docker-compose") else ["docker", "compose"]
+    done = subprocess.run(
+        [*tool, *arguments], cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def image(topology: Topology) -> dict[str, str]:
@@ -93,14 +108,24 @@ def all_free(wanted: list[tuple[str, str]], base: int) -> bool:
 @pytest.fixture(params=PAIRS)
 def up(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Up]:
     topology = build(request.param)
-    folder, base_port, password = tmp_path, free_base_port(topology), secrets.token_urlsafe(18)
-    write_files(compose_files(topology, base_port), folder)
-    lines = [
-        f"BROKERBENCH_{who}_{what}={value}"
-        for who in ("CLIENT", "BRIDGE")
-        for what, value in (("USERNAME", who.lower()), ("PASSWORD", password))
-    ]
-    (folder / "passwords.env").write_text("\n".join(lines) + "\n", "utf-8")
+    base_port = free_base_port(topology)
+    write_files(compose_files(topology, base_port), tmp_path)
+    with brought_up(topology, tmp_path, base_port) as running:
+        yield running
+
+
+def with_passwords(folder: Path) -> str:
+    """As its user fills in the example; the password."""
+    password = secrets.token_urlsafe(18)
+    example = (folder / "passwords.env.example").read_text("utf-8")
+    filled = example.replace("_PASSWORD=\n", f"_PASSWORD={password}\n")
+    (folder / "passwords.env").write_text(filled, "utf-8")
+    return password
+
+
+@contextmanager
+def brought_up(topology: Topology, folder: Path, base_port: int) -> Iterator[Up]:
+    password = with_passwords(folder)
     project = f"brokerbench-{secrets.token_hex(4)}"
     running = Up(topology, project, folder, base_port, Credentials("client", password))
     try:
@@ -109,6 +134,31 @@ def up(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Up]:
     finally:
         running.compose("down", "--volumes", "--timeout", "2")
         assert running.left() == []
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Up]:
+    """A folder of the repository as it is there, its ports too; a copy, for the passwords that have to be in it."""
+    topology = build("source-and-sink")
+    folder = shutil.copytree(REPOSITORY / topology.name, tmp_path / topology.name)
+    with brought_up(topology, folder, BASE_PORT) as running:
+        yield running
+
+
+@pytest.mark.parametrize("entry", KEPT)
+def test_compose_takes_each_folder_of_the_repository(entry: str, tmp_path: Path) -> None:
+    name = build(entry).name
+    folder = shutil.copytree(REPOSITORY / name, tmp_path / name)
+    with_passwords(folder)
+    services = yaml.safe_load(compose(folder, "config"))["services"]
+    assert set(services) == {path.name for path in folder.iterdir() if path.is_dir()}
+
+
+def test_a_folder_of_the_repository_comes_up_as_it_is_and_its_link_carries_messages(kept: Up) -> None:
+    assert eventually(lambda: kept.health() == {"source": "healthy", "sink": "healthy"}, UP_WITHIN_S), kept.health()
+    assert kept.published() == {(LOOPBACK, port) for port in ports_from(kept.topology, BASE_PORT).values()}
+    send(kept, "source", b"over the link")
+    assert receive(kept, "sink") == b"over the link"
 
 
 def eventually(true: Callable[[], bool], within_s: float) -> bool:
