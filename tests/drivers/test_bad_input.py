@@ -4,6 +4,7 @@ The same table for each protocol. Whoever else uses the broker goes on, and what
 """
 
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from drivers.contract import DriverError
+from drivers.per_message import PerMessage
+from drivers.producer import Slot
 from tests.drivers.conformance.conftest import REAL
 from tests.support.brokers import running
 from tests.support.loads import Load
@@ -95,7 +98,7 @@ def test_what_cannot_be_is_one_error_with_the_next_step_and_others_go_on(
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("protocol", REAL)
+@pytest.mark.parametrize("protocol", [*REAL, "core"])
 def test_a_place_that_the_broker_refuses_fails_by_name_and_the_connection_lives_on(
     tmp_path: Path, protocol: str
 ) -> None:
@@ -107,3 +110,22 @@ def test_a_place_that_the_broker_refuses_fails_by_name_and_the_connection_lives_
             load.consume(seat, place)
         load.seat("consumer").usable()
         load.tables()
+
+
+@pytest.mark.nightly
+def test_each_message_to_a_place_that_the_broker_refuses_is_recorded_though_each_connects_anew(tmp_path: Path) -> None:
+    broker, freed = ArtemisBroker(NAME, address_settings=NO_NEW_PLACES), threading.Semaphore(0)
+    with running(alone(broker, "artemis"), tmp_path) as runtime:
+        load = Load(tmp_path, runtime, "core", [NAME])
+        producer = PerMessage(
+            load.session, "producers", queue("nowhere"), durable=True, resend_in_doubt=True,
+            on_settled=lambda _: None, on_free=freed.release,
+        )  # fmt: skip
+        now_ns = load.session.clock()
+        producer.send_batch([Slot(seq, now_ns) for seq in range(3)], 64)
+        assert all(freed.acquire(timeout=30) for _ in range(3))
+        producer.close()
+        rows = load.tables()["sends"]
+    assert sorted((row["seq"], row["attempt"], row["outcome"]) for row in rows) == [
+        (seq, 1, "failed") for seq in range(3)
+    ]
