@@ -83,7 +83,8 @@ class AmqpConnection:
         transport, connection = self._wire.transport, self._wire.connection
         transport.idle_timeout = self._address.idle_timeout_ms / 1_000
         sasl = transport.sasl()
-        sasl.allowed_mechs("PLAIN" if credentials.username else "ANONYMOUS")
+        # A password goes to whoever asks for one; a router asks nobody.
+        sasl.allowed_mechs("PLAIN ANONYMOUS" if credentials.username else "ANONYMOUS")
         sasl.allow_insecure_mechs = True  # TLS is below the engine, which does not see it
         connection.user, connection.password = credentials.username, credentials.password
         connection.hostname, connection.container = self._address.host, client_id

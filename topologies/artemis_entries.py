@@ -100,8 +100,8 @@ def receivers(
 
     producers --> source <-- receiver -- sink --> consumers
     """
-    made = tuple(Address(name.strip()) for name in queues.split(",") if name.strip())
-    sink = ArtemisBroker("sink", addresses=(*made, Address(f"{CANARY_PREFIX}sink")))
+    made = tuple(Address(name) for name in (*_listed(queues), f"{CANARY_PREFIX}sink"))
+    sink = ArtemisBroker("sink", addresses=made)
     brokers, ends = _ends(sink, ArtemisBroker("source"), alternate)
     link = BrokerConnection(
         sink, ends[0],
@@ -171,19 +171,26 @@ def dual_mirror(
     return _topology("dual-mirror", brokers, links, _at(brokers, brokers, IN_ORDER))
 
 
-def router_peer(prefix: str = "queue", retry_interval_ms: int = RETRY_MS) -> Topology:
-    """A router takes messages and gives them out; in between a broker stores them, at the router's waypoints.
+def router_peer(queues: str = "steady", retry_interval_ms: int = RETRY_MS) -> Topology:
+    """A router takes messages and gives them out; in between a broker stores them, in queues made beforehand.
 
     producers --> router --> consumers
                   |    ^
                   v    |  peer
                  broker-1
     """
-    broker, router = ArtemisBroker("broker-1"), Router("router", waypoints=(prefix,))
-    link = BrokerConnection(
-        broker, router, peers=(AddressMatch(f"{prefix}.#"),), retry_interval_ms=retry_interval_ms
-    )  # fmt: skip
+    names = (*_listed(queues), f"{CANARY_PREFIX}router")
+    # No client comes to the broker, so nobody would make a queue there.
+    broker = ArtemisBroker("broker-1", addresses=tuple(Address(name) for name in names))
+    router = Router("router", waypoints=names)
+    peers = tuple(AddressMatch(name) for name in names)
+    link = BrokerConnection(broker, router, peers=peers, retry_interval_ms=retry_interval_ms)
     return _topology("router-peer", (broker, router), (link,), _at((router,), (router,)))
+
+
+def _listed(names: str) -> tuple[str, ...]:
+    """Names that commas separate."""
+    return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
 def _ends(

@@ -61,6 +61,35 @@ def test_a_port_that_never_answers_is_given_up_in_time() -> None:
     )
 
 
+def offering(*mechanisms: str) -> Callable[[socket.socket], None]:
+    """How a broker begins that lets its clients in by any of these; it then says nothing more."""
+    names = b"".join(bytes([len(name)]) + name.encode() for name in mechanisms)
+    listed = bytes([0xE0, len(names) + 2, len(mechanisms), 0xA3]) + names  # an array of symbols
+    performative = b"\x00\x53\x40\xc0" + bytes([len(listed) + 1, 1]) + listed  # sasl-mechanisms: a list of one
+    frame = (len(performative) + 8).to_bytes(4, "big") + b"\x02\x01\x00\x00" + performative
+    return lambda client: client.sendall(b"AMQP\x03\x01\x00\x00" + frame)
+
+
+@pytest.mark.parametrize(
+    ("offered", "chosen"),
+    [(["PLAIN", "ANONYMOUS"], b"PLAIN"), (["ANONYMOUS", "PLAIN"], b"PLAIN"), (["ANONYMOUS"], b"ANONYMOUS")],
+)
+def test_a_password_is_given_to_whoever_asks_for_one_and_to_nobody_else(offered: list[str], chosen: bytes) -> None:
+    said: list[bytes] = []
+
+    def answer(client: socket.socket) -> None:
+        client.settimeout(1)
+        offering(*offered)(client)
+        with contextlib.suppress(TimeoutError):
+            while more := client.recv(1_024):
+                said.append(more)
+
+    with listening(answer) as port:
+        trying(port, timeout_s=0.5)
+    assert b"\xa3" + bytes([len(chosen)]) + chosen in b"".join(said), "its sasl-init names the mechanism"
+    assert (b"s3cret" in b"".join(said)) == (chosen == b"PLAIN")
+
+
 def test_a_port_of_another_protocol_is_told_without_its_bytes() -> None:
     with listening(lambda client: client.sendall(b"HTTP/1.1 400 Bad Request\r\nX: \x01\x02\r\n\r\n")) as port:
         told = trying(port)

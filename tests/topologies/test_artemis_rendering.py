@@ -1,6 +1,7 @@
 """Is a rendered Artemis broker what it should be, by golden files and by the broker's own schema?"""
 
 import dataclasses
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -261,6 +262,16 @@ def test_receivers_have_their_queues_beforehand() -> None:
     element = core_of(build("receivers(queues='orders, prices')"), "sink")
     made = [str(queue.get("name")) for queue in element.iter(f"{CORE}queue")]
     assert made == ["DLQ", "ExpiryQueue", "orders", "prices", "brokerbench.canary.sink"]
+
+
+def test_a_routers_broker_has_its_queues_beforehand_and_each_is_a_waypoint_and_has_a_peer() -> None:
+    topology = build("router-peer(queues='orders, prices')")
+    element, names = core_of(topology, "broker-1"), ["orders", "prices", "brokerbench.canary.router"]
+    assert [str(queue.get("name")) for queue in element.iter(f"{CORE}queue")] == ["DLQ", "ExpiryQueue", *names]
+    assert [str(peer.get("address-match")) for peer in element.iter(f"{CORE}peer")] == names
+    (text,) = files_of(topology, topology.broker("router")).values()
+    assert re.findall(r"^address \{\n    prefix: (\S+)\n    waypoint: yes\n\}", text, re.MULTILINE) == names
+    assert topology.warnings == ()
 
 
 def test_a_broker_without_a_store_keeps_messages_in_memory() -> None:

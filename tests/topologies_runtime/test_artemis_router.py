@@ -3,15 +3,17 @@
 The nightly ones take ``qdrouterd`` on PATH: docs/topologies.md says how it is built.
 """
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from records.rundir import RunDirectory
 from topologies.catalogue import build
-from topologies.runtimes.artemis_router import RouterUnavailable, command, find_routers, version_of
+from topologies.runtimes.artemis_router import RouterUnavailable, command, find_routers, listens, version_of
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.jvm import BrokerFolders
+from topologies.runtimes.ports import LOOPBACK
 from topologies.runtimes.processes import ProcessRuntime
 
 
@@ -22,6 +24,12 @@ def program(folder: Path, name: str, body: str) -> Path:
     return path
 
 
+def nowhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is found but what is in ``folder``."""
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setattr(sys, "executable", str(folder / "python"))
+
+
 @pytest.mark.parametrize("there", ["", "skrouterd"])
 def test_a_router_that_is_not_there_is_told_before_anything_starts(
     there: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -29,26 +37,58 @@ def test_a_router_that_is_not_there_is_told_before_anything_starts(
     """Skupper's is no such router."""
     if there:
         program(tmp_path, there, "exit 0")
-    monkeypatch.setenv("PATH", str(tmp_path))
+    nowhere(tmp_path, monkeypatch)
     runtime = ProcessRuntime(build("router-peer"), RunDirectory.create(tmp_path, "run"))
     with pytest.raises(RuntimeFailed) as told:
         runtime.up(lambda _line: None)
     assert str(told.value) == (
-        "topology 'router-peer': router 'router' needs qdrouterd (Qpid Dispatch 1.19.0) on PATH, and there is none"
-        " (Skupper's skrouterd does not do: it has no waypoints); build it as docs/topologies.md says, or choose a"
-        " topology of brokers only"
+        "topology 'router-peer': router 'router' needs qdrouterd (Qpid Dispatch 1.19.0), and there is none on PATH or"
+        f" in {tmp_path} (Skupper's skrouterd does not do: it has no waypoints); build it by bash .ci/build-router.sh"
+        " SOURCES, as docs/topologies.md says, or choose another topology"
     )
     assert not list(tmp_path.glob("run/brokers/*")), "no broker was prepared"
 
 
 def test_a_topology_of_brokers_only_looks_for_no_router(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert find_routers(build("cluster")) == {}
+    nowhere(tmp_path, monkeypatch)
+    assert find_routers(build("cluster"), LOOPBACK) == {}
+
+
+@pytest.mark.parametrize("where", ["PATH", "beside"])
+def test_a_router_is_looked_for_on_the_path_and_beside_python(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    router = program(tmp_path, "qdrouterd", "exit 0")
+    nowhere(tmp_path / "empty", monkeypatch)
+    if where == "PATH":
+        monkeypatch.setenv("PATH", str(tmp_path))
+    else:
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    assert find_routers(build("router-peer"), LOOPBACK) == {"router": router}
+
+
+def test_a_router_asks_nobody_for_a_password_so_it_stays_on_loopback() -> None:
+    with pytest.raises(
+        RouterUnavailable, match=r"so it listens on 127\.0\.0\.1 and not on 10\.0\.0\.1; leave --bind-host"
+    ):
+        find_routers(build("router-peer"), "10.0.0.1")
 
 
 def test_a_router_is_told_its_configuration_and_no_password() -> None:
     line = command(Path("/opt/qdrouterd"), BrokerFolders(Path("/run/brokers/router")))
     assert line == ["/opt/qdrouterd", "--conf", "/run/brokers/router/conf/qdrouterd.conf"]
+
+
+@pytest.mark.parametrize(
+    ("line", "does"),
+    [
+        ("2026-11-22 01:34:52.663192 +0000 SERVER (notice) Listening on 127.0.0.1:44991", True),
+        ("2026-11-22 01:34:52.662376 +0000 CONN_MGR (info) Configured Listener: 127.0.0.1:44991 proto=any", False),
+        ("2026-11-22 01:34:54.815810 +0000 SERVER (error) Listener error on 127.0.0.1:44991: Address already", False),
+    ],
+)
+def test_a_router_listens_once_it_says_so(line: str, does: bool) -> None:
+    assert listens(["Router started", line]) is does
 
 
 def test_a_router_says_its_version(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_the_port_of_an_artemis_acceptor_is_read_off_the_log_too() -> None:
 
 
 def test_the_port_of_a_routers_listener_is_read_off_the_log_too() -> None:
-    line = "SERVER (error) Listener error on 127.0.0.1:21002: Address already in use - listen on 127.0.0.1:21002"
+    line = "SERVER (error) Listener error on 127.0.0.1:21002: Address already in use - listen on …"
     assert refused_ports([line], PORTS) == [21002]
 
 

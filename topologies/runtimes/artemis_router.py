@@ -2,35 +2,45 @@
 
 import shutil
 import subprocess
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from topologies.artemis_router import Router
 from topologies.model import Topology
 from topologies.render.artemis_router import QDROUTERD_CONF
 from topologies.runtimes.jvm import BrokerFolders
+from topologies.runtimes.ports import LOOPBACK
 
 QDROUTERD = "qdrouterd"
 VERSION = "1.19.0"
 ASK_TIMEOUT_S = 10.0
-NEXT_STEP = "build it as docs/topologies.md says, or choose a topology of brokers only"
+NEXT_STEP = "build it by bash .ci/build-router.sh SOURCES, as docs/topologies.md says, or choose another topology"
 
 
 class RouterUnavailable(Exception):
     """There is no router on this machine: names the topology and its router, what was looked for and the next step."""
 
 
-def find_routers(topology: Topology) -> dict[str, Path]:
+def find_routers(topology: Topology, bind_host: str) -> dict[str, Path]:
     """What runs each router of a topology, by its name. Raises RouterUnavailable."""
-    return {each.name: _find(topology.name, each.name) for each in topology.brokers if isinstance(each, Router)}
+    routers = [each.name for each in topology.brokers if isinstance(each, Router)]
+    if routers and bind_host != LOOPBACK:
+        raise RouterUnavailable(
+            f"topology {topology.name!r}: router {routers[0]!r} asks nobody for a password, so it listens on {LOOPBACK}"
+            f" and not on {bind_host}; leave --bind-host out"
+        )
+    return {router: _find(topology.name, router) for router in routers}
 
 
 def _find(topology: str, router: str) -> Path:
-    found = shutil.which(QDROUTERD)
+    """On PATH, or beside this Python."""
+    beside = str(Path(sys.executable).parent)
+    found = shutil.which(QDROUTERD) or shutil.which(QDROUTERD, path=beside)
     if found is None:
         raise RouterUnavailable(
-            f"topology {topology!r}: router {router!r} needs {QDROUTERD} (Qpid Dispatch {VERSION}) on PATH, and there"
-            f" is none (Skupper's skrouterd does not do: it has no waypoints); {NEXT_STEP}"
+            f"topology {topology!r}: router {router!r} needs {QDROUTERD} (Qpid Dispatch {VERSION}), and there is none"
+            f" on PATH or in {beside} (Skupper's skrouterd does not do: it has no waypoints); {NEXT_STEP}"
         )
     return Path(found)
 
@@ -55,3 +65,8 @@ def version_of(executable: Path) -> str:
 
 def command(executable: Path, folders: BrokerFolders) -> list[str]:
     return [str(executable), "--conf", f"{folders.conf}/{QDROUTERD_CONF}"]
+
+
+def listens(lines: Iterable[str]) -> bool:
+    """Whether it says so in its log: a port that answers may be somebody else's. Pure."""
+    return any(" (notice) Listening on " in line for line in lines)

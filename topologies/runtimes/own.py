@@ -21,7 +21,7 @@ from topologies.management.views import serving, view_of
 from topologies.model import Topology
 from topologies.render.classic_tls import anyone_needs_tls
 from topologies.render.files import render
-from topologies.runtimes.artemis_router import RouterUnavailable
+from topologies.runtimes.artemis_router import RouterUnavailable, listens
 from topologies.runtimes.certificates import Authority
 from topologies.runtimes.contract import Progress, Runtime, RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
@@ -255,12 +255,12 @@ class OwnBrokers(Generic[AHandle]):
         return state == STANDS_BY or (state == SERVES and self._listens(name))
 
     def _state(self, name: str) -> str:
-        """What the broker says of itself: a port alone may be anybody's. A router says nothing.
+        """What the broker says of itself: a port alone may be anybody's. A router says it in its log.
 
         One that starts looks like one that waits, so waiting needs another that serves.
         """
         if name not in self._ready.management:
-            return SERVES
+            return SERVES if listens(self._handle(name).log_lines(of_this_start=True)) else ""
         view = view_of(self._topology, name)
         with closing(Jolokia(self.management(name), ASK_TIMEOUT_S)) as agent:
             try:

@@ -40,7 +40,7 @@ def prepare(
     topology: Topology, directory: RunDirectory, wishes: Wishes, authority: Authority | None, progress: Progress
 ) -> Prepared[BrokerProcess]:
     """Raises one of `OwnBrokers.told` or OSError; leaves no secret then."""
-    routers = find_routers(topology)
+    routers = find_routers(topology, wishes.bind_host)
     of_routers = versions_of(routers)
     toxiproxy, java, kind = find_for(topology), find_java(), kind_of(topology)
     home, agent = (ensured(pinned(name), progress) for name in (kind.distribution, JOLOKIA_AGENT))
