@@ -3,12 +3,14 @@
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jpype
 import pytest
 
 from drivers import java_vm
 from drivers.contract import DriverError, Refused, Subscription
+from drivers.java_client import JavaClient
 from scenarios.java_parts import find_java_parts
 from tests.drivers.java_bench import (
     RUN,
@@ -24,7 +26,7 @@ from tests.drivers.java_bench import (
 from tests.support.brokers import running
 from tests.support.relay import Relay
 from tests.support.stomp_clients import queue
-from tests.support.waiting import until
+from tests.support.waiting import settled_for, until
 from topologies.artemis import ArtemisBroker
 from topologies.endpoints import Credentials
 from topologies.groups import ClientGroup
@@ -185,6 +187,45 @@ def test_a_send_without_a_connection_fails_as_the_uri_says_and_ends_its_producer
     assert words in caught[0]
     failed = [row for row in bench.tables()["sends"] if row["outcome"] == "failed"]
     assert [(row["attempt"], row["broker"]) for row in failed] == [(1, "")], "no other is begun"
+
+
+def test_a_one_way_send_whose_write_breaks_is_in_doubt_and_tried_again(single_artemis: Runtime, tmp_path: Path) -> None:
+    bench, producing = core_bench(single_artemis, tmp_path, "broker-1"), Producing()
+    client = bench.opened()
+    producer = client.producer(queue("one-way"), durable=False, run=RUN)
+    keeping = threading.Thread(target=producer.keep, args=(every_ms(100_000), 100, 50, producing))
+    keeping.start()
+    until(lambda: bench.clerk.settled > 50)
+    channel = channel_of(client)
+    channel.setTransferring(True)  # as while the library moves to another connection: then a write is refused
+    settled = settled_for(lambda: bench.clerk.settled, 0.5)
+    channel.setTransferring(False)
+    until(lambda: bench.clerk.settled > settled + 50)
+    producing.stop()
+    keeping.join()
+    sends = bench.tables()["sends"]
+    last = {row["seq"]: row for row in sends}
+    assert {row["outcome"] for row in last.values()} == {"unconfirmed"}
+    doubted = [row for row in sends if row["outcome"] == "in_doubt"]
+    assert [row["attempt"] for row in doubted] == list(range(1, len(doubted) + 1))
+    assert [last[row["seq"]]["attempt"] for row in doubted] == [len(doubted) + 1] * len(doubted) != []
+
+
+def channel_of(client: JavaClient) -> Any:
+    """By which the library writes what the client's one sender sends."""
+    sender = private(client._java, "senders", of=1).get(0)
+    context = private(private(sender, "session").getCoreSession(), "sessionContext")
+    return private(context, "sessionChannel")
+
+
+def private(java: Any, name: str, of: int = 0) -> Any:
+    """A field of an object in the JVM; ``of``: how many classes above its own."""
+    declaring = java.getClass()
+    for _ in range(of):
+        declaring = declaring.getSuperclass()
+    field = declaring.getDeclaredField(name)
+    field.setAccessible(True)
+    return field.get(java)
 
 
 def test_a_killed_broker_leaves_attempts_in_doubt_that_the_next_one_acks(tmp_path: Path) -> None:

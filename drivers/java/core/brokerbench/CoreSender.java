@@ -1,5 +1,6 @@
 package brokerbench;
 
+import java.util.concurrent.locks.LockSupport;
 import javax.jms.BytesMessage;
 import javax.jms.DeliveryMode;
 import javax.jms.JMSException;
@@ -8,6 +9,8 @@ import org.apache.activemq.artemis.jms.client.ActiveMQSession;
 
 /** Sends by Artemis' own client; what is unanswered when a connection goes is sent again here. */
 final class CoreSender extends Sender {
+    private static final long AGAIN_AFTER_NS = 100000000L; // the library tells of a loss on a thread of its own
+
     private final Client client;
     private final Task task;
     private final ActiveMQSession session;
@@ -23,9 +26,11 @@ final class CoreSender extends Sender {
     }
 
     void send(Slot slot) throws JMSException {
-        if (connected(client.patienceMs())) {
-            attempt(slot);
-            return;
+        while (connected(client.patienceMs())) {
+            if (attempt(slot)) {
+                return;
+            }
+            LockSupport.parkNanos(AGAIN_AFTER_NS);
         }
         slot.giveUp();
         client.requireHope();
@@ -44,7 +49,8 @@ final class CoreSender extends Sender {
         }
     }
 
-    void attempt(Slot slot) throws JMSException {
+    /** False when it is to be tried again: it has no answer to wait for, and its write broke. */
+    boolean attempt(Slot slot) throws JMSException {
         try {
             if (slot.writing(client.address())) {
                 write(slot);
@@ -52,12 +58,16 @@ final class CoreSender extends Sender {
         } catch (JMSException error) {
             if (Words.refused(error)) {
                 slot.failed(error);
-            } else if (client.stays()) {
+            } else if (!client.stays()) {
+                throw error;
+            } else if (durable) {
                 unanswered(slot);
             } else {
-                throw error;
+                slot.broken();
+                return false;
             }
         }
+        return true;
     }
 
     /**
@@ -78,10 +88,6 @@ final class CoreSender extends Sender {
     }
 
     void unanswered(final Slot slot) {
-        if (!durable) {
-            slot.giveUp();
-            return;
-        }
         client.later(new Runnable() {
             public void run() {
                 if (!connected(0L)) {
