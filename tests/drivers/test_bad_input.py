@@ -109,7 +109,11 @@ def test_a_place_that_the_broker_refuses_fails_by_name_and_the_connection_lives_
         with pytest.raises(DriverError, match=place.name):
             load.consume(seat, place)
         load.seat("consumer").usable()
-        load.tables()
+        producer = load.seat("producer")
+        load.send(producer, place, 5)
+        until(lambda: load.tally.settled == 5)
+        producer.usable()
+        assert [(row["attempt"], row["outcome"]) for row in load.tables()["sends"]] == [(1, "failed")] * 5
 
 
 @pytest.mark.nightly

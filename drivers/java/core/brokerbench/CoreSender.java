@@ -14,15 +14,28 @@ final class CoreSender extends Sender {
     private final Client client;
     private final Task task;
     private final ActiveMQSession session;
-    private final MessageProducer producer;
+    private final Object writing = new Object();
+    private MessageProducer producer; // null until the broker lets its place be sent to
 
     CoreSender(Client client, Task task, ActiveMQSession session) throws JMSException {
         super(client, task);
         this.client = client;
         this.task = task;
         this.session = session;
-        this.producer = session.createProducer(task.to);
-        this.producer.setDisableMessageID(true);
+        try {
+            makeProducer();
+        } catch (JMSException error) {
+            if (!Words.refused(error)) {
+                throw error;
+            } // else each message hears it, as it may be let in later
+        }
+    }
+
+    private void makeProducer() throws JMSException {
+        if (producer == null) {
+            producer = session.createProducer(task.to);
+            producer.setDisableMessageID(true);
+        }
     }
 
     void send(Slot slot) throws JMSException {
@@ -75,7 +88,8 @@ final class CoreSender extends Sender {
      * for as long as it likes, and whoever hands down due times must not wait for that.
      */
     private void write(Slot slot) throws JMSException {
-        synchronized (producer) {
+        synchronized (writing) {
+            makeProducer();
             BytesMessage message = session.createBytesMessage();
             message.writeBytes(slot.body());
             if (durable) {
