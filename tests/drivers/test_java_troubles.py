@@ -121,3 +121,14 @@ def test_an_error_while_a_message_is_recorded_ends_its_client_with_the_reason(
     with pytest.raises(jpype.JClass("java.lang.NoClassDefFoundError")):
         broken.receiver().onMessage(jpype.JProxy(java("javax.jms.BytesMessage"), inst=Message(None)))
     assert told(hub) == ("over", f"nothing more can be received: {LACKING}")
+
+
+def test_a_client_that_was_abandoned_leaves_no_thread_behind(hub: Any, broken: Any) -> None:
+    broken.abandon()
+    assert told(hub)[0] == "abandoned"
+    until(lambda: "brokerbench-abandon-4242" not in java_threads())
+
+
+def java_threads() -> list[str]:
+    threads = jpype.JClass("java.lang.Thread").getAllStackTraces().keySet()
+    return [str(thread.getName()) for thread in threads]

@@ -257,7 +257,8 @@ public final class Link {
     public void abandon() {
         closing = true;
         final Connection left = connection;
-        new Work("brokerbench-abandon-" + id).add(new Runnable() {
+        final Work leaving = new Work("brokerbench-abandon-" + id);
+        leaving.add(new Runnable() {
             public void run() {
                 try {
                     if (left != null) {
@@ -266,6 +267,7 @@ public final class Link {
                 } catch (Throwable nothingMoreToDo) {
                     hub.tell(id, "closed");
                 }
+                leaving.end();
             }
         });
         work.end();

@@ -166,7 +166,8 @@ public abstract class LoadClient implements ExceptionListener {
     public void abandon() {
         closing();
         final Connection left = connection;
-        new Work("brokerbench-abandon-" + id).add(new Runnable() {
+        final Work leaving = new Work("brokerbench-abandon-" + id);
+        leaving.add(new Runnable() {
             public void run() {
                 conclude(System.nanoTime());
                 hub.tell(id, "abandoned");
@@ -179,6 +180,7 @@ public abstract class LoadClient implements ExceptionListener {
                 } catch (Throwable nothingMoreToDo) {
                     hub.tell(id, "closed", Words.of(nothingMoreToDo), null, null);
                 }
+                leaving.end();
             }
         });
     }

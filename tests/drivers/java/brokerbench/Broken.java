@@ -6,8 +6,10 @@ import javax.jms.Session;
 
 /** A client whose library turns out to lack a class, whatever it is asked for. */
 public final class Broken extends LoadClient {
+    private static final long ID = 4242L; // of no other client in the process
+
     public Broken(Hub hub, Names names, SendRows sends, ReceiptRows receipts) {
-        super(hub, 1L, names, sends, receipts);
+        super(hub, ID, names, sends, receipts);
     }
 
     /** What takes one consumer's messages, of a client that is connected. */
