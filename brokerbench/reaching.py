@@ -58,7 +58,8 @@ def files_for(runtime: Runtime, topology: Topology) -> Iterator[ReachFiles | Non
         return
     folder = PrivateFolder.create()
     try:
-        managed = next(each.name for each in topology.brokers if management_of(runtime, each.name))
+        names = [each.name for each in topology.brokers]
+        managed = next((name for name in names if management_of(runtime, name)), names[0])
         agent = runtime.management(managed)  # all brokers of a run have the same
         secrets = ExternalCredentials(runtime.credentials(), Credentials(agent.username, agent.password))
         credentials = folder.write(CREDENTIALS_NAME, secrets.as_file())
