@@ -17,7 +17,7 @@ MOST_TO_WAKE_UP_S = 1.5  # of all together, on a machine that is busy
 @pytest.fixture(scope="module")
 def frozen(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     runs = tmp_path_factory.mktemp("frozen") / "runs"
-    return make_run("tests/planted/locustfiles/frozen.py", "-t", "10s", runs=runs)
+    return make_run("tests/planted/locustfiles/frozen.py", "-t", "10s", "--warm-up", "2", runs=runs)
 
 
 def waits(outcome: Outcome) -> list[tuple[float, float]]:
