@@ -9,6 +9,9 @@ As 2.44.0 does it. Two kinds of links move messages:
 * A *cluster* sends on, over at most ``max_hops`` of its links, to a member that asks for it: where the consumer is, or
   one that a connection takes it on from, by a receiver or from a queue that was made with the broker.
 
+Who subscribes to a *topic* has a queue of his own at his broker, made then. So receivers bring it there and clusters
+send it there, but at any other broker there is none for a sender to push from, and nothing for a mirror to repeat.
+
 What "can" leaves out: a message may be taken elsewhere before, by another consumer or over another link. Not modelled:
 
 * alternates: an end that is no standby of another is reached only once the first is gone; all brokers are taken to be
@@ -47,8 +50,8 @@ def reaches(
     """
     stands_for = {broker.name: broker.standby_of or broker.name for broker in brokers}
     begin, end = stands_for[producer], stands_for[consumer]
-    address = destination.partition("://")[2]
-    moves = [move for link in links if isinstance(link, BrokerConnection) for move in _moves(link, address, end)]
+    connections = [link for link in links if isinstance(link, BrokerConnection)]
+    moves = [move for link in connections for move in _moves(link, destination, end)]
     asking = {end, *(move.begin for move in moves if move.asks)}
     steps = defaultdict(set)
     for move in moves:
@@ -59,13 +62,14 @@ def reaches(
     return end in _within(begin, steps, len(brokers))
 
 
-def _moves(link: BrokerConnection, address: str, consumer: str) -> Iterator[Move]:
+def _moves(link: BrokerConnection, destination: str, consumer: str) -> Iterator[Move]:
     here, there = link.opened_by.name, link.to.name
-    made = _made_with(link.opened_by, address)
+    kind, _, address = destination.partition("://")
+    made = _made_with(link.opened_by, address) if kind == "queue" else ()
     queues = made or (address,)  # as a client's message makes it
-    if any(_takes(match, address, queues) for match in (*link.senders, *link.peers)):
+    if kind == "queue" and any(_takes(match, address, queues) for match in (*link.senders, *link.peers)):
         yield Move(here, there, asks=bool(made))
-    if link.mirror and filter_passes(link.mirror.address_filter, address):
+    if kind == "queue" and link.mirror and filter_passes(link.mirror.address_filter, address):
         yield Move(here, there, asks=False)
     pulled = any(_takes(match, address, queues) for match in (*link.receivers, *link.peers))
     if pulled and (made or here == consumer):

@@ -79,6 +79,14 @@ def test_a_mirror_repeats_what_its_filter_lets_pass(address_filter: str, reached
     assert not topology.reaches("b", "a", QUEUE)
 
 
+def test_a_topic_is_brought_to_its_subscriber_and_pushed_to_nobody() -> None:
+    topic = "topic://orders.eu"
+    assert network(BrokerConnection(B, A, receivers=(ORDERS,))).reaches("a", "b", topic)
+    assert not network(BrokerConnection(A, B, senders=(ORDERS,))).reaches("a", "b", topic)
+    assert not network(BrokerConnection(A, B, mirror=Mirror())).reaches("a", "b", topic)
+    assert network(ClusterLink(A, B)).reaches("a", "b", topic)
+
+
 def test_connections_count_no_hops() -> None:
     assert network(BrokerConnection(A, B, senders=(ORDERS,)), BrokerConnection(C, B, receivers=(ORDERS,))).reaches(
         "a", "c", QUEUE
@@ -169,7 +177,9 @@ def networks(draw: st.DrawFn) -> tuple[tuple[ArtemisBroker, ...], tuple[Link, ..
 
 
 @settings(max_examples=300, deadline=None)
-@given(networks(), st.sampled_from(["queue://orders", "queue://orders.eu", "queue://orders.eu.de", "queue://prices"]))
+@given(
+    networks(), st.sampled_from([*(f"queue://{each}" for each in (*ADDRESSES, "orders.eu.de")), "topic://orders.eu"])
+)
 def test_on_any_network_the_prediction_is_what_walking_every_way_finds(
     drawn: tuple[tuple[ArtemisBroker, ...], tuple[Link, ...]], destination: str
 ) -> None:
