@@ -18,7 +18,7 @@ RYUK_LIMIT_S = 20.0  # Testcontainers' own clean-up leaves ten seconds after the
 
 def test_a_run_passes_and_leaves_nothing(tmp_path: Path) -> None:
     before = on_engine(reapers=True)
-    outcome = make_run(STEADY, *ON_CONTAINERS, "-t", "10s", runs=tmp_path / "runs")
+    outcome = make_run(STEADY, *ON_CONTAINERS, "-t", "4s", "--warm-up", "1", runs=tmp_path / "runs")
     assert (outcome.status, outcome.summary["verdict"]) == (0, "pass"), outcome.output
     counts = outcome.summary["messages"]
     assert counts["sent"] == counts["received"] > 0
