@@ -1,5 +1,6 @@
 package brokerbench;
 
+import java.io.IOException;
 import java.util.concurrent.locks.LockSupport;
 import javax.jms.BytesMessage;
 import javax.jms.DeliveryMode;
@@ -15,6 +16,8 @@ final class CoreSender extends Sender {
     private final Task task;
     private final ActiveMQSession session;
     private final Object writing = new Object();
+    private final Object handing = new Object(); // guards who is in the library's hands, never held for long
+    private Thread handedBy;
     private MessageProducer producer; // null until the broker lets its place be sent to
 
     CoreSender(Client client, Task task, ActiveMQSession session) throws JMSException {
@@ -92,11 +95,50 @@ final class CoreSender extends Sender {
             makeProducer();
             BytesMessage message = session.createBytesMessage();
             message.writeBytes(slot.body());
+            handOver(message, slot);
+            if (!durable) {
+                slot.written();
+            }
+        }
+    }
+
+    private void handOver(BytesMessage message, Slot slot) throws JMSException {
+        synchronized (handing) {
+            handedBy = Thread.currentThread();
+        }
+        try {
+            requireConnection();
             if (durable) {
                 producer.send(message, DeliveryMode.PERSISTENT, PRIORITY, 0L, new Library.Told(slot));
             } else {
                 producer.send(message, DeliveryMode.NON_PERSISTENT, PRIORITY, 0L);
-                slot.written();
+            }
+        } finally {
+            synchronized (handing) {
+                handedBy = null;
+                Thread.interrupted(); // or the next wait would end at once
+            }
+        }
+    }
+
+    /** It may have gone after `send` looked, and before `interrupted` knew whom to interrupt. */
+    private void requireConnection() throws JMSException {
+        synchronized (client) {
+            if (client.patienceMs() > 0 && !client.connected) {
+                throw Library.said(new IOException("the connection was lost"));
+            }
+        }
+    }
+
+    /**
+     * Where the URI limits how long a send waits for a connection: the library waits for credit without end, also for that
+     * of a connection that is gone.
+     */
+    void interrupted(long atNs) {
+        super.interrupted(atNs);
+        synchronized (handing) {
+            if (client.patienceMs() > 0 && handedBy != null) {
+                handedBy.interrupt();
             }
         }
     }
