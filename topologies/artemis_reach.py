@@ -9,8 +9,9 @@ As 2.44.0 does it. Two kinds of links move messages:
 * A *cluster* sends on, over at most ``max_hops`` of its links, to a member that asks for it: where the consumer is, or
   one that a connection takes it on from, by a receiver or from a queue that was made with the broker.
 
-Who subscribes to a *topic* has a queue of his own at his broker, made then. So receivers bring it there and clusters
-send it there, but at any other broker there is none for a sender to push from, and nothing for a mirror to repeat.
+Who subscribes to a *topic* has a queue of his own at his broker, made then. Clusters send it there, but at any other
+broker there is none for a sender to push from, and nothing for a mirror to repeat. Receivers make one at their other
+end, which is a subscriber's only where that broker's ``default_routing`` is MULTICAST.
 
 What "can" leaves out: a message may be taken elsewhere before, by another consumer or over another link. Not modelled:
 
@@ -72,8 +73,14 @@ def _moves(link: BrokerConnection, destination: str, consumer: str) -> Iterator[
     if kind == "queue" and link.mirror and filter_passes(link.mirror.address_filter, address):
         yield Move(here, there, asks=False)
     pulled = any(_takes(match, address, queues) for match in (*link.receivers, *link.peers))
-    if pulled and (made or here == consumer):
+    if pulled and (made or here == consumer) and (kind == "queue" or _subscribes(link.to, address)):
         yield Move(there, here, asks=True)
+
+
+def _subscribes(broker: AnyBroker, address: str) -> bool:
+    """Whether a queue that a receiver makes at the broker is one of a topic."""
+    settings = broker.address_settings if isinstance(broker, ArtemisBroker) else ()
+    return {each.default_routing for each in settings if overlap(each.match, address)} == {"MULTICAST"}
 
 
 def _made_with(broker: AnyBroker, address: str) -> tuple[str, ...]:

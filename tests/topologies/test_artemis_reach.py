@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.topologies.artemis_walks import can_reach
 from topologies import artemis_reach
 from topologies.artemis import ArtemisBroker
-from topologies.artemis_addresses import Address
+from topologies.artemis_addresses import Address, AddressSetting
 from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
 from topologies.artemis_router import Router
 from topologies.brokers import AnyBroker
@@ -79,9 +79,12 @@ def test_a_mirror_repeats_what_its_filter_lets_pass(address_filter: str, reached
     assert not topology.reaches("b", "a", QUEUE)
 
 
-def test_a_topic_is_brought_to_its_subscriber_and_pushed_to_nobody() -> None:
+def test_a_topic_crosses_a_cluster_and_is_pushed_to_nobody() -> None:
     topic = "topic://orders.eu"
-    assert network(BrokerConnection(B, A, receivers=(ORDERS,))).reaches("a", "b", topic)
+    assert not network(BrokerConnection(B, A, receivers=(ORDERS,))).reaches("a", "b", topic)
+    of_topics = ArtemisBroker("a", address_settings=(AddressSetting(default_routing="MULTICAST"),))
+    from_there = network(BrokerConnection(B, of_topics, receivers=(ORDERS,)), brokers=(of_topics, B))
+    assert from_there.reaches("a", "b", topic)
     assert not network(BrokerConnection(A, B, senders=(ORDERS,))).reaches("a", "b", topic)
     assert not network(BrokerConnection(A, B, mirror=Mirror())).reaches("a", "b", topic)
     assert network(ClusterLink(A, B)).reaches("a", "b", topic)

@@ -102,8 +102,8 @@ def _add_setting(parent: etree._Element, setting: AddressSetting) -> None:
     add_all(added, attributes_of(setting, names.ADDRESS_SETTING))
     if setting.max_redelivery_delay_ms:
         add(added, "max-redelivery-delay", {}, str(setting.max_redelivery_delay_ms))
-    for what in ("default-address-routing-type", "default-queue-routing-type"):
-        add(added, what, {}, setting.default_routing)
+    # Not default-queue-routing-type: a STOMP subscriber's queue has no other, and as ANYCAST got nothing of its topic.
+    add(added, "default-address-routing-type", {}, setting.default_routing)
 
 
 def _addresses(broker: ArtemisBroker) -> list[Address]:
