@@ -59,6 +59,7 @@ class DestinationPolicy:
     # flow control and memory
     producer_flow_control: bool = True
     memory_limit_bytes: int = 0  # 0: only the broker's own limit holds
+    # Beyond this, messages are not read from the store to be dispatched. Over 100: they always are.
     cursor_memory_high_water_mark_percent: int = 70
     store_usage_high_water_mark_percent: int = 100
     blocked_producer_warning_interval_ms: int = 30_000
@@ -122,11 +123,8 @@ class DestinationPolicy:
             max_expire_page_size=self.max_expire_page_size, max_audit_depth=self.max_audit_depth,
             max_queue_audit_depth=self.max_queue_audit_depth, max_producers_to_audit=self.max_producers_to_audit,
         )  # fmt: skip
-        require_between(
-            of, 1, 100,
-            cursor_memory_high_water_mark_percent=self.cursor_memory_high_water_mark_percent,
-            store_usage_high_water_mark_percent=self.store_usage_high_water_mark_percent,
-        )  # fmt: skip
+        require_between(of, 1, 1_000, cursor_memory_high_water_mark_percent=self.cursor_memory_high_water_mark_percent)
+        require_between(of, 1, 100, store_usage_high_water_mark_percent=self.store_usage_high_water_mark_percent)
 
 
 DEFAULT_POLICIES = (DestinationPolicy(kind="queue"), DestinationPolicy(kind="topic"))

@@ -15,12 +15,17 @@ from topologies.artemis import ArtemisBroker
 from topologies.brokers import AnyBroker, Broker
 from topologies.groups import ClientGroup
 from topologies.model import Topology
+from topologies.policies import DEFAULT_POLICIES
 from topologies.runtimes.contract import Runtime
 
 NAME, MIB = "broker-1", 1_048_576
 MESSAGES, BODY_BYTES = 1_500, 20_000  # 30 MB: thirty times what the broker takes, and more than sockets hold
 
-FULL = Broker(NAME, persistence=None, memory_limit_bytes=MIB)
+# The queue's limit, not the broker's: a broker without room has none for reading messages to its consumers either.
+SMALL = tuple(
+    replace(each, memory_limit_bytes=MIB, cursor_memory_high_water_mark_percent=1_000) for each in DEFAULT_POLICIES
+)
+FULL = Broker(NAME, persistence=None, policies=SMALL)
 BLOCKING = tuple(
     replace(each, max_size_bytes=MIB, address_full_policy="BLOCK") for each in ArtemisBroker(NAME).address_settings
 )
