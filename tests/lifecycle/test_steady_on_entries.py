@@ -11,9 +11,12 @@ CLASSIC = (
     "active-standby",
     "source-and-sink",
     "source-and-sink(duplex=True)",
+    "source-and-sink(transport='ssl')",
     "two-one-way",
     "parallel-connectors",
     "mesh",
+    "mesh(brokers=5)",
+    "mesh(discovery='multicast')",
     "mesh-of-pairs",
     "cross-region-mesh",
     "two-regions",
@@ -35,6 +38,7 @@ ARTEMIS = (
     "receivers(auto_start=False, alternate=True)",
     "mirror",
     "mirror(sync=True)",
+    "mirror(alternate=True)",
     "dual-mirror",
 )
 # What is asked here is whether messages get there; the machine may be busy with other tests.
@@ -43,7 +47,7 @@ LAG_LIMIT_MS = "1000"
 
 @pytest.mark.brokers
 @pytest.mark.spark
-@pytest.mark.nightly
+@pytest.mark.nightly  # a sample of every run: test_steady on a mesh, distributed/test_workers on senders of Artemis
 @pytest.mark.parametrize("entry", CLASSIC + ARTEMIS)
 def test_steady_passes_on_each_entry(entry: str, tmp_path: Path) -> None:
     arguments = ("--headless", "--runtime", "processes", "--topology", entry, "-t", "10s", "--lag-limit", LAG_LIMIT_MS)
