@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup bench test nightly-tests lint types lock clean
+.PHONY: help setup bench test nightly-tests router-tests lint types lock clean
 
 SCENARIO ?= scenarios/steady.py
 TOPOLOGY ?= mesh
@@ -28,7 +28,10 @@ test: .venv/.installed-dev .venv/.installed-amqp ## Run every test but the night
 	$(BIN)/python -m pytest -v --durations=60 -m "not nightly" $(ARGS)
 
 nightly-tests: .venv/.installed-dev .venv/.installed-amqp ## Run the full matrices
-	$(BIN)/python -m pytest -v --durations=60 -m nightly $(ARGS)
+	$(BIN)/python -m pytest -v --durations=60 -m "nightly and not router" $(ARGS)
+
+router-tests: .venv/.installed-dev ## Run the tests that take a router: first .ci/build-router.sh SOURCES
+	$(BIN)/python -m pytest -v -m router $(ARGS)
 
 setup: .venv/.installed-dev .venv/.installed-amqp ## Make .venv with everything that tests and development need
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.house.tree import ROOT
 
-TARGETS = ("setup", "bench", "test", "nightly-tests", "lint", "types", "lock", "clean", "help")
+TARGETS = ("setup", "bench", "test", "nightly-tests", "router-tests", "lint", "types", "lock", "clean", "help")
 
 
 SCRIPTS = (

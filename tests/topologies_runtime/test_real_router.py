@@ -29,7 +29,7 @@ from topologies.management.links import prove_links
 from topologies.runtimes.artemis_router import VERSION
 from topologies.runtimes.contract import Runtime, RuntimeFailed
 
-pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
+pytestmark = [pytest.mark.brokers, pytest.mark.nightly, pytest.mark.router]
 
 STEADY, LOAD = "scenarios/steady.py", ("--topology", "router-peer", "--runtime", "processes", "--protocol", "amqp")
 TOPOLOGY = build("router-peer(queues='steady, late, again')")
