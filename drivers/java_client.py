@@ -8,6 +8,7 @@ by itself (`JavaProducer.keep`), and no callback comes for each message.
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from drivers.consumer import kind_of, name_of
@@ -36,6 +37,15 @@ BROKER = "broker"  # that one told its clients to move
 LEFT = {BROKER: "the broker told it to move", "priority": "a better broker is there"}
 CLOSE_TIMEOUT_S = 12.0  # for the answers under way, then for the broker's goodbye
 ABANDON_TIMEOUT_S = 30.0  # no broker is waited for, but what is in doubt is yet to be recorded, on a busy machine too
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How messages are sent. ``transaction_size``: how many arrive together or not at all; 0: each by itself."""
+
+    durable: bool
+    resend: bool
+    transaction_size: int
 
 
 class JavaClient:
@@ -116,10 +126,12 @@ class JavaClient:
         durable: bool,
         run: int,
         resend_in_doubt: bool = True,
+        transaction_size: int = 0,
     ) -> "JavaProducer":
         """A producer of this number. ``run`` is the number stamped into the bodies."""
         number = self.number if number is None else number
-        return JavaProducer(self, number, destination, durable=durable, run=run, resend=resend_in_doubt)
+        manner = Manner(durable, resend_in_doubt, transaction_size)
+        return JavaProducer(self, number, destination, manner, run)
 
     def consumer(self, subscription: Subscription, *, number: int | None = None, run: int) -> None:
         """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError."""
@@ -175,7 +187,7 @@ class JavaClient:
     # For its producer.
 
     def sender(
-        self, number: int, destination: Destination, *, durable: bool, resend: bool, in_flight: int, template: bytes
+        self, number: int, destination: Destination, manner: Manner, in_flight: int, template: bytes
     ) -> tuple[Any, Answer]:
         """A sender in the JVM, waiting for due times, and what is told at its end. Raises DriverError."""
         finished = self._finished[number] = Answer()
@@ -186,9 +198,10 @@ class JavaClient:
                 destination.name,
                 number,
                 self._recorder.number(str(destination)),
-                durable,
-                resend,
+                manner.durable,
+                manner.resend,
                 in_flight,
+                manner.transaction_size,
                 template,
             )
             made, _, _ = self._await(answer, "sender", f"to send to {destination}")
@@ -247,11 +260,9 @@ class JavaClient:
 class JavaProducer:
     """Sends the messages of one number to one destination, by itself. Made by `JavaClient.producer`."""
 
-    def __init__(
-        self, client: JavaClient, number: int, destination: Destination, *, durable: bool, run: int, resend: bool
-    ) -> None:
+    def __init__(self, client: JavaClient, number: int, destination: Destination, manner: Manner, run: int) -> None:
         self._client, self._number, self._destination = client, number, destination
-        self._durable, self._run, self._resend = durable, run, resend
+        self._manner, self._run = manner, run
         self._keeping: Any = None  # the sender in the JVM
 
     @property
@@ -294,14 +305,7 @@ class JavaProducer:
 
     def _sender(self, body_bytes: int, in_flight: int) -> tuple[Any, Answer]:
         template = stamp(Identity(self._run, self._number, 0, 1), body_bytes)
-        return self._client.sender(
-            self._number,
-            self._destination,
-            durable=self._durable,
-            resend=self._resend,
-            in_flight=in_flight,
-            template=template,
-        )
+        return self._client.sender(self._number, self._destination, self._manner, in_flight, template)
 
     def _await_end(self, finished: Answer) -> None:
         finished.wait(None)

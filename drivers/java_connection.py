@@ -23,6 +23,7 @@ from drivers.contract import (
     Subscription,
 )
 from drivers.java_hub import Answer, JavaHub
+from drivers.java_transactions import JavaTransaction
 from drivers.tls import doubted
 from records.packing import NULL_INT32
 from topologies.endpoints import Credentials, Endpoint
@@ -50,6 +51,7 @@ class JavaConnection:
         self._asked: dict[int, Answer] = {}  # sends and subscriptions under way
         self._unsettled: dict[int, object] = {}  # durable sends, by number: their tokens
         self._consumers: dict[int, OnDelivery] = {}
+        self._transactions: dict[int, JavaTransaction] = {}  # that have not ended
         self._opened, self._closed = Answer(), Answer()
         self._reason = ""  # why it is gone
         self._leaving = False
@@ -87,7 +89,7 @@ class JavaConnection:
         return f"{self.broker} at {self._endpoint.uri.partition('://')[2].partition('?')[0]}"
 
     def send(self, message: Outgoing) -> int:
-        number, answer = self._ask()
+        number, answer = self.ask()
         to = message.destination
         if message.durable:
             self._unsettled[number] = message.token
@@ -98,8 +100,20 @@ class JavaConnection:
         self._unsettled.pop(number, None)
         raise self._trouble(answer, f"a message to {to}")
 
+    def begin(self) -> JavaTransaction:
+        """See `drivers.contract.Transacts`."""
+        number, answer = self.ask()
+        java = self._java.transactions
+        begun = self._transactions[number] = JavaTransaction(self, number, java, self._on_settled)
+        java.begin(number)
+        answer.wait(None)
+        if answer.what == "begun":
+            return begun
+        self._transactions.pop(number, None)
+        raise self._trouble(answer, "a transaction")
+
     def subscribe(self, subscription: Subscription, on_delivery: OnDelivery) -> int:
-        number, answer = self._ask()
+        number, answer = self.ask()
         wanted = subscription.destination
         self._consumers[number] = on_delivery  # messages may come before the answer
         self._java.subscribe(
@@ -144,18 +158,22 @@ class JavaConnection:
             self._end("closed")
         self._hub.forget(self._id)
 
-    def _ask(self) -> tuple[int, Answer]:
+    def ask(self) -> tuple[int, Answer]:
         number, answer = next(self._numbers), Answer()
         self._asked[number] = answer
         if self._reason:  # checked after it was put there: whoever ends the connection answers those that it finds
-            raise ConnectionError(f"broker {self._at}: {self._reason}")
+            raise self.gone()
         return number, answer
+
+    def gone(self, words: str = "") -> ConnectionError:
+        """What to say of the connection that is, or must be, gone; ``words``: the library's."""
+        return ConnectionError(f"broker {self._at}: {self._reason or words}")
 
     def _trouble(self, answer: Answer, what: str) -> Exception:
         _, words, refused = answer.values
         if refused:
             return Refused(f"broker {self.broker} refused {what}: {words}")
-        return ConnectionError(f"broker {self._at}: {self._reason or words}")
+        return self.gone(words)
 
     def _lose(self, reason: str) -> None:
         if self._reason:
@@ -169,6 +187,8 @@ class JavaConnection:
         self._reason = self._reason or reason
         for number in list(self._asked):
             self._asked.pop(number).give("gone")
+        for number in list(self._transactions):
+            self._transactions.pop(number).lost(self._reason)
 
     # Called by the hub.
 
@@ -180,6 +200,8 @@ class JavaConnection:
                 self._answered(int(first), int(second), str(third))
             case "opened" | "refused" | "failed":
                 self._opened.give(what, first)
+            case "refused in" | "concluded" | "inconclusive" if int(first) in self._transactions:
+                self._on_transaction(what, int(first), second, third)
             case "closed":
                 self._closed.give(what, first)
             case "lost":
@@ -190,6 +212,15 @@ class JavaConnection:
                 answer = self._asked.pop(int(first), None)
                 if answer:
                     answer.give(what, first, second, third)
+
+    def _on_transaction(self, what: str, number: int, second: Any, third: Any) -> None:
+        if what == "refused in":
+            at_ns, words = third
+            self._transactions[number].refused(int(second), int(at_ns), str(words))
+        elif what == "concluded":
+            self._transactions.pop(number).ended(int(second), str(third))
+        else:
+            self._transactions.pop(number).lost(str(second))
 
     def _delivered(self, subscription: int, body: bytes, about: Any) -> None:
         received_ns, redelivered, hops, number = about

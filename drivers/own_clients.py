@@ -77,8 +77,12 @@ class OwnClient(Protocol):
         durable: bool,
         run: int,
         resend_in_doubt: bool = True,
+        transaction_size: int = 0,
     ) -> OwnProducer:
-        """``number``: this client's own, unless several producers share its connection."""
+        """``number``: this client's own, unless several producers share its connection.
+
+        ``transaction_size``: how many messages arrive together or not at all; 0: each by itself.
+        """
 
     def consumer(self, subscription: Subscription, *, number: int | None = None, run: int) -> None:
         """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError."""

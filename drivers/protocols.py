@@ -12,7 +12,6 @@ from drivers.stomp import StompConnector
 from topologies.trust import Trust
 
 PROTOCOLS: tuple[str, ...] = ("stomp", "amqp", "openwire", "core", "memory")
-TRANSACTED: tuple[str, ...] = ("stomp", "amqp", "memory")  # whose connections offer `drivers.contract.Transacts`
 
 
 @dataclass(frozen=True)

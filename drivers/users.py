@@ -156,9 +156,14 @@ class ProducerUser(BrokerUser):
         to, room, number, client = Destination.parse(self.destination), Event(), seat.number, seat.client
         durable, run, resend = self.durable, session.run_number, self.resend_in_doubt
         if not isinstance(client, Client):
-            if self.transaction_size:
-                raise DriverError(f"clients that keep their schedules themselves have no transactions: {client!r}")
-            own = client.producer(to, number=number, durable=durable, run=run, resend_in_doubt=resend)
+            own = client.producer(
+                to,
+                number=number,
+                durable=durable,
+                run=run,
+                resend_in_doubt=resend,
+                transaction_size=self.transaction_size,
+            )
             session.clerk.show(self.environment.stats, self.destination)
             return partial(self._let_keep, session, number, own)
         producer = client.producer(

@@ -122,7 +122,7 @@ def configure_users(scenario: Scenario, options: Options) -> None:
             user.sends_per_second = options.rate / producers
     for each in scenario.users:
         _connect(each, options)
-    require_transactions(producing, Spoken.parse(options.protocol).producers)
+    require_transactions(producing)
     if options.pool_size is not None and not any(user.connections == POOLED for user in scenario.users):
         raise OptionError(
             f"--pool-size {options.pool_size}: nobody shares connections; add --connections {POOLED}, or leave it out"

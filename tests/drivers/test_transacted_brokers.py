@@ -14,10 +14,9 @@ from drivers.consumer import Received
 from drivers.contract import Outcome, Subscription
 from drivers.failover import FailoverUri
 from drivers.producer import Settled, Slot
-from drivers.protocols import TRANSACTED, connector_of
+from drivers.protocols import connector_of
 from drivers.transacted import TransactedProducer
 from records.writer import Recorder
-from tests.drivers.conformance.conftest import REAL
 from tests.drivers.conformance.stages import BROKER, RUN, queue
 from tests.drivers.doubles import KeepingRecorder, eventually
 from tests.support.brokers import running
@@ -26,7 +25,7 @@ from topologies.runtimes.contract import Runtime
 from topologies.trust import Trust
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
-PROTOCOLS = [protocol for protocol in REAL if protocol in TRANSACTED and protocol in ("stomp", "amqp")]
+PROTOCOLS = ("stomp", "amqp")  # Java clients: test_java_transactions.py
 SIZE, LAST, MESSAGES = 5, 14, 500
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import trustme
 
-from drivers.protocols import PROTOCOLS, TRANSACTED, Spoken
+from drivers.protocols import PROTOCOLS, Spoken
 from drivers.users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.faults import FreezeBroker
@@ -304,10 +304,6 @@ def test_a_transaction_that_cannot_be_is_refused_with_the_way_out() -> None:
     told = message_of(*size, "--connections", "per-message")
     assert told == f"{asked}each message has a connection of its own; use --connections one or pooled"
     Producer.connections = "one"
-    without = sorted(set(PROTOCOLS) - set(TRANSACTED))
-    for protocol in without:
-        told = message_of(*size, "--protocol", f"{protocol}:stomp")
-        assert told.startswith(f"{asked}producers that speak {protocol} have none; use --protocol with one of stomp")
     Producer.transaction_size = -1
     assert (
         message_of()

@@ -36,6 +36,7 @@ public final class Link {
     private volatile boolean open, closing;
     private Session session;
     private MessageProducer producer;
+    public volatile Transactions transactions; // in which messages may be sent, once it is open
     private long deliveries;
     private final AtomicInteger unanswered = new AtomicInteger(); // durable sends
 
@@ -74,6 +75,7 @@ public final class Link {
         connection.start();
         session = connection.createSession(false, Library.ONE_BY_ONE);
         producer = session.createProducer(null);
+        transactions = new Transactions(hub, id, work, connection);
         open = true;
     }
 
@@ -94,7 +96,8 @@ public final class Link {
             public void run() {
                 try {
                     Answer answer = durable ? new Settled(token) : null;
-                    long sentNs = Library.send(session, producer, Library.destination(topic, name), body, answer);
+                    long sentNs =
+                        Library.send(session, producer, Library.destination(topic, name), body, durable, answer);
                     hub.tell(id, "written", Long.valueOf(token), Long.valueOf(sentNs), null);
                 } catch (Throwable error) {
                     Object refused = Boolean.valueOf(Words.refused(error) && open);

@@ -94,13 +94,14 @@ public abstract class LoadClient implements ExceptionListener {
      */
     public void sender(
             final long request, final boolean topic, final String name, final int number, final int destination,
-            final boolean durable, final boolean resend, final int inFlight, final byte[] template) {
+            final boolean durable, final boolean resend, final int inFlight, final int transaction,
+            final byte[] template) {
         work.add(new Runnable() {
             public void run() {
                 try {
                     Destination to = Library.destination(topic, name);
-                    Task task = new Task(to, number, destination, durable, resend, inFlight, template);
-                    Sender sender = sender(session(durable), task);
+                    Task task = new Task(to, number, destination, durable, resend, inFlight, transaction, template);
+                    Sender sender = sender(transaction > 0 ? transacted() : session(durable), task);
                     senders.add(sender);
                     Thread thread = new Thread(sender, "brokerbench-sender-" + number);
                     thread.setDaemon(true);
@@ -145,6 +146,11 @@ public abstract class LoadClient implements ExceptionListener {
     /** A session; durable: for what waits for the broker's answers. */
     Session session(boolean durable) throws JMSException {
         return connection.createSession(false, Library.OF_A_LOAD);
+    }
+
+    /** A session whose messages go to consumers with its next commit. */
+    Session transacted() throws JMSException {
+        return connection.createSession(true, Session.SESSION_TRANSACTED);
     }
 
     /** On this client's own thread, which may wait. */

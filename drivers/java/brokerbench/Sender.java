@@ -6,6 +6,7 @@ import java.util.IdentityHashMap;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 import javax.jms.JMSException;
+import javax.jms.Session;
 
 /** Sends the messages of one client to one destination, each when it is due, on a thread of its own. */
 public abstract class Sender implements Runnable {
@@ -17,12 +18,15 @@ public abstract class Sender implements Runnable {
     final int number;
     final int destination;
     final boolean durable;
+    final boolean each; // whether the broker answers each message by itself
+    final boolean answered; // whether it answers at all
     final boolean resend;
     final byte[] template;
     private final LoadClient client;
     private final int inFlight;
+    private final Transacted transacted; // null: each message by itself
     private final ArrayDeque due = new ArrayDeque(); // arrays of due times, in order
-    /** Durable messages whose final outcome is not known. */
+    /** Messages whose final outcome is not known, but will be. */
     private final Set open = Collections.newSetFromMap(new IdentityHashMap());
     private long[] times = new long[0];
     private int next;
@@ -36,13 +40,16 @@ public abstract class Sender implements Runnable {
     private volatile Thread thread; // its own
     private volatile long begun;
 
-    Sender(LoadClient client, Task task) {
+    Sender(LoadClient client, Task task, Session session) {
         this.client = client;
         this.rows = client.sends;
         this.names = client.names;
         this.number = task.number;
         this.destination = task.destination;
         this.durable = task.durable;
+        this.transacted = task.transaction > 0 ? new Transacted(client, this, session, task.transaction) : null;
+        this.each = durable && transacted == null;
+        this.answered = durable || transacted != null;
         this.resend = task.resend;
         this.inFlight = task.inFlight;
         this.template = task.template;
@@ -51,8 +58,18 @@ public abstract class Sender implements Runnable {
     /** Write it, and see to it that it hears what becomes of it. */
     abstract void send(Slot slot) throws JMSException;
 
-    /** The connection went before the answer. */
+    /** The same of one that was sent before. */
+    void sendAgain(Slot slot) throws JMSException {
+        send(slot);
+    }
+
+    /** The connection went before the answer to this one. */
     abstract void unanswered(Slot slot);
+
+    /** The connection broke while a message of a transaction was written. */
+    void broke() {
+        transacted.broke();
+    }
 
     /**
      * There will be one message, of this number. It was begun, and counted so, when its connection was; the sender ends
@@ -89,7 +106,7 @@ public abstract class Sender implements Runnable {
         try {
             for (long dueNs = nextDue(); dueNs != Rows.NO_TIME; dueNs = nextDue()) {
                 waitUntil(dueNs);
-                boolean blocked = waitForRoom() || held;
+                boolean blocked = waitForRoom() || held || transacted != null && transacted.heldUp(dueNs);
                 if (stopping) {
                     break;
                 }
@@ -100,24 +117,34 @@ public abstract class Sender implements Runnable {
                 }
                 begin(dueNs, blocked);
             }
+            if (transacted != null) {
+                transacted.commit(); // what there is of the last one
+            }
             if (begunNs != 0) {
                 waitForAnswer();
             }
         } catch (Throwable error) {
             trouble = Words.of(error);
+            if (transacted != null) {
+                transacted.giveUp();
+            }
         }
         client.finished(number, trouble);
     }
 
-    private void begin(long dueNs, boolean blocked) throws JMSException {
+    private void begin(long dueNs, boolean blocked) throws JMSException, InterruptedException {
         Slot slot = new Slot(this, seq++, dueNs, begunNs, blocked);
-        if (durable) {
+        if (answered) {
             synchronized (open) {
                 open.add(slot);
             }
         }
         try {
-            send(slot);
+            if (transacted == null) {
+                send(slot);
+            } else {
+                transacted.add(slot);
+            }
         } catch (JMSException error) {
             slot.giveUp();
             throw error;
@@ -153,7 +180,7 @@ public abstract class Sender implements Runnable {
     private boolean waitForRoom() throws InterruptedException {
         boolean blocked = false;
         synchronized (open) {
-            while (durable && open.size() >= inFlight && !stopping) {
+            while (answered && open.size() >= inFlight && !stopping) {
                 blocked = true;
                 open.wait(50L);
             }

@@ -9,7 +9,8 @@ import javax.jms.JMSException;
  *          │
  *          └─ writing again (attempt 2, on another connection): attempt 1 is in doubt; the body says attempt 2
  *
- * One that is not durable has no answer: once written it is unconfirmed; if the write broke, in doubt.
+ * One that is not durable has no answer: once written it is unconfirmed; if the write broke, in doubt. In a transaction
+ * each has one: the commit's.
  */
 final class Slot implements Answer {
     private final Sender sender;
@@ -50,7 +51,7 @@ final class Slot implements Answer {
         broker = sender.names.broker(address);
         open = true;
         sentNs = System.nanoTime();
-        if (sender.durable) {
+        if (sender.each) {
             sender.awaits(address, sentNs);
         }
         return true;
@@ -67,16 +68,18 @@ final class Slot implements Answer {
     }
 
     synchronized void written() {
-        if (open && !sender.durable) {
+        if (open && !sender.each) {
             sender.wrote(address, sentNs);
+        }
+        if (open && !sender.answered) {
             row(Rows.NO_TIME, sender.names.unconfirmed);
             settle();
         }
     }
 
-    /** The write broke; what is durable stays open, as it is sent again. */
+    /** The write broke; what is to be answered stays open, as it is sent again. */
     synchronized void broken() {
-        if (open && !sender.durable) {
+        if (open && !sender.answered) {
             sender.wrote(address, sentNs);
             row(Rows.NO_TIME, sender.names.inDoubt);
         }
@@ -94,7 +97,7 @@ final class Slot implements Answer {
         }
     }
 
-    private void answered(long atNs, int outcome, String reason) {
+    void answered(long atNs, int outcome, String reason) {
         synchronized (this) {
             if (over) {
                 return;

@@ -2,6 +2,7 @@ package brokerbench;
 
 import javax.jms.InvalidClientIDException;
 import javax.jms.JMSException;
+import javax.jms.TransactionRolledBackException;
 
 /** What does an exception say, in one line and without a stack trace, and is it the broker's word or the network's? */
 final class Words {
@@ -40,6 +41,14 @@ final class Words {
             }
         }
         return true;
+    }
+
+    /**
+     * Whether an end of a transaction, asked for in vain, leaves open how that ended. That it was rolled back is the
+     * libraries' own word, and a guess, when its connection went; where a broker says so, it is what caused its answer.
+     */
+    static boolean undecided(Throwable error) {
+        return error instanceof TransactionRolledBackException || !refused(error);
     }
 
     /** Whether a refusal passes by itself: a client id that the broker still holds. */

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from drivers import java_vm
-from drivers.protocols import TRANSACTED, connector_of
+from drivers.protocols import connector_of
 from scenarios.java_parts import find_java_parts
 from tests.drivers.conformance.stages import BROKER, Connect, MemoryStage, Peer, RealStage, Stage
 from tests.support.relay import Relay
@@ -39,9 +39,8 @@ ALWAYS_NIGHTLY = {"openwire-on-artemis"}
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     smoke = metafunc.definition.get_closest_marker("smoke") is not None
-    tried = [name for name in STAGES if STAGES[name][0] in TRANSACTED or "transacting" not in metafunc.fixturenames]
     if "stage" in metafunc.fixturenames:
-        real = [pytest.param(name, marks=_marks(smoke, name)) for name in tried]
+        real = [pytest.param(name, marks=_marks(smoke, name)) for name in STAGES]
         metafunc.parametrize("stage", ["memory", *real], indirect=True)
     if "crossing" in metafunc.fixturenames:
         pairs = [

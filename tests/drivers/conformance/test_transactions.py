@@ -2,29 +2,17 @@
 
 import threading
 import time
-from typing import cast
 
 import pytest
 
 from drivers.contract import Destination, Outcome, Outgoing, Transaction, Transacts
-from drivers.protocols import TRANSACTED
 from tests.drivers.conformance.stages import Connect, MemoryStage, Peer, Stage, body, queue, topic
 from tests.support.waiting import until
 
 
-@pytest.fixture
-def transacting(connect: Connect) -> Connect:
-    """Opens peers of a stage; a test that asks for this one runs for the drivers with transactions alone."""
-    return connect
-
-
-@pytest.mark.smoke
-def test_a_connection_offers_transactions_where_its_protocol_is_listed_to(stage: Stage, connect: Connect) -> None:
-    assert isinstance(connect().connection, Transacts) == (stage.connector.protocol in TRANSACTED)
-
-
 def begin(peer: Peer) -> Transaction:
-    return cast(Transacts, peer.connection).begin()
+    assert isinstance(peer.connection, Transacts)
+    return peer.connection.begin()
 
 
 def put(transaction: Transaction, to: Destination, *seqs: int, durable: bool = True) -> None:
@@ -38,8 +26,8 @@ def left_on(stage: Stage, orders: Destination) -> list[bytes]:
 
 
 @pytest.mark.smoke
-def test_what_is_committed_arrives_in_order_and_not_before_and_is_acked_by_the_commit(transacting: Connect) -> None:
-    client, orders = transacting(), queue("committed")
+def test_what_is_committed_arrives_in_order_and_not_before_and_is_acked_by_the_commit(connect: Connect) -> None:
+    client, orders = connect(), queue("committed")
     client.listen(orders)
     transaction = begin(client)
     put(transaction, orders, 0, 1)
@@ -56,8 +44,8 @@ def test_what_is_committed_arrives_in_order_and_not_before_and_is_acked_by_the_c
 
 
 @pytest.mark.smoke
-def test_what_is_aborted_never_arrives_and_has_failed(stage: Stage, transacting: Connect) -> None:
-    client, orders = transacting(), queue("aborted")
+def test_what_is_aborted_never_arrives_and_has_failed(stage: Stage, connect: Connect) -> None:
+    client, orders = connect(), queue("aborted")
     transaction = begin(client)
     put(transaction, orders, 0, 1)
     transaction.abort()
@@ -69,8 +57,8 @@ def test_what_is_aborted_never_arrives_and_has_failed(stage: Stage, transacting:
 
 
 @pytest.mark.smoke
-def test_what_was_not_committed_when_the_connection_went_never_arrives(stage: Stage, transacting: Connect) -> None:
-    client, orders = transacting(), queue("uncommitted")
+def test_what_was_not_committed_when_the_connection_went_never_arrives(stage: Stage, connect: Connect) -> None:
+    client, orders = connect(), queue("uncommitted")
     transaction = begin(client)
     put(transaction, orders, 0, 1)
     client.send(queue("beside"), body(9))
@@ -82,14 +70,14 @@ def test_what_was_not_committed_when_the_connection_went_never_arrives(stage: St
     with pytest.raises(ConnectionError):
         transaction.commit()
     assert [token for token, *_ in client.settled] == [0]  # of the message beside it
-    other = transacting()
+    other = connect()
     other.send(orders, body(7))
     other.outcomes(1)
     assert left_on(stage, orders) == [body(7)]
 
 
-def test_one_transaction_holds_several_destinations(transacting: Connect) -> None:
-    client, places = transacting(), [queue("several"), topic("several"), queue("several")]
+def test_one_transaction_holds_several_destinations(connect: Connect) -> None:
+    client, places = connect(), [queue("several"), topic("several"), queue("several")]
     for place in places:
         client.listen(place)
     transaction = begin(client)
@@ -99,8 +87,8 @@ def test_one_transaction_holds_several_destinations(transacting: Connect) -> Non
     assert sorted(reading.seq or 0 for reading in client.received(3)) == [0, 1, 2]
 
 
-def test_transactions_of_one_connection_end_each_by_itself(stage: Stage, transacting: Connect) -> None:
-    client, orders = transacting(), queue("beside")
+def test_transactions_of_one_connection_end_each_by_itself(stage: Stage, connect: Connect) -> None:
+    client, orders = connect(), queue("beside")
     first, second, third = begin(client), begin(client), begin(client)
     for seq, transaction in enumerate((first, second, third)):
         put(transaction, orders, seq)
@@ -115,8 +103,8 @@ def test_transactions_of_one_connection_end_each_by_itself(stage: Stage, transac
     assert sorted(left_on(stage, orders)) == sorted([body(0), body(2)])
 
 
-def test_an_empty_transaction_can_be_ended_and_another_begun_after_many(transacting: Connect) -> None:
-    client, orders = transacting(), queue("many")
+def test_an_empty_transaction_can_be_ended_and_another_begun_after_many(connect: Connect) -> None:
+    client, orders = connect(), queue("many")
     begin(client).commit()
     begin(client).abort()
     client.listen(orders)
@@ -128,8 +116,8 @@ def test_an_empty_transaction_can_be_ended_and_another_begun_after_many(transact
     assert client.outcomes(100) == [Outcome.ACKED] * 100
 
 
-def test_a_connection_left_with_a_transaction_open_takes_it_back(stage: Stage, transacting: Connect) -> None:
-    client, orders = transacting(), queue("left")
+def test_a_connection_left_with_a_transaction_open_takes_it_back(stage: Stage, connect: Connect) -> None:
+    client, orders = connect(), queue("left")
     put(begin(client), orders, 0)
     client.close()
     assert (client.settled, client.lost) == ([], [])

@@ -49,6 +49,7 @@ public final class Client extends LoadClient implements FailoverEventListener, S
             // Before anything is connected: else every send would be told acknowledged that was merely written.
             made.setConfirmationWindowSize(Library.ANSWERED_BYTES);
         }
+        made.setBlockOnDurableSend(false); // in a transaction it would: the commit tells of all
         Turns.of(this);
         Connection connection = Library.connected(made, user, password, clientId);
         factory = ((ActiveMQConnection) connection).getSessionFactory();
@@ -75,6 +76,14 @@ public final class Client extends LoadClient implements FailoverEventListener, S
             locator.getLocatorConfig().confirmationWindowSize = durable ? Library.ANSWERED_BYTES : ONE_WAY;
         }
         return super.session(durable);
+    }
+
+    /** None of its messages has an answer of its own: no window, unless the URI says so. */
+    Session transacted() throws JMSException {
+        if (!windowed) {
+            locator.getLocatorConfig().confirmationWindowSize = ONE_WAY;
+        }
+        return super.transacted();
     }
 
     Sender sender(Session session, Task task) throws JMSException {

@@ -21,7 +21,7 @@ final class CoreSender extends Sender {
     private MessageProducer producer; // null until the broker lets its place be sent to
 
     CoreSender(Client client, Task task, ActiveMQSession session) throws JMSException {
-        super(client, task);
+        super(client, task, session);
         this.client = client;
         this.task = task;
         this.session = session;
@@ -56,6 +56,14 @@ final class CoreSender extends Sender {
         }
     }
 
+    void sendAgain(Slot slot) throws JMSException {
+        if (connected(0L)) {
+            attempt(slot);
+        } else {
+            slot.giveUp();
+        }
+    }
+
     /** Whether there is a connection, or will be in time; 0: in however long a time. */
     boolean connected(long atMostMs) {
         try {
@@ -76,7 +84,7 @@ final class CoreSender extends Sender {
                 slot.failed(error);
             } else if (!client.stays()) {
                 throw error;
-            } else if (durable) {
+            } else if (answered) {
                 unanswered(slot);
             } else {
                 slot.broken();
@@ -96,7 +104,7 @@ final class CoreSender extends Sender {
             BytesMessage message = session.createBytesMessage();
             message.writeBytes(slot.body());
             handOver(message, slot);
-            if (!durable) {
+            if (!each) {
                 slot.written();
             }
         }
@@ -108,10 +116,11 @@ final class CoreSender extends Sender {
         }
         try {
             requireConnection();
-            if (durable) {
-                producer.send(message, DeliveryMode.PERSISTENT, PRIORITY, 0L, new Library.Told(slot));
+            int mode = durable ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
+            if (each) {
+                producer.send(message, mode, PRIORITY, 0L, new Library.Told(slot));
             } else {
-                producer.send(message, DeliveryMode.NON_PERSISTENT, PRIORITY, 0L);
+                producer.send(message, mode, PRIORITY, 0L);
             }
         } finally {
             synchronized (handing) {
@@ -144,14 +153,14 @@ final class CoreSender extends Sender {
     }
 
     void unanswered(final Slot slot) {
+        if (!each) {
+            broke();
+            return;
+        }
         client.later(new Runnable() {
             public void run() {
-                if (!connected(0L)) {
-                    slot.giveUp();
-                    return;
-                }
                 try {
-                    attempt(slot);
+                    sendAgain(slot);
                 } catch (JMSException error) {
                     if (client.stays()) {
                         slot.failed(error);

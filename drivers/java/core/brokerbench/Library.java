@@ -90,17 +90,19 @@ final class Library {
         return topic ? ActiveMQDestination.createTopic(name) : ActiveMQDestination.createQueue(name);
     }
 
-    /** Write one message; with an answer it is durable. Returns when it began to be written. */
-    static long send(Session session, MessageProducer producer, Destination to, byte[] body, Answer answer)
+    /** Write one message; the answer, if there is one, hears what the broker says. Returns when it began to be written. */
+    static long send(
+            Session session, MessageProducer producer, Destination to, byte[] body, boolean durable, Answer answer)
             throws JMSException {
         BytesMessage message = session.createBytesMessage();
         message.writeBytes(body);
         long sentNs = System.nanoTime();
+        int mode = durable ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
         if (answer == null) {
-            producer.send(to, message, DeliveryMode.NON_PERSISTENT, PRIORITY, 0L);
-            return sentNs;
+            producer.send(to, message, mode, PRIORITY, 0L);
+        } else {
+            producer.send(to, message, mode, PRIORITY, 0L, new Told(answer));
         }
-        producer.send(to, message, DeliveryMode.PERSISTENT, PRIORITY, 0L, new Told(answer));
         return sentNs;
     }
 
@@ -142,7 +144,10 @@ final class Library {
         throw new RuntimeException(error);
     }
 
-    /** Whether this says that the connection broke, and nothing of what the broker would have said. */
+    /**
+     * Whether this says that the connection broke, and nothing of what the broker would have said. That the outcome of a
+     * transaction is unknown is the library's own word after a failover.
+     */
     static boolean broke(Throwable cause) {
         if (!(cause instanceof ActiveMQException)) {
             return cause instanceof IOException || cause instanceof IllegalStateException; // closed, as it was lost
@@ -150,6 +155,7 @@ final class Library {
         ActiveMQExceptionType type = ((ActiveMQException) cause).getType();
         return type == ActiveMQExceptionType.NOT_CONNECTED || type == ActiveMQExceptionType.CONNECTION_TIMEDOUT
             || type == ActiveMQExceptionType.DISCONNECTED || type == ActiveMQExceptionType.REMOTE_DISCONNECT
-            || type == ActiveMQExceptionType.UNBLOCKED || type == ActiveMQExceptionType.OBJECT_CLOSED;
+            || type == ActiveMQExceptionType.UNBLOCKED || type == ActiveMQExceptionType.OBJECT_CLOSED
+            || type == ActiveMQExceptionType.TRANSACTION_OUTCOME_UNKNOWN;
     }
 }

@@ -65,12 +65,13 @@ final class Library {
             name, topic ? ActiveMQDestination.TOPIC_TYPE : ActiveMQDestination.QUEUE_TYPE);
     }
 
-    /** Write one message; with an answer it is durable. Returns when it began to be written. */
-    static long send(Session session, MessageProducer producer, Destination to, byte[] body, Answer answer)
+    /** Write one message; the answer, if there is one, hears what the broker says. Returns when it began to be written. */
+    static long send(
+            Session session, MessageProducer producer, Destination to, byte[] body, boolean durable, Answer answer)
             throws JMSException {
         ActiveMQBytesMessage message = (ActiveMQBytesMessage) session.createBytesMessage();
         message.setContent(new ByteSequence(body));
-        int mode = answer == null ? DeliveryMode.NON_PERSISTENT : DeliveryMode.PERSISTENT;
+        int mode = durable ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
         AsyncCallback callback = answer != null ? new Told(answer) : null;
         long sentNs = System.nanoTime();
         ((ActiveMQMessageProducer) producer).send(to, message, mode, PRIORITY, 0L, callback);

@@ -12,7 +12,7 @@ final class OpenWireSender extends Sender {
     private final ActiveMQMessageProducer producer;
 
     OpenWireSender(LoadClient client, Task task, ActiveMQSession session) throws JMSException {
-        super(client, task);
+        super(client, task, session);
         this.to = (ActiveMQDestination) task.to;
         this.producer = (ActiveMQMessageProducer) session.createProducer(null);
     }
@@ -20,7 +20,7 @@ final class OpenWireSender extends Sender {
     void send(Slot slot) throws JMSException {
         Measured message = new Measured(slot);
         int mode = durable ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
-        producer.send(to, message, mode, PRIORITY, 0L, durable ? message : null);
+        producer.send(to, message, mode, PRIORITY, 0L, each ? message : null);
     }
 
     /** The transport would have sent it again: it has given up. */
