@@ -1,0 +1,25 @@
+"""Does a whole run in transactions pass by each protocol, with each message once?"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.locust_run import make_run, nothing_left
+
+ENTRIES = {"stomp": "single", "amqp": "single", "openwire": "single", "core": "artemis-single"}
+LAG_LIMIT_MS = "1000"  # what is asked is whether messages get there; the machine may be busy with other tests
+
+
+@pytest.mark.brokers
+@pytest.mark.spark
+@pytest.mark.nightly
+@pytest.mark.parametrize("protocol", ENTRIES)
+def test_steady_passes_in_transactions(protocol: str, tmp_path: Path) -> None:
+    where = ("--headless", "--runtime", "processes", "--topology", ENTRIES[protocol], "--protocol", protocol)
+    how = ("--transaction-size", "7", "-t", "10s", "--lag-limit", LAG_LIMIT_MS)
+    done = make_run("scenarios/steady.py", *where, *how, runs=tmp_path / "runs")
+    assert done.status == 0, done.output
+    assert done.summary["verdict"] == "pass"
+    messages = done.summary["messages"]
+    assert messages["sent"] == messages["received"] > 1_000
+    assert nothing_left(tmp_path / "runs")
