@@ -11,7 +11,7 @@ from drivers import java_client
 from drivers.contract import Destination, DriverError, Subscription
 from drivers.core import CORE
 from drivers.failover import FailoverUri
-from drivers.java_client import JavaClient
+from drivers.java_client import JavaClient, Manner
 from drivers.java_hub import OnEvent
 from drivers.java_requests import ENDED, Requests
 from drivers.own_clients import NoSenderError
@@ -22,6 +22,7 @@ from records.writer import Recorder
 from tests.drivers.doubles import BENCH, RUN, eventually
 
 ORDERS, RETURNS = Destination.parse("queue://orders"), Destination.parse("queue://returns")
+ALONE = Manner(durable=True, resend=True, transaction_size=0)
 
 
 def test_each_request_gets_its_own_answer() -> None:
@@ -162,7 +163,7 @@ def test_a_sender_that_comes_after_the_time_out_is_stopped(
 ) -> None:
     monkeypatch.setattr(java_client, "SUBSCRIBE_TIMEOUT_S", 0.01)
     with pytest.raises(DriverError, match="no answer to send to queue://orders"):
-        client.sender(1, ORDERS, durable=True, resend=True, in_flight=1, template=b"")
+        client.sender(1, ORDERS, ALONE, 1, b"")
     made = Sender()
     jvm.tell("sender", made, None, jvm.asked[0])
     assert made.stopped
@@ -210,7 +211,7 @@ def test_who_asks_while_the_client_is_closed_does_not_wait_for_an_answer(jvm: Jv
 
     def ask() -> None:
         with pytest.raises(DriverError) as caught:
-            client.sender(1, ORDERS, durable=True, resend=True, in_flight=1, template=b"")
+            client.sender(1, ORDERS, ALONE, 1, b"")
         told.append(str(caught.value))
 
     asking = threading.Thread(target=ask)
