@@ -63,7 +63,7 @@ def test_an_error_while_it_connects_is_told_and_that_it_is_closed(hub: Any, brok
 
 
 def test_an_error_while_a_sender_is_made_is_told_to_who_asked(hub: Any, broken: Any) -> None:
-    broken.sender(7, False, "orders", 1, 2, True, True, 1, b"")
+    broken.sender(7, False, "orders", 1, 2, True, True, 1, 0, b"")
     assert told(hub) == ("unsendable", LACKING)
 
 
