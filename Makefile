@@ -30,7 +30,7 @@ test: .venv/.installed-dev .venv/.installed-amqp ## Run every test but the night
 nightly-tests: .venv/.installed-dev .venv/.installed-amqp ## Run the full matrices
 	$(BIN)/python -m pytest -v --durations=60 -m "nightly and not router" $(ARGS)
 
-router-tests: .venv/.installed-dev ## Run the tests that take a router: first .ci/build-router.sh SOURCES
+router-tests: .venv/.installed-dev .venv/.installed-amqp ## Run the tests that take a router: first .ci/build-router.sh SOURCES
 	$(BIN)/python -m pytest -v -m router $(ARGS)
 
 setup: .venv/.installed-dev .venv/.installed-amqp ## Make .venv with everything that tests and development need

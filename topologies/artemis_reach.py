@@ -27,6 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from topologies.artemis import ArtemisBroker
+from topologies.artemis_addresses import AddressSetting
 from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterLink
 from topologies.artemis_matching import filter_passes, overlap
 from topologies.brokers import AnyBroker
@@ -80,7 +81,14 @@ def _moves(link: BrokerConnection, destination: str, consumer: str) -> Iterator[
 def _subscribes(broker: AnyBroker, address: str) -> bool:
     """Whether a queue that a receiver makes at the broker is one of a topic."""
     settings = broker.address_settings if isinstance(broker, ArtemisBroker) else ()
-    return {each.default_routing for each in settings if overlap(each.match, address)} == {"MULTICAST"}
+    matching = [each for each in settings if overlap(each.match, address)]
+    return bool(matching) and max(matching, key=_specific).default_routing == "MULTICAST"
+
+
+def _specific(setting: AddressSetting) -> tuple[int, int]:
+    """The broker takes the most specific setting: more words as they are, then more words at all."""
+    words = setting.match.split(".")
+    return sum(word not in ("*", "#") for word in words), len(words)
 
 
 def _made_with(broker: AnyBroker, address: str) -> tuple[str, ...]:

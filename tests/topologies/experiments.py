@@ -58,6 +58,10 @@ def shares(runtime: Runtime, *consume_at: str) -> list[int]:
     consumers = [client(runtime, broker) for broker in consume_at]
     for consumer in consumers:
         consumer.listen(ORDERS)
+    with closing(Jolokia(runtime.management("here"))) as agent:
+        seen = view_of(two(), "here")
+        demand = consume_at.count("here") + ("there" in consume_at)  # the link's is one more, or several
+        until(lambda: seen.figures(agent).queues.get(ORDERS.name, {}).get("consumers", 0) >= demand)
     time.sleep(SETTLES_S)
     sender = client(runtime, "here")
     sender.send(ORDERS, *(body(seq) for seq in range(MESSAGES)))

@@ -69,6 +69,14 @@ def test_a_receiver_pulls_to_a_consumer_farther_on_only_where_its_queue_is_made_
     assert without.reaches("b", "c", QUEUE)
 
 
+def test_a_receiver_pulls_a_topic_where_the_most_specific_setting_makes_subscriptions() -> None:
+    settings = (AddressSetting("#"), AddressSetting("prices.#", default_routing="MULTICAST"))
+    there = ArtemisBroker("a", address_settings=settings)
+    topology = network(BrokerConnection(B, there, receivers=(AddressMatch("#"),)), brokers=(there, B))
+    assert topology.reaches("a", "b", "topic://prices.eu")
+    assert not topology.reaches("a", "b", "topic://news")
+
+
 @pytest.mark.parametrize(
     ("address_filter", "reached"),
     [("", {*ADDRESSES}), ("orders", {"orders", "orders.eu"}), ("orders,!orders.eu", {"orders"}), ("!o", {"prices"})],

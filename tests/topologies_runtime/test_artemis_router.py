@@ -1,6 +1,6 @@
 """Is a router started as brokers are, and is one that is not there told before anything starts?
 
-The nightly ones take ``qdrouterd`` on PATH: docs/topologies.md says how it is built.
+`test_real_router` takes a real one.
 """
 
 import sys

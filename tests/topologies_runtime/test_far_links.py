@@ -308,8 +308,8 @@ def harness(runtime: str, threads: str, parent: Path) -> Iterator[subprocess.Pop
         env={**os.environ, "PYTHONPATH": str(repository)},
     ) as process:
         assert process.stdout is not None
-        assert json.loads(process.stdout.readline()) == "starting"
         try:
+            assert json.loads(process.stdout.readline()) == "starting"
             yield process
         finally:
             process.kill()
