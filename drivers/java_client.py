@@ -86,10 +86,14 @@ class JavaClient:
         """Connect as the URI says; blocks until connected. Raises DriverError: refused, or the schedule exhausted."""
         link = hub(self._speech.protocol)
         self._id = link.listen(self._on_event)
-        self._books = self._make_books(link)
-        self._books.open()
-        names, sends, receipts = self._books.names, self._books.sends, self._books.receipts
-        self._java = link.make("Client", link.java, self._id, names, sends, receipts)
+        books = self._make_books(link)
+        try:
+            self._java = link.make("Client", link.java, self._id, books.names, books.sends, books.receipts)
+        except DriverError:
+            link.forget(self._id)
+            raise
+        self._books = books
+        books.open()
         who = self._credentials
         self._java.open(self._speech.of_a_load(self._uri), who.username, who.password, self._client_id, self._pem)
         self._wait_opened(self._java)

@@ -137,7 +137,7 @@ class JavaConnection:
     def browse(self, queue: str, deadline_s: float) -> tuple[list[tuple[bytes, int]], str]:
         """The bodies on a queue with the time (ms) at which each was sent, and what went wrong, or ''."""
         answer = self._asked[BROWSING] = Answer()
-        if self._reason:  # looked at after it was put there, as in `_ask`
+        if self._reason:  # looked at after it was put there, as in `ask`
             return [], self._reason
         self._java.browse(queue)
         if not answer.wait(max(0.0, deadline_s - time.monotonic())):

@@ -33,12 +33,14 @@ class Answer:
     what: str = ""
     values: tuple[Any, Any, Any] = (None, None, None)
     _came: threading.Event = field(default_factory=threading.Event)
+    _giving: threading.Lock = field(default_factory=threading.Lock)
 
     def give(self, what: str, *values: Any) -> None:
-        if not self._came.is_set():
-            first, second, third = (*values, None, None, None)[:3]
-            self.what, self.values = what, (first, second, third)
-            self._came.set()
+        with self._giving:
+            if not self._came.is_set():
+                first, second, third = (*values, None, None, None)[:3]
+                self.what, self.values = what, (first, second, third)
+                self._came.set()
 
     def wait(self, timeout_s: float | None) -> bool:
         return self._came.wait(timeout_s)

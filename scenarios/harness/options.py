@@ -122,7 +122,10 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
         "connect for each message as functions do, and consumers have one each",
     )
     add(
-        "--pool-size", type=int, default=None, help="connections that a group's clients share in each process if pooled"
+        "--pool-size",
+        type=int,
+        default=None,
+        help="connections that producers, and consumers, of a group share in each process if pooled",
     )
     add("--transaction-size", type=int, default=None, help="messages of a producer that arrive together or not at all")
     add("--failover", default=None, help="options of the failover URIs, such as 'randomize=false&timeout=3000'")

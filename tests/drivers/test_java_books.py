@@ -12,7 +12,7 @@ from scenarios.java_parts import find_java_parts
 
 pytestmark = pytest.mark.brokers  # it needs their client's archives
 java_vm.use(find_java_parts)
-ROWS = 20_000
+ROWS = 5_000
 TAKERS = 3
 
 

@@ -55,7 +55,7 @@ def test_turns_are_found_by_the_name_that_the_uri_gives_them() -> None:
         assert f"core/{name.replace('.', '/')}.java" in JAVA
 
 
-@pytest.mark.parametrize("name", ["Link", "LoadClient"])
+@pytest.mark.parametrize("name", ["Link", "LoadClient", "Transactions"])
 def test_who_answers_python_answers_an_error_of_javas_own_too(name: str) -> None:
     """Out of memory, out of threads, a class that is not there: no Exception, and Python would wait for ever."""
     assert "catch (Exception" not in JAVA[f"brokerbench/{name}.java"]

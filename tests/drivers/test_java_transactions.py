@@ -160,11 +160,12 @@ def test_through_cut_connections_acked_messages_arrive_once_and_beside_them_only
 def test_a_commit_that_goes_with_its_connection_leaves_all_in_doubt_and_they_go_again_together(
     broker: Runtime, tmp_path: Path, protocol: str, resend: bool
 ) -> None:
-    orders, schedule = queue("doubt"), Schedule(time.perf_counter_ns(), 10.0, 0, 2 * SIZE)
+    orders = queue("doubt")
     with relay_to(broker, protocol) as relay:
         bench = behind(relay, broker, tmp_path, protocol)
         client = bench.opened()
         producer = client.producer(orders, durable=True, run=RUN, resend_in_doubt=resend, transaction_size=SIZE)
+        schedule = Schedule(time.perf_counter_ns(), 10.0, 0, 2 * SIZE)
         keeping = threading.Thread(target=producer.keep, args=(schedule, 64, 50, Producing()), daemon=True)
         keeping.start()
         until(lambda: bench.clerk.settled == SIZE)

@@ -27,7 +27,12 @@ collects.start()
 def test_a_process_ends_well_in_the_midst_of_javas_collections() -> None:
     ended = [
         subprocess.run(
-            [sys.executable, "-c", ENDS_WHILE_JAVA_COLLECTS], cwd=ROOT, capture_output=True, text=True, check=False
+            [sys.executable, "-c", ENDS_WHILE_JAVA_COLLECTS],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=90,
         )
         for _ in range(3)
     ]

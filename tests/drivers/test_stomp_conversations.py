@@ -148,14 +148,16 @@ def test_a_message_behind_two_heartbeats_is_not_lost() -> None:
 
 
 def test_deliveries_and_receipts_go_on_while_a_send_waits_and_are_acknowledged_after_it() -> None:
-    read_on, told = threading.Event(), list[tuple[str, str]]()
+    asked, read_on, told = threading.Event(), threading.Event(), list[tuple[str, str]]()
 
     def message(number: str, ack: int) -> bytes:
         return f"MESSAGE\nsubscription:{number}\nack:{ack}\n\nbody\0\n".encode()
 
     def script(session: Session) -> None:
         session.welcome()
-        subscribe, durable = session.read(), session.read()
+        subscribe = session.read()
+        asked.set()
+        durable = session.read()
         session.receipt(subscribe)
         for ack in (1, 2, 3):  # each in a read of its own
             session.write(message(subscribe.headers["id"], ack))
@@ -168,7 +170,7 @@ def test_deliveries_and_receipts_go_on_while_a_send_waits_and_are_acknowledged_a
         session.until_gone()
 
     with FakeBroker(script) as broker:
-        client, got = Client(broker.endpoint()), list[Delivery]()
+        client, got = Client(broker.endpoint(), timeout_s=10), list[Delivery]()
         sending = threading.Thread(target=lambda: client.connection.send(Outgoing(ORDERS, b"x" * MUCH, False, 2)))
 
         def take(delivery: Delivery) -> None:
@@ -180,7 +182,7 @@ def test_deliveries_and_receipts_go_on_while_a_send_waits_and_are_acknowledged_a
 
         asking = threading.Thread(target=lambda: client.connection.subscribe(Subscription(ORDERS), take))
         asking.start()
-        until(lambda: bool(client.connection._consumers))
+        assert asked.wait(10)
         send(client, "first")
         until(lambda: len(got) == 3 and len(client.settled) == 1)
         assert sending.is_alive()

@@ -199,6 +199,9 @@ public abstract class LoadClient implements ExceptionListener {
 
     synchronized void closing() {
         closing = true;
+        for (int i = 0; i < senders.size(); i++) {
+            ((Sender) senders.get(i)).stop(); // one may wait for due times that nobody will give it any more
+        }
         notifyAll();
     }
 

@@ -139,15 +139,18 @@ public abstract class Sender implements Runnable {
                 open.add(slot);
             }
         }
+        boolean done = false;
         try {
             if (transacted == null) {
                 send(slot);
             } else {
                 transacted.add(slot);
             }
-        } catch (JMSException error) {
-            slot.giveUp();
-            throw error;
+            done = true;
+        } finally {
+            if (!done) {
+                slot.giveUp();
+            }
         }
     }
 

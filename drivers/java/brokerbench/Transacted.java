@@ -16,7 +16,7 @@ import javax.jms.Session;
  * The commit waits for the broker, on the sender's own thread: what was due meanwhile goes late, and was blocked.
  */
 final class Transacted {
-    private static final long PAUSE_NS = 10000000L; // a library may say at once, again and again, that nobody knows
+    private static final long PAUSE_NS = 100000000L; // a library may say so at once, again and again, before it tells of the loss
 
     private final LoadClient client;
     private final Sender sender;
@@ -112,6 +112,9 @@ final class Transacted {
         client.waitConnected(0L); // however long that takes: what the URI limits is a message's first time
         for (int i = 0; i < slots.size(); i++) {
             sender.sendAgain((Slot) slots.get(i));
+            if (broken) {
+                break; // what was not written again keeps its earlier attempt open
+            }
         }
     }
 }

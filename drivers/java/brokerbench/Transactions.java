@@ -64,8 +64,8 @@ public final class Transactions {
     public void end(final long number, final boolean commit) {
         work.add(new Runnable() {
             public void run() {
-                Session session = (Session) ((Object[]) open.remove(Long.valueOf(number)))[0];
                 try {
+                    Session session = (Session) ((Object[]) open.remove(Long.valueOf(number)))[0];
                     conclude(session, commit);
                     hub.tell(id, "concluded", Long.valueOf(number), Long.valueOf(System.nanoTime()), "");
                     session.close();
