@@ -132,7 +132,7 @@ def test_through_cut_connections_acked_messages_arrive_once_and_beside_them_only
         producer = client.producer(orders, durable=True, run=RUN, resend_in_doubt=resend, transaction_size=size)
         keeping = threading.Thread(target=producer.keep, args=(every_ms(count), 64, 50, Producing()), daemon=True)
         keeping.start()
-        for enough in range(size, count, count // 12):  # first once it sends: a sender is made by an answer of the broker
+        for enough in range(size, count, count // 12):  # once it sends: making a sender takes an answer
             until(partial(has_settled, bench, enough), PATIENCE_S)
             until(lambda: client.broker == BROKER, PATIENCE_S)
             time.sleep(rng.uniform(0, 0.02))  # in the midst of a transaction, or of its commit
