@@ -22,6 +22,7 @@ def test_messages_that_were_due_and_never_sent_make_the_run_invalid(tmp_path: Pa
     assert missed + outcome.summary["messages"]["sent"] == pytest.approx(120_000, abs=12)
 
 
+@pytest.mark.nightly
 def test_a_user_that_fails_is_told_once_and_the_run_is_invalid(tmp_path: Path) -> None:
     outcome = make_run("tests/lifecycle/locustfiles/crashing.py", *MEMORY, runs=tmp_path / "runs")
     assert outcome.summary["verdict"] == "invalid", outcome.output

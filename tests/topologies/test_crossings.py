@@ -50,7 +50,8 @@ def chain() -> Topology:
 
 
 @pytest.mark.brokers
-@pytest.mark.parametrize("kind", ["queue", pytest.param("topic", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", ["queue", "topic"])
 def test_one_way_links_small_ttls_and_excluded_wildcards_stop_messages_and_nothing_else_does(
     kind: str, tmp_path: Path
 ) -> None:
