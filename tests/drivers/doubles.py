@@ -5,11 +5,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 from drivers.client import Client
 from drivers.contract import Browsed, Delivery, OnDelivery, OnLost, OnSettled, Outcome, Outgoing, Subscription
 from drivers.failover import FailoverUri
+from drivers.java_hub import OnEvent
 from records.writer import Recorder
 from topologies.endpoints import Credentials, Endpoint
 
@@ -203,3 +204,21 @@ def eventually(condition: Callable[[], object], timeout_s: float = 5.0) -> None:
     while not condition():
         assert time.monotonic() < ends, "it never came true"
         time.sleep(0.001)
+
+
+class HubDouble:
+    """Stands where the hub stands, and where what the JVM makes does: what is told to ``tell`` its listener hears."""
+
+    java = None
+
+    def __init__(self) -> None:
+        self.tell: OnEvent
+
+    def listen(self, on_event: OnEvent) -> int:
+        self.tell = on_event
+        return 1
+
+    def make(self, _name: str, *_what: object) -> Self:
+        return self
+
+    def forget(self, number: int) -> None: ...

@@ -8,32 +8,22 @@ import pytest
 from drivers import java_connector
 from drivers.contract import DriverError
 from drivers.core import CoreConnector
-from drivers.java_hub import OnEvent
-from tests.drivers.doubles import BENCH
+from tests.drivers.doubles import BENCH, HubDouble
 from topologies.endpoints import Endpoint
 from topologies.trust import Trust
 
 AT_A = Endpoint("a", "core", "tcp://localhost:1")
 
 
-class Jvm:
+class Jvm(HubDouble):
     """Stands where the hub and the JVM's connection stand: browsing does what the test says."""
 
-    java, protocol = None, "core"
+    protocol = "core"
 
     def __init__(self) -> None:
-        self.tell: OnEvent
+        super().__init__()
         self.on_browse: Callable[[], None] = lambda: None
         self.on_close: Callable[[], None] = lambda: None
-
-    def listen(self, on_event: OnEvent) -> int:
-        self.tell = on_event
-        return 1
-
-    def make(self, _name: str, *_what: object) -> "Jvm":
-        return self
-
-    def forget(self, number: int) -> None: ...
 
     def open(self, *_what: object) -> None:
         self.tell("opened", None, None, None)

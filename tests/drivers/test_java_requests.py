@@ -12,14 +12,13 @@ from drivers.contract import Destination, DriverError, Subscription
 from drivers.core import CORE
 from drivers.failover import FailoverUri
 from drivers.java_client import JavaClient, Manner
-from drivers.java_hub import OnEvent
 from drivers.java_requests import ENDED, Requests
 from drivers.own_clients import NoSenderError
 from drivers.pacing import Schedule
 from drivers.producer import Slot
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from tests.drivers.doubles import BENCH, RUN, eventually
+from tests.drivers.doubles import BENCH, RUN, HubDouble, eventually
 
 ORDERS, RETURNS = Destination.parse("queue://orders"), Destination.parse("queue://returns")
 ALONE = Manner(durable=True, resend=True, transaction_size=0)
@@ -65,25 +64,16 @@ class Sender:
         self.stopped = True
 
 
-class Jvm:
+class Jvm(HubDouble):
     """Stands where the hub and the JVM's client stand: keeps what is asked, and answers when the test does."""
 
-    names = sends = receipts = java = None
+    names = sends = receipts = None
 
     def __init__(self) -> None:
+        super().__init__()
         self.asked: list[int] = []
-        self.tell: OnEvent
         self.frozen = self.recorded = False
         self.recorded_at_close: list[bool] = []
-
-    def listen(self, on_event: OnEvent) -> int:
-        self.tell = on_event
-        return 1
-
-    def make(self, _name: str, *_what: object) -> "Jvm":
-        return self
-
-    def forget(self, number: int) -> None: ...
 
     def open(self, *what: object) -> None:
         if what:  # the client; as books they are opened without

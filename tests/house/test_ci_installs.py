@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,18 @@ NEEDED = ("bash", "dirname", "env", "id")
 BROWSER, NETWORK_TOOLS = "install-browser.sh", "install-network-tools.sh"
 
 
+def with_only(folder: Path, names: Iterable[str]) -> Path:
+    """A new folder for a PATH, with these programs of this machine."""
+    folder.mkdir()
+    for name in names:
+        (folder / name).symlink_to(shutil.which(name) or pytest.fail(f"no {name}"))
+    return folder
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A PATH that has nothing: only what the script itself needs, and a sleep that does not wait."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    for name in NEEDED:
-        (folder / name).symlink_to(shutil.which(name) or pytest.fail(f"no {name}"))
+    folder = with_only(tmp_path / "bin", NEEDED)
     for name, body in (("sleep", "exit 0"), ("sudo", 'shift; exec "$@"')):
         tool(folder, name, body)
     return folder

@@ -1,13 +1,12 @@
 """Does the script for Qpid Dispatch's router build it only where it is missing, and from the sources that it is for?"""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.house.test_ci_installs import tool
+from tests.house.test_ci_installs import tool, with_only
 from tests.house.tree import ROOT
 from topologies.runtimes.artemis_router import QDROUTERD, VERSION
 
@@ -17,10 +16,7 @@ NEEDED = ("bash", "cat", "cp", "dirname", "env", "id", "install", "mkdir", "mkte
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A PATH with what the script itself needs, and stand-ins for what builds; each of these writes down its calls."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    for name in NEEDED:
-        (folder / name).symlink_to(shutil.which(name) or pytest.fail(f"no {name}"))
+    folder = with_only(tmp_path / "bin", NEEDED)
     calls = tmp_path / "calls"
     for name, body in (("apt-get", ""), ("gcc", 'echo "/lib/${1#*=}"'), ("cmake", CONFIGURE), ("make", MAKE)):
         tool(folder, name, f'echo "{name} $*" >>{calls}\n{body}')
