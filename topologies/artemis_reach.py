@@ -43,15 +43,11 @@ class Move:
     asks: bool
 
 
-def reaches(
-    brokers: Sequence[AnyBroker], links: Sequence[Link], producer: str, consumer: str, destination: str
-) -> bool:
+def reaches(brokers: Sequence[AnyBroker], links: Sequence[Link], begin: str, end: str, destination: str) -> bool:
     """Whether a message to ``destination`` (``queue://NAME``, ``topic://NAME``) can get from one broker to the other.
 
-    A standby is asked for as what it becomes: its active.
+    None of the two is a standby: `Topology.reaches` asks for what it becomes, its active.
     """
-    stands_for = {broker.name: broker.standby_of or broker.name for broker in brokers}
-    begin, end = stands_for[producer], stands_for[consumer]
     connections = [link for link in links if isinstance(link, BrokerConnection)]
     moves = [move for link in connections for move in _moves(link, destination, end)]
     asking = {end, *(move.begin for move in moves if move.asks)}

@@ -96,7 +96,8 @@ class Topology:
         require_destinations(f"topology {self.name!r}", destination=(destination,))
         begin, end = self.broker(producer), self.broker(consumer)
         reaches = artemis_reach.reaches if self.flavour == "artemis" else reach.reaches
-        return reaches(self.brokers, self.links, begin.name, end.name, destination)
+        active_at_begin, active_at_end = (broker.standby_of or broker.name for broker in (begin, end))
+        return reaches(self.brokers, self.links, active_at_begin, active_at_end, destination)
 
     def paths(self) -> dict[tuple[str, str], Path]:
         """The shortest path for every (producer's broker, consumer's broker) that the links and TTLs connect.

@@ -43,15 +43,11 @@ class Way:
     static: bool
 
 
-def reaches(
-    brokers: Sequence[AnyBroker], links: Sequence[Link], producer: str, consumer: str, destination: str
-) -> bool:
+def reaches(brokers: Sequence[AnyBroker], links: Sequence[Link], begin: str, end: str, destination: str) -> bool:
     """Whether a message to ``destination`` (``queue://NAME``, ``topic://NAME``) can get from one broker to the other.
 
-    A standby is asked for as what it becomes: its active.
+    None of the two is a standby: `Topology.reaches` asks for what it becomes, its active.
     """
-    stands_for = {broker.name: broker.standby_of or broker.name for broker in brokers}
-    begin, end = stands_for[producer], stands_for[consumer]
     advised = {broker.name: broker.advisory_support for broker in brokers if isinstance(broker, Broker)}
     bridges = [link for link in links if isinstance(link, NetworkConnector)]
     ways = [way for link in bridges for way in _ways(link, destination, advised) if way.passes]
