@@ -3,6 +3,8 @@
 import random
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -12,6 +14,7 @@ from drivers.java_vm import java_class
 from drivers.openwire import OpenWireConnector
 from records.identity import Identity, stamp
 from scenarios.java_parts import find_java_parts
+from tests.support.relay import Relay
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
 from topologies.endpoints import Credentials, Endpoint
@@ -24,13 +27,13 @@ java_vm.use(find_java_parts)
 class Client:
     """An open connection, and what it was told."""
 
-    def __init__(self, runtime: Runtime, client_id: str = "", password: str = "") -> None:
+    def __init__(self, runtime: Runtime, client_id: str = "", password: str = "", port: int = 0) -> None:
         self.settled: list[tuple[object, Outcome, int, str]] = []
         self.lost: list[str] = []
         self.got: list[Delivery] = []
-        credentials = runtime.credentials()
+        credentials, endpoint = runtime.credentials(), runtime.endpoint("broker-1", "openwire")
         self.connection = OpenWireConnector().connect(
-            runtime.endpoint("broker-1", "openwire"),
+            replace(endpoint, uri=f"tcp://127.0.0.1:{port}") if port else endpoint,
             Credentials(credentials.username, password or credentials.password),
             client_id=client_id,
             timeout_s=10,
@@ -48,6 +51,11 @@ class Client:
                 self.connection.settle(delivery)
 
         return self.connection.subscribe(Subscription(to, prefetch), on_delivery)
+
+
+def at(runtime: Runtime) -> tuple[str, int]:
+    parts = urlsplit(runtime.endpoint("broker-1", "openwire").uri)
+    return str(parts.hostname), int(parts.port or 0)
 
 
 @pytest.fixture
@@ -131,6 +139,18 @@ def test_a_wrong_password_is_refused_in_one_line_without_it(single_broker: Runti
     assert "letmein" not in words
     assert "\n" not in words
     assert "Exception" not in words
+
+
+@pytest.mark.parametrize("hang_ups", [1, 2])
+def test_a_broker_that_hangs_up_on_a_login_is_asked_again_for_its_reason(single_broker: Runtime, hang_ups: int) -> None:
+    # A real one does so now and then: it stops a connection that it refuses, and has not wholly started, at once.
+    with Relay(at(single_broker), hang_ups=hang_ups) as relay, pytest.raises(Refused, match="password is invalid"):
+        Client(single_broker, password="letmein", port=relay.port)
+
+
+def test_a_broker_that_hangs_up_on_every_login_is_left_in_the_end(single_broker: Runtime) -> None:
+    with Relay(at(single_broker), hang_ups=100) as relay, pytest.raises(ConnectFailed, match="could not be reached"):
+        Client(single_broker, port=relay.port)
 
 
 def test_a_port_where_nobody_listens_could_not_be_reached() -> None:

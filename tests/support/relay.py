@@ -22,9 +22,13 @@ RESET = struct.pack("ii", 1, 0)  # linger for no time: the other side hears a re
 
 
 class Relay:
-    """``identity``: what clients are shown over TLS; without, bytes pass as they are."""
+    """``identity``: what clients are shown over TLS; without, bytes pass as they are. ``hang_ups``: how many of the
+    first clients are left as soon as they say something, without an answer."""
 
-    def __init__(self, upstream: tuple[str, int], identity: trustme.LeafCert | None = None) -> None:
+    def __init__(
+        self, upstream: tuple[str, int], identity: trustme.LeafCert | None = None, *, hang_ups: int = 0
+    ) -> None:
+        self._hang_ups = hang_ups
         self._upstream = upstream
         self._context = _context(identity)
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -61,6 +65,10 @@ class Relay:
                 client, _ = self._listener.accept()
             except OSError:
                 return
+            if self._hang_ups > 0:
+                self._hang_ups -= 1
+                _hang_up(client)
+                continue
             threading.Thread(target=self._pass_on, args=(client,), daemon=True).start()
 
     def _pass_on(self, client: socket.socket) -> None:
@@ -80,6 +88,15 @@ class Relay:
                 select.select([way.source for way in waiting], holding, [], 0 if buffered else LOOK_EVERY_S)
                 for way in ways:
                     way.move()
+
+
+def _hang_up(client: socket.socket) -> None:
+    """All that it says is read first: a socket closed before that sends a reset, which is no end of a stream."""
+    with client:
+        client.recv(CHUNK_BYTES)
+        client.shutdown(socket.SHUT_WR)
+        while client.recv(CHUNK_BYTES):
+            pass
 
 
 class _Way:

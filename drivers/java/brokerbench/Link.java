@@ -27,6 +27,7 @@ import javax.jms.Topic;
  */
 public final class Link {
     private static final long ANSWERS_NS = 3000000000L;
+    private static final int LOGINS = 3;
 
     private final Hub hub;
     private final long id;
@@ -66,17 +67,36 @@ public final class Link {
     }
 
     private void connect(String uri, String user, String password, String clientId, String pem) throws Exception {
+        for (int left = LOGINS; !logsIn(uri, user, password, clientId, pem, left == 1); left--) {
+            Library.cut(connection);
+        }
+        session = connection.createSession(false, Library.ONE_BY_ONE);
+        producer = session.createProducer(null);
+        transactions = new Transactions(hub, id, work, connection);
+        open = true;
+    }
+
+    /**
+     * Not, when the broker hangs up instead of an answer and this was not the last try. A Classic broker that refuses
+     * a login may do so: when it has not wholly started the connection, it stops it at once and says nothing.
+     */
+    private boolean logsIn(String uri, String user, String password, String clientId, String pem, boolean last)
+            throws Exception {
         connection = Library.open(uri, user, password, clientId, pem);
         connection.setExceptionListener(new ExceptionListener() {
             public void onException(JMSException error) {
                 lost(Words.of(error));
             }
         });
-        connection.start();
-        session = connection.createSession(false, Library.ONE_BY_ONE);
-        producer = session.createProducer(null);
-        transactions = new Transactions(hub, id, work, connection);
-        open = true;
+        try {
+            connection.start();
+            return true;
+        } catch (JMSException error) {
+            if (last || closing || Words.refused(error)) {
+                throw error;
+            }
+            return false;
+        }
     }
 
     /** Lost when nobody asked for it; told once. */
@@ -95,7 +115,7 @@ public final class Link {
         work.add(new Runnable() {
             public void run() {
                 try {
-                    Answer answer = durable ? new Settled(token) : null;
+                    Answer answer = durable ? new Settlement(hub, id, token, unanswered) : null;
                     long sentNs =
                         Library.send(session, producer, Library.destination(topic, name), body, durable, answer);
                     hub.tell(id, "written", Long.valueOf(token), Long.valueOf(sentNs), null);
@@ -105,28 +125,6 @@ public final class Link {
                 }
             }
         });
-    }
-
-    /** The broker's answer to a durable send. */
-    final class Settled implements Answer {
-        private final long token;
-
-        Settled(long token) {
-            this.token = token;
-            unanswered.incrementAndGet();
-        }
-
-        public void acknowledged() {
-            hub.tell(id, "settled", Long.valueOf(token), Long.valueOf(System.nanoTime()), "");
-            unanswered.decrementAndGet();
-        }
-
-        public void failed(JMSException error) {
-            if (Words.refused(error)) {
-                hub.tell(id, "settled", Long.valueOf(token), Long.valueOf(System.nanoTime()), Words.of(error));
-            }
-            unanswered.decrementAndGet();
-        }
     }
 
     public void subscribe(
