@@ -1,10 +1,12 @@
 """Are containers taken where they can be had, and is it said why they were or were not?"""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from topologies.catalogue import build
+from topologies.impaired import impaired
 from topologies.model import Topology
 from topologies.runtimes.choice import Choice, RuntimeImpossible, Seen, choose, containers_for
 
@@ -95,3 +97,31 @@ def test_containers_are_not_looked_for_where_a_router_is_among_the_brokers() -> 
     assert "router 'router' has no image, only brokers have one" in chosen.reason
     with pytest.raises(RuntimeImpossible, match="--runtime containers: router 'router' has no image"):
         choose("containers", None, looking)
+
+
+IN_A_VIRTUAL_MACHINE = replace(ALL_THERE, engine="Docker engine 28.1.1", another_kernel="6.10.14-linuxkit")
+NO_LINKS = (
+    "link 'broker-1-to-broker-2' goes through Toxiproxy, for which containers have to share this machine's kernel, and"
+    " those of Docker engine 28.1.1 run on another one (6.10.14-linuxkit), as in a virtual machine; use --runtime"
+    " processes, or leave the links as they are"
+)
+
+
+def test_links_through_proxies_are_not_for_containers_in_a_virtual_machine() -> None:
+    looking = containers_for(impaired(build("mesh"), "broker-1-to-broker-3:delay=1ms"), lambda *_: IN_A_VIRTUAL_MACHINE)
+    assert choose("", None, looking) == Choice("processes", f"local JVMs, for containers are not to be had: {NO_LINKS}")
+    with pytest.raises(RuntimeImpossible) as refused:
+        choose("containers", None, looking)
+    assert str(refused.value) == f"--runtime containers: {NO_LINKS}"
+
+
+@pytest.mark.parametrize(
+    ("seen", "told"),
+    [(NO_ENGINE, NO_ENGINE.problem), (replace(IN_A_VIRTUAL_MACHINE, image_problem="no such host"), NO_LINKS)],
+)
+def test_of_several_things_that_containers_lack_for_links_an_image_is_the_last(seen: Seen, told: str) -> None:
+    assert containers_for(impaired(build("mesh"), "*"), lambda *_: seen)(None).problem == told
+
+
+def test_links_that_go_straight_are_for_any_engine() -> None:
+    assert choose("", None, containers_for(build("mesh"), lambda *_: IN_A_VIRTUAL_MACHINE)).runtime == "containers"

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -196,6 +197,10 @@ def test_what_a_killed_harness_and_its_killed_guard_left_goes_with_the_next_run(
         runtime.close()
     assert [line for line in told if "left when its harness was killed" in line]
     assert on_engine(tmp_path) == before
+
+
+def test_an_engine_of_this_machine_shares_its_kernel() -> None:
+    assert find().another_kernel(platform.release()) == ""
 
 
 def test_while_the_engine_answers_there_is_no_outage(running: ContainerRuntime) -> None:

@@ -13,7 +13,16 @@ from topologies.runtimes import container_image
 from topologies.runtimes.container_image import RECIPES, cannot_be_had, wanted
 from topologies.runtimes.container_preparation import host_names, reachable
 from topologies.runtimes.distribution import pinned
-from topologies.runtimes.docker_engine import EngineTrouble, _not_local, _user, answers, explained, find, is_gone
+from topologies.runtimes.docker_engine import (
+    Engine,
+    EngineTrouble,
+    _not_local,
+    _user,
+    answers,
+    explained,
+    find,
+    is_gone,
+)
 from topologies.runtimes.kinds import KINDS, Kind
 
 
@@ -88,6 +97,14 @@ def test_in_a_rootless_engine_this_user_is_root() -> None:
     assert _user(["name=seccomp,profile=default", "name=userns"])[1] == "host"
     user, namespace = _user(["name=seccomp,profile=default"])
     assert (":" in user, namespace) == (True, None)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "told"),
+    [("6.1.0-32-amd64", ""), ("6.10.14-linuxkit", "6.10.14-linuxkit"), ("", "it does not say which")],
+)
+def test_an_engine_in_a_virtual_machine_is_known_by_its_kernel(kernel: str, told: str) -> None:
+    assert Engine("unix:///x.sock", "28.1.1", "0:0", kernel=kernel).another_kernel("6.1.0-32-amd64") == told
 
 
 each_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)

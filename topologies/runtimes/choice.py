@@ -3,11 +3,13 @@
 `choose` is pure but for asking `look`, and asks only where containers come into question.
 """
 
+import platform
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from topologies.artemis_router import Router
 from topologies.model import Topology
+from topologies.proxied import proxied
 from topologies.runtimes.kinds import KINDS
 
 RUNTIMES = ("containers", "processes", "external", "memory")
@@ -26,6 +28,7 @@ class Seen:
     engine_problem: str = ""
     image: str = ""
     image_problem: str = ""
+    another_kernel: str = ""  # on which containers run, where it is not this machine's
 
     @property
     def problem(self) -> str:
@@ -70,7 +73,27 @@ def containers_for(topology: Topology | None, look: Look) -> Callable[[str | Non
     if routers:
         told = f"router {routers[0]!r} has no image, only brokers have one; use --runtime processes"
         return lambda _image: Seen(engine_problem=told)
-    return lambda image: look(topology.flavour if topology else "classic", image)
+    flavour = topology.flavour if topology else "classic"
+    through = proxied(topology.links) if topology else ()
+    if not through:
+        return lambda image: look(flavour, image)
+    return lambda image: _with_links(look(flavour, image), through[0].name)
+
+
+def _with_links(seen: Seen, first: str) -> Seen:
+    """What is told of proxies' sockets comes from this machine's kernel, so containers have to share it."""
+    if seen.engine_problem or not seen.another_kernel:
+        return seen
+    return replace(seen, engine_problem=links_need_this_kernel(first, seen.engine, seen.another_kernel))
+
+
+def links_need_this_kernel(first: str, engine: str, kernel: str) -> str:
+    """``first``: a link that goes through a proxy. ``kernel``: what containers run on instead of this machine's."""
+    return (
+        f"link {first!r} goes through Toxiproxy, for which containers have to share this machine's kernel, and those of"
+        f" {engine} run on another one ({kernel}), as in a virtual machine; use --runtime processes, or leave the links"
+        " as they are"
+    )
 
 
 def look_here(flavour: str, image: str | None) -> Seen:
@@ -87,4 +110,5 @@ def look_here(flavour: str, image: str | None) -> Seen:
         "",
         name,
         container_image.cannot_be_had(KINDS[flavour], name, why) if why else "",
+        engine.another_kernel(platform.release()),
     )

@@ -51,6 +51,11 @@ class Engine:
     version: str
     user: str  # "1000:1000"
     userns_mode: str | None = None
+    kernel: str = ""  # "6.1.0-32-amd64": what its containers run on
+
+    def another_kernel(self, here: str) -> str:
+        """Which kernel its containers run on, where it is not this machine's as in a virtual machine; else ''. Pure."""
+        return "" if self.kernel == here else self.kernel or "it does not say which"
 
 
 def find() -> Engine:
@@ -63,7 +68,8 @@ def find() -> Engine:
             version, info = client.version(), client.info()
     except FAILURES as error:
         raise EngineTrouble(f"no Docker engine answers at {host} ({reason(error)}); {_step(error)}") from error
-    return Engine(host, str(version.get("Version", "?")), *_user(info.get("SecurityOptions") or ()))
+    user, userns_mode = _user(info.get("SecurityOptions") or ())
+    return Engine(host, str(version.get("Version", "?")), user, userns_mode, str(info.get("KernelVersion", "")))
 
 
 @contextmanager
