@@ -198,7 +198,7 @@ def memory_uri(brokers: str = "ab", options: str = "randomize=false&initialRecon
     return f"failover:({','.join(f'memory://{broker}' for broker in brokers)})?{options}"
 
 
-def eventually(condition: Callable[[], object], timeout_s: float = 5.0) -> None:
+def eventually(condition: Callable[[], object], timeout_s: float = 60.0) -> None:
     """Wait until the condition holds; fail otherwise."""
     ends = time.monotonic() + timeout_s
     while not condition():

@@ -172,7 +172,7 @@ def test_an_idle_connection_stays_up_by_its_heartbeats(connect: Connect) -> None
 def test_a_frozen_broker_trips_the_heartbeat_once(single_broker: Runtime, connect: Connect) -> None:
     client = connect(heartbeat_ms=400)
     with frozen(single_broker, BROKER):
-        until(lambda: bool(client.lost), 5)
+        until(lambda: bool(client.lost))
         endpoint, credentials = single_broker.endpoint(BROKER, "stomp"), single_broker.credentials()
         with pytest.raises(DriverError, match="did not answer within 1 s"):
             StompConnector().browse(endpoint, credentials, "any", timeout_s=1)

@@ -137,7 +137,7 @@ def processes_of(runs: Path) -> list[str]:
     return found
 
 
-def nothing_left(runs: Path, within_s: float = 5.0) -> bool:
+def nothing_left(runs: Path, within_s: float = 30.0) -> bool:
     """Whether all of them are gone in time."""
     deadline_s = time.monotonic() + within_s
     while processes_of(runs):

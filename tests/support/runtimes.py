@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import psutil
+
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.runtimes.own import OwnBrokers
 
-GONE_WITHIN_S = 5.0
+GONE_WITHIN_S = 30.0
 
 
 def eventually(condition: Callable[[], bool], within_s: float = GONE_WITHIN_S) -> bool:
@@ -40,6 +42,7 @@ def secrets_of(runtime: OwnBrokers[Any], broker: str = "broker-1") -> list[str]:
 
 
 def answers(runtime: OwnBrokers[Any], broker: str) -> bool:
+    """Within half a second. One that serves may take longer now and then: `eventually`."""
     try:
         Jolokia(runtime.management(broker), 0.5).read("java.lang:type=Runtime", "Uptime")
     except ManagementFailed:
@@ -47,11 +50,25 @@ def answers(runtime: OwnBrokers[Any], broker: str) -> bool:
     return True
 
 
+def gone(pid: int | None) -> bool:
+    """Ended, whether or not anybody has asked how."""
+    assert pid is not None
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def stores_in(folder: Path) -> list[Path]:
+    """What brokers of runs in a folder keep their messages in. Looks into no store: one may be on its way out."""
+    return list(folder.glob("*/brokers/*/data"))
+
+
 def published(uri: str) -> bytes:
     """What a broker tells an OpenWire client of itself. Its own first command says what it can: said back to it, that
     makes us its equal, and the next command has its address."""
     where = urlsplit(uri)
-    with socket.create_connection((where.hostname, where.port), timeout=5) as client:
+    with socket.create_connection((where.hostname, where.port), timeout=60) as client:
         size = client.recv(4, socket.MSG_WAITALL)
         client.sendall(size + client.recv(struct.unpack(">I", size)[0], socket.MSG_WAITALL))
         told = b""

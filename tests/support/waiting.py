@@ -1,4 +1,8 @@
-"""How does a test wait for what another thread does? By looking often, and failing in words when it never comes."""
+"""How does a test wait for what another thread does? By looking often, and failing in words when it never comes.
+
+Its patience is a minute: a machine that is busy with other things may leave any process alone for seconds, and nobody
+who waits for what comes waits longer for it.
+"""
 
 import time
 from collections.abc import Callable
@@ -7,7 +11,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def until(look: Callable[[], T], timeout_s: float = 15.0) -> T:
+def until(look: Callable[[], T], timeout_s: float = 60.0) -> T:
     """The first true value; AssertionError with the last one after the timeout."""
     deadline_s = time.monotonic() + timeout_s
     while not (value := look()):
@@ -16,7 +20,7 @@ def until(look: Callable[[], T], timeout_s: float = 15.0) -> T:
     return value
 
 
-def settled_for(look: Callable[[], T], for_s: float, timeout_s: float = 30.0) -> T:
+def settled_for(look: Callable[[], T], for_s: float, timeout_s: float = 120.0) -> T:
     """A value that stayed the same for so long; AssertionError when it never does."""
     deadline_s = time.monotonic() + timeout_s
     value, since_s = look(), time.monotonic()

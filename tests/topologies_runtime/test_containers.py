@@ -18,7 +18,7 @@ import pytest
 
 from records.rundir import RunDirectory
 from tests.support.docker import docker, on_engine, severable_engine
-from tests.support.runtimes import GONE_WITHIN_S, eventually, private_folder, secrets_of
+from tests.support.runtimes import GONE_WITHIN_S, eventually, private_folder, secrets_of, stores_in
 from topologies.catalogue import build
 from topologies.runtimes.container_cleanup import remove_leftovers
 from topologies.runtimes.containers import ContainerRuntime
@@ -137,7 +137,7 @@ def test_the_engine_is_as_before_after_close(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("threads", ["plain", "gevent"])
-def test_nothing_is_left_five_seconds_after_the_harness_was_killed(tmp_path: Path, threads: str) -> None:
+def test_nothing_is_left_soon_after_the_harness_was_killed(tmp_path: Path, threads: str) -> None:
     before = on_engine()
     with subprocess.Popen(
         [sys.executable, "-c", HARNESS, tmp_path, threads, f"run-{tmp_path.name}"], stdout=subprocess.PIPE
@@ -148,8 +148,8 @@ def test_nothing_is_left_five_seconds_after_the_harness_was_killed(tmp_path: Pat
         os.kill(told["pid"], signal.SIGSTOP)  # the hardest case: a frozen broker
         harness.kill()
         assert eventually(lambda: on_engine(tmp_path) == before)
-        assert eventually(lambda: not Path(told["private"]).exists(), 2)
-        assert eventually(lambda: not list(tmp_path.rglob("data")), 1)
+        assert eventually(lambda: not Path(told["private"]).exists())
+        assert eventually(lambda: not stores_in(tmp_path))
 
 
 @pytest.mark.parametrize("threads", ["plain", "gevent"])
@@ -160,11 +160,11 @@ def test_closing_from_a_signal_handler_while_a_broker_starts_leaves_nothing(tmp_
     ) as harness:
         assert harness.stdout is not None
         assert json.loads(harness.stdout.readline()) == "starting"
-        assert eventually(lambda: len(on_engine(tmp_path) - before) >= 2, 20), "container and network"
+        assert eventually(lambda: len(on_engine(tmp_path) - before) >= 2), "container and network"
         harness.terminate()
         assert harness.wait(2 * GONE_WITHIN_S) == 3
         assert eventually(lambda: on_engine(tmp_path) == before)
-        assert not list(tmp_path.rglob("data"))
+        assert not stores_in(tmp_path)
 
 
 def test_a_run_whose_guard_was_killed_removes_everything_itself(tmp_path: Path) -> None:

