@@ -5,6 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
+import pytest
+
 from topologies.runtimes import handover
 from topologies.runtimes.handover import Handover
 from topologies.runtimes.socketbytes import Connection, connections_at
@@ -43,3 +46,19 @@ def test_a_caller_that_hands_nothing_over_is_no_reason_to_fail(tmp_path: Path) -
         caller.sendall(b"1")
         assert handed.take(lambda: True, 20) is None
     handed.close()
+
+
+@pytest.mark.timeout(60)
+def test_a_caller_that_says_nothing_is_waited_for_no_longer_than_it_is_worth(tmp_path: Path) -> None:
+    handed = Handover(tmp_path / "socket")
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.connect(str(handed.place))
+        assert handed.take(lambda: True, 0.2) is None
+    handed.close()
+
+
+def test_a_place_that_no_socket_can_have_leaves_none_open(tmp_path: Path) -> None:
+    here, before = psutil.Process(), psutil.Process().num_fds()
+    with pytest.raises(OSError, match="too long") as refused:
+        Handover(tmp_path / ("long" * 40))
+    assert here.num_fds() == before, f"while {refused.value} is still looked at"

@@ -13,6 +13,7 @@ import sys
 import time
 from array import array
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 NETLINK_SOCK_DIAG = 4
@@ -28,12 +29,19 @@ class Handover:
         """``place``: in a folder that is this user's alone. Raises OSError."""
         self.place = place
         self._server = socket.socket(socket.AF_UNIX)
-        self._server.bind(str(place))
-        self._server.listen(1)
+        try:
+            self._server.bind(str(place))
+            self._server.listen(1)
+        except OSError:
+            self._server.close()
+            raise
         self._server.settimeout(ACCEPT_S)
 
     def take(self, worth_waiting: Callable[[], bool], timeout_s: float) -> socket.socket | None:
-        """The netlink socket; None if it does not come in time, or as soon as it is not worth waiting for."""
+        """The netlink socket; None if it does not come in time, or as soon as it is not worth waiting for.
+
+        Who calls hands it over at once, or not at all: nobody else is waited for then.
+        """
         end = time.monotonic() + timeout_s
         while time.monotonic() < end:
             try:
@@ -42,8 +50,10 @@ class Handover:
                 if not worth_waiting():
                     return None
                 continue
-            with container:
+            with container, suppress(OSError):  # it says nothing in time, or is gone
+                container.settimeout(max(ACCEPT_S, end - time.monotonic()))
                 return _received(container)
+            return None
         return None
 
     def close(self) -> None:
