@@ -10,7 +10,22 @@ from tests.house.test_ci_installs import tool, with_only
 from tests.house.tree import ROOT
 from topologies.runtimes.artemis_router import QDROUTERD, VERSION
 
-NEEDED = ("bash", "cat", "cp", "dirname", "env", "id", "install", "mkdir", "mktemp", "nproc", "realpath", "rm", "tail")
+NEEDED = (
+    "bash",
+    "cat",
+    "cp",
+    "dirname",
+    "env",
+    "id",
+    "install",
+    "mkdir",
+    "mktemp",
+    "nproc",
+    "realpath",
+    "rm",
+    "tail",
+    "tr",
+)
 
 
 @pytest.fixture
@@ -35,10 +50,10 @@ def sources(folder: Path, version: str = VERSION) -> Path:
     return made
 
 
-def build(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def build(folder: Path, *arguments: str, here: Path = ROOT) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PATH": str(folder), "VENV": str(folder.parent / "venv")}
     line = ["bash", str(ROOT / ".ci" / "build-router.sh"), *arguments]
-    return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(line, cwd=here, env=environment, capture_output=True, text=True, timeout=60)
 
 
 def test_one_on_the_path_is_left_alone(path: Path) -> None:
@@ -58,11 +73,35 @@ def test_it_is_built_into_the_environment_with_the_modules_that_it_loads(path: P
     assert f"-DCMAKE_INSTALL_PREFIX={venv} " in (path.parent / "calls").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("version", ["1.18.0", ""])
-def test_other_sources_are_refused_before_anything_is_installed(path: Path, version: str) -> None:
-    refused = build(path, *([str(sources(path.parent, version))] if version else []))
-    assert refused.returncode == 1
-    assert f"holds no sources of Qpid Dispatch {VERSION}: name a folder with its VERSION.txt" in refused.stderr
+def test_sources_are_found_from_where_they_were_named(path: Path) -> None:
+    made = sources(path.parent)
+    built = build(path, made.name, here=made.parent)
+    assert built.returncode == 0, built.stderr
+    assert f"cmake -S {made} " in (path.parent / "calls").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [
+        ("1.18.0", "{0} holds Qpid Dispatch '1.18.0' by its VERSION.txt, and 1.19.0 is needed; "),
+        (None, "{0} has no VERSION.txt, which sources of Qpid Dispatch 1.19.0 have; "),
+    ],
+)
+def test_other_sources_are_refused_before_anything_is_installed(path: Path, version: str | None, told: str) -> None:
+    made = sources(path.parent, version or "")
+    if version is None:
+        (made / "VERSION.txt").unlink()
+    assert_refused(build(path, str(made)), path, told.format(made))
+
+
+def test_no_sources_at_all_are_asked_for(path: Path) -> None:
+    assert_refused(build(path), path, "SOURCES is missing: it builds Qpid Dispatch 1.19.0; ")
+
+
+def assert_refused(refused: subprocess.CompletedProcess[str], path: Path, told: str) -> None:
+    """In one line, with the next step, and nothing done."""
+    step = f"name the folder of its release archive, unpacked, or of a checkout of its tag {VERSION}\n"
+    assert (refused.returncode, refused.stderr) == (1, f"build-router: {told}{step}")
     assert not (path.parent / "calls").exists()
 
 
