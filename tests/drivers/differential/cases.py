@@ -226,6 +226,9 @@ SLOW = (
     ),
 )
 JAVA_WORDS = {"nested": "nested.soTimeout=0", "half_a_second": "?connectionTimeout=500"}
-OUR_WORDS = {"nested": "nested.heartbeat_ms=0", "half_a_second": ""}
+OUR_WORDS = {
+    "stomp": {"nested": "nested.heartbeat_ms=0", "half_a_second": ""},
+    "amqp": {"nested": "nested.idle_timeout_ms=0", "half_a_second": ""},
+}
 REFUSED = ("backOffMultiplier=2", "noSuchOption=1", "maxReconnectAttempts=many")
 ROUND_S, SLOW_ROUND_S = 3.2, 18.0

@@ -1,18 +1,25 @@
-"""What does our client do with a URI? The one that a run uses, on real sockets, with STOMP on top."""
+"""What does our client do with a URI? The one that a run uses, on real sockets, with STOMP or AMQP on top."""
 
 import threading
 import time
 from random import Random
 from typing import cast
 
+from drivers.amqp import AmqpConnector
 from drivers.client import Client
-from drivers.contract import Destination, DriverError
+from drivers.contract import Connector, Destination, DriverError
 from drivers.failover import FailoverUri
 from drivers.producer import Settled
 from drivers.stomp import StompConnector
 from records.writer import Recorder
 from tests.drivers.differential.events import Event, of_ours
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder
+
+CONNECTORS: dict[str, Connector] = {
+    "stomp": StompConnector(heartbeat_ms=0),
+    "amqp": AmqpConnector(idle_timeout_ms=0),
+}
+"""By protocol; their silent ports are not given up before an attempt's time is."""
 
 LOOK_EVERY_S = 0.002
 NS_PER_MS = 1_000_000
@@ -21,7 +28,7 @@ NS_PER_MS = 1_000_000
 class OurSide:
     """One client, its connection events, and how long its send was blocked."""
 
-    def __init__(self, uri: str, brokers: dict[str, str], connect_timeout_s: float, seed: int) -> None:
+    def __init__(self, protocol: str, uri: str, brokers: dict[str, str], connect_timeout_s: float, seed: int) -> None:
         self.blocked_ms: float | None = None
         self._recorder = KeepingRecorder()
         self._gave_up_ns: int | None = None
@@ -31,7 +38,7 @@ class OurSide:
             group="producers",
             uri=FailoverUri.parse(uri),
             brokers=brokers,
-            connector=StompConnector(heartbeat_ms=0),
+            connector=CONNECTORS[protocol],
             credentials=BENCH,
             recorder=cast(Recorder, self._recorder),
             rng=Random(seed),

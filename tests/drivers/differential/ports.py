@@ -1,7 +1,8 @@
 """What do both clients connect to? Ports of this machine that listen, refuse or are silent, as a case's script says.
 
-A port that listens lets either client in: it answers STOMP's CONNECT, and sends OpenWire's first frame back, which is
-the negotiation that a Java client waits for. A port keeps its number while it refuses, so that nobody else gets it.
+A port that listens lets each client in: it answers STOMP's CONNECT, speaks AMQP, and sends OpenWire's first frame back,
+which is the negotiation that a Java client waits for. A port keeps its number while it refuses, so that nobody else
+gets it.
 """
 
 import contextlib
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 
+from tests.drivers.differential.amqp_end import GREETING, AmqpEnd
 from tests.support.fake_stomp import CONNECTED
 
 BACKLOG_OF_A_FULL_PORT = 0
@@ -127,11 +129,17 @@ class _PlayedPort:
     def _converse(self, connection: socket.socket) -> None:
         with contextlib.suppress(OSError):
             began = connection.recv(65_536)
-            if self._port.answers:
+            answer: Callable[[bytes], bytes] = _receipts
+            if not self._port.answers:
+                answer = _nothing
+            elif began.startswith(GREETING):
+                answer = AmqpEnd().answer
+            else:
                 connection.sendall(CONNECTED if began.startswith((b"CONNECT", b"STOMP")) else _first_frame(began))
-            while more := connection.recv(65_536):
-                for receipt in re.findall(rb"receipt:(\S+)", more):  # a polite goodbye asks for one
-                    connection.sendall(b"RECEIPT\nreceipt-id:" + receipt + b"\n\n\0\n")
+                began = connection.recv(65_536)
+            while began:
+                connection.sendall(answer(began))
+                began = connection.recv(65_536)
 
 
 def _bound() -> socket.socket:
@@ -143,6 +151,15 @@ def _bound() -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # its old connections do not keep it from listening
     bound.bind(address)
     return bound
+
+
+def _nothing(_heard: bytes) -> bytes:
+    return b""
+
+
+def _receipts(heard: bytes) -> bytes:
+    """A polite STOMP goodbye asks for one."""
+    return b"".join(b"RECEIPT\nreceipt-id:" + each + b"\n\n\0\n" for each in re.findall(rb"receipt:(\S+)", heard))
 
 
 def _first_frame(began: bytes) -> bytes:

@@ -1,6 +1,6 @@
-"""How are both clients given the same? Rounds: all cases at once for the Java client, then all of them for ours.
+"""How are all clients given the same? Rounds: all cases at once for the Java client, and all of them for ours.
 
-Both get ports of their own that follow the same script. A machine that is busy makes events late and never early, so a
+Each gets ports of its own that follow the same script. A machine that is busy makes events late and never early, so a
 pause counts as the shortest of all rounds: from what an event waited for, since what merely came before it may have
 been late itself. One so late that a port has begun to listen before it changes what a client does: the other rounds
 outvote that one.
@@ -102,7 +102,7 @@ def uri_of(case: Case, addresses: dict[str, str], scheme: str, file: Path) -> st
     """The case's URI for these ports; writes its file of brokers."""
     letters = {letter: f"{scheme}://{address}" for letter, address in addresses.items()}
     file.write_text(case.file.format(**letters))
-    words = JAVA_WORDS if scheme == "tcp" else OUR_WORDS
+    words = JAVA_WORDS if scheme == "tcp" else OUR_WORDS[scheme]
     return case.uri.format(**letters, **words, file=file.as_uri())
 
 
@@ -129,16 +129,18 @@ def play_java(java: JavaSide, cases: Sequence[Case], for_s: float, folder: Path,
         seen[name].blocked_ms.append(ms)
 
 
-def play_ours(cases: Sequence[Case], for_s: float, folder: Path, seen: dict[str, Seen], seed: int) -> None:
-    """One round of our client over all cases."""
+def play_ours(
+    protocol: str, cases: Sequence[Case], for_s: float, folder: Path, seen: dict[str, Seen], seed: int
+) -> None:
+    """One round of our client over all cases, by one protocol."""
     with ExitStack() as stack:
         worlds = {case.name: stack.enter_context(World(case.ports)) for case in cases}
         clients: dict[str, OurSide] = {}
         for number, case in enumerate(cases):
             addresses = worlds[case.name].addresses
-            uri = uri_of(case, addresses, "stomp", folder / f"ours-{number}.txt")
+            uri = uri_of(case, addresses, protocol, folder / f"{protocol}-{number}.txt")
             brokers = {address: letter for letter, address in addresses.items()}
-            clients[case.name] = OurSide(uri, brokers, case.connect_timeout_s, seed)
+            clients[case.name] = OurSide(protocol, uri, brokers, case.connect_timeout_s, seed)
         for case in cases:
             worlds[case.name].begin()
             clients[case.name].begin()

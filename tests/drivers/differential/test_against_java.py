@@ -1,8 +1,8 @@
-"""Given the same URI and the same ports, our client does what ActiveMQ's Java client does, at the same times.
+"""Given the same URI and the same ports, our clients do what ActiveMQ's Java client does, at the same times.
 
-The Java client is right by definition. Each case is played twice or more by both, at once, on ports of their own; the
-order of events of most rounds has to agree, and each pause before an event, the shortest of them. While a case does not
-agree, there is another round: what a busy machine does to one of them it does not do to all.
+The Java client is right by definition. Each case is played twice or more by all of them, at once, on ports of their
+own; the order of events of most rounds has to agree, and each pause before an event, the shortest of them. While a case
+does not agree, there is another round: what a busy machine does to one of them it does not do to all.
 """
 
 import re
@@ -15,13 +15,24 @@ from pathlib import Path
 import pytest
 
 from drivers.failover import BadFailoverUriError, FailoverUri
-from tests.drivers.differential.cases import OTHERS, REFUSED, ROUND_S, SLOW, SLOW_ROUND_S, TELLING, TELLING_NAMES, Case
+from tests.drivers.differential.cases import (
+    OTHERS,
+    OUR_WORDS,
+    REFUSED,
+    ROUND_S,
+    SLOW,
+    SLOW_ROUND_S,
+    TELLING,
+    TELLING_NAMES,
+    Case,
+)
 from tests.drivers.differential.events import Event
 from tests.drivers.differential.ports import DEAD
 from tests.drivers.differential.rounds import JavaSide, Seen, play_java, play_ours
 
 pytestmark = pytest.mark.brokers
 
+PROTOCOLS = tuple(OUR_WORDS)
 ROUNDS = range(2, 8)
 TOLERANCE_MS = 60.0
 """Neither client is ever early, and both sleep a few ms too long on a busy machine; the nearest wrong delay of any case
@@ -35,21 +46,34 @@ CHI_SQUARE = {3: 25.90, 23: 63.97}
 
 
 class Both:
-    """What both clients did with each case, in so many rounds and more of them while they do not agree."""
+    """What Java's and our clients did with each case, in so many rounds and more of them while they do not agree."""
 
-    def __init__(self, java: JavaSide, folder: Path, cases: tuple[Case, ...], rounds: range, for_s: float) -> None:
+    def __init__(
+        self,
+        java: JavaSide,
+        folder: Path,
+        cases: tuple[Case, ...],
+        rounds: range,
+        for_s: float,
+        protocols: tuple[str, ...] = PROTOCOLS,
+    ) -> None:
         self.java = {case.name: Seen() for case in cases}
-        self.ours = {case.name: Seen() for case in cases}
-        with ThreadPoolExecutor(1) as other:
+        self.ours = {protocol: {case.name: Seen() for case in cases} for protocol in protocols}
+        with ThreadPoolExecutor(1 + len(protocols)) as at_once:
             for number in range(rounds.stop - 1):
-                playing = other.submit(play_java, java, cases, for_s, folder, self.java)
-                play_ours(cases, for_s, folder, self.ours, number)
-                playing.result()
-                if number + 1 in rounds and not any(self.differences(case) for case in cases):
+                playing = [at_once.submit(play_java, java, cases, for_s, folder, self.java)]
+                for protocol, seen in self.ours.items():
+                    playing.append(at_once.submit(play_ours, protocol, cases, for_s, folder, seen, number))
+                for each in playing:
+                    each.result()
+                if number + 1 in rounds and not self._any_difference(cases):
                     return
 
-    def differences(self, case: Case) -> list[str]:
-        return differences(case, self.java[case.name], self.ours[case.name])
+    def differences(self, case: Case, protocol: str) -> list[str]:
+        return differences(case, self.java[case.name], self.ours[protocol][case.name])
+
+    def _any_difference(self, cases: tuple[Case, ...]) -> bool:
+        return any(self.differences(case, protocol) for case in cases for protocol in self.ours)
 
 
 @pytest.fixture(scope="module")
@@ -91,9 +115,10 @@ def differences(case: Case, java: Seen, ours: Seen) -> list[str]:
     ]
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("case", TELLING, ids=lambda case: case.name)
-def test_the_attempts_are_those_of_the_java_client(case: Case, telling: Both) -> None:
-    assert telling.differences(case) == []
+def test_the_attempts_are_those_of_the_java_client(case: Case, protocol: str, telling: Both) -> None:
+    assert telling.differences(case, protocol) == []
 
 
 def test_every_telling_case_is_played() -> None:
@@ -101,21 +126,24 @@ def test_every_telling_case_is_played() -> None:
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("case", OTHERS, ids=lambda case: case.name)
-def test_further_attempts_are_those_of_the_java_client(case: Case, others: Both) -> None:
-    assert others.differences(case) == []
+def test_further_attempts_are_those_of_the_java_client(case: Case, protocol: str, others: Both) -> None:
+    assert others.differences(case, protocol) == []
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("case", SLOW, ids=lambda case: case.name)
-def test_slow_attempts_are_those_of_the_java_client(case: Case, slow: Both) -> None:
-    assert slow.differences(case) == []
+def test_slow_attempts_are_those_of_the_java_client(case: Case, protocol: str, slow: Both) -> None:
+    assert slow.differences(case, protocol) == []
 
 
 @pytest.mark.nightly
-def test_a_send_without_a_broker_is_blocked_as_long_as_in_the_java_client(others: Both) -> None:
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_send_without_a_broker_is_blocked_as_long_as_in_the_java_client(others: Both, protocol: str) -> None:
     name = "a send without a broker"
-    javas, our_own = min(others.java[name].blocked_ms), min(others.ours[name].blocked_ms)
+    javas, our_own = min(others.java[name].blocked_ms), min(others.ours[protocol][name].blocked_ms)
     assert our_own >= 500
     assert javas >= 500
     assert abs(javas - our_own) < SEND_TOLERANCE_MS
@@ -155,8 +183,8 @@ def shuffled(java: JavaSide, folder: Path, passes: int, for_s: float) -> tuple[l
         passes
     )
     case = Case("at random", uri, dict.fromkeys(LETTERS, DEAD), 4 * passes + 1)
-    both = Both(java, folder, (case,), range(1, 2), for_s)
-    return passes_of(both.java[case.name].rounds[0]), passes_of(both.ours[case.name].rounds[0])
+    both = Both(java, folder, (case,), range(1, 2), for_s, ("stomp",))
+    return passes_of(both.java[case.name].rounds[0]), passes_of(both.ours["stomp"][case.name].rounds[0])
 
 
 def first_picks() -> dict[str, float]:
