@@ -36,7 +36,10 @@ def shortest_paths(brokers: Iterable[str], links: Iterable[Link]) -> dict[tuple[
     """The shortest path a message can take, for every (producer's broker, consumer's broker) that has one."""
     names, all_links = tuple(brokers), tuple(links)
     found = {(name, name): Path((name,)) for name in names}
+    most = joined(names, all_links)
     for hops in range(1, _most_hops(len(names), all_links) + 1):
+        if len(found) == len(most):
+            break
         steps = [_following(link for link in all_links if _lets_pass(link, crossed, hops)) for crossed in range(hops)]
         for start in names:
             for route in _routes(start, steps):

@@ -1,14 +1,17 @@
 """Is every way round told that messages of some address take for ever, and none where links lead nowhere round?"""
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
 
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from tests.topologies.artemis_walks import in_filter, in_pattern
 from topologies.artemis import ArtemisBroker
 from topologies.artemis_links import AddressMatch, BrokerConnection, Mirror
-from topologies.artemis_loops import loop_problems
+from topologies.artemis_loops import MOST_TOLD, Flow, _meet, flows_of, loop_problems
+from topologies.model import Topology
 
 BROKERS = tuple(ArtemisBroker(name) for name in "abcd")
 ADDRESSES = ("orders", "orders.eu", "orders.eu.de", "prices", "prices.eu", "x")
@@ -75,3 +78,60 @@ def test_where_no_address_matters_and_nothing_leads_round_nothing_is_told(links:
     everywhere = [step for address in ADDRESSES for step in steps(links, address)]
     if not leads_round(everywhere):
         assert list(loop_problems(links)) == []
+
+
+def every_way_round(way: tuple[Flow, ...], flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
+    """Literally all, one by one: past each broker once, any two flows with an address in common."""
+    for flow in flows:
+        goes_on = flow.begin == way[-1].end and all(_meet(flow.kind, before.kind) for before in way)
+        if goes_on and flow.end == way[0].begin:
+            yield (*way, flow)
+        elif goes_on and flow.end not in {each.end for each in way}:
+            yield from every_way_round((*way, flow), flows)
+
+
+@settings(max_examples=200, deadline=None)
+@given(connections())
+def test_a_direction_is_told_of_exactly_if_it_is_on_one_of_all_ways_round(links: list[BrokerConnection]) -> None:
+    flows = [flow for link in links for flow in flows_of(link)]
+    ways = [way for flow in flows if not flow.mirrors for way in every_way_round((flow,), flows)]
+    told = list(loop_problems(links))
+    event(f"ways: {min(len(ways), 10)}, told: {len(told)}")
+    assert bool(ways) is bool(told)
+    if len(told) < MOST_TOLD:
+        on_one = {flow.link for way in ways for flow in way if not flow.mirrors}
+        assert on_one <= {link.name for link in links if any(repr(link.name) in problem for problem in told)}
+
+
+def full_mesh(match: str, back: str) -> list[BrokerConnection]:
+    """Forty brokers: the earlier pushes what is for ``match`` to the later one, and that one what is for ``back``."""
+    brokers = tuple(ArtemisBroker(f"b{number}") for number in range(40))
+    pairs = list(combinations(brokers, 2))
+    there = [BrokerConnection(one, other, senders=(AddressMatch(match),)) for one, other in pairs]
+    return there + [BrokerConnection(other, one, senders=(AddressMatch(back),)) for one, other in pairs]
+
+
+@pytest.mark.parametrize(("match", "back", "told"), [("#", "#", MOST_TOLD), ("up.#", "down.#", 0)])
+def test_a_full_mesh_of_forty_is_soon_searched(match: str, back: str, told: int) -> None:
+    """It has more ways than forty faculty: one by one they would never end."""
+    assert len(list(loop_problems(full_mesh(match, back)))) == told
+
+
+def test_a_full_mesh_of_forty_mirrors_is_a_topology_with_all_its_paths() -> None:
+    brokers = tuple(ArtemisBroker(f"b{number}") for number in range(40))
+    links = tuple(BrokerConnection(one, other, mirror=Mirror()) for one in brokers for other in brokers if one != other)
+    assert len(Topology("t", brokers, links, (), flavour="artemis").paths()) == 1600
+
+
+def test_patterns_that_make_as_many_ways_as_sets_are_soon_searched() -> None:
+    """Forty steps in a row, each by ``*.x.#`` or ``*.y.#`` of another word, and the same again backwards."""
+    brokers = tuple(ArtemisBroker(f"b{number}") for number in range(41))
+    links = [
+        BrokerConnection(
+            here, there, f"{here.name}-{there.name}-{word}", senders=(AddressMatch(f"{'*.' * at}{word}.#"),)
+        )
+        for at, (one, other) in enumerate(pairwise(brokers))
+        for (here, there), words in (((one, other), "xy"), ((other, one), "vw"))
+        for word in words
+    ]
+    assert list(loop_problems(links)) == []
