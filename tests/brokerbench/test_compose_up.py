@@ -107,10 +107,15 @@ def all_free(wanted: list[tuple[str, str]], base: int) -> bool:
 
 @pytest.fixture(params=PAIRS)
 def up(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Up]:
-    topology = build(request.param)
+    with rendered_up(build(request.param), tmp_path) as running:
+        yield running
+
+
+@contextmanager
+def rendered_up(topology: Topology, folder: Path) -> Iterator[Up]:
     base_port = free_base_port(topology)
-    write_files(compose_files(topology, base_port), tmp_path)
-    with brought_up(topology, tmp_path, base_port) as running:
+    write_files(compose_files(topology, base_port), folder)
+    with brought_up(topology, folder, base_port) as running:
         yield running
 
 
@@ -159,6 +164,14 @@ def test_a_folder_of_the_repository_comes_up_as_it_is_and_its_link_carries_messa
     assert kept.published() == {(LOOPBACK, port) for port in ports_from(kept.topology, BASE_PORT).values()}
     send(kept, "source", b"over the link")
     assert receive(kept, "sink") == b"over the link"
+
+
+def test_brokers_of_a_folder_find_each_other_by_multicast(tmp_path: Path) -> None:
+    with rendered_up(build("mesh(brokers=2, discovery='multicast')"), tmp_path) as up:
+        healthy = {"broker-1": "healthy", "broker-2": "healthy"}
+        assert eventually(lambda: up.health() == healthy, UP_WITHIN_S), up.health()
+        send(up, "broker-1", b"over the link")
+        assert receive(up, "broker-2") == b"over the link"
 
 
 def eventually(true: Callable[[], bool], within_s: float) -> bool:
@@ -210,6 +223,6 @@ def receive(up: Up, broker: str) -> bytes:
     assert eventually(listens, TAKEN_OVER_WITHIN_S)
     arrived, bodies = threading.Event(), []
     opened[0].subscribe(Subscription(QUEUE), lambda delivery: (bodies.append(delivery.body), arrived.set())[0])
-    assert arrived.wait(10)
+    assert arrived.wait(TAKEN_OVER_WITHIN_S)
     opened[0].close()
     return bytes(bodies[0])

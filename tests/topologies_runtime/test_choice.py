@@ -7,8 +7,8 @@ import pytest
 
 from topologies.catalogue import build
 from topologies.impaired import impaired
-from topologies.model import Topology
-from topologies.runtimes.choice import Choice, RuntimeImpossible, Seen, choose, containers_for
+from topologies.model import Broker, Topology, TransportConnector
+from topologies.runtimes.choice import Choice, RuntimeImpossible, Seen, choose, containers_for, no_containers
 
 ALL_THERE = Seen(engine="Docker engine 20.10.24", image="apache/activemq-classic:5.18.3")
 NO_ENGINE = Seen(engine_problem="no Docker engine answers at unix:///x (No such file or directory)")
@@ -125,3 +125,14 @@ def test_of_several_things_that_containers_lack_for_links_an_image_is_the_last(s
 
 def test_links_that_go_straight_are_for_any_engine() -> None:
     assert choose("", None, containers_for(build("mesh"), lambda *_: IN_A_VIRTUAL_MACHINE)).runtime == "containers"
+
+
+def test_a_broker_that_tells_its_address_to_brokers_and_to_clients_has_none_for_both_in_a_container() -> None:
+    found = build("mesh(brokers=2, discovery='multicast')")
+    telling = TransportConnector("openwire", update_cluster_clients=True)
+    brokers = tuple(replace(each, connectors=(telling,)) for each in found.brokers if isinstance(each, Broker))
+    links = tuple(replace(link, opened_by=brokers[0], to=brokers[1]) for link in found.links)
+    told = no_containers(replace(found, brokers=brokers, links=links, groups=()))
+    assert told.startswith("broker 'broker-2' is found by multicast and has update_cluster_clients: in a container")
+    assert told.endswith("use --runtime processes, or give the links that lead to it a static discovery")
+    assert no_containers(found) == ""

@@ -1,15 +1,24 @@
 """What does Toxiproxy's container get of this machine, and how is it known which brokers' containers listen?"""
 
+import errno
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import psutil
 import pytest
 
+from records.rundir import RunDirectory
+from tests.support.docker import on_engine
+from topologies.catalogue import build
+from topologies.impaired import impaired
 from topologies.impairment import Impairment
 from topologies.runtimes import container_links
 from topologies.runtimes.container_links import listeners, mounts
 from topologies.runtimes.container_sockets import ContainerSockets, listening_among, listening_in
+from topologies.runtimes.containers import ContainerRuntime
+from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.linkproxies import Door, Way
 
 TCP6 = """\
@@ -132,3 +141,18 @@ def test_a_python_of_another_place_comes_along(monkeypatch: pytest.MonkeyPatch, 
     assert ("/opt/python", "/opt/python", "ro") in mounts(Path("/x"), tmp_path, tmp_path)
     monkeypatch.setattr(container_links.sys, "executable", "/usr/bin/python3")
     assert "/opt/python" not in [outside for outside, *_ in mounts(Path("/x"), tmp_path, tmp_path)]
+
+
+@pytest.mark.containers
+def test_a_topology_whose_files_cannot_be_written_leaves_nothing_of_its_proxies(tmp_path: Path) -> None:
+    def disk_full(*_: object) -> dict[str, str]:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    topology = impaired(build("source-and-sink"), "*")
+    runtime = ContainerRuntime(topology, RunDirectory.create(tmp_path, f"run-{tmp_path.name}"), renderer=disk_full)
+    before = on_engine()
+    with pytest.raises(RuntimeFailed, match="No space left on device") as failed:
+        runtime.up(lambda _line: None)
+    here = [each.laddr for each in psutil.Process().net_connections("unix") if "brokerbench-private" in each.laddr]
+    assert here == [], f"while {failed.value} is still looked at"
+    assert on_engine(tmp_path) == before

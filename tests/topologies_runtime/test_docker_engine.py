@@ -165,7 +165,20 @@ def test_brokers_are_called_by_their_names_as_far_as_host_names_allow() -> None:
     assert list(host_names(topology).values()) == ["hub", "spoke-1", "spoke-1-2", "eu-north"]
 
 
+def published(topology: Topology, broker: str) -> set[str]:
+    made = topology.broker(broker)
+    assert isinstance(made, Broker)
+    named = replace(made, connectors=tuple(replace(each, published_host="fqdn") for each in made.connectors))
+    inside = reachable(topology, named)
+    assert isinstance(inside, Broker)
+    return {connector.published_host for connector in inside.connectors}
+
+
 def test_every_connector_publishes_the_address_that_is_loopback_inside() -> None:
-    broker = build("single").brokers[0]
-    named = replace(broker, connectors=tuple(replace(each, published_host="hostname") for each in broker.connectors))
-    assert {connector.published_host for connector in reachable(named).connectors} == {"ipaddress"}
+    assert published(build("single"), "broker-1") == {"ipaddress"}
+
+
+def test_a_broker_that_others_find_by_multicast_publishes_the_name_that_they_know() -> None:
+    found = build("mesh(brokers=2, discovery='multicast')")
+    assert published(found, "broker-2") == {"hostname"}
+    assert published(found, "broker-1") == {"ipaddress"}, "the link is its own: nobody looks for it"

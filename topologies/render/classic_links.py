@@ -52,11 +52,17 @@ def _called_uri(link: NetworkConnector, broker: AnyBroker, address: str) -> str:
 
 def telling_uri(topology: Topology, broker: Broker, site: Site) -> str:
     """Where a broker, or its standby in its place, tells that it is there; empty if no link looks for it so."""
+    discovery = looked_for(topology, broker)
+    return _multicast_uri(discovery, broker.standby_of or broker.name, site, {}) if discovery else ""
+
+
+def looked_for(topology: Topology, broker: Broker) -> MulticastDiscovery | None:
+    """How links look for a broker by multicast; None if none does."""
     reached = broker.standby_of or broker.name
     for link in topology.links:
         if link.to.name == reached and isinstance(discovery := getattr(link, "discovery", None), MulticastDiscovery):
-            return _multicast_uri(discovery, reached, site, {})
-    return ""
+            return discovery
+    return None
 
 
 def _listening_uri(link: NetworkConnector, discovery: MulticastDiscovery, site: Site) -> str:

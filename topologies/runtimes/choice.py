@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from topologies.artemis_router import Router
-from topologies.model import Topology
+from topologies.model import Broker, Topology
 from topologies.proxied import proxied
+from topologies.render.classic_links import looked_for
 from topologies.runtimes.kinds import KINDS
 
 RUNTIMES = ("containers", "processes", "external", "memory")
@@ -68,16 +69,33 @@ def choose(asked: str, image: str | None, look: Callable[[str | None], Seen]) ->
 
 
 def containers_for(topology: Topology | None, look: Look) -> Callable[[str | None], Seen]:
-    """How to look for what a topology needs; None is one that will be refused anyway. No router has an image."""
-    routers = [broker.name for broker in topology.brokers if isinstance(broker, Router)] if topology else []
-    if routers:
-        told = f"router {routers[0]!r} has no image, only brokers have one; use --runtime processes"
+    """How to look for what a topology needs; None is one that will be refused anyway."""
+    if topology is None:
+        return lambda image: look("classic", image)
+    if told := no_containers(topology):
         return lambda _image: Seen(engine_problem=told)
-    flavour = topology.flavour if topology else "classic"
-    through = proxied(topology.links) if topology else ()
+    through = proxied(topology.links)
     if not through:
-        return lambda image: look(flavour, image)
-    return lambda image: _with_links(look(flavour, image), through[0].name)
+        return lambda image: look(topology.flavour, image)
+    return lambda image: _with_links(look(topology.flavour, image), through[0].name)
+
+
+def no_containers(topology: Topology) -> str:
+    """Why a topology cannot run in containers on any engine, with the next step; '' if it can. Pure."""
+    for broker in topology.brokers:
+        if isinstance(broker, Router):
+            return f"router {broker.name!r} has no image, only brokers have one; use --runtime processes"
+        if isinstance(broker, Broker) and looked_for(topology, broker) and _tells_clients(broker):
+            return (
+                f"broker {broker.name!r} is found by multicast and has update_cluster_clients: in a container it has"
+                " one address for brokers and another for clients, and tells both the same; use --runtime processes, or"
+                " give the links that lead to it a static discovery"
+            )
+    return ""
+
+
+def _tells_clients(broker: Broker) -> bool:
+    return any(connector.update_cluster_clients for connector in broker.connectors)
 
 
 def _with_links(seen: Seen, first: str) -> Seen:

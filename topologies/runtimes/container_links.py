@@ -70,11 +70,10 @@ def links_in_containers(
     log: Path,
     private: Path,
 ) -> LinkProxies:
-    """Toxiproxy with its doors, its container not yet created. Raises OSError.
+    """Toxiproxy with its doors, its container not yet created; to be closed whatever comes of it. Raises OSError.
 
     ``brokers``: may be filled until it starts. ``private``: a folder of this user's alone.
     """
-    sockets = ContainerSockets(Handover(private / SOCKET_INSIDE.name), brokers, listeners(every))
     line = toxiproxy_line(SERVER_INSIDE, api_port, EVERYWHERE)
     container = DockerContainer(ground.image.name, network=ground.network, network_aliases=[LINKS_HOST])
     container.with_name(f"{ground.network.name}-{LINKS_HOST}")
@@ -86,6 +85,7 @@ def links_in_containers(
     if LIBRARIES in os.environ:
         container.with_env(LIBRARIES, os.environ[LIBRARIES])
     container.with_kwargs(**ground.options(LOG_INSIDE))
+    sockets = ContainerSockets(Handover(private / SOCKET_INSIDE.name), brokers, listeners(every))
     server = ProxyContainer(container, line, log=log, host=ground.engine.host, sockets=sockets)
     return LinkProxies(server, api_port, every, Place(sockets, LINKS_HOST, EVERYWHERE))
 

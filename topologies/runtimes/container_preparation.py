@@ -4,6 +4,7 @@ import logging
 import re
 import secrets
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from records.rundir import RunDirectory
 from topologies.endpoints import Credentials, ManagementEndpoint
 from topologies.model import AnyBroker, Broker, Topology
 from topologies.render import site as names
+from topologies.render.classic_links import looked_for
 from topologies.runtimes.brokercontainer import BrokerContainer
 from topologies.runtimes.certificates import Authority, Stores
 from topologies.runtimes.container_cleanup import BROKER_LABEL, Guard, labels, remove_leftovers
@@ -109,15 +111,18 @@ def plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "broker"
 
 
-def reachable(broker: AnyBroker) -> AnyBroker:
+def reachable(topology: Topology, broker: AnyBroker) -> AnyBroker:
     """What it publishes to clients is its address, which is where this machine publishes it (see `_container`).
+
+    One that others find by multicast publishes its name, by which they reach it: it tells everyone the same.
 
     An Artemis broker tells of itself by the connector that its cluster uses: clients that want to know of others by
     it, and not by their own URI, would have to be on the network of the containers.
     """
     if not isinstance(broker, Broker):
         return broker
-    return replace(broker, connectors=tuple(replace(each, published_host="ipaddress") for each in broker.connectors))
+    host = "hostname" if looked_for(topology, broker) else "ipaddress"
+    return replace(broker, connectors=tuple(replace(each, published_host=host) for each in broker.connectors))
 
 
 def _prepared(
@@ -143,16 +148,20 @@ def _prepared(
         authority.write_stores(private, hosts, secrets[names.KEYSTORE_PASSWORD])
     site = names.Site(listening(ports), bind_host=EVERYWHERE, hosts=ground.names)
     handles: dict[str, BrokerContainer] = {}
-    links = toxiproxy and _links(toxiproxy, topology, ground, chosen, site, handles, links_log, private)
-    site = replace(site, link_addresses=links.addresses) if links else site
-    rendered = write_files(
-        topology, lambda t, b, s: wishes.renderer(t, reachable(b), s), site, folders, private, secrets
-    )
-    for broker in topology.brokers:
-        handles[broker.name] = _container(
-            broker, wishes, ground, folders[broker.name], private, ports, management[broker.name],
-            store_of(topology, broker.name, lambda active: folders[active].data), authority is not None,
-        )  # fmt: skip
+    with ExitStack() as undo:
+        links = toxiproxy and _links(toxiproxy, topology, ground, chosen, site, handles, links_log, private)
+        if links:
+            undo.callback(links.close)
+            site = replace(site, link_addresses=links.addresses)
+        rendered = write_files(
+            topology, lambda t, b, s: wishes.renderer(t, reachable(t, b), s), site, folders, private, secrets
+        )
+        for broker in topology.brokers:
+            handles[broker.name] = _container(
+                broker, wishes, ground, folders[broker.name], private, ports, management[broker.name],
+                store_of(topology, broker.name, lambda active: folders[active].data), authority is not None,
+            )  # fmt: skip
+        undo.pop_all()  # it is the run's from here on
     versions = {
         "image": ground.image.name,
         "image-id": ground.image.id,

@@ -16,7 +16,7 @@ from topologies.runtimes.brokercontainer import BrokerContainer
 from topologies.runtimes.handover import Handover
 from topologies.runtimes.socketbytes import Connection, connections_at
 
-HANDOVER_LIMIT_S = 10.0
+HANDOVER_LIMIT_S = 30.0
 SETTLED_S, UNSETTLED_S, LEAVING_S = 5.0, 0.5, 0.1
 TABLES = ("tcp6", "tcp")  # Java's listeners are in the first
 LISTENS = "0A"

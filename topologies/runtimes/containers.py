@@ -11,11 +11,11 @@ from contextlib import closing, suppress
 from typing import Any
 
 from records.rundir import RunDirectory
-from topologies.artemis_router import Router
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.views import view_of
 from topologies.model import Topology
 from topologies.runtimes.brokercontainer import BrokerContainer
+from topologies.runtimes.choice import no_containers
 from topologies.runtimes.container_cleanup import left_behind, lost_with
 from topologies.runtimes.container_preparation import ContainersPrepared, prepare
 from topologies.runtimes.contract import Progress
@@ -35,9 +35,8 @@ class ContainerRuntime(OwnBrokers[BrokerContainer]):
         self, topology: Topology, directory: RunDirectory, *, image: str | None = None, **options: Any
     ) -> None:
         super().__init__(topology, directory, **options)
-        routers = [broker.name for broker in topology.brokers if isinstance(broker, Router)]
-        if routers:
-            raise ValueError(f"router {routers[0]!r} has no image, only brokers have one; use --runtime processes")
+        if why := no_containers(topology):
+            raise ValueError(why)
         self._image = image
         self._seen: dict[str, str] = {}
         self._told_what_is_left = False
