@@ -13,6 +13,7 @@ from drivers.amqp_connection import AmqpConnection
 from drivers.amqp_messages import read_address
 from drivers.broker_words import nothing_sent
 from drivers.contract import Browsed, Destination, DriverError, OnLost, OnSettled, Refused
+from drivers.logins import answered
 from topologies.endpoints import Credentials, Endpoint
 from topologies.trust import Trust
 
@@ -41,16 +42,21 @@ class AmqpConnector:
         on_settled: OnSettled,
         on_lost: OnLost,
     ) -> AmqpConnection:
-        """One attempt, all of it within ``timeout_s``. Raises `ConnectFailed` or `Refused`."""
+        """One attempt, each login within ``timeout_s``. Raises `ConnectFailed` or `Refused`."""
         try:
             address = read_address(endpoint.uri, self._idle_timeout_ms)
         except ValueError as error:
             raise Refused(f"broker {endpoint.broker}: {error}") from error
         if address.tls and self._context is None:
             self._context = self._trust.context()
-        connection = AmqpConnection(endpoint.broker, address, timeout_s, on_settled, on_lost)
-        connection.open(credentials, client_id or str(uuid4()), self._context if address.tls else None)
-        return connection
+        context, client_id = self._context if address.tls else None, client_id or str(uuid4())
+
+        def log_in() -> AmqpConnection:
+            connection = AmqpConnection(endpoint.broker, address, timeout_s, on_settled, on_lost)
+            connection.open(credentials, client_id, context)
+            return connection
+
+        return answered(log_in, timeout_s)
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
         """Every message on a queue as it lies there; ages are by the wall clocks of the sender and of this host."""

@@ -21,7 +21,7 @@ from drivers.amqp_referrals import REDIRECT, address_of, successors
 from drivers.amqp_sending import Sending
 from drivers.amqp_transactions import AmqpTransaction, AmqpTransactions
 from drivers.amqp_wire import Call, Wire
-from drivers.broker_words import hops, out_of_reach, turned_away
+from drivers.broker_words import hops, out_of_reach, turned_away, went_away
 from drivers.contract import (
     ConnectFailed,
     Delivery,
@@ -102,11 +102,14 @@ class AmqpConnection:
         with self._wire.lock:  # from here on a loss is told by ``on_lost``; one that came first makes opening fail
             self._open = not self._gone
         if not self._open or not self._welcome.at_ns:
-            raise self._failed(f"went away before it answered: {self._wire.reason}")
+            where, wire = f"{self.broker} at {self._address}", self._wire
+            raise went_away(where, wire.reason, self._port_meant(), wire.hung_up)
 
     def _failed(self, what: str) -> ConnectFailed:
-        port = "AMQP port for TLS" if self._address.tls else "AMQP port"
-        return out_of_reach(f"{self.broker} at {self._address}", what, port)
+        return out_of_reach(f"{self.broker} at {self._address}", what, self._port_meant())
+
+    def _port_meant(self) -> str:
+        return "AMQP port for TLS" if self._address.tls else "AMQP port"
 
     def _unreachable(self, error: OSError) -> DriverError:
         if isinstance(error, ssl.SSLError):

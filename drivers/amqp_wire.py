@@ -40,6 +40,7 @@ class Wire:
     ):
         self.lock = threading.RLock()
         self.reason = ""
+        self.hung_up = False  # whether it was the other side that ended it, as one does who has said all
         self.connection = Connection()
         self.transport = Transport()
         self._address, self._on_event, self._on_gone = address, on_event, on_gone
@@ -147,6 +148,7 @@ class Wire:
         if chunk:
             self.transport.push(chunk)
         else:
+            self.hung_up = True
             self.lose("the broker closed the connection")
         return bool(chunk)
 

@@ -4,6 +4,7 @@ import itertools
 from functools import lru_cache
 
 from drivers.contract import ConnectFailed, DriverError, Outcome, Refused
+from drivers.logins import HungUp
 
 _TRY_AGAIN = ("already connected", "being stopped", "has been stopped", "is stopping", "maximum")
 
@@ -55,7 +56,17 @@ def refused_user(broker_at: str, username: str, words: str) -> Refused:
 
 def out_of_reach(broker_at: str, what: str, port: str) -> ConnectFailed:
     """The error for a broker that did not answer as one. ``port``: what it should be listening on, "STOMP port"."""
-    return ConnectFailed(f"broker {broker_at} {what}; check that it is up and that this is its {port}")
+    return ConnectFailed(_out_of_reach(broker_at, what, port))
+
+
+def went_away(broker_at: str, reason: str, port: str, hung_up: bool) -> ConnectFailed:
+    """The error for a connection that ended before the broker answered. ``hung_up``: by the broker."""
+    kind = HungUp if hung_up else ConnectFailed
+    return kind(_out_of_reach(broker_at, f"went away before it answered: {reason}", port))
+
+
+def _out_of_reach(broker_at: str, what: str, port: str) -> str:
+    return f"broker {broker_at} {what}; check that it is up and that this is its {port}"
 
 
 def nothing_sent(_token: object, _outcome: Outcome, _at_ns: int, _reason: str) -> None:

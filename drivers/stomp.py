@@ -16,6 +16,7 @@ from drivers.contract import (
     OnSettled,
     Refused,
 )
+from drivers.logins import answered
 from drivers.stomp_connection import StompConnection
 from drivers.stomp_frames import destination_header, read_address
 from drivers.stomp_stream import RawFrame
@@ -47,14 +48,18 @@ class StompConnector:
         on_settled: OnSettled,
         on_lost: OnLost,
     ) -> StompConnection:
-        """One attempt, all of it within ``timeout_s``. Raises `ConnectFailed` or `Refused`."""
-        try:
-            address = read_address(endpoint.uri, self._heartbeat_ms)
+        """One attempt, each login within ``timeout_s``. Raises `ConnectFailed` or `Refused`."""
+
+        def log_in() -> StompConnection:
             connection = StompConnection(endpoint.broker, address, timeout_s, on_settled, on_lost, self._trust)
             connection.open(credentials, client_id)
+            return connection
+
+        try:
+            address = read_address(endpoint.uri, self._heartbeat_ms)
+            return answered(log_in, timeout_s)
         except ValueError as error:
             raise Refused(f"broker {endpoint.broker}: {error}") from error
-        return connection
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
         """Every message on a queue as it lies there; ages are by the wall clocks of the sender and of this host."""

@@ -15,7 +15,7 @@ from typing import cast
 
 from stomp.utils import Frame
 
-from drivers.broker_words import hops, no_such_place, out_of_reach, turned_away
+from drivers.broker_words import hops, no_such_place, out_of_reach, turned_away, went_away
 from drivers.contract import (
     ConnectFailed,
     Delivery,
@@ -120,7 +120,7 @@ class StompConnection:
         if connected.refusal:
             raise self._turned_away(credentials.username, connected.refusal)
         if connected.frame is None or not self._now_open():
-            raise self._unreachable(f"went away before it answered: {self._wire.reason}")
+            raise self._gone_away()
         self._wire.watch(agree_beats(self._address.heartbeat_ms, connected.frame.headers.get("heart-beat", "")))
 
     def _now_open(self) -> bool:
@@ -130,8 +130,14 @@ class StompConnection:
             return self._open
 
     def _unreachable(self, what: str) -> ConnectFailed:
-        port = "STOMP port for TLS" if self._address.tls else "STOMP port"
-        return out_of_reach(f"{self.broker} at {self._address}", what, port)
+        return out_of_reach(f"{self.broker} at {self._address}", what, self._port_meant())
+
+    def _gone_away(self) -> ConnectFailed:
+        wire = self._wire
+        return went_away(f"{self.broker} at {self._address}", wire.reason, self._port_meant(), wire.hung_up)
+
+    def _port_meant(self) -> str:
+        return "STOMP port for TLS" if self._address.tls else "STOMP port"
 
     def _turned_away(self, username: str, words: str) -> DriverError:
         return turned_away(f"{self.broker} at {self._address}", username, words)

@@ -52,6 +52,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
     ):
         super().__init__([(address.host, address.port)], auto_decode=False)
         self.reason = ""
+        self.hung_up = False  # whether it was the other side that ended it, as one does who has said all
         self._address, self._trust = address, trust
         self._on_traffic, self._on_frame, self._on_gone = on_traffic, on_frame, on_gone
         self._writing = threading.Lock()
@@ -229,7 +230,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
             self.reason = self.reason or f"reading failed: {error}"
             return b""
         if not chunk:
-            self.reason = self.reason or "the broker closed the connection"
+            self.hung_up, self.reason = not self.reason, self.reason or "the broker closed the connection"
         return chunk
 
     def process_frame(self, f: Frame, frame_str: bytes) -> None:

@@ -14,12 +14,14 @@ import trustme
 
 from drivers.amqp import AmqpConnector
 from drivers.amqp_connection import CLOSE_TIMEOUT_S
-from drivers.contract import ConnectFailed, DriverError, Outcome, Outgoing, SendsBatches
+from drivers.contract import ConnectFailed, DriverError, Outcome, Outgoing, Refused, SendsBatches
+from drivers.logins import LOGINS
 from drivers.protocols import connector_of
 from tests.drivers.conformance.stages import BROKER, Connect, Peer, RealStage, body, queue
 from tests.support.brokers import frozen, running
 from tests.support.relay import Relay
 from tests.support.waiting import until
+from topologies.endpoints import Credentials
 from topologies.runtimes.contract import Runtime
 from topologies.trust import Trust
 
@@ -59,9 +61,18 @@ def test_a_client_id_in_use_may_be_free_later(connect: Connect) -> None:
         connect(client_id="only-one")
 
 
+def test_a_broker_that_hangs_up_on_a_login_is_asked_again_for_its_reason(single_broker: Runtime) -> None:
+    with Relay(address_of(single_broker), hang_ups=LOGINS - 1) as relay:
+        endpoint = replace(single_broker.endpoint(BROKER, "amqp"), uri=f"amqp://127.0.0.1:{relay.port}")
+        wrong = Credentials(single_broker.credentials().username, "letmein")
+        with pytest.raises(Refused, match="user name or password is invalid"):
+            Peer(RealStage(AmqpConnector(), wrong, endpoint, relay))
+        assert relay.hang_ups == 0
+
+
 def test_an_idle_connection_stays_up_by_its_empty_frames(connect: Connect) -> None:
-    client = connect("?idle_timeout_ms=1500")
-    time.sleep(4)
+    client = connect("?idle_timeout_ms=4000")
+    time.sleep(9)
     assert client.lost == []
     client.send(queue("idle"), body(1))
     assert client.outcomes(1) == [Outcome.ACKED]
@@ -75,7 +86,7 @@ def test_a_frozen_broker_is_noticed_once_and_closing_towards_one_is_bounded(
         until(lambda: bool(noticing.lost))
         began_s = time.monotonic()
         patient.close()
-        assert CLOSE_TIMEOUT_S - 0.5 < time.monotonic() - began_s < CLOSE_TIMEOUT_S + 3
+        assert CLOSE_TIMEOUT_S - 0.5 < time.monotonic() - began_s < CLOSE_TIMEOUT_S + 30
     assert noticing.lost == ["no sign of life from the broker for 0.5 s"]
     assert patient.lost == []
 

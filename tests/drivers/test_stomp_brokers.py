@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from drivers.contract import ConnectFailed, Destination, DriverError, Outcome, Refused, Subscription
+from drivers.logins import LOGINS
 from drivers.stomp import StompConnector
 from drivers.stomp_connection import CLOSE_TIMEOUT_S
-from tests.support.brokers import frozen, running
+from tests.support.brokers import frozen, running, stomp_upstream
+from tests.support.relay import Relay
 from tests.support.stomp_clients import Client, Connect, body, queue
 from tests.support.waiting import until
 from topologies.endpoints import Credentials, Endpoint
@@ -128,6 +130,27 @@ def test_a_wrong_password_is_refused_by_name_and_not_repeated(single_broker: Run
     assert "letmein" not in words
 
 
+@pytest.mark.parametrize("hang_ups", [1, 2])
+def test_a_broker_that_hangs_up_on_a_login_is_asked_again_for_its_reason(single_broker: Runtime, hang_ups: int) -> None:
+    # A real one does so now and then: it stops a connection that it refuses, and has not wholly started, at once.
+    wrong = Credentials(single_broker.credentials().username, "letmein")
+    with Relay(stomp_upstream(single_broker, BROKER), hang_ups=hang_ups) as relay:
+        endpoint = Endpoint(BROKER, "stomp", f"stomp://127.0.0.1:{relay.port}")
+        with pytest.raises(Refused, match="password is invalid"):
+            Client(endpoint, wrong)
+        right = Client(endpoint, single_broker.credentials())
+        right.send(queue("let-in"), body(1))
+        assert right.outcomes(1) == [Outcome.ACKED]
+        right.close()
+
+
+def test_a_broker_that_hangs_up_on_every_login_is_left_in_the_end(single_broker: Runtime) -> None:
+    with Relay(stomp_upstream(single_broker, BROKER), hang_ups=100) as relay:
+        with pytest.raises(ConnectFailed, match="went away before it answered: the broker closed the connection"):
+            Client(Endpoint(BROKER, "stomp", f"stomp://127.0.0.1:{relay.port}"), single_broker.credentials())
+        assert relay.hang_ups == 100 - LOGINS
+
+
 def test_a_port_where_nobody_listens_could_not_be_reached() -> None:
     with pytest.raises(ConnectFailed, match=r"broker b at 127\.0\.0\.1:1 could not be reached: .*Connection refused"):
         Client(Endpoint("b", "stomp", "stomp://127.0.0.1:1"), Credentials("u", "p"))
@@ -150,7 +173,7 @@ def test_browsing_finds_every_message_whole_and_takes_none(single_broker: Runtim
 
 def test_a_connection_leaves_no_thread_behind(connect: Connect) -> None:
     before = set(threading.enumerate())
-    clients = [connect(heartbeat_ms=1_000) for _ in range(5)]
+    clients = [connect(heartbeat_ms=20_000) for _ in range(5)]
     clients[0].send(queue("threads"), *(body(seq) for seq in range(50)))
     assert len(set(threading.enumerate()) - before) == 10
     for client in clients:
@@ -162,15 +185,15 @@ def test_a_connection_leaves_no_thread_behind(connect: Connect) -> None:
 
 
 def test_an_idle_connection_stays_up_by_its_heartbeats(connect: Connect) -> None:
-    client = connect(heartbeat_ms=300)
-    time.sleep(3)
+    client = connect(heartbeat_ms=3_000)
+    time.sleep(8)  # without them the broker gives up after six seconds at the latest
     client.send(queue("idle"), body(1))
     assert client.outcomes(1) == [Outcome.ACKED]
     assert client.lost == []
 
 
 def test_a_frozen_broker_trips_the_heartbeat_once(single_broker: Runtime, connect: Connect) -> None:
-    client = connect(heartbeat_ms=400)
+    client = connect(heartbeat_ms=1_500)
     with frozen(single_broker, BROKER):
         until(lambda: bool(client.lost))
         endpoint, credentials = single_broker.endpoint(BROKER, "stomp"), single_broker.credentials()
@@ -178,7 +201,7 @@ def test_a_frozen_broker_trips_the_heartbeat_once(single_broker: Runtime, connec
             StompConnector().browse(endpoint, credentials, "any", timeout_s=1)
         began_s = time.monotonic()
         client.close()
-        assert time.monotonic() - began_s < 1
+        assert time.monotonic() - began_s < CLOSE_TIMEOUT_S, "there is no goodbye to wait for"
     assert len(client.lost) == 1
     assert client.lost[0].startswith("no heart-beat from the broker for ")
     with pytest.raises(ConnectionError):
@@ -190,7 +213,7 @@ def test_closing_towards_a_frozen_broker_is_bounded(single_broker: Runtime, conn
     with frozen(single_broker, BROKER):
         began_s = time.monotonic()
         client.close()
-        assert CLOSE_TIMEOUT_S - 0.5 < time.monotonic() - began_s < CLOSE_TIMEOUT_S + 3
+        assert CLOSE_TIMEOUT_S - 0.5 < time.monotonic() - began_s < CLOSE_TIMEOUT_S + 30
     assert client.lost == []
 
 

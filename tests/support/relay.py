@@ -23,12 +23,12 @@ RESET = struct.pack("ii", 1, 0)  # linger for no time: the other side hears a re
 
 class Relay:
     """``identity``: what clients are shown over TLS; without, bytes pass as they are. ``hang_ups``: how many of the
-    first clients are left as soon as they say something, without an answer."""
+    next clients are left as soon as they say something, without an answer."""
 
     def __init__(
         self, upstream: tuple[str, int], identity: trustme.LeafCert | None = None, *, hang_ups: int = 0
     ) -> None:
-        self._hang_ups = hang_ups
+        self.hang_ups = hang_ups
         self._upstream = upstream
         self._context = _context(identity)
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -65,8 +65,8 @@ class Relay:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            if self._hang_ups > 0:
-                self._hang_ups -= 1
+            if self.hang_ups > 0:
+                self.hang_ups -= 1
                 _hang_up(client)
                 continue
             threading.Thread(target=self._pass_on, args=(client,), daemon=True).start()
