@@ -1,21 +1,22 @@
 """Which topology does a text name? ``build("mesh(brokers=5)")`` or a file; `entries` lists what there is."""
 
-import difflib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from topologies import artemis_entries as artemis
 from topologies import entries as few
 from topologies import entries_meshes as meshes
 from topologies import entries_tiers as tiers
 from topologies.impaired import impaired
+from topologies.manual_words import HOPS, instead
 from topologies.model import Topology
-from topologies.own_topology import is_file, read_topology
+from topologies.own_topology import is_file, known_elsewhere, known_to_the_other, read_topology
 from topologies.parse import Call, parse_call
 from topologies.validity import TopologyInvalid
+from topologies.yaml_nodes import nearest
+from topologies.yaml_words import plainly, spellings
 
 ENTRIES: dict[str, Callable[..., Topology]] = {
     "single": few.single,
@@ -41,6 +42,16 @@ ENTRIES: dict[str, Callable[..., Topology]] = {
     "dual-mirror": artemis.dual_mirror,
     "router-peer": artemis.router_peer,
 }
+
+
+MEANT = {
+    "networkttl": ("ttl", "message_ttl"),
+    "messagettl": ("ttl",),
+    "consumerttl": ("ttl",),
+    "ttl": ("message_ttl",),
+}
+"""A word of the manuals, without capitals, to the parameters that it may mean."""
+NEARLY_THE_SAME = 0.85
 
 
 @dataclass(frozen=True)
@@ -104,15 +115,35 @@ def _function(call: Call) -> Callable[..., Topology]:
 def _parameter(text: str, call: Call, name: str) -> inspect.Parameter:
     parameters = inspect.signature(_function(call)).parameters
     if name not in parameters:
-        raise TopologyInvalid(f"topology {text!r} has no parameter {name!r}{_nearest(name, parameters)}")
+        hint = _meant(call, name, list(parameters))
+        raise TopologyInvalid(f"topology {text!r} has no parameter {name!r}{hint} (known: {_listed(parameters)})")
     return parameters[name]
 
 
-def _nearest(name: str, known: Any) -> str:
+def _meant(call: Call, name: str, known: list[str]) -> str:
+    """A parameter in another spelling; else which entry has it, or what a file has in its place; else the nearest."""
+    same = [each for each in known if spellings(each) & spellings(name) or each in MEANT.get(plainly(name), ())]
+    if same:
+        return f"; did you mean {same[0]!r}?"
+    if near := nearest(name, known, NEARLY_THE_SAME):
+        return near
+    flavour = _function(call)().flavour
+    if instead(flavour, name) == HOPS:
+        return f": {HOPS}"
+    if others := [entry for entry, function in ENTRIES.items() if name in inspect.signature(function).parameters]:
+        return f", which {_listed(others)} {'has' if len(others) == 1 else 'have'}"
+    if told := known_elsewhere(name, flavour) or known_to_the_other(name, flavour):
+        return f"; in a YAML file of your own: {told}"
+    return nearest(name, known)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
     """``; did you mean 'mesh'? (known: single, mesh)``."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return f"{hint} (known: {', '.join(known) or 'none'})"
+    return f"{nearest(name, list(known))} (known: {_listed(known)})"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
 
 
 def _require_fitting(text: str, parameter: inspect.Parameter, value: object) -> None:

@@ -26,10 +26,11 @@ from topologies.brokers import AnyBroker, Broker
 from topologies.groups import ClientGroup
 from topologies.impaired import impaired
 from topologies.links import Link, NetworkConnector
+from topologies.manual_words import HOPS_OF_LINKS, instead
 from topologies.model import Topology
 from topologies.validity import NAME, NAME_RULE, TopologyInvalid
 from topologies.yaml_nodes import Document, Reader, nearest
-from topologies.yaml_words import spellings, words_at
+from topologies.yaml_words import ANYWHERE, places, plainly, spellings, words_at
 
 SUFFIXES = (".yaml", ".yml")
 SECTIONS = ("name", "flavour", "brokers", "links", "groups")
@@ -43,6 +44,9 @@ LINKS: dict[str, Mapping[str, type[Link]]] = {
     "classic": {NetworkConnector.kind: NetworkConnector},
     "artemis": {BrokerConnection.kind: BrokerConnection, ClusterLink.kind: ClusterLink},
 }
+MOST_PLACES = 2
+COMMON = ("kind", "name")
+"""Words that stand in many places, and mean something else in each."""
 PART = re.compile(r"(broker|link|client group)s?(?: are named)? '([^']+)'")
 """How the model's sentences name a part."""
 
@@ -80,10 +84,8 @@ def _topology(document: Document, sections: dict[str, Node]) -> Topology:
     if flavour not in BROKERS:
         rule = f"{flavour!r}, but it must be one of {', '.join(BROKERS)}"
         raise document.wrong(sections["flavour"], "flavour", rule)
-    places: Places = {}
-    brokers = _parts(
-        Reader(document, elsewhere=_other_kind(flavour, BROKERS)), sections, "brokers", BROKERS[flavour], places
-    )
+    seen: Places = {}
+    brokers = _parts(_reader(document, flavour, BROKERS), sections, "brokers", BROKERS[flavour], seen)
     named: dict[str, AnyBroker] = {broker.name: broker for broker in brokers}
 
     def broker(node: Node, path: str) -> AnyBroker:
@@ -95,16 +97,16 @@ def _topology(document: Document, sections: dict[str, Node]) -> Topology:
             )
         return named[name]
 
-    reader = Reader(document, {AnyBroker: broker}, _other_kind(flavour, LINKS))
-    links = _parts(reader, sections, "links", LINKS[flavour], places)
-    groups = _parts(reader, sections, "groups", {"group": ClientGroup}, places)
+    reader = _reader(document, flavour, LINKS, {AnyBroker: broker})
+    links = _parts(reader, sections, "links", LINKS[flavour], seen)
+    groups = _parts(reader, sections, "groups", {"group": ClientGroup}, seen)
     name = plain.read(sections["name"], str, "name")
     if not NAME.fullmatch(name):
         raise document.wrong(sections["name"], "name", f"{name!r}; {NAME_RULE}")
     try:
         topology = Topology(name, tuple(brokers), tuple(links), tuple(groups), flavour)
     except TopologyInvalid as error:
-        raise TopologyInvalid(*(_placed(document, problem, places) for problem in error.problems)) from error
+        raise TopologyInvalid(*(_placed(document, problem, seen) for problem in error.problems)) from error
     return _impaired(plain, sections, topology)
 
 
@@ -123,7 +125,7 @@ def _impaired(plain: Reader, sections: dict[str, Node], topology: Topology) -> T
 
 
 def _parts(
-    reader: Reader, sections: dict[str, Node], section: str, kinds: Mapping[str, type], places: Places
+    reader: Reader, sections: dict[str, Node], section: str, kinds: Mapping[str, type], seen: Places
 ) -> list[Any]:
     """The values of one section; a section that is left out has none."""
     if section not in sections:
@@ -132,30 +134,57 @@ def _parts(
     found = []
     for node, path in reader.document.items(sections[section], section):
         part = reader.part(node, kinds, path)
-        places[what, part.name] = (node, path)  # of two with one name, the second is the one too many
+        seen[what, part.name] = (node, path)  # of two with one name, the second is the one too many
         found.append(part)
     return found
 
 
-def _placed(document: Document, problem: str, places: Places) -> str:
+def _placed(document: Document, problem: str, seen: Places) -> str:
     """A sentence about the whole, at the line of the first part that it names."""
     sentence = problem.partition(": ")[2]
     for what, name in PART.findall(sentence):
-        if (what, name) in places:
-            return str(document.wrong(*places[what, name], sentence))
+        if (what, name) in seen:
+            return str(document.wrong(*seen[what, name], sentence))
     return str(document.wrong(document.root, "", sentence))
 
 
-def _other_kind(flavour: str, kinds: Mapping[str, Mapping[str, type]]) -> Callable[[str, str], str]:
-    """What says of a field or a kind that the brokers or links of the other flavour have it, and ours do not."""
+def _reader(
+    document: Document,
+    flavour: str,
+    kinds: Mapping[str, Mapping[str, type]],
+    references: Mapping[type, Callable[[Node, str], object]] | None = None,
+) -> Reader:
+    """Of a section whose parts have those kinds; it knows of words that stand elsewhere, in manuals, or in both."""
 
-    def told(word: str, path: str) -> str:
-        for other, classes in kinds.items():
-            if other != flavour and (spellings(word) & words_at(path, classes)) - words_at(path, kinds[flavour]):
-                return f"it belongs to flavour {other}, and this topology's is {flavour}"
-        return ""
+    def hint(word: str, path: str, is_spelt_otherwise: bool) -> str:
+        if is_spelt_otherwise:
+            return instead(flavour, word) if plainly(word) in HOPS_OF_LINKS else ""
+        return known_elsewhere(word, flavour) or _other_flavours(word, path, flavour, kinds)
 
-    return told
+    return Reader(document, references or {}, hint, lambda word: known_to_the_other(word, flavour))
+
+
+def known_elsewhere(word: str, flavour: str) -> str:
+    """What the manuals' word is here, or where a topology of this flavour has it, unless that is in many places."""
+    found = places(word, {"broker": BROKERS[flavour], "link": LINKS[flavour]})
+    told = found and len(found) <= MOST_PLACES and word not in COMMON
+    return instead(flavour, word) or (f"it belongs {' or '.join(found)}; write it there" if told else "")
+
+
+def known_to_the_other(word: str, flavour: str) -> str:
+    """That topologies of the other flavour have it somewhere."""
+    return next(filter(None, (_other_flavours(word, ANYWHERE, flavour, each) for each in (BROKERS, LINKS))), "")
+
+
+def _other_flavours(word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, type]]) -> str:
+    """That the brokers or links of the other flavour have it, and ours do not."""
+    for other, classes in kinds.items():
+        if other != flavour and (spellings(word) & words_at(path, classes)) - words_at(path, kinds[flavour]):
+            return (
+                f"it belongs to flavour {other}, and this topology's is {flavour}; leave it out, or write flavour:"
+                f" {other}"
+            )
+    return ""
 
 
 def _text(path: Path) -> str:

@@ -35,8 +35,10 @@ def _arguments(text: str, rest: str) -> dict[str, object]:
         raise _malformed(text)
     arguments: dict[str, object] = {}
     for keyword in tree.keywords:
-        if keyword.arg is None or keyword.arg in arguments:
+        if keyword.arg is None:
             raise _malformed(text)
+        if keyword.arg in arguments:
+            raise TopologyInvalid(f"topology {text!r}: {keyword.arg} is given twice; keep one")
         arguments[keyword.arg] = _value(text, keyword.arg, keyword.value)
     return arguments
 
@@ -45,13 +47,19 @@ def _value(text: str, name: str, value: ast.expr) -> object:
     try:
         return ast.literal_eval(value)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
-        raise TopologyInvalid(
-            f"topology {text!r}: {name} is not a plain value; write a number, True, False or a 'text'"
-        ) from error
+        raise TopologyInvalid(f"topology {text!r}: {name} is not a plain value; {_plainly(value)}") from error
+
+
+def _plainly(value: ast.expr) -> str:
+    if not isinstance(value, ast.Name):
+        return "write a number, True, False or a 'text'"
+    word = value.id.capitalize()
+    return f"write {word if word in ('True', 'False') else repr(value.id)}"
 
 
 def _malformed(text: str) -> TopologyInvalid:
-    return TopologyInvalid(f"topology {_shortened(text)!r} cannot be read; {HOW}")
+    or_a_file = "; or name a file, which ends in .yaml" if {"/", "."} & {*text.partition("(")[0]} else ""
+    return TopologyInvalid(f"topology {_shortened(text)!r} cannot be read; {HOW}{or_a_file}")
 
 
 def _shortened(text: str) -> str:

@@ -15,12 +15,11 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from topologies.validity import TopologyInvalid
-from topologies.yaml_words import ANYWHERE, plainly
+from topologies.yaml_words import plainly, spellings
 
 PLAIN = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 TAG = "tag:yaml.org,2002:"
-# What the brokers' manuals call two fields of the model at once.
-SPELT_OTHERWISE = {"networkttl": "message_ttl and consumer_ttl"}
+SHORTEST = 4  # letters by which a longer name is known that begins so
 
 
 class Document:
@@ -73,12 +72,13 @@ class Document:
 
 @dataclasses.dataclass(frozen=True)
 class Reader:
-    """``references``: for a type that is named and not written out, what finds it by name. ``elsewhere``: what a word
-    that is unknown at a path would be known to."""
+    """``references``: for a type that is named and not written out, what finds it by name. ``hint``: what is known of a
+    word that no field has at a path, and whether one has it in another spelling; ``last_hint``: if all else fails."""
 
     document: Document
     references: Mapping[type, Callable[[Node, str], object]] = dataclasses.field(default_factory=dict)
-    elsewhere: Callable[[str, str], str] = lambda word, path: ""
+    hint: Callable[[str, str, bool], str] = lambda word, path, is_spelt_otherwise: ""
+    last_hint: Callable[[str], str] = lambda word: ""
 
     def read(self, node: Node, wanted: Any, path: str) -> Any:
         """What ``node`` says, as a value of type ``wanted``. Raises `TopologyInvalid`."""
@@ -99,6 +99,8 @@ class Reader:
         usual = next(iter(kinds.values()))
         if isinstance(node, ScalarNode) and node.tag == f"{TAG}str" and _required(usual) == ["name"]:
             return self._made(usual, {"name": node.value}, node, {}, path)
+        if isinstance(node, ScalarNode) and node.value:
+            raise self.document.wrong(node, path, f"{_told(node)}, but it must be a mapping, {_as_a_part(node, kinds)}")
         given = dict(self.document.mapping(node, path))
         kind = self._kind(given, kinds, path)
         hints = {
@@ -116,14 +118,15 @@ class Reader:
 
     def _kind(self, given: dict[str, tuple[Node, Node]], kinds: Mapping[str, type], path: str) -> type:
         usual = next(iter(kinds.values()))
-        if "kind" not in given or "kind" in {field.name for field in dataclasses.fields(usual)}:
+        if "kind" not in given or "" in kinds or "kind" in {field.name for field in dataclasses.fields(usual)}:
             return usual
         _, value = given["kind"]
         name = self._plain(value, str, f"{path}.kind")
         if name not in kinds:
-            other = self.elsewhere(name, path)
+            other = self.last_hint(name)
+            told = f": {other}" if other else nearest(name, list(kinds))
             raise self.document.wrong(
-                value, f"{path}.kind", f"{name!r}, but it must be one of {', '.join(kinds)}{other and f': {other}'}"
+                value, f"{path}.kind", f"{name!r}, but it must be one of {', '.join(kinds)}{told}"
             )
         del given["kind"]
         return kinds[name]
@@ -166,20 +169,20 @@ class Reader:
         return tuple(self.read(item, wanted, at) for item, at in self.document.items(node, path))
 
     def _hint(self, name: str, known: list[str], path: str) -> str:
-        if (written := SPELT_OTHERWISE.get(plainly(name))) and written.split()[0] in known:
-            return f"; write {written}"
-        if plainly(name) not in map(plainly, known) and (other := self.elsewhere(name, path)):
-            return f": {other}"
+        is_spelt_otherwise = any(spellings(name) & spellings(one) for one in known)
+        if told := self.hint(name, path, is_spelt_otherwise):
+            return f": {told}"
         if near := nearest(name, known):
             return near
-        other = self.elsewhere(name, ANYWHERE)
-        return f": {other}" if other else f"; known are {', '.join(known)}"
+        told = self.last_hint(name)
+        return f": {told}" if told else f"; known are {', '.join(known)}"
 
 
-def nearest(name: str, known: list[str]) -> str:
+def nearest(name: str, known: list[str], cutoff: float = 0.6) -> str:
     """``; did you mean 'message_ttl'?``, also for ``messageTTL``; else nothing."""
     by_letters = {plainly(one): one for one in known}
-    close = difflib.get_close_matches(plainly(name), list(by_letters), n=1)
+    begun = [each for each in by_letters if len(name) >= SHORTEST and each.startswith(plainly(name))]
+    close = begun[:1] or difflib.get_close_matches(plainly(name), list(by_letters), n=1, cutoff=cutoff)
     return f"; did you mean {by_letters[close[0]]!r}?" if close else ""
 
 
@@ -187,6 +190,17 @@ def _required(kind: type) -> list[str]:
     missing = dataclasses.MISSING
     fields = dataclasses.fields(kind)
     return [it.name for it in fields if it.default is missing and it.default_factory is missing]
+
+
+def _as_a_part(node: ScalarNode, kinds: Mapping[str, type]) -> str:
+    """How a text that stands for a whole part is to be written: as its kind, or as its first field."""
+    usual = next(iter(kinds.values()))
+    first = dataclasses.fields(usual)[0]
+    if node.value in kinds:
+        return f"e.g. {{kind: {node.value}}}"
+    if node.tag == f"{TAG}str" and first.type in (str, "str"):
+        return f"e.g. {{{first.name}: {node.value!r}}}"
+    return "i.e. lines of FIELD: VALUE" + ("" if _required(usual) else ", or {} for one with all defaults")
 
 
 def _told(node: Node | None) -> str:

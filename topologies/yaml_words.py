@@ -25,6 +25,28 @@ def words_at(path: str, kinds: Mapping[str, type]) -> frozenset[str]:
     return frozenset(one for word in (*words, *(() if fields else kinds)) for one in spellings(word))
 
 
+def places(word: str, sections: Mapping[str, Mapping[str, type]]) -> list[str]:
+    """Where a word stands: ``in cluster of a link of kind clusterConnection``. ``sections``: "link" to its kinds."""
+    found: dict[str, None] = {}
+    for part, kinds in sections.items():
+        trails = {
+            kind: [trail for trail, field in _trails(of, ()) if spellings(word) & spellings(field)]
+            for kind, of in kinds.items()
+        }
+        for kind, trails_there in trails.items():
+            whose = f"a {part}" if all(trails.values()) or kind == part else f"a {part} of kind {kind}"
+            found |= {f"in {' of '.join([*reversed(trail), whose])}": None for trail in trails_there}
+    return list(found)
+
+
+def _trails(kind: type, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Every field with those in which it stands, the outermost first."""
+    for field, parts in _within(kind).items():
+        yield above, field
+        for part in parts:
+            yield from _trails(part, (*above, field))
+
+
 def spellings(word: str) -> frozenset[str]:
     """``messageTTL``, ``message-ttl`` and ``message_ttl`` are one; so are those with and without a unit."""
     bare = next((word.removesuffix(unit) for unit in UNITS if word.endswith(unit)), word)

@@ -1,6 +1,7 @@
 """Is a file of one's own read as it is meant, and is every mistake told with its line and field?"""
 
 import dataclasses
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ from tests.topologies.golden_files import assert_golden
 from tests.topologies.samples import every_feature, topologies
 from topologies.artemis_router import Router
 from topologies.catalogue import ENTRIES, build
+from topologies.manual_words import HOPS_OF_LINKS, INSTEAD
 from topologies.model import CONSUMERS, PRODUCERS, AnyBroker, Broker, Topology, TopologyInvalid
 from topologies.own_topology import BROKERS, LINKS, SECTIONS, parse_topology
-from topologies.yaml_words import spellings, words_at
+from topologies.yaml_words import places, spellings, words_at
 
 EXAMPLE = Path(__file__).parents[2] / "topologies" / "examples" / "branch-offices.yaml"
 TWO = "name: t\nbrokers: [a, b]\n"
@@ -41,6 +43,30 @@ MISTAKES = {
     "a field misspelt": "name: t\nbrokers:\n  - name: a\n    regoin: north\n",
     "a field as the manual spells it": LINK + "    conduitSubscriptions: false\n",
     "networkTTL": LINK + "    networkTTL: 5\n",
+    "networkTTL of a broker": "name: t\nbrokers:\n  - {name: a, networkTTL: 5}\n",
+    "networkTTL, misspelt": LINK + "    netwrokTTL: 5\n",
+    "networkTTL of a mirror": ARTEMIS_LINK + "    mirror: {}\n    networkTTL: 5\n",
+    "messageTTL of a cluster": ARTEMIS_LINK + "    kind: clusterConnection\n    messageTTL: 5\n",
+    "hops of a cluster in a bridge": LINK + "    max-hops: 2\n",
+    "hops of a cluster in its link": ARTEMIS_LINK + "    kind: clusterConnection\n    max-hops: 2\n",
+    "a flag of a mirror in its link": ARTEMIS_LINK + "    mirror: {}\n    sync: true\n",
+    "a mirror in a cluster's link": ARTEMIS_LINK + "    kind: clusterConnection\n    mirror: {}\n",
+    "a delay of redistribution in a cluster": ARTEMIS_LINK
+    + "    kind: clusterConnection\n    cluster: {redistribution-delay: 0}\n",
+    "a broker's field in a link": LINK + "    advisorySupport: false\n",
+    "a filter's field in a link": LINK + "    replayWhenNoConsumers: true\n",
+    "credentials in a link": LINK + "    userName: admin\n",
+    "an address in a link": ARTEMIS_LINK + "    uri: tcp://b:5672\n",
+    "excluded destinations of Artemis": ARTEMIS_LINK + "    mirror: {}\n    excludedDestinations: [queue://x]\n",
+    "the beginning of a field": LINK + "    conduit: false\n",
+    "a router's field in a broker": ARTEMIS + "brokers: [{name: a, waypoints: [q]}]\n",
+    "a policy as the manual has it": "name: t\nbrokers: [{name: a, policies: [{queue: '>'}]}]\n",
+    "a kind of store that has no kinds": "name: t\nbrokers: [{name: a, persistence: {kind: NIO}}]\n",
+    "a text for an acceptor": ARTEMIS + "brokers: [{name: a, acceptors: [core]}]\n",
+    "a text for a sender": ARTEMIS_LINK + "    senders: ['orders.#']\n",
+    "a text for a discovery": LINK + "    discovery: multicast\n",
+    "true for a mirror": ARTEMIS_LINK + "    mirror: true\n",
+    "a link of a kind that is nearly one": ARTEMIS_LINK + "    kind: cluster\n",
     "a field that is like no other": LINK + "    discovery: {colour: red}\n",
     "a field of the other kind of brokers": "name: t\nbrokers:\n  - name: a\n    acceptors: []\n",
     "a field of the other kind of links, as its manual spells it": ARTEMIS_LINK + "    conduitSubscriptions: false\n",
@@ -204,3 +230,24 @@ def test_every_field_that_only_one_flavour_has_is_told_to_the_other_in_any_spell
         first, *rest = field.split("_")
         for spelt in (field, field.replace("_", "-"), first + "".join(word.title() for word in rest)):
             assert (spellings(spelt) & words_at("section[0]", others)) - words_at("section[0]", kinds), spelt
+
+
+@pytest.mark.parametrize("flavour", list(INSTEAD))
+def test_what_is_told_of_a_word_of_the_manuals_names_only_what_can_be_written(flavour: str) -> None:
+    """By the words behind ``write``: each with an underscore is a field."""
+    fields = {
+        it
+        for kinds in ({"broker": BROKERS[flavour], "link": LINKS[flavour]},)
+        for told in INSTEAD[flavour].values()
+        for it in re.findall(r"[a-z]+(?:_[a-z]+)+", told)
+        if not places(it, kinds)
+    }
+    assert fields == set()
+
+
+@pytest.mark.parametrize("flavour", list(INSTEAD))
+def test_no_word_of_the_manuals_hides_a_field(flavour: str) -> None:
+    """But those whose value follows from other fields."""
+    sections = {"broker": BROKERS[flavour], "link": LINKS[flavour]}
+    hidden = {word for word in INSTEAD[flavour] if [at for at in places(word, sections) if " of " not in at]}
+    assert hidden <= {*HOPS_OF_LINKS}
