@@ -106,7 +106,7 @@ class Client:
         ``transaction_size``: messages of a transaction; 0: each goes by itself.
         """
         timeout_ms = self._uri.options.timeout_ms
-        transacted = partial(TransactedProducer, size=transaction_size, protocol=self._connector.protocol)
+        transacted = partial(TransactedProducer, size=transaction_size)
         producer = (transacted if transaction_size else Producer)(
             self,
             destination,

@@ -137,6 +137,12 @@ class Connection(Protocol):
     def settle(self, delivery: Delivery) -> None:
         """Acknowledge one delivery. On a lost connection it does nothing: the broker will redeliver."""
 
+    def begin(self) -> "Transaction":
+        """A transaction; several at a time if several are begun.
+
+        Raises ConnectionError, and `Refused` where the broker grants none.
+        """
+
     def close(self) -> None:
         """Leave politely (the broker has processed everything sent before), and never call `on_lost`."""
 
@@ -188,14 +194,6 @@ class Transaction(Protocol):
 
     def abort(self) -> None:
         """Take all of it back, and wait: every message has ended as FAILED before this returns. ConnectionError."""
-
-
-@runtime_checkable
-class Transacts(Protocol):
-    """What a connection may offer beside `Connection`: transactions, several at a time if several are begun."""
-
-    def begin(self) -> Transaction:
-        """Raises ConnectionError, and `Refused` where the broker grants none."""
 
 
 class Connector(Protocol):

@@ -101,7 +101,7 @@ class JavaConnection:
         raise self._trouble(answer, f"a message to {to}")
 
     def begin(self) -> JavaTransaction:
-        """See `drivers.contract.Transacts`."""
+        """See `drivers.contract.Connection`."""
         number, answer = self.ask()
         java = self._java.transactions
         begun = self._transactions[number] = JavaTransaction(self, number, java, self._on_settled)

@@ -8,7 +8,7 @@ doubt, and they go again together, in a transaction of their own.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from drivers.contract import Destination, Refused, Transaction, Transacts
+from drivers.contract import Destination, Transaction
 from drivers.link import Access, Link
 from drivers.producer import Producer, SendAttempt, Settled
 
@@ -31,7 +31,6 @@ class TransactedProducer(Producer):
         destination: Destination,
         *,
         size: int,
-        protocol: str,
         number: int,
         durable: bool,
         run: int,
@@ -49,7 +48,7 @@ class TransactedProducer(Producer):
             resend_in_doubt=resend_in_doubt,
             on_settled=on_settled,
         )
-        self._size, self._protocol = size, protocol
+        self._size = size
         self._current: _Current | None = None
         self._committed_ns = 0
 
@@ -72,7 +71,7 @@ class TransactedProducer(Producer):
         waiting = self._waiting()
         if not waiting:
             return
-        transaction = self._begun(link)
+        transaction = link.connection.begin()
         claimed = [attempt for attempt in waiting if self._claim([attempt], link)]
         if claimed:
             self._write(claimed, transaction.send_batch, [self._outgoing(attempt) for attempt in claimed])
@@ -105,14 +104,5 @@ class TransactedProducer(Producer):
     def _transaction_on(self, link: Link) -> _Current:
         """The open one, or a new one where that went with its connection."""
         if self._current is None or self._current.link is not link:
-            self._current = _Current(self._begun(link), link)
+            self._current = _Current(link.connection.begin(), link)
         return self._current
-
-    def _begun(self, link: Link) -> Transaction:
-        """A new transaction. Raises ConnectionError, and `Refused` where the protocol has none."""
-        if not isinstance(link.connection, Transacts):
-            raise Refused(
-                f"producer {self.number} of {self._name} is to send {self._size} messages a transaction, but "
-                f"{self._protocol.upper()} has no transactions here; leave them out, or use another protocol"
-            )
-        return link.connection.begin()

@@ -8,7 +8,18 @@ from random import Random
 from typing import Any, NamedTuple, Self, cast
 
 from drivers.client import Client
-from drivers.contract import Browsed, Delivery, OnDelivery, OnLost, OnSettled, Outcome, Outgoing, Subscription
+from drivers.contract import (
+    Browsed,
+    Delivery,
+    OnDelivery,
+    OnLost,
+    OnSettled,
+    Outcome,
+    Outgoing,
+    Refused,
+    Subscription,
+    Transaction,
+)
 from drivers.failover import FailoverUri
 from drivers.java_hub import OnEvent
 from records.writer import Recorder
@@ -114,6 +125,9 @@ class ScriptedConnection:
 
     def settle(self, delivery: Delivery) -> None:
         self.settled.append(delivery)
+
+    def begin(self) -> Transaction:
+        raise Refused("no test asks for it")
 
     def close(self) -> None:
         self.on_close()

@@ -8,11 +8,11 @@ import pytest
 
 from drivers.client import Client
 from drivers.consumer import Received
-from drivers.contract import Destination, DriverError, Outcome, Subscription
+from drivers.contract import Destination, Outcome, Subscription
 from drivers.memory import MemoryConnector, MemoryNetwork
 from drivers.producer import Settled, Slot
 from drivers.transacted import TransactedProducer
-from tests.drivers.doubles import RUN, KeepingRecorder, ScriptedConnector, client_of, eventually, memory_uri, stomp_uri
+from tests.drivers.doubles import RUN, KeepingRecorder, client_of, eventually, memory_uri
 
 ORDERS = Destination.parse("queue://orders")
 BODY_BYTES, S = 64, 1_000_000_000
@@ -167,14 +167,3 @@ def test_a_transaction_that_stays_open_is_no_blocked_broker_but_a_commit_without
     blocked = [(row.event, row.broker, row.at_ns) for row in bench.recorder.connections if "blocked" in row.event]
     assert blocked == [("blocked", "a", 6 * S), ("unblocked", "a", 9 * S)]
     bench.close()
-
-
-def test_a_protocol_without_transactions_refuses_them_by_name() -> None:
-    recorder = KeepingRecorder()
-    client = client_of(ScriptedConnector(), recorder, stomp_uri())
-    client.open()
-    producer = client.producer(ORDERS, durable=True, run=RUN, transaction_size=3, on_settled=lambda _: None)
-    with pytest.raises(DriverError, match=r"producer 1 of queue://orders .*STOMP has no transactions.*leave them out"):
-        producer.send(0, BODY_BYTES, 0)
-    assert recorder.attempts(0) == [(1, "failed")]
-    client.close()

@@ -5,13 +5,12 @@ import time
 
 import pytest
 
-from drivers.contract import Destination, Outcome, Outgoing, Transaction, Transacts
+from drivers.contract import Destination, Outcome, Outgoing, Transaction
 from tests.drivers.conformance.stages import Connect, MemoryStage, Peer, Stage, body, queue, topic
 from tests.support.waiting import until
 
 
 def begin(peer: Peer) -> Transaction:
-    assert isinstance(peer.connection, Transacts)
     return peer.connection.begin()
 
 
@@ -21,8 +20,7 @@ def put(transaction: Transaction, to: Destination, *seqs: int, durable: bool = T
 
 
 def left_on(stage: Stage, orders: Destination) -> list[bytes]:
-    found = stage.connector.browse(stage.endpoint, stage.credentials, orders.name, timeout_s=10)
-    return [each.body for each in found]
+    return [each.body for each in stage.lying(orders)]
 
 
 @pytest.mark.smoke
