@@ -64,6 +64,6 @@ def test_what_credit_one_user_leaves_another_one_takes(monkeypatch: pytest.Monke
     wire.meanwhile = credit_comes_and_another_sends
     waiting = threading.Thread(target=sending._pass, args=(outlet, deque([put])), daemon=True)
     waiting.start()
-    waiting.join(5)
+    waiting.join(60)
     assert not waiting.is_alive(), "it waits though there is credit"
     assert link.credit == 0

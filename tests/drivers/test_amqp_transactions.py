@@ -28,7 +28,7 @@ class Told:
             broker.endpoint(),
             NOBODY,
             client_id="c",
-            timeout_s=5,
+            timeout_s=60,
             on_settled=lambda token, outcome, _, reason: self.settled.append((token, outcome, reason)),
             on_lost=self.lost.append,
         )
@@ -223,6 +223,6 @@ def test_a_broker_that_never_declares_is_given_up_and_whoever_waits_learns_of_a_
         beginning.start()
         until(lambda: script.seen == ["amqp:declare:list"])
         told.connection.close()
-        beginning.join(5)
+        beginning.join(60)
     assert len(raised) == 1
     assert "broker b at" in raised[0]

@@ -91,8 +91,8 @@ def test_what_cannot_be_is_one_error_with_the_next_step_and_others_go_on(
         ask(tmp_path / "bad", small, protocol)
     assert "\n" not in str(caught.value)
     assert SECRET not in str(caught.value)
-    before.join(10)
-    others.produce(others.seat("producer"), place, 20).join(10)
+    before.join(60)
+    others.produce(others.seat("producer"), place, 20).join(60)
     until(lambda: others.tally.received == 40)
     assert {row["outcome"] for row in others.tables()["sends"]} == {"acked"}
 

@@ -180,14 +180,14 @@ def test_closing_is_polite_and_takes_the_answers_that_still_come() -> None:
 def test_closing_does_not_wait_for_a_broker_that_says_nothing() -> None:
     hung = threading.Event()
     recorder = KeepingRecorder()
-    connector = ScriptedConnector(lambda connection: setattr(connection, "on_close", lambda: hung.wait(10)))
+    connector = ScriptedConnector(lambda connection: setattr(connection, "on_close", lambda: hung.wait(60)))
     client = client_of(connector, recorder, stomp_uri(), close_timeout_s=0.05)
     client.open()
     client.producer(ORDERS, durable=True, run=RUN, on_settled=lambda _: None).send(0, 64, 0)
     began = time.monotonic()
     client.close()
     hung.set()
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 30
     assert recorder.attempts(0) == [(1, "in_doubt")]
     last = recorder.connections[-1]
     assert (last.event, last.reason) == ("closed", "no answer to the goodbye within 0.05 s")
@@ -224,13 +224,13 @@ def test_a_connection_that_comes_while_closing_is_closed_again() -> None:
 
     def slowly(_: ScriptedConnection) -> None:
         connecting.set()
-        go_on.wait(5)
+        go_on.wait(60)
 
     recorder, connector = KeepingRecorder(), ScriptedConnector(None, slowly)
     client = client_of(connector, recorder, stomp_uri(), close_timeout_s=0.01)
     client.open()
     connector.connections[0].on_lost("reset")
-    connecting.wait(5)
+    connecting.wait(60)
     client.close()
     go_on.set()
     eventually(lambda: len(connector.connections) == 2 and connector.connections[1].closed)
@@ -318,7 +318,7 @@ def test_a_loss_that_the_worker_had_no_time_for_is_recorded_at_the_close() -> No
 
     def poll_slowly(_: ScriptedConnection) -> None:
         polling.set()
-        go_on.wait(5)
+        go_on.wait(60)
         raise ConnectFailed("still down")
 
     recorder, connector = KeepingRecorder(), ScriptedConnector(ConnectFailed("down"), None, poll_slowly)
@@ -326,7 +326,7 @@ def test_a_loss_that_the_worker_had_no_time_for_is_recorded_at_the_close() -> No
         connector, recorder, stomp_uri(options="randomize=false&priorityBackup=true"), close_timeout_s=0.01
     )
     client.open()
-    polling.wait(5)
+    polling.wait(60)
     connector.connections[0].on_lost("reset")
     client.close()
     go_on.set()

@@ -9,7 +9,7 @@ from gevent import monkey
 monkey.patch_all()
 import sys
 import pytest
-sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "--timeout", "60", *sys.argv[1:]]))
+sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "--timeout", "120", *sys.argv[1:]]))
 """
 ROOT = Path(__file__).parents[2]
 FILES = [
@@ -19,6 +19,6 @@ FILES = [
 
 def test_the_tests_of_clients_pass_under_gevent() -> None:
     command = [sys.executable, "-c", UNDER_GEVENT, *FILES]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=ROOT)
     assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-3000:]
     assert " passed" in ran.stdout

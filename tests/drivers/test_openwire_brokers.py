@@ -36,7 +36,7 @@ class Client:
             replace(endpoint, uri=f"tcp://127.0.0.1:{port}") if port else endpoint,
             Credentials(credentials.username, password or credentials.password),
             client_id=client_id,
-            timeout_s=10,
+            timeout_s=60,
             on_settled=lambda *what: self.settled.append(what),
             on_lost=self.lost.append,
         )
@@ -161,7 +161,7 @@ def test_a_port_where_nobody_listens_could_not_be_reached() -> None:
             Endpoint("b", "openwire", "tcp://127.0.0.1:1"),
             Credentials("u", "p"),
             client_id="",
-            timeout_s=10,
+            timeout_s=60,
             on_settled=heard,
             on_lost=heard,
         )

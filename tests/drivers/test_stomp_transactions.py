@@ -25,7 +25,7 @@ class Client:
             broker.endpoint(),
             Credentials("alice", "open sesame"),
             client_id="run:1",
-            timeout_s=2,
+            timeout_s=60,
             on_settled=lambda token, outcome, _at, reason: self.settled.append((token, outcome, reason)),
             on_lost=self.lost.append,
         )
@@ -65,7 +65,7 @@ def test_each_frame_names_the_transaction_and_only_its_end_settles() -> None:
         client = Client(broker)
         transaction = client.connection.begin()
         transaction.send_batch([outgoing("a"), outgoing("b", durable=False)])
-        assert asked.wait(2)
+        assert asked.wait(60)
         assert client.settled == []
         transaction.commit()
         assert client.settled == [("a", Outcome.ACKED, ""), ("b", Outcome.ACKED, "")]

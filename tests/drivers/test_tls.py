@@ -40,7 +40,7 @@ def server(serve: Callable[[ssl.SSLSocket], None], certificate: trustme.LeafCert
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
         yield listening.getsockname()[1]
-        thread.join(5)
+        thread.join(60)
 
 
 def connected(port: int, trust: Trust = TRUST) -> TlsSocket:
@@ -56,7 +56,7 @@ def test_what_is_written_by_one_thread_while_another_reads_arrives_whole() -> No
         received = bytearray()
         while len(received) < len(sent):
             received += client.recv(65_536)
-        writer.join(5)
+        writer.join(60)
         client.close()
     assert bytes(received) == sent
 
@@ -82,7 +82,7 @@ def test_a_shutdown_wakes_whoever_reads() -> None:
         reader = threading.Thread(target=wait_for_more)
         reader.start()
         client.shutdown(socket.SHUT_RDWR)
-        reader.join(5)
+        reader.join(60)
         client.close()
     assert len(read) == 1
     assert read[0] == b"" or isinstance(read[0], ConnectionError)

@@ -6,4 +6,4 @@ from tests.support.under_gevent import under_gevent
 
 
 def test_the_tests_of_users_and_of_their_habits_pass_under_gevent() -> None:
-    under_gevent(Path(__file__).parent, ["users_under_gevent.py", "test_habits.py", "--timeout=60"])
+    under_gevent(Path(__file__).parent, ["users_under_gevent.py", "test_habits.py", "--timeout=120"])

@@ -13,6 +13,7 @@ import pytest
 from records.schemas import SAMPLES
 from tests.management.test_classic import BRIDGES, CONNECTIONS, DUPLEX, HEAP, OPENED, QUEUE, WHOLE
 from tests.management.test_jolokia import agent, answer
+from tests.support.waiting import until
 from topologies.endpoints import ManagementEndpoint
 from topologies.management import sampling
 from topologies.management.classic import Figures
@@ -163,14 +164,15 @@ def test_a_frozen_broker_delays_nobody_and_has_one_request_at_a_time(monkeypatch
     sink = Rows()
     with agent(200, ANSWER) as (hub, _), frozen_agent() as (frozen, open_now):
         sampler = Sampler(Runtime({"hub": hub, "frozen": frozen}), HUB, sink, process="main", period_s=0.1)
+        began_s = time.monotonic()
         sampler.start()
-        time.sleep(1.4)
+        until(lambda: sampler.missed["frozen"] >= 2 and sink.count("hub", "heap_used_bytes") >= 7)
+        until(lambda: sink.count("frozen", "cpu_ns") >= 7)  # its process is still watched
         sampler.stop()
-    assert sink.count("hub", "heap_used_bytes") >= 7
+        asked_s = time.monotonic() - began_s
     assert sink.count("frozen", "heap_used_bytes") == 0
-    assert sink.count("frozen", "cpu_ns") >= 7, "its process is still watched"
-    assert 1 <= sampler.missed["frozen"] <= 3
-    assert sampler.missed["hub"] == 0
+    assert sampler.missed["frozen"] <= asked_s / 0.5, "each time for as long as it may take to answer"
+    assert sampler.missed["hub"] < sink.count("hub", "heap_used_bytes")
     assert open_now["most"] == 1
 
 
@@ -191,7 +193,7 @@ def test_nothing_is_recorded_after_stop() -> None:
             Runtime({"hub": hub}), Topology("t", (Broker("hub"),), (), ()), sink, process="main", period_s=0.05
         )
         sampler.start()
-        time.sleep(0.2)
+        until(lambda: sink.taken)
         sampler.stop()
         before = len(sink.taken)
         time.sleep(0.2)

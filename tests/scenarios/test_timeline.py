@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from scenarios.harness.faults import FreezeBroker
 from scenarios.harness.faults.timeline import Timeline
+from tests.support.waiting import until
 from topologies.runtimes.contract import RuntimeFailed
 
 S = 1_000_000_000
@@ -44,7 +45,7 @@ def test_a_fault_begins_and_ends_when_it_is_due() -> None:
     brokers, notebook = Brokers(), Notebook()
     began_ns = time.perf_counter_ns()
     line = timeline(brokers, notebook, at_s=0.1, for_s=0.2)
-    time.sleep(0.5)
+    until(lambda: notebook.rows)
     line.end()
     ((kind, target, fault_began_ns, ended_ns, error),) = notebook.rows
     assert (kind, target, error, brokers.frozen) == ("freeze", "b", None, False)
@@ -82,6 +83,6 @@ def test_a_fault_of_our_own_is_a_fault_that_could_not_be_applied() -> None:
 def test_a_fault_that_cannot_be_applied_says_why() -> None:
     notebook = Notebook()
     line = timeline(Brokers(refuses=True), notebook, at_s=0, for_s=1)
-    time.sleep(0.2)
+    until(lambda: notebook.rows)
     line.end()
     assert [(row[3], row[4]) for row in notebook.rows] == [(None, "broker b does not run")]

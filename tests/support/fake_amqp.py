@@ -76,12 +76,12 @@ class FakeBroker:
 
     def __enter__(self) -> "FakeBroker":
         self._running.start()
-        assert self.script.listening.wait(5)
+        assert self.script.listening.wait(60)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.script.ending = True
-        self._running.join(5)
+        self._running.join(60)
 
     def endpoint(self, query: str = "") -> Endpoint:
         return Endpoint("b", "amqp", f"amqp://{LOOPBACK}:{self.script.port}{query}")

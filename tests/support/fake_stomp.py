@@ -76,7 +76,7 @@ class FakeBroker:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        self._thread.join(5)
+        self._thread.join(60)
 
     def endpoint(self, query: str = "") -> Endpoint:
         scheme = "stomp+ssl" if self._tls else "stomp"
