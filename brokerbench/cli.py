@@ -4,6 +4,7 @@ Each command imports its room when it is called: ``brokerbench doctor`` must wor
 """
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,9 @@ def render(name: str, to: str, out: Path, base_port: int) -> None:
     from brokerbench.rendering import rendered, write_files
     from topologies.catalogue import build
 
-    for path in write_files(rendered(build(name), to, base_port), out):
+    topology = build(name)
+    _warn(topology.warnings)
+    for path in write_files(rendered(topology, to, base_port), out):
         click.echo(path)
 
 
@@ -94,8 +97,7 @@ def up(name: str, **chosen: Any) -> None:
 
     wanted, reason = request(name, **chosen)
     click.echo(f"topology {name} on {wanted.wanted.runtime}: {reason}", err=True)
-    for warning in wanted.topology.warnings:
-        click.echo(f"warning: {warning}", err=True)
+    _warn(wanted.topology.warnings)
     sys.exit(up(wanted, lambda line: click.echo(line, err=True), click.echo))
 
 
@@ -132,3 +134,8 @@ def doctor(runs: Path) -> None:
     findings = examine(gather(runs))
     click.echo(table(findings))
     sys.exit(1 if necessary_is_missing(findings) else 0)
+
+
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)

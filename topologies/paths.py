@@ -5,6 +5,7 @@ Demand travels the other way: of a path of k links, the i-th (from 0) knows of t
 k-1-i. This holds for forwarding on demand; static, included and excluded destinations are not looked at.
 """
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -51,6 +52,34 @@ def joined(brokers: Iterable[str], links: Iterable[Link]) -> set[tuple[str, str]
     """Every (from, to) that links would join if no TTL stood in the way."""
     following = _following(links)
     return {(start, end) for start in brokers for end in _downstream(start, following)}
+
+
+def too_near(begin: str, end: str, links: Iterable[Link]) -> list[tuple[str, Link, int]]:
+    """("message_ttl" or "consumer_ttl", link, what it would have to be) for all that shut the way of the fewest links.
+
+    Empty where no link leads there, and where a message gets there anyway.
+    """
+    way = _fewest(begin, end, tuple(links))
+    found = []
+    for crossed, link in enumerate(way):
+        for ttl, needed in (("message_ttl", crossed + 1), ("consumer_ttl", len(way) - crossed)):
+            if UNLIMITED != getattr(link, ttl) < needed:
+                found.append((ttl, link, needed))
+    return found
+
+
+def _fewest(begin: str, end: str, links: tuple[Link, ...]) -> tuple[Link, ...]:
+    """The links of the shortest way if no TTL stood in it."""
+    ways: dict[str, tuple[Link, ...]] = {begin: ()}
+    waiting = deque([begin])
+    while waiting and end not in ways:
+        here = waiting.popleft()
+        for link in links:
+            for source, target in link.directions:
+                if source == here and target not in ways:
+                    ways[target] = (*ways[here], link)
+                    waiting.append(target)
+    return ways.get(end, ())
 
 
 def _most_hops(brokers: int, links: tuple[Link, ...]) -> int:

@@ -3,14 +3,16 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from topologies.artemis_links import BrokerConnection, ClusterLink
 from topologies.brokers import AnyBroker
 from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup
 from topologies.links import Link, MulticastDiscovery, NetworkConnector
-from topologies.paths import joined, shortest_paths
+from topologies.paths import joined, shortest_paths, too_near
 
 Brokers = tuple[AnyBroker, ...]
 Links = tuple[Link, ...]
 Groups = tuple[ClientGroup, ...]
+MOST_TOLD = 4
 
 
 def problems(brokers: Brokers, links: Links, groups: Groups) -> tuple[str, ...]:
@@ -25,7 +27,7 @@ def warnings(brokers: Brokers, links: Links, groups: Groups) -> tuple[str, ...]:
     paths, edges = shortest_paths(names, links), joined(names, links)
     return tuple(
         f"a message sent at {begin!r} cannot reach a consumer at {end!r}: "
-        + ("raise message_ttl or consumer_ttl on the way" if (begin, end) in edges else "no link leads there")
+        + (_to_raise(begin, end, links) if (begin, end) in edges else "no link leads there")
         for begin, end in _needed(groups)
         if (begin, end) not in paths
     )
@@ -69,7 +71,7 @@ def _links(brokers: Brokers, links: Links) -> Iterator[str]:
                     " broker, the standby takes its links over with its store"
                 )
         if link.opened_by.name == link.to.name:
-            yield f"link {link.name!r} joins {link.to.name!r} to itself; a link joins two brokers"
+            yield f"link {link.name!r} joins {link.to.name!r} to itself; a link joins two brokers, name another in to"
         if "openwire" not in link.to.protocols and link.kind == "networkConnector":
             yield f"link {link.name!r} needs an openwire transport connector on {link.to.name!r}; add one"
     yield from _twice(links)
@@ -90,8 +92,12 @@ def _told_apart(links: Links) -> Iterator[str]:
 
 
 def _twice(links: Links) -> Iterator[str]:
-    """Two duplex links the same way may be meant (more throughput); one from each end makes every message loop."""
-    opened = {(link.opened_by.name, link.to.name): link.name for link in links if link.duplex}
+    """Two duplex links the same way may be meant (more throughput); one from each end makes every message loop.
+
+    Not those of AMQP, which carry what they match: artemis_loops.py looks at that.
+    """
+    duplex = [link for link in links if link.duplex and not isinstance(link, BrokerConnection)]
+    opened = {(link.opened_by.name, link.to.name): link.name for link in duplex}
     for (opener, target), name in opened.items():
         other = opened.get((target, opener))
         if other and opener < target:
@@ -115,13 +121,32 @@ def _reach(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
     paths = shortest_paths(names, links)
     if not needed or any(pair in paths for pair in needed):
         return
-    if any(pair in joined(names, links) for pair in needed):
-        yield f"no message gets from the {PRODUCERS} to the {CONSUMERS}: raise message_ttl or consumer_ttl on the way"
+    edges = joined(names, links)
+    far = next((pair for pair in needed if pair in edges), None)
+    if far:
+        begin, end = far
+        yield (
+            f"no message gets from the {PRODUCERS} to the {CONSUMERS}: from {begin!r} to {end!r}"
+            f" {_to_raise(begin, end, links)}"
+        )
     else:
         yield (
             f"no message gets from the {PRODUCERS} to the {CONSUMERS}: no link leads there; a one-way link carries"
             " messages from the broker that opens it"
         )
+
+
+def _to_raise(begin: str, end: str, links: Links) -> str:
+    """The next step, by the shortest way."""
+    short = too_near(begin, end, links)
+    raised = list(dict.fromkeys(_limit(ttl, link, least) for ttl, link, least in short))
+    return f"raise {', '.join(raised[:MOST_TOLD])}{', …' if raised[MOST_TOLD:] else ''}"
+
+
+def _limit(ttl: str, link: Link, least: int) -> str:
+    if isinstance(link, ClusterLink):
+        return f"max_hops of the cluster of link {link.name!r} from {link.cluster.max_hops}"
+    return f"{ttl} of link {link.name!r} from {getattr(link, ttl)} to {least}"
 
 
 def _needed(groups: Groups) -> Iterator[tuple[str, str]]:

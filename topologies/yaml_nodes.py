@@ -33,7 +33,8 @@ class Document:
         except yaml.MarkedYAMLError as error:
             at = error.problem_mark or error.context_mark
             where = f"{name}:{at.line + 1}:{at.column + 1}" if at else name
-            raise TopologyInvalid(f"{where}: this is no YAML: {error.problem or error.context}") from error
+            said = " ".join(filter(None, (error.context, error.problem)))
+            raise TopologyInvalid(f"{where}: this is no YAML: {said}") from error
         except yaml.YAMLError as error:
             raise TopologyInvalid(f"{name}: this is no YAML: {' '.join(str(error).split())}") from error
 

@@ -166,6 +166,15 @@ def test_rendered_files_have_a_folder_a_broker_and_ports_of_their_own(tmp_path: 
     assert ports == [["7000", "7001", "7002"], ["7003", "7004", "7005"], ["7006", "7007", "7008"]]
 
 
+def test_what_is_rendered_is_warned_of_on_stderr(tmp_path: Path) -> None:
+    rendered = call("render", "ring(ttl=1)", "--out", str(tmp_path))
+    assert rendered.exit_code == 0
+    assert rendered.stderr.startswith(
+        "warning: a message sent at 'broker-1' cannot reach a consumer at 'broker-3': raise"
+    )
+    assert "warning" not in rendered.stdout
+
+
 def test_ports_past_the_last_one_are_refused() -> None:
     with pytest.raises(ValueError, match="base port 65534: 9 ports are needed, which passes 65535"):
         broker_files(build("mesh"), 65_534)

@@ -233,6 +233,21 @@ def test_hops_within_a_cluster_are_limited_as_it_says() -> None:
         assert (("a", "c") in chain.paths()) is reached
 
 
+def test_a_cluster_of_too_few_hops_is_told_by_its_own_word() -> None:
+    groups = (ClientGroup("producers", (A,)), ClientGroup("consumers", (B, C)))
+    chain = Topology("t", (A, B, C), (ClusterLink(A, B), ClusterLink(B, C)), groups, flavour="artemis")
+    (warning,) = chain.warnings
+    assert warning.endswith(
+        "raise max_hops of the cluster of link 'a-to-b' from 1, max_hops of the cluster of link 'b-to-c' from 1"
+    )
+
+
+def test_connections_from_both_ends_that_carry_different_addresses_are_no_loop() -> None:
+    there = BrokerConnection(A, B, senders=(AddressMatch("w"),), receivers=(AddressMatch("x"),))
+    back = BrokerConnection(B, A, senders=(AddressMatch("y"),), receivers=(AddressMatch("z"),))
+    assert len(topology((A, B), there, back).links) == 2
+
+
 def test_a_pair_at_the_end_of_a_link_needs_no_more_than_its_active() -> None:
     link = BrokerConnection(A, PAIR[0], mirror=Mirror(), alternates=PAIR[1:])
     assert topology((A, *PAIR), link).warnings == ()

@@ -127,7 +127,8 @@ def test_a_pair_that_cannot_reach_each_other_is_only_warned_of() -> None:
     groups = (ClientGroup("producers", (A,)), ClientGroup("consumers", (B, C)))
     ttl_too_small = topology((A, B, C), (link(A, B), link(B, C)), groups)
     assert ttl_too_small.warnings == (
-        "a message sent at 'a' cannot reach a consumer at 'c': raise message_ttl or consumer_ttl on the way",
+        "a message sent at 'a' cannot reach a consumer at 'c': raise consumer_ttl of link 'a-to-b' from 1 to 2,"
+        " message_ttl of link 'b-to-c' from 1 to 2",
     )
     no_link = topology((A, B, C), (link(A, B),), groups)
     assert no_link.warnings == ("a message sent at 'a' cannot reach a consumer at 'c': no link leads there",)

@@ -1,12 +1,13 @@
 """Does a path exist exactly where links and TTLs let a message through?"""
 
 import itertools
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from topologies.model import Broker, NetworkConnector, Path
-from topologies.paths import joined, shortest_paths
+from topologies.paths import joined, shortest_paths, too_near
 
 A, B, C, D = (Broker(name) for name in "abcd")
 
@@ -87,3 +88,26 @@ def test_a_path_is_never_longer_than_either_ttl(
     free = [NetworkConnector(opened_by=a, to=b, message_ttl=-1, consumer_ttl=-1) for a, b in pairs]
     limit = min(message_ttl, consumer_ttl)
     assert paths(links) == {pair: path for pair, path in paths(free).items() if path.hops <= limit}
+
+
+@given(edges, st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3)), min_size=8, max_size=8))
+def test_where_links_lead_a_message_gets_once_what_is_told_is_raised(
+    pairs: list[tuple[Broker, Broker]], ttls: list[tuple[int, int]]
+) -> None:
+    links = [
+        NetworkConnector(opened_by=a, to=b, message_ttl=message_ttl, consumer_ttl=consumer_ttl)
+        for (a, b), (message_ttl, consumer_ttl) in zip(pairs, ttls, strict=False)
+    ]
+    for begin, end in joined("abcd", links) - shortest_paths("abcd", links).keys():
+        told = too_near(begin, end, links)
+        assert told
+        raised = list(links)
+        for ttl, link, least in told:
+            at = links.index(link)
+            raised[at] = replace(raised[at], **{ttl: least})  # type: ignore[arg-type]
+        assert (begin, end) in shortest_paths("abcd", raised)
+
+
+def test_nothing_is_to_be_raised_where_a_message_gets_or_no_link_leads() -> None:
+    assert too_near("a", "b", chain(A, B)) == []
+    assert too_near("b", "a", chain(A, B)) == []
