@@ -4,7 +4,6 @@ The same tests for local processes and for containers. Toxiproxy's server is nee
 """
 
 import dataclasses
-import errno
 import json
 import os
 import signal
@@ -24,6 +23,7 @@ import pytest
 
 from drivers.contract import Destination
 from records.rundir import RunDirectory
+from tests.support.crossings import observed, predicted
 from tests.support.docker import on_engine
 from tests.support.stomp_clients import Client, body, queue
 from tests.support.waiting import until
@@ -32,9 +32,9 @@ from topologies.impaired import impaired
 from topologies.management.links import prove_links
 from topologies.management.linktraffic import round_trips
 from topologies.management.views import serving
-from topologies.model import NetworkConnector, Topology
+from topologies.model import AnyBroker, Broker, NetworkConnector, Topology
 from topologies.runtimes.containers import ContainerRuntime
-from topologies.runtimes.contract import Runtime, RuntimeFailed
+from topologies.runtimes.contract import Runtime
 from topologies.runtimes.linkproxies import LinkProxies
 from topologies.runtimes.own import OwnBrokers, proxies_of
 from topologies.runtimes.processes import ProcessRuntime
@@ -179,6 +179,39 @@ def test_links_of_every_transport_go_through_a_proxy(transport: str, up: Up) -> 
         sink.close()
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("transport", ["nio", "http"])
+def test_a_mesh_over_any_transport_carries_messages_between_all_its_brokers_through_its_proxies(
+    transport: str, up: Up
+) -> None:
+    with up(over(transport, build("mesh")), "*:delay=10ms") as (runtime, topology, proxies):
+        before = {name: sum(carried) for name, carried in proxies.carried().items()}
+        assert observed(runtime, topology) == predicted(topology)
+        after = {name: sum(carried) for name, carried in proxies.carried().items()}
+        assert {name for name in after if after[name] > before[name]} == {link.name for link in topology.links}
+
+
+def over(transport: str, topology: Topology) -> Topology:
+    """The same topology, whose brokers listen for each other by another transport."""
+
+    def changed(broker: AnyBroker) -> Broker:
+        assert isinstance(broker, Broker)
+        connectors = [
+            dataclasses.replace(each, transport=transport) if each.protocol == "openwire" else each
+            for each in broker.connectors
+        ]
+        return dataclasses.replace(broker, connectors=tuple(connectors))
+
+    return dataclasses.replace(
+        topology,
+        brokers=tuple(map(changed, topology.brokers)),
+        links=tuple(
+            dataclasses.replace(link, opened_by=changed(link.opened_by), to=changed(link.to)) for link in topology.links
+        ),
+        groups=(),
+    )
+
+
 # The links of a cluster and of multicast cannot go through a proxy, those of a router need one.
 THROUGH_PROXIES = [
     "two-one-way",
@@ -311,21 +344,6 @@ def test_a_standby_that_took_over_is_reached_through_a_door_of_its_own(up: Up) -
         until(lambda: proxies.carried()["broker-1-to-broker-2"].forth_bytes - before >= 50_000)
         one.close()
         two.close()
-
-
-@pytest.mark.containers
-def test_a_topology_whose_files_cannot_be_written_leaves_nothing_of_its_proxies(tmp_path: Path) -> None:
-    def disk_full(*_: object) -> dict[str, str]:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    topology = impaired(build("source-and-sink"), "*")
-    runtime = ContainerRuntime(topology, RunDirectory.create(tmp_path, f"run-{tmp_path.name}"), renderer=disk_full)
-    before = on_engine()
-    with pytest.raises(RuntimeFailed, match="No space left on device") as failed:
-        runtime.up(lambda _line: None)
-    here = [each.laddr for each in psutil.Process().net_connections("unix") if "brokerbench-private" in each.laddr]
-    assert here == [], f"while {failed.value} is still looked at"
-    assert on_engine(tmp_path) == before
 
 
 # A harness that tells its Toxiproxy's process and then sits there (or is interrupted while starting).
