@@ -99,18 +99,18 @@ def test_a_process_under_the_watchdog_is_listed_until_it_ends(tmp_path: Path) ->
         assert list(facts.guarded(tmp_path)) == []
     finally:
         guarded.terminate()
-        guarded.wait(timeout=10)
+        guarded.wait(timeout=60)
     assert not any(line.startswith(f"pid {mine} (") for line in facts.guarded())
 
 
 def _wait_for_child(parent: int) -> int:
     import psutil
 
-    for _ in range(100):
+    for _ in range(1_200):
         if children := psutil.Process(parent).children():
             return children[0].pid
         time.sleep(0.05)
-    raise AssertionError(f"process {parent} has started no child within 5 s")
+    raise AssertionError(f"process {parent} has started no child within a minute")
 
 
 def test_everything_is_gathered_on_this_machine(tmp_path: Path) -> None:

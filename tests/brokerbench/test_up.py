@@ -51,7 +51,7 @@ class Up:
 
     def end(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
-        return self.process.wait(30)
+        return self.process.wait(120)
 
     def path(self, name: str) -> Path:
         found = re.search(rf"(\S+)/{name}", self.out)

@@ -21,6 +21,7 @@ from records.schemas import EVENT_TABLES
 from records.streams import Stream
 from records.writer import Recorder
 from tests.records.rows import Row, any_event, new_run, record, send
+from tests.support.waiting import until
 
 FLUSH = ("flush", ())
 
@@ -101,11 +102,7 @@ def test_the_background_flush_writes_without_being_asked(tmp_path: Path) -> None
     recorder = Recorder(run, "worker-1", flush_every_s=0.01)
     recorder.start()
     send(recorder, 0)
-    deadline = threading.Event()
-    for _ in range(500):
-        if recorder.counts["sends"]:
-            break
-        deadline.wait(0.01)
+    until(lambda: recorder.counts["sends"])
     assert sum(batch.num_rows for batch in Stream(run.streams("sends") / "worker-1.arrows", EVENT_TABLES["sends"])) == 1
     recorder.close()
 
