@@ -54,7 +54,7 @@ def _broker(broker: AnyBroker) -> str:
 
 
 def _protocol_at(group: ClientGroup) -> str:
-    spoken_by_all = [p for p in group.enter_at[0].protocols if all(p in each.protocols for each in group.enter_at)]
+    spoken_by_all = [p for p in group.enter_at[0].spoken if all(p in each.spoken for each in group.enter_at)]
     return spoken_by_all[0] if spoken_by_all and PROTOCOL not in spoken_by_all else PROTOCOL
 
 

@@ -241,6 +241,10 @@ class ArtemisBroker(AnyBroker):
         return tuple(acceptor.protocol for acceptor in self.acceptors)
 
     @property
+    def spoken(self) -> tuple[str, ...]:
+        return tuple(ACCEPTED) if ALL in self.protocols else self.protocols
+
+    @property
     def store(self) -> object | None:
         return self.persistence
 

@@ -5,7 +5,7 @@ Each rule yields a sentence a breach.
 
 from collections.abc import Iterator, Sequence
 
-from topologies.artemis import ALL, ArtemisBroker
+from topologies.artemis import ArtemisBroker
 from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterLink
 from topologies.artemis_loops import loop_problems
 from topologies.artemis_matching import overlap
@@ -58,7 +58,7 @@ def _pairs(brokers: Sequence[AnyBroker]) -> Iterator[str]:
         if isinstance(broker, ArtemisBroker) and isinstance(active, ArtemisBroker):
             if broker.ha is None or broker.ha != active.ha:
                 yield f"broker {broker.name!r} stands by for {active.name!r}; give both the same ha, an HaPolicy"
-            if "core" not in _spoken(active) or "core" not in _spoken(broker):
+            if "core" not in active.spoken or "core" not in broker.spoken:
                 yield f"brokers {active.name!r} and {broker.name!r} are a pair; give both a core acceptor"
 
 
@@ -72,7 +72,7 @@ def _clusters(links: Sequence[ClusterLink]) -> Iterator[str]:
                 " settings; give both the same"
             )
         for end in (link.opened_by, link.to):
-            if "core" not in _spoken(end):
+            if "core" not in end.spoken:
                 yield f"link {link.name!r} needs a core acceptor on {end.name!r}; add one"
 
 
@@ -82,7 +82,7 @@ def _ends(link: BrokerConnection, brokers: Sequence[AnyBroker]) -> Iterator[str]
     for end in (link.to, *link.alternates):
         if end not in brokers:
             yield f"link {link.name!r} has the alternate {end.name!r}, which is not among the topology's brokers"
-        if "amqp" not in _spoken(end):
+        if "amqp" not in end.spoken:
             yield f"link {link.name!r} needs an amqp acceptor on {end.name!r}; add one"
     if link.peers and not isinstance(link.to, Router):
         yield (
@@ -137,7 +137,3 @@ def _received_into(receiver: AddressMatch, opener: ArtemisBroker) -> Iterator[tu
             by_name = bool(receiver.queue_name) and queue == receiver.queue_name
             if by_name or (receiver.address_match and overlap(receiver.address_match, address.name)):
                 yield address.name, queue
-
-
-def _spoken(broker: AnyBroker) -> tuple[str, ...]:
-    return ("core", "amqp", "stomp", "openwire", "mqtt") if ALL in broker.protocols else broker.protocols

@@ -99,6 +99,11 @@ class AnyBroker:
         return ()
 
     @property
+    def spoken(self) -> tuple[str, ...]:
+        """What clients can speak with it, on a port of its own or on one for all."""
+        return self.protocols
+
+    @property
     def store(self) -> object | None:
         """What it keeps messages in, None for memory only; a pair of brokers has the same."""
         return None

@@ -9,7 +9,7 @@ from drivers.contract import Destination
 from drivers.failover import BadFailoverUriError, FailoverUri
 from drivers.habits import HABITS, ONE, PER_MESSAGE, POOLED
 from drivers.honoured import unsupported
-from drivers.protocols import Spoken
+from drivers.protocols import PROTOCOLS, Spoken
 from drivers.users import BrokerUser, ConsumerUser, ProducerUser
 from records.run import RECEIVERS, BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
 from scenarios.harness import machine
@@ -18,16 +18,21 @@ from scenarios.harness.options import OptionError, Options
 from scenarios.harness.scenario import Scenario
 from scenarios.harness.transactions import require_transactions
 from topologies import catalogue
+from topologies.artemis import ArtemisBroker
 from topologies.impaired import as_they_come, impaired
 from topologies.impairment import Impairment
 from topologies.links import Link
 from topologies.model import Broker, ClientGroup, Topology, TopologyInvalid
+from topologies.own_topology import is_file
 from topologies.proxied import proxied
 from topologies.runtimes.external import UNTOUCHABLE
 from topologies.runtimes.linkproxies import no_proxies
 from topologies.runtimes.making import external_of
 
 log = logging.getLogger("brokerbench")
+
+LISTENERS: Mapping[type, str] = {Broker: "a transport connector", ArtemisBroker: "an acceptor"}
+"""By kinds of brokers what can be added to them, so that they speak one protocol more."""
 
 Setting = int | float | str
 Own = tuple[tuple[type[BrokerUser], str, Setting], ...]
@@ -157,7 +162,8 @@ def _topology(options: Options) -> Topology:
     try:
         topology = catalogue.build(options.topology)
     except TopologyInvalid as error:
-        raise OptionError(f"--topology {options.topology}: {error}") from error
+        of_what = "" if is_file(options.topology) else f"{options.topology}: "  # a file is named in each problem
+        raise OptionError(f"--topology {of_what}{error}") from error
     if options.runtime == "external" and not options.link and proxied(topology.links):
         log.warning("the brokers run already, so their links are left as they are, whatever %s says", options.topology)
         return as_they_come(topology)
@@ -238,14 +244,12 @@ def _group(topology: Topology, options: Options, user: type[BrokerUser]) -> Clie
 def _cannot_speak(group: ClientGroup, protocol: str, options: Options) -> Iterator[str]:
     """Brokers where the group enters that do not listen for its protocol, as one sentence."""
     if options.runtime not in ("memory", "external"):  # there the brokers' file tells, not the topology
-        silent = [broker for broker in group.enter_at if protocol not in broker.protocols]
+        silent = [broker for broker in group.enter_at if protocol not in broker.spoken]
         if silent:
-            spoken = [set(broker.protocols) for broker in group.enter_at]
-            common = [each for each in silent[0].protocols if all(each in protocols for protocols in spoken)]
-            yield (
-                f"{protocol} is not spoken by {', '.join(broker.name for broker in silent)}; give each a transport "
-                f"connector for it, or choose a --protocol of {', '.join(common)}"
-            )
+            common = [each for each in PROTOCOLS if all(each in broker.spoken for broker in group.enter_at)]
+            ways = [f"give each {LISTENERS[type(silent[0])]} for it"] if type(silent[0]) in LISTENERS else []
+            ways += [f"choose a --protocol of {', '.join(common)}"] if common else []
+            yield f"{protocol} is not spoken by {', '.join(broker.name for broker in silent)}; {', or '.join(ways)}"
 
 
 def _too_large(group: ClientGroup, protocol: str, body_bytes: int, options: Options) -> Iterator[str]:

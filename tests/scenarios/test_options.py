@@ -14,7 +14,8 @@ from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.faults import FreezeBroker
 from scenarios.harness.options import OptionError, add_arguments, read
 from scenarios.harness.plan import make
-from topologies.model import Broker, ClientGroup, Topology, TransportConnector
+from topologies.artemis import Acceptor, ArtemisBroker
+from topologies.model import AnyBroker, Broker, ClientGroup, Topology, TransportConnector
 from topologies.runtimes import linkproxies
 
 
@@ -88,11 +89,39 @@ def test_brokers_that_do_not_speak_a_protocol_are_named_with_what_they_do_speak(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     broker = Broker("lonely", connectors=(TransportConnector("stomp"),))
-    groups = (ClientGroup("producers", (broker,)), ClientGroup("consumers", (broker,)))
-    monkeypatch.setattr("topologies.catalogue.build", lambda entry: Topology("one", (broker,), (), groups))
+    monkeypatch.setattr("topologies.catalogue.build", lambda entry: of_one(broker, "classic"))
     told = message_of("--protocol", "stomp:amqp", "--runtime", "processes")
     assert told.startswith("Consumer: amqp is not spoken by lonely; give each a transport connector for it, or")
     assert told.endswith("choose a --protocol of stomp")
+
+
+def of_one(broker: AnyBroker, flavour: str) -> Topology:
+    groups = (ClientGroup("producers", (broker,)), ClientGroup("consumers", (broker,)))
+    return Topology("one", (broker,), (), groups, flavour=flavour)
+
+
+@pytest.mark.parametrize("protocol", ["stomp", "amqp", "openwire:core"])
+def test_an_acceptor_for_all_protocols_takes_any(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    topology = of_one(ArtemisBroker("broad", acceptors=(Acceptor("all"),)), "artemis")
+    monkeypatch.setattr("topologies.catalogue.build", lambda entry: topology)
+    make(scenario(), read(namespace("--protocol", protocol, "--runtime", "processes"), scenario(), None))
+
+
+def test_a_broker_of_artemis_is_to_get_an_acceptor(monkeypatch: pytest.MonkeyPatch) -> None:
+    topology = of_one(ArtemisBroker("narrow", acceptors=(Acceptor("core"),)), "artemis")
+    monkeypatch.setattr("topologies.catalogue.build", lambda entry: topology)
+    told = message_of("--protocol", "stomp", "--runtime", "processes")
+    assert told.endswith("stomp is not spoken by narrow; give each an acceptor for it, or choose a --protocol of core")
+
+
+def test_a_router_speaks_what_it_speaks() -> None:
+    told = message_of("--topology", "router-peer", "--protocol", "stomp", "--runtime", "processes")
+    assert told.endswith("stomp is not spoken by router; choose a --protocol of amqp")
+
+
+def test_an_error_in_a_file_names_the_file_once(tmp_path: Path) -> None:
+    (tmp_path / "my.yaml").write_text("- a\n")
+    assert message_of("--topology", f"{tmp_path}/my.yaml").startswith(f"--topology {tmp_path}/my.yaml:1:1: a list, but")
 
 
 def test_a_body_larger_than_a_brokers_frames_is_refused_before_anything_starts() -> None:
