@@ -7,16 +7,20 @@ replaced here, and why:
 * MESSAGE and RECEIPT frames (`drivers.stomp_stream`): stomp.py takes 27 µs for each, and may lose one;
 * writing: frames come encoded, many at once where they are at hand. What the reader itself has to say, the
   acknowledgements, goes out in one write for all that came in one read; while somebody else writes, who may have to
-  wait for a broker that takes nothing, the reader reads on, and he writes them after;
+  wait for a broker that takes nothing, the reader reads on, and he writes them after; the reader itself waits for room
+  only while there is nothing to read;
 * heart-beats: stomp.py's stop watching while a write is blocked, which is just what a frozen broker does to a producer;
   and they give up after 1.5 intervals where ActiveMQ may leave 2 between two beats.
 
 Only the reader closes the socket; all others shut it down, which wakes whoever is blocked on it.
 """
 
+import array
 import contextlib
+import fcntl
 import select
 import socket
+import termios
 import threading
 import time
 from collections import deque
@@ -33,6 +37,7 @@ from topologies.trust import Trust
 RECEIVE_BYTES = 65_536
 MUCH_BYTES = 16_384  # a read of so much is followed by others without a pause: let others have their turn in between
 MOST_HELD_BACK = 32  # replies that wait for the rest of a read: few enough that a broker never waits for them
+LITTLE_BYTES = 4_096  # on their way: any socket has room for as much again
 JOIN_S = 5.0
 
 
@@ -58,6 +63,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
         self._writing = threading.Lock()
         self._reader, self._frames = FrameReader(), iter(list[RawFrame]())
         self._replies = deque[bytes]()
+        self._unsent_bytes = array.array("i", [0])
         self._reader_ident: int | None = None
         self._received_ns = 0
         self._written_s = self._heard_s = time.monotonic()
@@ -92,7 +98,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
             self.write(frame)
             return
         self._replies.append(frame)
-        if len(self._replies) >= MOST_HELD_BACK:
+        if len(self._replies) >= MOST_HELD_BACK and self._has_room():
             self._write_replies()
 
     def _write_replies(self) -> None:
@@ -104,6 +110,22 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
                 return  # whoever is to hear of it is told by `lose`
             finally:
                 self._writing.release()
+
+    def _reply_or_hear(self) -> None:
+        """The reader's replies go out, or there is something to read: it never waits for the first alone."""
+        while self._replies and not self._writing.locked() and not self.reason:
+            if self._has_room():
+                self._write_replies()
+            elif self._events(select.POLLIN | select.POLLOUT, None) & ~select.POLLOUT:
+                return
+
+    def _has_room(self) -> bool:
+        """Whether a few frames would go out at once. It is asked for each read, so first in the cheapest way."""
+        sock = self.socket
+        if sock is None or sock.fileno() < 0:
+            return True  # it is gone: the write will say so
+        fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, self._unsent_bytes)
+        return self._unsent_bytes[0] < LITTLE_BYTES or self._ready(select.POLLOUT, 0)
 
     def write_soon(self, data: bytes, timeout_s: float) -> bool:
         """Write a few bytes if that takes no longer than this; says whether they went out. Raises ConnectionError."""
@@ -181,12 +203,17 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
 
     def _ready(self, event: int, timeout_s: float) -> bool:
         """Whether the socket can be written to (or has something unread: then it is us who are slow)."""
+        return bool(self._events(event, timeout_s))
+
+    def _events(self, wanted: int, timeout_s: float | None) -> int:
+        """What of that is there, once something is; 0 after the timeout, or of a connection that is gone."""
         sock = self.socket
         if sock is None or sock.fileno() < 0:
-            return False
+            return 0
         poll = select.poll()
-        poll.register(sock.fileno(), event)
-        return bool(poll.poll(timeout_s * 1_000))
+        poll.register(sock.fileno(), wanted)
+        found = poll.poll(None if timeout_s is None else timeout_s * 1_000)
+        return found[0][1] if found else 0
 
     def receive(self) -> bytes:
         """The next frame for stomp.py's loop, all others being dealt with; empty when the connection has ended."""
@@ -209,7 +236,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
 
     def _read_on(self) -> bool:
         """Reply to what was read, then read more; False when the connection has ended."""
-        self._write_replies()
+        self._reply_or_hear()
         chunk = self._read()  # also of a broker that takes nothing more: what it said before it went is still read
         if not chunk:
             return False
