@@ -6,9 +6,9 @@ of every attempt, connection and loss. The calls are those of `drivers.client.Cl
 by itself (`JavaProducer.keep`), and no callback comes for each message.
 """
 
+import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from drivers.consumer import kind_of, name_of
@@ -16,20 +16,13 @@ from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.failover import FailoverUri
 from drivers.java_books import Books
 from drivers.java_hub import Answer, JavaHub, hub
-from drivers.java_requests import ENDED, Requests
+from drivers.java_producer import JavaProducer, Manner
+from drivers.java_requests import ENDED, UNHEARD, Requests
 from drivers.java_speech import Speech
-from drivers.java_trust import not_believed
-from drivers.own_clients import NoSenderError, Pacing
-from drivers.pacing import Schedule
-from drivers.producer import Slot
-from records.identity import Identity, stamp
+from drivers.java_trust import Doubts, not_believed
 from records.writer import Recorder
 from topologies.endpoints import Credentials
 
-AHEAD_NS = 3_000_000_000  # due times are with the JVM so long before
-REFILL_S = 1.0
-SOON_S = 0.2  # a refill where the last one was full, or a look whether the last message has gone
-MOST_AT_ONCE = 20_000  # a refill
 SUBSCRIBE_TIMEOUT_S = 60.0
 DOUBT_AFTER_S = 1.0  # without a connection; then twice as long, and so on
 UNTRUSTED = "untrusted"
@@ -37,15 +30,6 @@ BROKER = "broker"  # that one told its clients to move
 LEFT = {BROKER: "the broker told it to move", "priority": "a better broker is there"}
 CLOSE_TIMEOUT_S = 12.0  # for the answers under way, then for the broker's goodbye
 ABANDON_TIMEOUT_S = 30.0  # no broker is waited for, but what is in doubt is yet to be recorded, on a busy machine too
-
-
-@dataclass(frozen=True)
-class Manner:
-    """How messages are sent. ``transaction_size``: how many arrive together or not at all; 0: each by itself."""
-
-    durable: bool
-    resend: bool
-    transaction_size: int
 
 
 class JavaClient:
@@ -73,6 +57,8 @@ class JavaClient:
         self._client_id, self._speech = client_id, speech
         self._last_broker = ""
         self._over = ""  # why there will be no connection again
+        self._looking = False  # at the certificates, none of which is believed
+        self._doubts = Doubts(uri.servers, brokers)
         self._opened, self._closed = Answer(), Answer()
         self._requests = Requests()  # subscriptions and senders that are being made
         self._finished: dict[int, Answer] = {}  # the producers', by their numbers
@@ -131,7 +117,7 @@ class JavaClient:
         run: int,
         resend_in_doubt: bool = True,
         transaction_size: int = 0,
-    ) -> "JavaProducer":
+    ) -> JavaProducer:
         """A producer of this number. ``run`` is the number stamped into the bodies."""
         number = self.number if number is None else number
         manner = Manner(durable, resend_in_doubt, transaction_size)
@@ -143,7 +129,16 @@ class JavaClient:
             raise DriverError(f"client {self.number} asks for a durable subscription without a client id: give it one")
         number = self.number if number is None else number
         wanted, name = subscription.destination, name_of(subscription, number)
-        with self._requests.new() as (request, answer):
+
+        def subscribed(began_ns: Any, address: Any) -> None:
+            broker = self._brokers.get(str(address), "")
+            self._recorder.subscription(number, name, str(wanted), kind_of(subscription), broker, int(began_ns))
+
+        def late(what: str, began_ns: Any, address: Any) -> None:
+            if what == "subscribed":  # and it receives: others may hold the connection open
+                subscribed(began_ns, address)
+
+        with self._requests.new(late) as (request, answer):
             self._open_java().receiver(
                 request,
                 wanted.kind == "topic",
@@ -157,8 +152,7 @@ class JavaClient:
                 _signed(run),
             )
             began_ns, address, _ = self._await(answer, "subscribed", f"to subscribe {wanted}")
-        broker = self._brokers.get(str(address), "")
-        self._recorder.subscription(number, name, str(wanted), kind_of(subscription), broker, int(began_ns))
+        subscribed(began_ns, address)
 
     def usable(self) -> None:
         """Raises DriverError once there will be no connection again."""
@@ -195,7 +189,7 @@ class JavaClient:
     ) -> tuple[Any, Answer]:
         """A sender in the JVM, waiting for due times, and what is told at its end. Raises DriverError."""
         finished = self._finished[number] = Answer()
-        with self._requests.new() as (request, answer):
+        with self._requests.new(_stop) as (request, answer):
             self._open_java().sender(
                 request,
                 destination.kind == "topic",
@@ -218,12 +212,17 @@ class JavaClient:
 
     def _await(self, answer: Answer, wanted: str, what: str) -> tuple[Any, Any, Any]:
         if not answer.wait(SUBSCRIBE_TIMEOUT_S):
+            answer.give(UNHEARD)
+        if answer.what == UNHEARD:
             raise DriverError(f"{self._name}: no answer {what} within {SUBSCRIBE_TIMEOUT_S:g} s; is a broker alive?")
         if answer.what == ENDED:
             raise DriverError(self._over)
-        if answer.what != wanted:
-            raise DriverError(f"{self._name}: broker {self.broker} refused {what}: {answer.values[0]}")
-        return answer.values
+        if answer.what == wanted:
+            return answer.values
+        words, refused, _ = answer.values
+        if refused:
+            raise DriverError(f"{self._name}: broker {self.broker} refused {what}: {words}")
+        raise DriverError(f"{self._name}: there was no connection any more {what}: {words}")
 
     # Called by the hub.
 
@@ -231,19 +230,35 @@ class JavaClient:
         match what:
             case "opened" | "refused" | "unreachable":
                 self._opened.give(what, first)
-            case "attempt" | "connected" | "lost" | "closed" | "blocked" | "unblocked":
+            case "attempt":
+                self._event(what, int(first), str(second), str(third))
+                self._attempted(str(second), str(third))
+            case "connected" | "lost" | "closed" | "blocked" | "unblocked":
                 self._event(what, int(first), str(second), str(third))
             case "left":
                 self._event("closed", int(first), LEFT[str(second)], str(third))
             case "sender" | "unsendable" | "subscribed" | "unsubscribed":
-                if not self._requests.answered(int(third), what, first, second) and what == "sender":
-                    first.stop()  # nobody will ever hand it a due time
+                self._requests.answered(int(third), what, first, second)
             case "finished" if int(second) in self._finished:
                 self._finished[int(second)].give(what, str(first))
             case "over":
-                self._over = self._over or f"{self._name}: {first}"
+                self._over = self._over or f"{self._name}: {first}{self._doubts.told()}"
         if what in ("closed", "abandoned"):
             self._closed.give(what)
+
+    def _attempted(self, reason: str, address: str) -> None:
+        self._doubts.attempted(address, reason)
+        if self._doubts.of_all() and self._opened.what == "opened" and self.broker is None and not self._looking:
+            self._looking = True
+            threading.Thread(target=self._look_at_them, daemon=True).start()
+
+    def _look_at_them(self) -> None:
+        """None of the list is believed any more, says the JVM. If that is so, to try on would be for ever."""
+        doubt, java = not_believed(self._uri.servers, self._brokers, self._pem), self._java
+        if doubt and java is not None and self.broker is None:
+            self._over = self._over or f"{self._name}: no broker of {self._uri} is to be trusted any more: {doubt}"
+            java.abandon()
+        self._looking = False
 
     def _event(self, what: str, at_ns: int, reason: str, address: str) -> None:
         """Record a change of the connection, with the broker's name."""
@@ -261,66 +276,10 @@ class JavaClient:
             self.broker = None
 
 
-class JavaProducer:
-    """Sends the messages of one number to one destination, by itself. Made by `JavaClient.producer`."""
-
-    def __init__(self, client: JavaClient, number: int, destination: Destination, manner: Manner, run: int) -> None:
-        self._client, self._number, self._destination = client, number, destination
-        self._manner, self._run = manner, run
-        self._keeping: Any = None  # the sender in the JVM
-
-    @property
-    def begun(self) -> int:
-        """See `drivers.own_clients.OwnProducer`."""
-        return 0 if self._keeping is None else int(self._keeping.begun())
-
-    def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, pacing: Pacing) -> int:
-        """Send each slot when it is due, until the schedule or producing ends; how many slots were begun.
-
-        Raises DriverError when nothing can be sent any more.
-        """
-        sender, finished = self._sender(body_bytes, in_flight)
-        self._keeping = sender
-        slot, complete = 0, False
-        try:
-            while pacing.producing and not finished.what:
-                times = [] if complete else _due(schedule, slot)
-                slot += len(times)
-                ends = not complete and schedule.due_ns(slot) is None
-                if times or ends:
-                    sender.add(times, ends)
-                complete = complete or ends
-                soon = complete or len(times) == MOST_AT_ONCE
-                pacing.wait_unless_stopped(SOON_S if soon else REFILL_S)
-        finally:
-            sender.stop()  # also when its user is stopped: others may share the connection
-        self._await_end(finished)
-        return self.begun
-
-    def send_one(self, slot: Slot, body_bytes: int) -> None:
-        """See `drivers.own_clients.OwnProducer`."""
-        try:
-            sender, finished = self._sender(body_bytes, 1)
-        except DriverError as error:
-            raise NoSenderError(str(error)) from error
-        sender.alone(slot.seq, slot.begun_ns, slot.blocked)
-        sender.add([slot.due_ns], True)
-        self._await_end(finished)
-
-    def _sender(self, body_bytes: int, in_flight: int) -> tuple[Any, Answer]:
-        template = stamp(Identity(self._run, self._number, 0, 1), body_bytes)
-        return self._client.sender(self._number, self._destination, self._manner, in_flight, template)
-
-    def _await_end(self, finished: Answer) -> None:
-        finished.wait(None)
-        if finished.values[0]:
-            raise DriverError(f"{self._client!r}: {finished.values[0]}; what was not sent is recorded as failed")
-
-
-def _due(schedule: Schedule, slot: int) -> list[int]:
-    """The due times from ``slot`` on that the JVM should have by now."""
-    until_ns = time.perf_counter_ns() + AHEAD_NS
-    return [due_ns for _, due_ns in schedule.due_by(until_ns, slot, MOST_AT_ONCE)]
+def _stop(what: str, sender: Any, *_: Any) -> None:
+    """Nobody will ever hand it a due time."""
+    if what == "sender":
+        sender.stop()
 
 
 def _signed(number: int) -> int:

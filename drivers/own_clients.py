@@ -45,6 +45,9 @@ class OwnProducer(Protocol):
     def begun(self) -> int:
         """How many slots `keep` has begun, also when it was stopped in their middle."""
 
+    def prepare(self, body_bytes: int, in_flight: int) -> None:
+        """Make what `keep` sends by, before anything is due: that takes an answer of the broker. Raises DriverError."""
+
     def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, pacing: Pacing) -> int:
         """Send each slot when it is due, until the schedule or producing ends; how many slots were begun.
 

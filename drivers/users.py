@@ -8,7 +8,7 @@ statistics get one request an outcome, but the event tables are what is analysed
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, TypedDict
 
 import gevent
 from gevent.event import Event
@@ -90,6 +90,16 @@ class BrokerUser(User):
         )
 
 
+class _Manner(TypedDict):
+    """How one user's messages are sent, whatever kind of producer does it."""
+
+    number: int
+    durable: bool
+    run: int
+    resend_in_doubt: bool
+    transaction_size: int
+
+
 class ProducerUser(BrokerUser):
     """Sends on a fixed schedule until the load ends, then waits for what is still unanswered.
 
@@ -154,28 +164,23 @@ class ProducerUser(BrokerUser):
     def _keeper(self, session: Session, seat: Seat) -> Callable[[Schedule], None]:
         """What keeps a schedule: a producer that does it by itself, or this user, message by message."""
         to, room, number, client = Destination.parse(self.destination), Event(), seat.number, seat.client
-        durable, run, resend = self.durable, session.run_number, self.resend_in_doubt
+        manner = self._manner(number, session.run_number)
         if not isinstance(client, Client):
-            own = client.producer(
-                to,
-                number=number,
-                durable=durable,
-                run=run,
-                resend_in_doubt=resend,
-                transaction_size=self.transaction_size,
-            )
+            own = client.producer(to, **manner)
+            own.prepare(self.body_bytes, self.in_flight)  # now: with many users that takes seconds
             session.clerk.show(self.environment.stats, self.destination)
             return partial(self._let_keep, session, number, own)
-        producer = client.producer(
-            to,
-            number=number,
-            durable=durable,
-            run=run,
-            resend_in_doubt=resend,
-            transaction_size=self.transaction_size,
-            on_settled=lambda settled: self._settled(session, settled, room),
-        )
+        producer = client.producer(to, **manner, on_settled=lambda settled: self._settled(session, settled, room))
         return partial(self._keep, session=session, number=number, producer=producer, room=room)
+
+    def _manner(self, number: int, run: int) -> _Manner:
+        return {
+            "number": number,
+            "durable": self.durable,
+            "run": run,
+            "resend_in_doubt": self.resend_in_doubt,
+            "transaction_size": self.transaction_size,
+        }
 
     def _let_keep(self, session: Session, number: int, producer: OwnProducer, schedule: Schedule) -> None:
         session.note_schedule(number, schedule)

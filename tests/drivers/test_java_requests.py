@@ -1,5 +1,6 @@
 """Who gets the answer of the JVM? He who asked, in time; nobody else, however many share a client."""
 
+import queue
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +12,9 @@ from drivers import java_client
 from drivers.contract import Destination, DriverError, Subscription
 from drivers.core import CORE
 from drivers.failover import FailoverUri
-from drivers.java_client import JavaClient, Manner
-from drivers.java_requests import ENDED, Requests
+from drivers.java_client import JavaClient
+from drivers.java_producer import Manner
+from drivers.java_requests import ENDED, UNHEARD, Requests
 from drivers.own_clients import NoSenderError
 from drivers.pacing import Schedule
 from drivers.producer import Slot
@@ -26,24 +28,54 @@ ALONE = Manner(durable=True, resend=True, transaction_size=0)
 
 def test_each_request_gets_its_own_answer() -> None:
     requests = Requests()
-    with requests.new() as (one, answer), requests.new() as (other, others_answer):
-        assert requests.answered(other, "sender", 2)
-        assert requests.answered(one, "sender", 1)
+    with requests.new(nobody) as (one, answer), requests.new(nobody) as (other, others_answer):
+        requests.answered(other, "sender", 2)
+        requests.answered(one, "sender", 1)
         assert (answer.values[0], others_answer.values[0]) == (1, 2)
 
 
-def test_an_answer_that_nobody_waits_for_any_more_is_nobodys() -> None:
-    requests = Requests()
-    with requests.new() as (late, _):
+def nobody(*_answer: object) -> None:
+    raise AssertionError("somebody waited for it")
+
+
+def test_an_answer_that_nobody_waits_for_any_more_is_told_as_late_once_and_is_nobody_elses() -> None:
+    requests, heard = Requests(), list[tuple[object, ...]]()
+    with requests.new(lambda *answer: heard.append(answer)) as (late, _):
         pass
-    with requests.new() as (_, answer):
-        assert not requests.answered(late, "sender", 1)
+    with requests.new(nobody) as (_, answer):
+        requests.answered(late, "sender", 1)
+        requests.answered(late, "sender", 1)
         assert answer.what == ""
+    assert heard == [("sender", 1)]
+
+
+def test_an_answer_that_comes_as_its_time_is_over_is_taken_by_one_of_the_two() -> None:
+    """However threads take turns: whoever waited has it, or it is told as late; never neither, never both."""
+    requests, heard = Requests(), list[int]()
+    numbers: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def answer_all() -> None:
+        while number := numbers.get():
+            requests.answered(number, "sender", number)
+
+    answering = threading.Thread(target=answer_all)
+    answering.start()
+    taken = list[int]()
+    for _ in range(2_000):
+        with requests.new(lambda _what, number: heard.append(number)) as (number, answer):
+            numbers.put(number)
+            answer.wait(0)
+            answer.give(UNHEARD)
+            if answer.what != UNHEARD:
+                taken.append(number)
+    numbers.put(0)
+    answering.join()
+    assert sorted(taken + heard) == list(range(1, 2_001))
 
 
 def test_who_waits_is_told_that_there_will_be_no_answer() -> None:
     requests = Requests()
-    with requests.new() as (_, answer):
+    with requests.new(nobody) as (_, answer):
         requests.end()
         assert answer.what == ENDED
 
@@ -106,8 +138,14 @@ def jvm(monkeypatch: pytest.MonkeyPatch) -> Jvm:
 
 
 @pytest.fixture
-def client(jvm: Jvm, tmp_path: Path) -> Iterator[JavaClient]:
-    recorder = Recorder(RunDirectory.create(tmp_path, "run"), "main")
+def recorder(tmp_path: Path) -> Iterator[Recorder]:
+    made = Recorder(RunDirectory.create(tmp_path, "run"), "main")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(jvm: Jvm, recorder: Recorder) -> JavaClient:
     made = JavaClient(
         number=1,
         group="g",
@@ -120,8 +158,7 @@ def client(jvm: Jvm, tmp_path: Path) -> Iterator[JavaClient]:
         trusted_pem="",
     )
     made.open()
-    yield made
-    recorder.close()
+    return made
 
 
 def test_an_answer_after_the_time_out_does_not_go_to_the_next_who_asks(
@@ -143,9 +180,33 @@ def test_an_answer_after_the_time_out_does_not_go_to_the_next_who_asks(
     eventually(lambda: len(jvm.asked) == 2)
     late, current = jvm.asked
     jvm.tell("subscribed", 5, "127.0.0.1:1", late)
-    jvm.tell("unsubscribed", "no such queue", None, current)
+    jvm.tell("unsubscribed", "no such queue", True, current)
     asking.join()
     assert told == ["g client 1: broker None refused to subscribe queue://returns: no such queue"]
+
+
+def test_a_subscription_that_succeeds_after_its_time_out_has_a_row_as_it_receives(
+    jvm: Jvm, client: JavaClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java_client, "SUBSCRIBE_TIMEOUT_S", 0.01)
+    for _ in range(2):
+        with pytest.raises(DriverError, match="no answer to subscribe queue://orders"):
+            client.consumer(Subscription(ORDERS), number=7, run=RUN)
+    recorder.flush()
+    assert recorder.counts["subscriptions"] == 0
+    comes, fails = jvm.asked
+    jvm.tell("subscribed", 5, "127.0.0.1:1", comes)
+    jvm.tell("unsubscribed", "no such queue", True, fails)
+    recorder.flush()
+    assert recorder.counts["subscriptions"] == 1
+
+
+def test_a_request_that_no_connection_will_answer_any_more_is_not_told_as_the_brokers_refusal(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jvm, "sender", lambda request, *_: jvm.tell("unsendable", "it is gone", False, request))
+    with pytest.raises(DriverError, match=r"^g client 1: there was no connection any more to send to .*: it is gone$"):
+        client.sender(1, ORDERS, ALONE, 1, b"")
 
 
 def test_a_sender_that_comes_after_the_time_out_is_stopped(
@@ -163,12 +224,30 @@ def test_one_message_without_a_sender_was_never_begun(
     jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(request: int, *_what: object) -> None:
-        jvm.tell("unsendable", "queue orders does not exist", None, request)
+        jvm.tell("unsendable", "queue orders does not exist", True, request)
 
     monkeypatch.setattr(jvm, "sender", refuse)
     producer = client.producer(ORDERS, durable=True, run=RUN)
     with pytest.raises(NoSenderError, match="refused to send to queue://orders: queue orders does not exist"):
         producer.send_one(Slot(0, 7), 64)
+
+
+def test_what_a_producer_sends_by_is_made_before_it_keeps_a_schedule(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[int]()
+
+    def make(request: int, *_what: object) -> None:
+        asked.append(request)
+        jvm.tell("sender", Sender(begun=3), None, request)
+
+    monkeypatch.setattr(jvm, "sender", make)
+    producer = client.producer(ORDERS, durable=True, run=RUN)
+    producer.prepare(64, 1)
+    assert (len(asked), producer.begun) == (1, 0)
+    with pytest.raises(InterruptedError):
+        producer.keep(Schedule(start_ns=0, rate_per_s=1.0, count=5), 64, 1, Stopped())
+    assert (len(asked), producer.begun) == (1, 3)
 
 
 class Stopped:

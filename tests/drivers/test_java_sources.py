@@ -5,6 +5,7 @@ import re
 import pytest
 
 from drivers.core_uri import IN_ORDER, SHUFFLED
+from drivers.java_trust import DOUBTED
 from drivers.java_vm import SOURCES
 from records.packing import NULL_INT32, NULL_INT64, packed_dtype
 from records.schemas import RECEIPTS, SENDS
@@ -31,6 +32,10 @@ def test_nulls_are_the_recorders() -> None:
     assert (NULL_INT64, NULL_INT32) == (-(2**63), -(2**31))
     assert "NO_TIME = Long.MIN_VALUE" in JAVA["brokerbench/Rows.java"]
     assert "NO_NUMBER = Integer.MIN_VALUE" in JAVA["brokerbench/Rows.java"]
+
+
+def test_a_doubted_certificate_is_told_as_python_knows_it() -> None:
+    assert f'DOUBTED = "{DOUBTED}"' in JAVA["brokerbench/Standing.java"]
 
 
 @pytest.mark.parametrize("name", sorted(JAVA))

@@ -15,9 +15,8 @@ from drivers import java_vm
 from drivers.contract import Destination, Subscription
 from drivers.pacing import Schedule
 from scenarios.java_parts import find_java_parts
-from tests.drivers.java_bench import RUN, Bench, Producing, address, bench_on, every_ms
+from tests.drivers.java_bench import BROKER, RUN, Bench, Producing, behind, bench_on, every_ms, relay_to
 from tests.support.brokers import frozen, running
-from tests.support.relay import Relay
 from tests.support.stomp_clients import queue
 from tests.support.waiting import settled_for, until
 from topologies.artemis import ArtemisBroker
@@ -29,12 +28,10 @@ from topologies.runtimes.contract import Runtime
 pytestmark = pytest.mark.brokers
 java_vm.use(find_java_parts)
 
-BROKER, SIZE = "broker-1", 10
+SIZE = 10
 PATIENCE_S = 60  # Core's client waits half a minute for a broker that took its connection and then died
 PROTOCOLS = {"openwire": "single_broker", "core": "single_artemis"}
 MIB = 1_048_576
-SOON = "&initialReconnectDelay=20&maxReconnectDelay=50"
-OPTIONS = {"openwire": f"?randomize=false{SOON}", "core": "?randomize=false&maxReconnectDelay=50"}
 REFUSING = {
     "openwire": Broker(BROKER, persistence=None, memory_limit_bytes=MIB, send_fail_if_no_space=True),
     "core": ArtemisBroker(
@@ -57,17 +54,6 @@ def protocol(request: pytest.FixtureRequest) -> str:
 def broker(request: pytest.FixtureRequest, protocol: str) -> Runtime:
     found: Runtime = request.getfixturevalue(PROTOCOLS[protocol])
     return found
-
-
-def behind(relay: Relay, runtime: Runtime, folder: Path, protocol: str) -> Bench:
-    names = {f"127.0.0.1:{relay.port}": BROKER}
-    uri = f"failover:(tcp://127.0.0.1:{relay.port}){OPTIONS[protocol]}"
-    return Bench(folder, names, runtime.credentials(), uri, protocol)
-
-
-def relay_to(runtime: Runtime, protocol: str) -> Relay:
-    host, _, port = address(runtime, BROKER, protocol).rpartition(":")
-    return Relay((host, int(port)))
 
 
 def consuming(runtime: Runtime, folder: Path, protocol: str, orders: Destination) -> Bench:
@@ -219,7 +205,7 @@ def test_what_a_full_broker_refuses_in_a_transaction_fails_and_what_is_acked_arr
 def test_a_producer_that_is_stopped_commits_what_it_has_begun(broker: Runtime, tmp_path: Path, protocol: str) -> None:
     bench, producing = bench_on(broker, tmp_path, [BROKER], "", protocol), Producing()
     producer = bench.opened().producer(queue("stopped"), durable=True, run=RUN, transaction_size=1_000)
-    threading.Timer(0.5, producing.stop).start()
+    threading.Timer(3.0, producing.stop).start()
     slowly = Schedule(time.perf_counter_ns(), 50.0, 0, 100_000)
     begun = producer.keep(slowly, 64, 1_000, producing)
     assert 0 < begun < 1_000

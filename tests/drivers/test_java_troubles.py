@@ -46,9 +46,15 @@ def hub(java: Callable[[str], Any]) -> Iterator[Any]:
 
 
 @pytest.fixture
-def broken(java: Callable[[str], Any], hub: Any) -> Any:
-    rows = [java(f"brokerbench.{name}")(hub, 1) for name in ("SendRows", "ReceiptRows")]
-    return java("brokerbench.Broken")(hub, java("brokerbench.Names")(), *rows)
+def books(java: Callable[[str], Any], hub: Any) -> list[Any]:
+    """What every client is given."""
+    rows = (java(f"brokerbench.{name}")(hub, 1) for name in ("SendRows", "ReceiptRows"))
+    return [hub, java("brokerbench.Names")(), *rows]
+
+
+@pytest.fixture
+def broken(java: Callable[[str], Any], books: list[Any]) -> Any:
+    return java("brokerbench.Broken")(*books)
 
 
 def told(hub: Any) -> tuple[str, str]:
@@ -67,6 +73,44 @@ def test_an_error_while_a_sender_is_made_is_told_to_who_asked(hub: Any, broken: 
     assert told(hub) == ("unsendable", LACKING)
 
 
+def test_a_sender_whose_connection_goes_as_it_is_made_is_made_by_the_next_one(
+    java: Callable[[str], Any], books: list[Any], hub: Any
+) -> None:
+    java("brokerbench.Fleeting")(*books, 3).sender(7, False, "orders", 1, 2, True, True, 1, 0, b"")
+    _, what, made, _, request = until(lambda: list(hub.take()))[0]
+    assert (str(what), int(request)) == ("sender", 7)
+    made.stop()
+
+
+def test_a_sender_that_no_connection_will_make_any_more_was_not_refused(
+    java: Callable[[str], Any], books: list[Any], hub: Any
+) -> None:
+    client = java("brokerbench.Fleeting")(*books, 1_000_000)
+    client.sender(7, False, "orders", 1, 2, True, True, 1, 0, b"")
+    client.give()
+    assert told(hub) == ("over", "there is nobody")
+    _, what, words, refused, request = until(lambda: list(hub.take()))[0]
+    assert (str(what), str(words), bool(refused), int(request)) == (
+        "unsendable", "the connection is gone: reset", False, 7,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer"), [("JMSException", "concluded"), ("TransactionRolledBackException", "inconclusive")]
+)
+def test_the_session_of_a_transaction_whose_commit_was_in_vain_is_closed(
+    java: Callable[[str], Any], hub: Any, kind: str, answer: str
+) -> None:
+    ending, work = java("brokerbench.Ending")(java(f"javax.jms.{kind}")("no room")), java("brokerbench.Work")("link")
+    transactions = ending.transactions(hub, work)
+    transactions.begin(5)
+    assert told(hub) == ("begun", "5")
+    transactions.end(5, True)
+    assert told(hub) == (answer, "5")
+    until(lambda: ending.closed == 1)
+    work.end()
+
+
 def test_a_task_that_fails_keeps_no_other_one_waiting(java: Callable[[str], Any]) -> None:
     done = threading.Event()
 
@@ -81,7 +125,7 @@ def test_a_task_that_fails_keeps_no_other_one_waiting(java: Callable[[str], Any]
     work = java("brokerbench.Work")("work-of-a-test")
     for task in (Fails(), Goes()):
         work.add(jpype.JProxy("java.lang.Runnable", inst=task))
-    assert done.wait(10)
+    assert done.wait(60)
     work.end()
 
 

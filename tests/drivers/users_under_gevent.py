@@ -182,3 +182,44 @@ def test_what_a_producer_of_its_own_did_not_begin_is_missed_though_it_is_stopped
     keeping.kill()
     assert bench.session.tally.missed == 17
     bench.stop()
+
+
+class OwnClient:
+    """A client that is its own producer, and what it was asked to do."""
+
+    number, group, broker = 1, "producers", None
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def open(self) -> None:
+        self.asked.append("open")
+
+    def producer(self, *_where: object, **_how: object) -> "OwnClient":
+        return self
+
+    def prepare(self, *_what: object) -> None:
+        self.asked.append("prepare")
+
+    def keep(self, *_what: object) -> int:
+        self.asked.append("keep")
+        return 0
+
+    def usable(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    begun = 0
+
+
+def test_what_a_producer_of_its_own_sends_by_is_made_before_the_start_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench, client = Bench("one"), OwnClient()
+    monkeypatch.setattr(bench.session, "client", lambda *_who, **_what: client)
+    producing = gevent.spawn(cast(ProducerUser, bench.producer(bench.environment)).produce)
+    eventually(lambda: bench.session.tally.ready.total() == 1)
+    assert client.asked == ["open", "prepare"]
+    now_ns = time.perf_counter_ns()
+    bench.session.go(Go(Window(now_ns, now_ns, None), 1, {"Orders": 1}, Counter()))
+    eventually(lambda: client.asked == ["open", "prepare", "keep"])
+    producing.kill()
+    bench.stop()

@@ -52,6 +52,10 @@ class Relay:
     def port(self) -> int:
         return int(self._listener.getsockname()[1])
 
+    def show(self, identity: trustme.LeafCert) -> None:
+        """From now on: whoever connects again sees this one."""
+        self._context = _context(identity)
+
     def cut(self) -> None:
         links, self._links = self._links, []
         for client in links:
@@ -73,11 +77,15 @@ class Relay:
 
     def _pass_on(self, client: socket.socket) -> None:
         """Until either side ends. One thread for both ways, as TLS asks for; neither way waits for the other."""
-        with contextlib.suppress(OSError), client, socket.create_connection(self._upstream) as broker:
-            self._links.append(client)
-            for side in (client, broker):
+        with (
+            contextlib.suppress(OSError),
+            client,
+            socket.create_connection(self._upstream) as broker,
+            self._context.wrap_socket(client, server_side=True) if self._context else client as near,
+        ):
+            self._links.append(near)
+            for side in (near, broker):
                 side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or small answers wait for each other
-            near = self._context.wrap_socket(client, server_side=True) if self._context else client
             ways = (_Way(near, broker), _Way(broker, near))
             near.setblocking(False)
             broker.setblocking(False)

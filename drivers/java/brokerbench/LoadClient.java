@@ -14,26 +14,18 @@ import javax.jms.Topic;
  * One client of a load: it stays connected by its library's own failover, sends and receives in this JVM, and tells
  * Python of every attempt, connection and loss. Each library has a `Client` that does what is the library's own.
  */
-public abstract class LoadClient implements ExceptionListener {
+public abstract class LoadClient extends Standing implements ExceptionListener {
     private static final long CONCLUDE_NS = 5000000000L; // for all that its senders still await, together
 
     final Names names;
     final SendRows sends;
     private final ReceiptRows receipts;
-    private final Hub hub;
-    private final long id;
     private final Work work;
     private final List senders = new CopyOnWriteArrayList();
     private volatile Connection connection;
-    private String at = ""; // the address of the broker that it is connected to, or was last
-    boolean loggedIn; // once the broker has accepted the first connection
-    boolean connected; // told so
-    boolean closing;
-    private boolean over; // there will be no connection again
 
     LoadClient(Hub hub, long id, Names names, SendRows sends, ReceiptRows receipts) {
-        this.hub = hub;
-        this.id = id;
+        super(hub, id);
         this.names = names;
         this.sends = sends;
         this.receipts = receipts;
@@ -96,20 +88,16 @@ public abstract class LoadClient implements ExceptionListener {
             final long request, final boolean topic, final String name, final int number, final int destination,
             final boolean durable, final boolean resend, final int inFlight, final int transaction,
             final byte[] template) {
-        work.add(new Runnable() {
-            public void run() {
-                try {
-                    Destination to = Library.destination(topic, name);
-                    Task task = new Task(to, number, destination, durable, resend, inFlight, transaction, template);
-                    Sender sender = sender(transaction > 0 ? transacted() : session(durable), task);
-                    senders.add(sender);
-                    Thread thread = new Thread(sender, "brokerbench-sender-" + number);
-                    thread.setDaemon(true);
-                    thread.start();
-                    hub.tell(id, "sender", sender, null, Long.valueOf(request));
-                } catch (Throwable error) {
-                    hub.tell(id, "unsendable", Words.of(error), null, Long.valueOf(request));
-                }
+        work.add(new Asked(this, "unsendable", request) {
+            void ask() throws JMSException {
+                Destination to = Library.destination(topic, name);
+                Task task = new Task(to, number, destination, durable, resend, inFlight, transaction, template);
+                Sender sender = sender(transaction > 0 ? transacted() : session(durable), task);
+                senders.add(sender);
+                Thread thread = new Thread(sender, "brokerbench-sender-" + number);
+                thread.setDaemon(true);
+                thread.start();
+                hub.tell(id, "sender", sender, null, Long.valueOf(request));
             }
         });
     }
@@ -119,18 +107,14 @@ public abstract class LoadClient implements ExceptionListener {
             final long request, final boolean topic, final String name, final int prefetch, final String selector,
             final String durableName, final int number, final int subscription, final int destination,
             final int run) {
-        work.add(new Runnable() {
-            public void run() {
-                try {
-                    Library.expect(connection, prefetch);
-                    MessageConsumer consumer = consumer(Library.destination(topic, name), selector, durableName);
-                    long beganNs = System.nanoTime();
-                    consumer.setMessageListener(
-                        new Receiver(LoadClient.this, receipts, names, number, subscription, destination, run));
-                    hub.tell(id, "subscribed", Long.valueOf(beganNs), address(), Long.valueOf(request));
-                } catch (Throwable error) {
-                    hub.tell(id, "unsubscribed", Words.of(error), null, Long.valueOf(request));
-                }
+        work.add(new Asked(this, "unsubscribed", request) {
+            void ask() throws JMSException {
+                Library.expect(connection, prefetch);
+                MessageConsumer consumer = consumer(Library.destination(topic, name), selector, durableName);
+                long beganNs = System.nanoTime();
+                consumer.setMessageListener(
+                    new Receiver(LoadClient.this, receipts, names, number, subscription, destination, run));
+                hub.tell(id, "subscribed", Long.valueOf(beganNs), address(), Long.valueOf(request));
             }
         });
     }
@@ -184,7 +168,7 @@ public abstract class LoadClient implements ExceptionListener {
                         giveUpConnecting();
                     }
                 } catch (Throwable nothingMoreToDo) {
-                    hub.tell(id, "closed", Words.of(nothingMoreToDo), null, null);
+                    tell("closed", System.nanoTime(), Words.of(nothingMoreToDo), "");
                 }
                 leaving.end();
             }
@@ -222,33 +206,6 @@ public abstract class LoadClient implements ExceptionListener {
         work.end();
     }
 
-    /** Until there is a connection, at most so long (0: as long as it takes); false when there is none then. */
-    synchronized boolean waitConnected(long atMostMs) throws InterruptedException {
-        long endNs = System.nanoTime() + atMostMs * 1000000L;
-        long leftMs = atMostMs;
-        while (!connected && !closing && !over && (atMostMs == 0 || leftMs > 0)) {
-            wait(atMostMs == 0 ? 0 : leftMs);
-            leftMs = (endNs - System.nanoTime()) / 1000000L;
-        }
-        return connected;
-    }
-
-    synchronized boolean isClosing() {
-        return closing;
-    }
-
-    /** Ends a sender whose client has given up, rather than to record each further message as failed. */
-    synchronized void requireHope() throws JMSException {
-        if (over && !closing) {
-            throw new JMSException("there will be no connection again");
-        }
-    }
-
-    /** Whether there may be a connection again. */
-    synchronized boolean stays() {
-        return !closing && !over;
-    }
-
     void finished(int number, String trouble) {
         hub.tell(id, "finished", trouble, Integer.valueOf(number), null);
     }
@@ -261,65 +218,9 @@ public abstract class LoadClient implements ExceptionListener {
         hub.tell(id, "unsettled", Words.of(error), null, null);
     }
 
-    // What the library tells.
-
-    /** Not of a client that leaves: the broker hangs up after the goodbye, and a library may take that for a loss. */
-    void attempted(String address, long beganNs, String trouble) {
-        if (!isClosing()) {
-            tell("attempt", beganNs, trouble, address);
-        }
-    }
-
-    /** A broker took nothing from a sender for so long. */
-    void blocked(String address, long beganNs, long endedNs, String reason) {
-        tell("blocked", beganNs, reason, address);
-        tell("unblocked", endedNs, reason, address);
-    }
-
-    /** There is a connection. To be called, as the next two, while holding this object's lock. */
-    void joined(String address, long atNs, String why) {
-        connected = true;
-        at = address;
-        tell("connected", atNs, why, address);
-        notifyAll();
-    }
-
-    /** There is none any more. */
-    void lost(String reason) {
-        connected = false;
-        interruptSenders(System.nanoTime());
-        tell("lost", System.nanoTime(), reason, at);
-    }
-
-    /** It was left for another one. */
-    void left(long atNs, String why) {
-        interruptSenders(atNs);
-        tell("left", atNs, why, at);
-    }
-
-    private void interruptSenders(long atNs) {
+    void interruptSenders(long atNs) {
         for (int i = 0; i < senders.size(); i++) {
             ((Sender) senders.get(i)).interrupted(atNs);
         }
-    }
-
-    /** The library gave up. */
-    void end(String reason) {
-        synchronized (this) {
-            if (closing || !loggedIn) {
-                return;
-            }
-            over = true;
-            notifyAll();
-        }
-        hub.tell(id, "over", reason, null, null);
-    }
-
-    private void tell(String event, long atNs, String reason, String address) {
-        hub.tell(id, event, Long.valueOf(atNs), reason, address);
-    }
-
-    synchronized String address() {
-        return at;
     }
 }

@@ -64,11 +64,10 @@ public final class Transactions {
     public void end(final long number, final boolean commit) {
         work.add(new Runnable() {
             public void run() {
+                Session session = (Session) ((Object[]) open.remove(Long.valueOf(number)))[0];
                 try {
-                    Session session = (Session) ((Object[]) open.remove(Long.valueOf(number)))[0];
                     conclude(session, commit);
                     hub.tell(id, "concluded", Long.valueOf(number), Long.valueOf(System.nanoTime()), "");
-                    session.close();
                 } catch (Throwable error) {
                     if (Words.undecided(error)) {
                         hub.tell(id, "inconclusive", Long.valueOf(number), Words.of(error), null);
@@ -76,8 +75,18 @@ public final class Transactions {
                         hub.tell(id, "concluded", Long.valueOf(number), Long.valueOf(System.nanoTime()), Words.of(error));
                     }
                 }
+                close(session);
             }
         });
+    }
+
+    /** However it ended: the connection may go on for long. */
+    private static void close(Session session) {
+        try {
+            session.close();
+        } catch (JMSException gone) {
+            return; // with its connection
+        }
     }
 
     private static void conclude(Session session, boolean commit) throws JMSException {

@@ -1,0 +1,109 @@
+package brokerbench;
+
+import javax.jms.JMSException;
+
+/** Is a client of a load connected, and to which broker? What its library finds out is told to Python from here. */
+public abstract class Standing {
+    private static final String DOUBTED = "its certificate is not to be trusted"; // drivers/java_trust.py knows it by this
+
+    final Hub hub;
+    final long id;
+    private String at = ""; // the address of the broker that it is connected to, or was last
+    boolean loggedIn; // once the broker has accepted the first connection
+    boolean connected; // told so
+    boolean closing;
+    private boolean over; // there will be no connection again
+
+    Standing(Hub hub, long id) {
+        this.hub = hub;
+        this.id = id;
+    }
+
+    /** No answer will come any more to what was sent until then. */
+    abstract void interruptSenders(long atNs);
+
+    /** Until there is a connection, at most so long (0: as long as it takes); false when there is none then. */
+    synchronized boolean waitConnected(long atMostMs) throws InterruptedException {
+        long endNs = System.nanoTime() + atMostMs * 1000000L;
+        long leftMs = atMostMs;
+        while (!connected && !closing && !over && (atMostMs == 0 || leftMs > 0)) {
+            wait(atMostMs == 0 ? 0 : leftMs);
+            leftMs = (endNs - System.nanoTime()) / 1000000L;
+        }
+        return connected;
+    }
+
+    synchronized boolean isClosing() {
+        return closing;
+    }
+
+    /** Ends a sender whose client has given up, rather than to record each further message as failed. */
+    synchronized void requireHope() throws JMSException {
+        if (over && !closing) {
+            throw new JMSException("there will be no connection again");
+        }
+    }
+
+    /** Whether there may be a connection again. */
+    synchronized boolean stays() {
+        return !closing && !over;
+    }
+
+    synchronized String address() {
+        return at;
+    }
+
+    // What the library tells.
+
+    /** Not of a client that leaves: the broker hangs up after the goodbye, and a library may take that for a loss. */
+    void attempted(String address, long beganNs, String trouble) {
+        if (isClosing()) {
+            return;
+        }
+        String doubt = trouble.isEmpty() ? "" : Believing.doubt(address, beganNs); // which a library may not say, or darkly
+        tell("attempt", beganNs, doubt.isEmpty() ? trouble : DOUBTED + " (" + doubt + ")", address);
+    }
+
+    /** A broker took nothing from a sender for so long. */
+    void blocked(String address, long beganNs, long endedNs, String reason) {
+        tell("blocked", beganNs, reason, address);
+        tell("unblocked", endedNs, reason, address);
+    }
+
+    /** There is a connection. To be called, as the next two, while holding this object's lock. */
+    void joined(String address, long atNs, String why) {
+        connected = true;
+        at = address;
+        tell("connected", atNs, why, address);
+        notifyAll();
+    }
+
+    /** There is none any more. */
+    void lost(String reason) {
+        connected = false;
+        interruptSenders(System.nanoTime());
+        tell("lost", System.nanoTime(), reason, at);
+    }
+
+    /** It was left for another one. */
+    void left(long atNs, String why) {
+        interruptSenders(atNs);
+        tell("left", atNs, why, at);
+    }
+
+    /** The library gave up. */
+    void end(String reason) {
+        synchronized (this) {
+            if (closing || !loggedIn) {
+                return;
+            }
+            over = true;
+            notifyAll();
+        }
+        hub.tell(id, "over", reason, null, null);
+    }
+
+    void tell(String event, long atNs, String reason, String address) {
+        hub.tell(id, event, Long.valueOf(atNs), reason, address);
+    }
+}

@@ -1,0 +1,61 @@
+package brokerbench;
+
+import java.io.IOException;
+import javax.jms.Connection;
+import javax.jms.JMSException;
+import javax.jms.Session;
+
+/** A client that is connected, but not when something is asked of it: its connection goes so many times at that. */
+public final class Fleeting extends LoadClient {
+    private static final long ID = 4243L; // of no other client in the process
+    private int losses;
+
+    public Fleeting(Hub hub, Names names, SendRows sends, ReceiptRows receipts, int losses) {
+        super(hub, ID, names, sends, receipts);
+        this.losses = losses;
+        this.loggedIn = true;
+        this.connected = true;
+    }
+
+    /** The library has given up. */
+    public void give() {
+        end("there is nobody");
+    }
+
+    Connection made(String uri, String user, String password, String clientId, String pem) throws Exception {
+        throw new Exception("it is connected already");
+    }
+
+    Session session(boolean durable) throws JMSException {
+        if (losses == 0) {
+            return null;
+        }
+        losses--;
+        JMSException error = new JMSException("the connection is gone");
+        error.initCause(new IOException("reset"));
+        throw error;
+    }
+
+    Sender sender(Session session, Task task) {
+        return new Mute(this, task);
+    }
+
+    int broker() {
+        return 0;
+    }
+
+    void tellConnected(long atNs) {}
+
+    public void onException(JMSException error) {}
+
+    /** Sends nothing. */
+    static final class Mute extends Sender {
+        Mute(LoadClient client, Task task) {
+            super(client, task, null);
+        }
+
+        void send(Slot slot) {}
+
+        void unanswered(Slot slot) {}
+    }
+}
