@@ -4,14 +4,18 @@ Credentials lie in a folder that only its owner can read and that goes with the 
 brokers that run already takes them, and a shell too (``set -a; . FILE``).
 """
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from os.path import relpath
 from pathlib import Path
-from shlex import quote
+from shlex import join
+from shutil import which
 
 import yaml
 
+import scenarios
 from topologies.endpoints import Credentials
 from topologies.management.jolokia import ManagementFailed
 from topologies.model import Topology
@@ -21,7 +25,18 @@ from topologies.runtimes.external_file import BROKERS, CREDENTIALS_FILE, MANAGEM
 from topologies.runtimes.private import PrivateFolder
 
 BROKERS_NAME, CREDENTIALS_NAME, AUTHORITY_NAME = "brokers.yaml", "credentials.env", "authority.pem"
+STEADY = Path(scenarios.__path__[0]) / "steady.py"
 WIDTH = 12
+PROTOCOL = "stomp"  # what a run speaks that is not told otherwise
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What ``up`` was asked for, as far as a run on its brokers takes it too. ``failover``: None for the groups'."""
+
+    name: str
+    protocol: str = PROTOCOL
+    failover: str | None = None
 
 
 @dataclass(frozen=True)
@@ -84,19 +99,17 @@ def _that_a_file_takes(uris: Mapping[str, str]) -> dict[str, str]:
     return {protocol: uri for protocol, uri in uris.items() if uri.partition("://")[0] in SCHEMES[protocol]}
 
 
-def told(
-    name: str, topology: Topology, runtime: Runtime, failover: str | None, logs: Path, files: ReachFiles | None
-) -> str:
-    """All that a person needs to connect; ``failover``: options instead of those of the topology's groups."""
-    parts = [f"{name} is up ({runtime.name}), and every path is proven"]
+def told(asked: Asked, topology: Topology, runtime: Runtime, logs: Path, files: ReachFiles | None) -> str:
+    """All that a person needs to connect."""
+    parts = [f"{asked.name} is up ({runtime.name}), and every path is proven"]
     for broker in topology.brokers:
         addresses = uris_of(runtime, broker.name) | {MANAGEMENT: management_of(runtime, broker.name) or "none known"}
         parts.append(_section(broker.name, list(addresses.items())))
     parts += [
         _section(f"clients: {group}", [("", uri) for uri in uris])
-        for group, uris in failover_uris(runtime, topology, failover).items()
+        for group, uris in failover_uris(runtime, topology, asked.failover).items()
     ]
-    parts.append(_ways(name, runtime, logs, files))
+    parts.append(_ways(asked, runtime, logs, files))
     return "\n\n".join(parts)
 
 
@@ -114,17 +127,33 @@ def failover_uris(runtime: Runtime, topology: Topology, failover: str | None) ->
     return found
 
 
-def _ways(name: str, runtime: Runtime, logs: Path, files: ReachFiles | None) -> str:
+def load_command(asked: Asked, files: ReachFiles) -> str:
+    """A run on these brokers, to be pasted where ``up`` was typed."""
+    locust = "locust" if which("locust") else relpath(Path(sys.executable).with_name("locust"))
+    words = [
+        locust,
+        "-f",
+        relpath(STEADY),
+        "--headless",
+        "--topology",
+        asked.name,
+        "--brokers-file",
+        str(files.brokers),
+    ]
+    words += ["--protocol", asked.protocol] if asked.protocol != PROTOCOL else []
+    words += ["--failover", asked.failover] if asked.failover is not None else []
+    words += ["--ca-file", str(files.authority)] if files.authority else []
+    return join(words)
+
+
+def _ways(asked: Asked, runtime: Runtime, logs: Path, files: ReachFiles | None) -> str:
     if files is None:
         return f"They are not ours: they stay as they are. As user {runtime.credentials().username!r}."
-    command = f"locust -f scenarios/steady.py --headless --topology {quote(name)} --brokers-file {files.brokers}"
-    if files.authority:
-        command += f" --ca-file {files.authority}"
     lines = [
         ("user", runtime.credentials().username),
         ("passwords", f"{files.credentials} (only you can read it; gone with the brokers)"),
         *([("authority", f"{files.authority} (whom to trust for TLS)")] if files.authority else []),
-        ("a load", command),
+        ("a load", load_command(asked, files)),
         ("logs", f"{logs}/brokers/"),
     ]
     return "\n".join([*(f"{what:<{WIDTH}}{how}" for what, how in lines), "", "Ctrl-C takes all of it down."])

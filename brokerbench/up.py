@@ -167,7 +167,8 @@ def _until_interrupted(request: Request, runtime: Runtime, directory: RunDirecto
         runtime.up(progress)
         _prove(request, runtime, progress)
         with reaching.files_for(runtime, request.topology) as files:
-            show(reaching.told(request.name, request.topology, runtime, request.failover, directory.path, files))
+            asked = reaching.Asked(request.name, str(request.spoken), request.failover)
+            show(reaching.told(asked, request.topology, runtime, directory.path, files))
             is_up = True
             if runtime.name != "external":
                 _watch(runtime, request.topology, progress)

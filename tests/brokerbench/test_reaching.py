@@ -1,9 +1,12 @@
 """Is all told that a person needs to connect, and no password?"""
 
 import shlex
+import sys
 from pathlib import Path
 
-from brokerbench.reaching import ReachFiles, brokers_file, failover_uris, told
+import pytest
+
+from brokerbench.reaching import Asked, ReachFiles, brokers_file, failover_uris, load_command, told
 from topologies.catalogue import build
 from topologies.endpoints import Credentials
 from topologies.model import Topology
@@ -22,11 +25,14 @@ def network(sink: ExternalBroker = SINK) -> tuple[Topology, ExternalRuntime]:
     return topology, ExternalRuntime(topology, BrokersFile(Path("b.yaml"), {"source": SOURCE, "sink": sink}), WHO)
 
 
-def test_each_broker_is_told_with_its_uris_and_each_group_with_its_failover_uris() -> None:
+def test_each_broker_is_told_with_its_uris_and_each_group_with_its_failover_uris(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     topology, runtime = network(ExternalBroker("sink", 5, {"stomp": "stomp://i:2"}))
+    monkeypatch.setattr("brokerbench.reaching.which", lambda program: f"/bin/{program}")
     files = ReachFiles(Path("p/brokers.yaml"), Path("p/credentials.env"))
     assert (
-        told("source-and-sink", topology, runtime, None, Path("runs/x"), files)
+        told(Asked("source-and-sink"), topology, runtime, Path("runs/x"), files)
         == """\
 source-and-sink is up (external), and every path is proven
 
@@ -58,16 +64,33 @@ Ctrl-C takes all of it down."""
 def test_brokers_with_an_authority_of_their_own_are_told_with_it() -> None:
     topology, runtime = network()
     files = ReachFiles(Path("p/brokers.yaml"), Path("p/credentials.env"), Path("p/authority.pem"))
-    text = told("source-and-sink", topology, runtime, None, Path("runs/x"), files)
+    text = told(Asked("source-and-sink"), topology, runtime, Path("runs/x"), files)
     assert "authority   p/authority.pem (whom to trust for TLS)" in text
     assert "--brokers-file p/brokers.yaml --ca-file p/authority.pem\n" in text
 
 
 def test_a_name_with_quotes_is_quoted_for_a_shell() -> None:
     topology, runtime = network()
-    text = told("mesh(discovery='static')", topology, runtime, None, Path("r"), ReachFiles(Path("b"), Path("c")))
+    text = told(Asked("mesh(discovery='static')"), topology, runtime, Path("r"), ReachFiles(Path("b"), Path("c")))
     (line,) = (line for line in text.splitlines() if line.startswith("a load"))
     assert shlex.split(line)[6:8] == ["--topology", "mesh(discovery='static')"]
+
+
+def test_a_load_speaks_what_the_canaries_spoke_and_has_their_failover_options() -> None:
+    files = ReachFiles(Path("b.yaml"), Path("c.env"))
+    asked = Asked("router-peer", "amqp:openwire", "randomize=false&timeout=3000")
+    line = shlex.split(load_command(asked, files))
+    assert line[-4:] == ["--protocol", "amqp:openwire", "--failover", "randomize=false&timeout=3000"]
+
+
+def test_a_load_is_begun_by_the_program_that_is_there_wherever_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    program, _, scenario, *_ = shlex.split(load_command(Asked("mesh"), ReachFiles(Path("b"), Path("c"))))
+    assert Path(program).resolve() == Path(sys.executable).with_name("locust").resolve()
+    assert Path(scenario).read_text(encoding="utf-8").startswith('"""')
 
 
 def test_what_is_written_for_a_run_has_only_uris_that_it_takes() -> None:
@@ -84,7 +107,7 @@ def test_a_broker_that_cannot_be_asked_has_no_address_for_it_in_that_file(tmp_pa
 
 def test_brokers_that_are_not_ours_stay_and_no_password_is_shown() -> None:
     topology, runtime = network()
-    text = told("source-and-sink", topology, runtime, None, Path("runs/x"), None)
+    text = told(Asked("source-and-sink"), topology, runtime, Path("runs/x"), None)
     assert text.endswith("They are not ours: they stay as they are. As user 'anna'.")
     assert "s3cret" not in text
 
