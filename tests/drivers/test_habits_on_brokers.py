@@ -9,6 +9,7 @@ import pytest
 from drivers.per_message import PerMessage
 from drivers.producer import Slot
 from tests.drivers.conformance.conftest import REAL
+from tests.drivers.java_bench import WAITED
 from tests.support.loads import Load
 from tests.support.locust_run import make_run, nothing_left
 from tests.support.stomp_clients import queue
@@ -32,7 +33,7 @@ def test_producers_and_consumers_share_two_connections_and_each_message_is_whose
         load.consume(load.seat("consumer", "pooled", 1), place)
     sending = [load.produce(load.seat("producer", "pooled", 1), place, MESSAGES) for _ in range(3)]
     for thread in sending:
-        thread.join(20)
+        thread.join(60)
     until(lambda: load.tally.received == 3 * MESSAGES and load.tally.settled == 3 * MESSAGES)
     tables = load.tables()
     connected = [row for row in tables["connections"] if row["event"] == "connected"]
@@ -43,7 +44,7 @@ def test_producers_and_consumers_share_two_connections_and_each_message_is_whose
     assert Counter((row["producer"], row["seq"]) for row in tables["receipts"]) == sent
     assert {row["outcome"] for row in tables["sends"]} == {"acked"}
     assert len({row["consumer"] for row in tables["subscriptions"]}) == 4
-    assert {row["event"] for row in tables["connections"]} == {"attempt", "connected", "closed"}
+    assert {row["event"] for row in tables["connections"]} - WAITED == {"attempt", "connected", "closed"}
 
 
 @pytest.mark.parametrize("protocol", protocols("openwire"))
@@ -61,7 +62,7 @@ def test_a_connection_for_each_message_carries_it_and_is_closed(
     for first in range(0, MESSAGES, 8):  # eight at a time
         now_ns = load.session.clock()
         producer.send_batch([Slot(seq, now_ns) for seq in range(first, first + 8)], 64)
-        assert all(freed.acquire(timeout=20) for _ in range(8))
+        assert all(freed.acquire(timeout=60) for _ in range(8))
     until(lambda: load.tally.received == MESSAGES)
     producer.close()
     tables = load.tables()
@@ -69,7 +70,8 @@ def test_a_connection_for_each_message_carries_it_and_is_closed(
     assert {row["producer"] for row in tables["sends"]} == {producer.number}
     assert {row["outcome"] for row in tables["sends"]} == {"acked" if durable else "unconfirmed"}
     assert Counter(row["seq"] for row in tables["receipts"]) == Counter(range(MESSAGES))
-    events = Counter(row["event"] for row in tables["connections"] if row["group"] == "producers")
+    producers = [row for row in tables["connections"] if row["group"] == "producers"]
+    events = Counter(row["event"] for row in producers if row["event"] not in WAITED)
     assert events == dict.fromkeys(("attempt", "connected", "closed"), MESSAGES)
     assert len({row["client"] for row in tables["connections"]}) <= 1 + 8
     connected = sorted(row["at_ns"] for row in tables["connections"] if row["event"] == "connected")

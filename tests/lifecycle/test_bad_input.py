@@ -4,6 +4,8 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,27 @@ def test_what_cannot_be_run_is_refused_in_one_sentence(tmp_path: Path, arguments
     errors = refused(tmp_path, *arguments)
     assert said in errors
     assert len(errors.splitlines()) == 1
+
+
+@contextmanager
+def taken_port() -> Iterator[int]:
+    """One that somebody listens on, while nobody has the two before it."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = int(taken.getsockname()[1])
+        if any(_taken(port - below) for below in (1, 2)):
+            with taken_port() as another:
+                yield another
+        else:
+            yield port
+
+
+def _taken(port: int) -> bool:
+    with socket.socket() as trying:
+        try:
+            trying.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+        return False
 
 
 NO_MAPPING = "- broker-1\n- broker-2\n"
@@ -101,9 +124,8 @@ def test_a_file_of_ones_own_that_makes_no_network_is_refused_with_its_line(
 def test_a_receivers_queue_and_address_of_two_names_are_warned_of_before_any_broker_starts(tmp_path: Path) -> None:
     """What stops the run afterwards is a port that is taken, so that no broker has to start for this."""
     (tmp_path / "my.yaml").write_text(NAMED_APART, encoding="utf-8")
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        base = max(1024, taken.getsockname()[1] - 2)
-        outcome = make_run(STEADY, "--topology", "my.yaml", "--base-port", str(base), runs=tmp_path / "runs")
+    with taken_port() as port:
+        outcome = make_run(STEADY, "--topology", "my.yaml", "--base-port", str(port - 2), runs=tmp_path / "runs")
     assert outcome.status == 2, outcome.output
     assert "warning: link 'sink-to-source' receives into queue 'parts.in' of address 'parts'" in outcome.output
     assert not list(outcome.run.glob("brokers/*/log/*")), "no broker has started"
@@ -125,10 +147,8 @@ def test_a_runs_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.brokers
 def test_a_port_that_is_taken_is_named_with_who_has_it(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        base = max(1024, port - 2)
-        errors = refused(tmp_path, "--base-port", str(base))
+    with taken_port() as port:
+        errors = refused(tmp_path, "--base-port", str(port - 2))
     assert str(port) in errors
     assert "another base" in errors or "taken" in errors or "in use" in errors
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
+LOOK_EVERY_S = 0.01
 
 
 def until(look: Callable[[], T], timeout_s: float = 60.0) -> T:
@@ -16,17 +17,22 @@ def until(look: Callable[[], T], timeout_s: float = 60.0) -> T:
     deadline_s = time.monotonic() + timeout_s
     while not (value := look()):
         assert time.monotonic() < deadline_s, f"still {value!r} after {timeout_s:g} s"
-        time.sleep(0.01)
+        time.sleep(LOOK_EVERY_S)
     return value
 
 
 def settled_for(look: Callable[[], T], for_s: float, timeout_s: float = 120.0) -> T:
-    """A value that stayed the same for so long; AssertionError when it never does."""
-    deadline_s = time.monotonic() + timeout_s
-    value, since_s = look(), time.monotonic()
-    while time.monotonic() - since_s < for_s:
-        assert time.monotonic() < deadline_s, f"still changing, now {value!r}, after {timeout_s:g} s"
-        time.sleep(0.01)
+    """A value that stayed the same for so long; AssertionError when it never does.
+
+    While the whole machine stands still nothing changes either: between two looks that counts for next to nothing.
+    """
+    began_s = looked_s = time.monotonic()
+    value, calm_s = look(), 0.0
+    while calm_s < for_s:
+        assert looked_s < began_s + timeout_s, f"still changing, now {value!r}, after {timeout_s:g} s"
+        time.sleep(LOOK_EVERY_S)
+        before_s, looked_s = looked_s, time.monotonic()
+        calm_s += min(looked_s - before_s, 10 * LOOK_EVERY_S)
         if (now := look()) != value:
-            value, since_s = now, time.monotonic()
+            value, calm_s = now, 0.0
     return value

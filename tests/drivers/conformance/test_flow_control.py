@@ -72,11 +72,12 @@ def test_a_full_broker_holds_a_producer_back_is_told_and_loses_nothing(
 ) -> None:
     load, place = Load(tmp_path, full, protocol, [NAME]), queue("full")
     sending = load.produce(load.seat("producer"), place, MESSAGES, BODY_BYTES, durable=durable)
+    until(lambda: load.tally.settled > 0 or not durable)
     settled_for(lambda: load.tally.settled, 2.5)
     assert load.tally.settled < MESSAGES, "the broker took everything: it was not full"
     load.consume(load.seat("consumer"), place)
     until(lambda: load.tally.received == MESSAGES, 120)
-    sending.join(10)
+    sending.join(60)
     tables = load.tables()
     blocked = [row for row in tables["connections"] if row["event"] == "blocked"]
     ended = [row for row in tables["connections"] if row["event"] == "unblocked"]
@@ -102,7 +103,7 @@ def test_a_full_broker_that_refuses_fails_the_sends_it_has_no_room_for_and_no_ot
     load, place = Load(tmp_path, full, protocol, [NAME]), queue("refused")
     sending = load.produce(load.seat("producer"), place, 200, BODY_BYTES, durable=durable)
     until(lambda: load.tally.settled == 200, 120)
-    sending.join(10)
+    sending.join(60)
     load.consume(load.seat("consumer"), place)
     settled_for(lambda: load.tally.received, 1.0)
     tables = load.tables()
