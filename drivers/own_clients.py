@@ -5,7 +5,7 @@ received is told in batches, to a clerk.
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypedDict, runtime_checkable
 
 from drivers.contract import Destination, DriverError, Subscription
 from drivers.failover import FailoverUri
@@ -13,6 +13,16 @@ from drivers.pacing import Schedule
 from drivers.producer import Slot
 from records.writer import Recorder
 from topologies.endpoints import Credentials
+
+
+class SendOptions(TypedDict):
+    """What every client's ``producer`` is told, its own (`OwnClient`) or a `drivers.client.Client`'s."""
+
+    number: int
+    durable: bool
+    run: int
+    resend_in_doubt: bool
+    transaction_size: int
 
 
 class NoSenderError(DriverError):

@@ -8,7 +8,7 @@ statistics get one request an outcome, but the event tables are what is analysed
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, TypedDict
+from typing import ClassVar
 
 import gevent
 from gevent.event import Event
@@ -19,7 +19,7 @@ from drivers.client import Client
 from drivers.consumer import Received
 from drivers.contract import Destination, DriverError, Outcome, Subscription
 from drivers.habits import ONE, PER_MESSAGE, Seat
-from drivers.own_clients import OwnProducer
+from drivers.own_clients import OwnProducer, SendOptions
 from drivers.pacing import NS_PER_S, Schedule, random_phase_ns, share
 from drivers.per_message import PerMessage
 from drivers.producer import Producer, Settled, Slot
@@ -29,10 +29,8 @@ from records.buckets import bucket_of
 
 NS_PER_MS = 1_000_000
 LOOK_EVERY_S = 1.0
-MOST_AT_ONCE, BYTES_AT_ONCE = (
-    32,
-    65_536,
-)  # of late messages in one write: so few that they are as good as sent one by one
+# Of late messages in one write: so few that they are as good as sent one by one.
+MOST_AT_ONCE, BYTES_AT_ONCE = 32, 65_536
 
 log = logging.getLogger("brokerbench")
 
@@ -88,16 +86,6 @@ class BrokerUser(User):
             exception=error,
             context={},
         )
-
-
-class _Manner(TypedDict):
-    """How one user's messages are sent, whatever kind of producer does it."""
-
-    number: int
-    durable: bool
-    run: int
-    resend_in_doubt: bool
-    transaction_size: int
 
 
 class ProducerUser(BrokerUser):
@@ -164,16 +152,16 @@ class ProducerUser(BrokerUser):
     def _keeper(self, session: Session, seat: Seat) -> Callable[[Schedule], None]:
         """What keeps a schedule: a producer that does it by itself, or this user, message by message."""
         to, room, number, client = Destination.parse(self.destination), Event(), seat.number, seat.client
-        manner = self._manner(number, session.run_number)
+        options = self._options(number, session.run_number)
         if not isinstance(client, Client):
-            own = client.producer(to, **manner)
+            own = client.producer(to, **options)
             own.prepare(self.body_bytes, self.in_flight)  # now: with many users that takes seconds
             session.clerk.show(self.environment.stats, self.destination)
             return partial(self._let_keep, session, number, own)
-        producer = client.producer(to, **manner, on_settled=lambda settled: self._settled(session, settled, room))
+        producer = client.producer(to, **options, on_settled=lambda settled: self._settled(session, settled, room))
         return partial(self._keep, session=session, number=number, producer=producer, room=room)
 
-    def _manner(self, number: int, run: int) -> _Manner:
+    def _options(self, number: int, run: int) -> SendOptions:
         return {
             "number": number,
             "durable": self.durable,
