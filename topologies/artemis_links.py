@@ -134,7 +134,8 @@ class BrokerConnection(Link):
 
     ``senders`` push what is on a queue here to the other end, ``receivers`` pull from there into a queue that must
     exist here, ``peers`` do both with a router's waypoint, a ``mirror`` repeats this broker there. ``alternates`` are
-    tried in turn with the other end; of a mirror they must be a pair of one store.
+    tried in turn with the other end, beginning with that, and the first that listens is kept; of a mirror they must be
+    a pair of one store.
     """
 
     kind: ClassVar[str] = "amqpConnection"

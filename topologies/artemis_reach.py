@@ -15,8 +15,9 @@ end, which is a subscriber's only where that broker's ``default_routing`` is MUL
 
 What "can" leaves out: a message may be taken elsewhere before, by another consumer or over another link. Not modelled:
 
-* alternates: an end that is no standby of another is reached only once the first is gone; all brokers are taken to be
-  up.
+* alternates: all brokers are taken to be up before a connection is tried, which then ends at its first end. Behind it,
+  one that is no standby of that end is reached once the connection broke, or if only that one listened in time; there
+  it stays (`Topology.warnings` says so).
 * addresses of whose queues another setting says that they are not made by clients, queues that a mirror makes, and
   what STRICT and OFF_WITH_REDISTRIBUTION do beside what ON_DEMAND does.
 * a router's own addresses: what it takes and gives out itself passes, also where no queue stands behind a waypoint.

@@ -3,6 +3,7 @@
 Each rule yields a sentence a breach.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from topologies.artemis import ArtemisBroker
@@ -46,6 +47,7 @@ def artemis_warnings(links: Sequence[Link]) -> Iterator[str]:
     """What is allowed, but leaves messages where nobody looks for them."""
     for link in links:
         if isinstance(link, BrokerConnection) and isinstance(link.opened_by, ArtemisBroker):
+            yield from _other_ends(link)
             yield from _receivers_queues(link, link.opened_by)
             if isinstance(link.to, Router):
                 yield from _peers_queues(link, link.opened_by, link.to)
@@ -89,11 +91,44 @@ def _ends(link: BrokerConnection, brokers: Sequence[AnyBroker]) -> Iterator[str]
             f"link {link.name!r} has a peer but ends at broker {link.to.name!r}: messages would go round between the"
             " two for ever; a peer is for a Router, use senders or receivers between brokers"
         )
-    strangers = [end.name for end in link.alternates if end.standby_of != link.to.name]
+    yield from _alternates(link)
+
+
+def _alternates(link: BrokerConnection) -> Iterator[str]:
+    """Where it goes on when its end is gone: to a broker that is neither its end nor its own beginning."""
+    opener = link.opened_by.name
+    for name, times in Counter(end.name for end in (link.to, *link.alternates)).items():
+        if times > 1:
+            yield f"link {link.name!r} names {name!r} {times} times among its end and alternates; name each once"
+    for end in link.alternates:
+        if opener in (end.name, end.standby_of):
+            yield (
+                f"link {link.name!r} has the alternate {end.name!r}, by which {opener!r} would call itself; name"
+                " another broker"
+            )
+    strangers = _strangers(link)
     if link.mirror and strangers:
         yield (
             f"link {link.name!r} mirrors to {link.to.name!r} or {strangers[0]!r}, two brokers with stores of their own:"
             " each would get a part; alternates of a mirror are the standbys of its end"
+        )
+
+
+def _strangers(link: BrokerConnection) -> list[str]:
+    """Alternates with stores of their own."""
+    known = (link.to.name, link.opened_by.name)
+    return [end.name for end in link.alternates if end.standby_of != link.to.name and end.name not in known]
+
+
+def _other_ends(link: BrokerConnection) -> Iterator[str]:
+    """2.44.0 tries them in turn, from the first when it starts, and stays with the one that listens when it tries."""
+    strangers = _strangers(link)
+    if strangers:
+        begins = "; write auto_start: false, and a run starts it there once all listen" if link.auto_start else ""
+        yield (
+            f"link {link.name!r} may end at {link.to.name!r} or {' or '.join(map(repr, strangers))}, which are no pair:"
+            f" it stays where somebody listened when it tried, while what is predicted and proven is"
+            f" {link.to.name!r}{begins}"
         )
 
 

@@ -71,6 +71,15 @@ MISTAKES: dict[str, Callable[[], Any]] = {
         pushing(A, ArtemisBroker("b", acceptors=(Acceptor("core"),))),
     ),
     "an alternate of nowhere": lambda: topology((A, B), BrokerConnection(A, B, mirror=Mirror(), alternates=(C,))),
+    "an alternate that is the end itself": lambda: topology(
+        (A, B), BrokerConnection(A, B, senders=(EVERYTHING,), alternates=(B,))
+    ),
+    "an alternate that is the beginning": lambda: topology(
+        (A, B), BrokerConnection(A, B, mirror=Mirror(), alternates=(A,))
+    ),
+    "an alternate that stands by for the beginning": lambda: topology(
+        (*PAIR, A), BrokerConnection(PAIR[0], A, senders=(EVERYTHING,), alternates=PAIR[1:])
+    ),
     "a mirror to two stores": lambda: topology((A, B, C), BrokerConnection(A, B, mirror=Mirror(), alternates=(C,))),
     "a peer that is a broker": lambda: topology((A, B), BrokerConnection(A, B, peers=(EVERYTHING,))),
     "sender and receiver of the same": lambda: topology(
@@ -246,6 +255,17 @@ def test_connections_from_both_ends_that_carry_different_addresses_are_no_loop()
     there = BrokerConnection(A, B, senders=(AddressMatch("w"),), receivers=(AddressMatch("x"),))
     back = BrokerConnection(B, A, senders=(AddressMatch("y"),), receivers=(AddressMatch("z"),))
     assert len(topology((A, B), there, back).links) == 2
+
+
+@pytest.mark.parametrize(("auto_start", "step"), [(True, "write auto_start: false"), (False, "proven is 'b'")])
+def test_ends_that_are_no_pair_are_warned_of_and_the_first_is_predicted(auto_start: bool, step: str) -> None:
+    link = BrokerConnection(A, B, senders=(EVERYTHING,), alternates=(C,), auto_start=auto_start)
+    network = topology((A, B, C), link)
+    (warning,) = network.warnings
+    assert warning.startswith("link 'a-to-b' may end at 'b' or 'c', which are no pair: it stays where")
+    assert step in warning
+    assert [network.reaches("a", end, "queue://orders") for end in "bc"] == [True, False]
+    assert ("a", "c") not in network.paths()
 
 
 def test_a_pair_at_the_end_of_a_link_needs_no_more_than_its_active() -> None:
