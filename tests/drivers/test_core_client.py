@@ -91,9 +91,11 @@ def test_attempts_are_all_told_when_a_broker_that_was_lost_is_given_up(artemis: 
     bench = core_bench(artemis, tmp_path, "broker-1", options=options)
     client = bench.opened()
     artemis.kill("broker-1")
-    with pytest.raises(DriverError, match="no broker could be reached again"):
-        until(lambda: client.usable())
-    artemis.start("broker-1")
+    try:
+        with pytest.raises(DriverError, match="no broker could be reached again"):
+            until(lambda: client.usable())
+    finally:
+        artemis.start("broker-1")
     told = [(row["event"], row["reason"]) for row in bench.tables()["connections"]]
     assert [event for event, _ in told] == ["attempt", "connected", "lost", "attempt", "attempt"]
     assert {reason for _, reason in told[3:]} == {"could not be reached"}
@@ -141,8 +143,10 @@ def test_a_broker_that_comes_back_gets_what_it_had_not_answered(artemis: Runtime
     keeping.start()
     until(lambda: bench.clerk.settled > 200)
     artemis.kill("broker-1")
-    until(lambda: client.broker is None)
-    artemis.start("broker-1")
+    try:
+        until(lambda: client.broker is None)
+    finally:
+        artemis.start("broker-1")
     settled = bench.clerk.settled
     until(lambda: client.broker == "broker-1" and bench.clerk.settled > settled + 200, PATIENCE_S)
     producing.stop()
@@ -245,10 +249,38 @@ def private(java: Any, name: str, of: int = 0) -> Any:
     return field.get(java)
 
 
-def test_a_killed_broker_leaves_attempts_in_doubt_that_the_next_one_acks(tmp_path: Path) -> None:
+def test_a_message_that_the_library_holds_back_as_it_moves_is_told_of_the_broker_that_got_it(tmp_path: Path) -> None:
+    with running(two_alone(), tmp_path / "brokers") as runtime:
+        bench = core_bench(runtime, tmp_path, "broker-1", "broker-2", options="?randomize=false")
+        orders, client, producing = queue("held"), bench.opened(), Producing()
+        producer = client.producer(orders, durable=True, run=RUN)
+        keeping = threading.Thread(target=producer.keep, args=(every_ms(100_000), 100, 50, producing))
+        keeping.start()
+        until(lambda: bench.clerk.settled > 200)
+        channel_of(client).lock()  # as the library does from the loss of a connection to the next one
+        answered = settled_for(lambda: bench.clerk.settled, 0.5)
+        held = producer.begun - 1
+        assert held == answered, "one waits in the library"
+        runtime.kill("broker-1")
+        until(lambda: client.broker == "broker-2" and bench.clerk.settled > answered + 50)
+        producing.stop()
+        keeping.join()
+        bench.opened().consumer(Subscription(orders), run=RUN)
+        until(lambda: held in bench.clerk.received)
+        tables = bench.tables()
+    (row,) = [row for row in tables["sends"] if row["seq"] == held]
+    assert (row["attempt"], row["outcome"], row["broker"]) == (1, "acked", "broker-2")
+    there = {(row["seq"], row["attempt"]) for row in tables["sends"] if row["broker"] == "broker-2"}
+    assert {(row["seq"], row["attempt"]) for row in tables["receipts"]} <= there
+
+
+def two_alone() -> Topology:
     one, other = ArtemisBroker("broker-1"), ArtemisBroker("broker-2")
-    group = ClientGroup("producers", (one, other))
-    with running(Topology("two-alone", (one, other), (), (group,), "artemis"), tmp_path / "brokers") as runtime:
+    return Topology("two-alone", (one, other), (), (ClientGroup("producers", (one, other)),), "artemis")
+
+
+def test_a_killed_broker_leaves_attempts_in_doubt_that_the_next_one_acks(tmp_path: Path) -> None:
+    with running(two_alone(), tmp_path / "brokers") as runtime:
         bench = core_bench(runtime, tmp_path, "broker-1", "broker-2", options="?randomize=false")
         orders, client, producing = queue("moved"), bench.opened(), Producing()
         producer = client.producer(orders, durable=True, run=RUN)

@@ -66,6 +66,11 @@ public abstract class Sender implements Runnable {
     /** The connection went before the answer to this one. */
     abstract void unanswered(Slot slot);
 
+    /** The number of the broker whose answer has come; `written`: of the one to which the library was asked to write. */
+    int answering(int written) {
+        return written;
+    }
+
     /** The connection broke while a message of a transaction was written. */
     void broke() {
         transacted.broke();

@@ -97,11 +97,19 @@ final class Slot implements Answer {
         }
     }
 
+    /** It was written to that broker, by a connection that came while the write waited. */
+    synchronized void writtenTo(int broker) {
+        if (open) {
+            this.broker = broker;
+        }
+    }
+
     void answered(long atNs, int outcome, String reason) {
         synchronized (this) {
             if (over) {
                 return;
             }
+            broker = sender.answering(broker);
             row(atNs, outcome);
             finish();
         }

@@ -122,12 +122,18 @@ final class CoreSender extends Sender {
             } else {
                 producer.send(message, mode, PRIORITY, 0L);
             }
+            slot.writtenTo(client.broker());
         } finally {
             synchronized (handing) {
                 handedBy = null;
                 Thread.interrupted(); // or the next wait would end at once
             }
         }
+    }
+
+    /** The library holds a write back while it moves to another connection, and lets it go by that one. */
+    int answering(int written) {
+        return client.broker();
     }
 
     /** It may have gone after `send` looked, and before `interrupted` knew whom to interrupt. */
