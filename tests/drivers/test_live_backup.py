@@ -1,0 +1,54 @@
+"""Are clients told by its name where they went when the live broker of a pair died? By every protocol of the pair."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.brokers import running
+from tests.support.loads import Load
+from tests.support.stomp_clients import queue
+from tests.support.waiting import until
+
+pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
+LIVE, BACKUP = "broker-1", "broker-1-backup"
+MESSAGES = 5_000
+TAKE_OVER_S = 120  # also of a Core client whose broker took its connection and then died, which waits half a minute
+
+
+@pytest.mark.parametrize(
+    ("protocol", "enter_at", "options"),
+    [
+        pytest.param("core", [LIVE], "?ha=true&reconnectAttempts=-1&retryInterval=100", id="core, told by its broker"),
+        pytest.param("core", [LIVE, BACKUP], "?randomize=false", id="core"),
+        pytest.param("openwire", [LIVE, BACKUP], "?randomize=false", id="openwire"),
+        pytest.param("amqp", [LIVE, BACKUP], "?randomize=false", id="amqp"),
+        pytest.param("stomp", [LIVE, BACKUP], "?randomize=false", id="stomp"),
+    ],
+)
+def test_clients_of_a_live_broker_that_dies_go_to_its_backup_and_are_told_there_by_its_name(
+    tmp_path: Path, protocol: str, enter_at: list[str], options: str
+) -> None:
+    orders = queue("pair")
+    with running("live-backup", tmp_path / "brokers") as runtime:
+        load = Load(tmp_path, runtime, protocol, [LIVE, BACKUP], enter_at=enter_at, options=options)
+        seats = [load.seat("consumer"), load.seat("producer")]
+        load.consume(seats[0], orders)
+        sending = load.produce(seats[1], orders, MESSAGES)
+        until(lambda: load.tally.received > 200)
+        assert {seat.client.broker for seat in seats} == {LIVE}
+        runtime.kill(LIVE)
+        until(lambda: {seat.client.broker for seat in seats} == {BACKUP}, TAKE_OVER_S)
+        sending.join(TAKE_OVER_S)
+        until(lambda: load.tally.settled == MESSAGES)
+        until(lambda: load.tally.received >= MESSAGES)
+        tables = load.tables()
+    for seat in seats:
+        told = [row for row in tables["connections"] if row["client"] == seat.number]
+        moves = [(row["broker"], row["reason"]) for row in told if row["event"] == "moved"]
+        assert moves == [(BACKUP, f"from {LIVE}")]
+        assert [row["broker"] for row in told if row["event"] == "connected"] == [LIVE, BACKUP]
+    last = {row["seq"]: row for row in tables["sends"]}
+    assert sorted(last) == list(range(MESSAGES))
+    assert {row["outcome"] for row in last.values()} == {"acked"}
+    assert {row["seq"] for row in tables["receipts"]} == set(last)
+    assert {row["broker"] for row in (*tables["sends"], *tables["receipts"])} == {LIVE, BACKUP}
