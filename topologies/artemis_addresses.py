@@ -44,8 +44,8 @@ class AddressSetting:
     auto_delete_queues: bool = False
     auto_delete_addresses: bool = False
     # Not 2.44.0's MULTICAST: what a link brings here before any client came is to be a queue.
-    # ANYCAST | MULTICAST, of an address where a client does not say. Of its queues the broker decides: one that a client
-    # makes by STOMP would otherwise be a queue even where it is a topic's subscriber.
+    # ANYCAST | MULTICAST, of an address where a client does not say. Of its queues the broker decides: ANYCAST for them
+    # too, and by STOMP a topic's subscriber would get nothing.
     default_routing: str = "ANYCAST"
     default_consumer_window_bytes: int = 1 * MIB
     default_max_consumers: int = -1
