@@ -30,7 +30,8 @@ abstract class Asked implements Runnable {
                 client.waitConnected(0L);
             }
         } catch (Throwable error) {
-            client.hub.tell(client.id, inVain, Words.of(error), Boolean.valueOf(Words.refused(error)), request);
+            boolean refused = client.stays() && Words.refused(error); // a client that has given up asks nobody
+            client.hub.tell(client.id, inVain, Words.of(error), Boolean.valueOf(refused), request);
         }
     }
 
