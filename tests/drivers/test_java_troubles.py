@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import jpype
+import numpy as np
 import pytest
 
 from drivers import java_vm
+from drivers.java_books import SEND_ROW
 from drivers.java_vm import SOURCES, java_class
+from records.packing import NULL_INT64
 from scenarios.java_parts import find_java_parts
 from tests.support.waiting import until
 
@@ -93,6 +96,16 @@ def test_a_sender_that_no_connection_will_make_any_more_was_not_refused(
     assert (str(what), str(words), bool(refused), int(request)) == (
         "unsendable", "the connection is gone: reset", False, 7,
     )  # fmt: skip
+
+
+def test_a_message_in_doubt_is_told_of_the_broker_by_whose_connection_it_was_written(
+    java: Callable[[str], Any], books: list[Any]
+) -> None:
+    sends = books[2]
+    java("brokerbench.Held").send(java("brokerbench.Fleeting")(*books, 0), 7)
+    size, which = divmod(int(sends.take()), 2)
+    (row,) = np.frombuffer(bytes(memoryview(sends.buffer(which))[:size]), SEND_ROW)
+    assert (row["attempt"], row["broker"], row["settled_ns"]) == (1, 7, NULL_INT64)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,14 @@
+package brokerbench;
+
+/** One message that a library held back until it was connected to another broker, which went before its answer. */
+public final class Held {
+    private Held() {}
+
+    public static void send(LoadClient client, int broker) {
+        Task task = new Task(null, 1, 2, true, true, 1, 0, new byte[Identity.BYTES]);
+        Slot slot = new Slot(new Fleeting.Mute(client, task), 0L, System.nanoTime(), 0L, false);
+        slot.writing("first.example:1");
+        slot.writtenTo(broker);
+        slot.giveUp();
+    }
+}
