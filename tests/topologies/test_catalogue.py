@@ -1,12 +1,17 @@
 """Does a text name the topology it should, and is every mistake told apart?"""
 
+import dataclasses
+import inspect
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.topologies.golden_files import assert_golden
 from topologies.catalogue import ENTRIES, build, entries
-from topologies.model import CONSUMERS, PRODUCERS, TopologyInvalid
+from topologies.model import CONSUMERS, PRODUCERS, MulticastDiscovery, StaticDiscovery, TopologyInvalid
 from topologies.parse import Call, parse_call
 
 MISTAKES = (
@@ -212,3 +217,21 @@ def test_source_and_sink_is_one_way_unless_asked_otherwise() -> None:
 
 def test_an_underscore_does_for_the_dash() -> None:
     assert build("source_and_sink") == build("source-and-sink")
+
+
+def test_the_docs_list_every_entry_with_its_parameters() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "topologies.md").read_text(encoding="utf-8")
+    rows = [row.split("|")[1:-1] for row in re.findall(r"^\| `[a-z-]+` \|[^|\n]*\|$", text, re.MULTILINE)]
+    told = {re.findall(r"`([^`]+)`", entry)[0]: re.findall(r"`([^`]+)`", parameters) for entry, parameters in rows}
+    written = {
+        name: [f"{each.name}={each.default!r}" for each in inspect.signature(function).parameters.values()]
+        for name, function in ENTRIES.items()
+    }
+    assert {name: told.get(name) for name in written} == written
+
+
+@pytest.mark.parametrize("discovery", [StaticDiscovery, MulticastDiscovery])
+def test_the_docs_name_every_field_of_a_discovery(discovery: type) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "topologies.md").read_text(encoding="utf-8")
+    section = text.partition("## Discovery and transports")[2].partition("\n## ")[0]
+    assert [it.name for it in dataclasses.fields(discovery) if f"`{it.name}`" not in section] == []
