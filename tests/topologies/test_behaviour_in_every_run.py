@@ -1,4 +1,4 @@
-"""Does a link do what its properties say? The quick experiments of `test_behaviour`, on one pair of brokers for all."""
+"""Does a link do what its properties say, and a broker? The quick ones of the experiments, on brokers shared by all."""
 
 import time
 from collections.abc import Iterator
@@ -57,3 +57,17 @@ def test_what_a_wildcard_excludes_stays_though_somebody_consumes_it_there(pair: 
     assert len(consumer.got) == 1
     assert depth(pair, TWO, "here", "private.letters") == 1
     consumer.close()
+
+
+def test_subscribers_by_stomp_each_get_what_is_sent_to_their_topic_on_artemis(single_artemis: Runtime) -> None:
+    """With its queues' routing as the rest is by default here, ANYCAST, they got nothing."""
+    prices = Destination("topic", "prices.of.every.run")
+    subscribers = [client(single_artemis, "broker-1") for _ in range(2)]
+    for subscriber in subscribers:
+        subscriber.listen(prices)
+    sender = client(single_artemis, "broker-1")
+    sender.send(prices, body(0), body(1))
+    assert sender.outcomes(2) == [Outcome.ACKED] * 2
+    assert [[reading.seq for reading in subscriber.received(2)] for subscriber in subscribers] == [[0, 1]] * 2
+    for each in (sender, *subscribers):
+        each.close()

@@ -88,6 +88,26 @@ def test_a_receiver_goes_on_at_the_alternate_when_its_end_dies(tmp_path: Path) -
         consumer.close()
 
 
+def test_ends_that_are_no_pair_are_tried_in_turn_and_the_one_that_listens_is_kept(tmp_path: Path) -> None:
+    """The first when it starts, which a run has it do once all listen; another when that one dies, and for good."""
+    source, near, far = (ArtemisBroker(name) for name in ("source", "near", "far"))
+    link = BrokerConnection(
+        source, near, senders=(AddressMatch("#"),), alternates=(far,), retry_interval_ms=200, auto_start=False
+    )
+    topology = Topology("two-stores", (source, near, far), (link,), (), flavour="artemis")
+    assert [topology.reaches("source", end, "queue://orders") for end in ("near", "far")] == [True, False]
+    with up(topology, tmp_path) as runtime:
+        send_one(runtime, "source", ORDERS, 0)
+        until(lambda: depth(runtime, topology, "near", ORDERS.name) == 1)
+        runtime.kill("near")
+        send_one(runtime, "source", ORDERS, 1)
+        until(lambda: depth(runtime, topology, "far", ORDERS.name) == 1)
+        runtime.start("near")
+        send_one(runtime, "source", ORDERS, 2)
+        until(lambda: depth(runtime, topology, "far", ORDERS.name) == 2)
+        assert depth(runtime, topology, "near", ORDERS.name) == 1
+
+
 def test_a_connection_whose_attempts_are_used_up_stays_down_until_management_stops_and_starts_it(
     tmp_path: Path,
 ) -> None:
