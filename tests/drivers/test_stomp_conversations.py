@@ -212,6 +212,7 @@ def test_a_broker_that_takes_nothing_more_is_heard_all_the_same_and_gets_the_ack
         session.until_gone()
 
     def fill(sock: socket.socket) -> None:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65_536)  # or it may hold megabytes
         sock.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             while True:

@@ -3,9 +3,9 @@
 import json
 import os
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from urllib.parse import urlsplit
 
 import pytest
@@ -30,7 +30,6 @@ from topologies.runtimes.processes import ProcessRuntime
 
 pytestmark = pytest.mark.brokers
 
-ARRIVES_WITHIN_S = 15.0
 ENTRIES = (
     "artemis-single", "cluster", "senders", "receivers", "mirror", "dual-mirror", "dual-mirror(alternate=True)",
     "live-backup",
@@ -69,7 +68,7 @@ def test_brokers_take_every_setting_that_the_model_has(brokers: Runtime, topolog
 
 
 def test_links_are_proven_those_among_them_that_management_starts(brokers: Runtime, topology: Topology) -> None:
-    prove_links(brokers, topology, timeout_s=30)
+    prove_links(brokers, topology, timeout_s=60)
 
 
 def test_a_wrong_password_is_refused(brokers: Runtime) -> None:
@@ -85,7 +84,7 @@ def test_what_lies_on_a_queue_is_shown_with_the_identity_of_its_message(brokers:
     shown: list[Browsed] = []
 
     def found() -> bool:
-        shown[:] = browser.browse(left, brokers.credentials(), "kept", timeout_s=10)
+        shown[:] = browser.browse(left, brokers.credentials(), "kept", timeout_s=60)
         return len(shown) == 3
 
     until(found)  # the broker answers the sender before it has put the message where it is shown
@@ -97,17 +96,17 @@ def test_what_lies_on_a_queue_is_shown_with_the_identity_of_its_message(brokers:
 def test_what_a_sender_carried_is_counted_and_its_bodies_are_told_at_the_other_end(
     brokers: Runtime, topology: Topology
 ) -> None:
-    prove_links(brokers, topology, timeout_s=30)
+    prove_links(brokers, topology, timeout_s=60)
     sender = client(brokers, "left")
     sender.send(Destination("queue", "orders"), *(body(seq, 1_024) for seq in range(4)))
     assert sender.outcomes(4) == [Outcome.ACKED] * 4
     browser, right = ManagementBrowser(brokers), brokers.endpoint("right", "stomp")
-    deadline_s = time.monotonic() + ARRIVES_WITHIN_S
-    found = browser.browse(right, brokers.credentials(), "orders", timeout_s=10)
-    while len({identity.read(each.body, RUN).seq for each in found}) < 4 and time.monotonic() < deadline_s:
-        time.sleep(0.2)
-        found = browser.browse(right, brokers.credentials(), "orders", timeout_s=10)
-    assert {identity.read(each.body, RUN).seq for each in found} == {0, 1, 2, 3}
+
+    def found() -> set[int | None]:
+        there = browser.browse(right, brokers.credentials(), "orders", timeout_s=60)
+        return {identity.read(each.body, RUN).seq for each in there}
+
+    until(lambda: found() == {0, 1, 2, 3})
     with closing(Jolokia(brokers.management("left"))) as agent:
         bridges = view_of(topology, "left").figures(agent).bridges
     assert {bridge.connector for bridge in bridges} == {"there.and_back", "members"}
@@ -130,7 +129,7 @@ def test_messages_get_where_the_model_says_and_nowhere_else(
 ) -> None:
     topology = build(entry)
     for runtime in started(topology, tmp_path_factory):
-        prove_links(runtime, topology, timeout_s=30)
+        prove_links(runtime, topology, timeout_s=60)
         assert observed(runtime, topology) == predicted(topology)
 
 
@@ -139,7 +138,7 @@ def test_messages_get_where_the_model_says_and_nowhere_else(
 def test_subscribers_of_topics_get_what_the_model_says(entry: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     topology = build(entry)
     for runtime in started(topology, tmp_path_factory):
-        prove_links(runtime, topology, timeout_s=30)
+        prove_links(runtime, topology, timeout_s=60)
         assert observed(runtime, topology, "topic") == predicted(topology, "topic")
 
 
@@ -179,11 +178,9 @@ def test_a_backup_takes_over_with_every_message(ha: str, tmp_path_factory: pytes
         sender.send(Destination("queue", "kept"), *(body(seq) for seq in range(20)))
         assert sender.outcomes(20) == [Outcome.ACKED] * 20
         runtime.kill("broker-1")
-        deadline_s = time.monotonic() + 60
         view = view_of(topology, "broker-1-backup")
         with closing(Jolokia(runtime.management("broker-1-backup"))) as agent:
-            while not view.serves(agent) and time.monotonic() < deadline_s:
-                time.sleep(0.2)
+            until(partial(view.serves, agent), 120)
         receiver = client(runtime, "broker-1-backup")
         receiver.listen(Destination("queue", "kept"))
         assert sorted(reading.seq for reading in receiver.received(20)) == list(range(20))

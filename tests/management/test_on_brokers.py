@@ -1,6 +1,5 @@
 """Do real brokers show what we read from them?"""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import stomp
 
 from records.rundir import RunDirectory
 from tests.support.bad_logins import wrong_password_of_bridges
+from tests.support.waiting import until
 from topologies.catalogue import build
 from topologies.management.jolokia import Jolokia
 from topologies.management.links import LinksNotProven, prove_links
@@ -75,14 +75,13 @@ def test_clients_are_counted_without_bridges_and_messages_where_they_are(
         for _ in range(MESSAGES):
             producer.send("/queue/orders", "x", headers={"persistent": "true"}, receipt="r")
         consumer.subscribe("/queue/orders", id="1", ack="client-individual")
-        end = time.monotonic() + 20
-        while values(sample(sink, names), "queue", "orders").get("in_flight") != MESSAGES and time.monotonic() < end:
-            time.sleep(0.2)
+        until(lambda: values(sample(sink, names), "queue", "orders").get("in_flight") == MESSAGES)
         there = values(sample(sink, names), "queue", "orders")
         assert (there["depth"], there["in_flight"], there["consumers"]) == (MESSAGES, MESSAGES, 1)
+        until(lambda: values(sample(source, names), "queue", "orders")["depth"] == 0)  # acknowledged, too
         gone = values(sample(source, names), "queue", "orders")
-        assert (gone["depth"], gone["enqueue_count"], gone["forward_count"]) == (0, MESSAGES, MESSAGES)
-        assert values(sample(source, names), "bridge", "source-to-sink|sink")["dequeue_count"] == MESSAGES
+        assert (gone["enqueue_count"], gone["forward_count"]) == (MESSAGES, MESSAGES)
+        until(lambda: values(sample(source, names), "bridge", "source-to-sink|sink")["dequeue_count"] == MESSAGES)
     finally:
         producer.disconnect()
         consumer.disconnect()
@@ -91,12 +90,10 @@ def test_clients_are_counted_without_bridges_and_messages_where_they_are(
 def test_a_sampler_watches_every_broker_and_process(pair: ProcessRuntime, topology: Topology) -> None:
     sink = Rows()
     sampler = Sampler(pair, topology, sink, process="main", period_s=0.2)
+    wanted = {(broker, kind) for broker in ("source", "sink") for kind in ("broker", "process")}
     sampler.start()
-    time.sleep(1.0)
+    until(lambda: {(row.broker, row.kind) for row in list(sink.taken)} >= wanted | {("", "machine"), ("", "process")})
     sampler.stop()
-    assert {(row.broker, row.kind) for row in sink.taken} >= {
-        (broker, kind) for broker in ("source", "sink") for kind in ("broker", "process")
-    } | {("", "machine"), ("", "process")}
 
 
 def test_a_link_with_a_wrong_password_is_told_with_the_brokers_own_words(tmp_path: Path) -> None:
@@ -106,6 +103,9 @@ def test_a_link_with_a_wrong_password_is_told_with_the_brokers_own_words(tmp_pat
     )
     try:
         runtime.up(lambda _line: None)
+        log = runtime.log_path("source")
+        assert log is not None
+        until(lambda: "password is invalid" in log.read_text(encoding="utf-8"))  # the link has tried
         with pytest.raises(LinksNotProven) as failed:
             prove_links(runtime, topology, timeout_s=4)
     finally:

@@ -1,6 +1,10 @@
-"""A broker is stopped for three seconds under a fixed rate: latencies from the due time must be as arithmetic says."""
+"""A broker is stopped for three seconds under a fixed rate: latencies from the due time must be as arithmetic says.
 
-import statistics
+How long a busy machine takes to stop the broker, to wake it up and to send out what had queued is its own affair: what
+is compared is what was recorded of this very freeze.
+"""
+
+from itertools import pairwise
 
 import pytest
 
@@ -8,10 +12,11 @@ from tests.support.locust_run import Outcome, make_run
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
-RATE_PER_S, FREEZE_S = 50, 3.0
+RATE_PER_S, FREEZE_S, LOAD_S = 50, 3.0, 10.0
 STOPPING_S = 0.1  # SIGSTOP takes a moment to reach every thread
-SLACK_S = 0.35  # of one message: catching up with what had queued
-MOST_TO_WAKE_UP_S = 1.5  # of all together, on a machine that is busy
+A_SLOT_S = 1 / RATE_PER_S
+BUCKET = 0.01  # how far the summary's quantiles may be from the values that they stand for
+BUSY_S = 10.0  # how long a machine may be busy with other things when the broker is to stop, or to wake up
 
 
 @pytest.fixture(scope="module")
@@ -27,35 +32,51 @@ def waits(outcome: Outcome) -> list[tuple[float, float]]:
     return [
         ((fault["ended_ns"] - row["due_ns"]) / 1e9, (received[row["producer"], row["seq"]] - row["due_ns"]) / 1e9)
         for row in sorted(outcome.events("sends"), key=lambda row: int(row["due_ns"]))
-        if fault["began_ns"] + STOPPING_S * 1e9 <= row["due_ns"] < fault["ended_ns"]
+        if silent_from_ns(outcome) <= row["due_ns"] < fault["ended_ns"]
     ]
 
 
-def wake_up_s(outcome: Outcome) -> float:
-    """What all of them waited beyond the freeze: the broker wakes up, and sends out what had queued."""
-    return statistics.median(latency_s - left_s for left_s, latency_s in waits(outcome))
+def silent_from_ns(outcome: Outcome) -> float:
+    """When the broker had been stopped, and the last of what it had sent before was taken."""
+    (fault,) = outcome.events("faults")
+    before = [row["received_ns"] for row in outcome.events("receipts") if row["received_ns"] < fault["ended_ns"]]
+    return max(fault["began_ns"] + STOPPING_S * 1e9, *before)
+
+
+def longest_wait_s(outcome: Outcome) -> float:
+    """Of all messages of the run."""
+    received = {(row["producer"], row["seq"]): row["received_ns"] for row in outcome.events("receipts")}
+    return max(received[row["producer"], row["seq"]] - row["due_ns"] for row in outcome.events("sends")) / 1e9
 
 
 def test_the_freeze_is_on_record_for_as_long_as_it_lasted(frozen: Outcome) -> None:
     (fault,) = frozen.events("faults")
     assert (fault["kind"], fault["target"], fault["error"]) == ("freeze", "broker-1", None)
-    assert FREEZE_S <= (fault["ended_ns"] - fault["began_ns"]) / 1e9 < FREEZE_S + SLACK_S
+    assert FREEZE_S <= (fault["ended_ns"] - fault["began_ns"]) / 1e9 < FREEZE_S + BUSY_S
 
 
 def test_every_slot_of_the_freeze_was_sent_and_none_was_forgiven(frozen: Outcome) -> None:
-    assert len(waits(frozen)) == pytest.approx(RATE_PER_S * (FREEZE_S - STOPPING_S), abs=RATE_PER_S * SLACK_S)
+    (fault,) = frozen.events("faults")
+    silent_s = (fault["ended_ns"] - silent_from_ns(frozen)) / 1e9
+    assert silent_s > FREEZE_S / 2
+    assert len(waits(frozen)) == pytest.approx(RATE_PER_S * min(silent_s, LOAD_S), abs=1)
+    due_ns = sorted(row["due_ns"] for row in frozen.events("sends"))
+    assert {(late - early) / 1e9 for early, late in pairwise(due_ns)} == {A_SLOT_S}
 
 
 def test_latencies_in_the_freeze_fall_from_its_length_to_nothing(frozen: Outcome) -> None:
-    assert 0 < wake_up_s(frozen) < MOST_TO_WAKE_UP_S
+    assert len(waits(frozen)) > 1
     for left_s, latency_s in waits(frozen):
-        assert latency_s == pytest.approx(left_s + wake_up_s(frozen), abs=SLACK_S), left_s
+        assert left_s < latency_s < left_s + BUSY_S
+    through = [latency_s - left_s for left_s, latency_s in waits(frozen)]
+    assert through == sorted(through), "the broker's queue goes out in its order, beginning when the broker wakes up"
 
 
 def test_the_summary_shows_the_freeze_and_does_not_average_it_away(frozen: Outcome) -> None:
     latency_ms = frozen.summary["latency_ms"]["due_to_received"]
-    late_ms, slack_ms = wake_up_s(frozen) * 1e3, SLACK_S * 1e3
-    assert latency_ms["max"] == pytest.approx(FREEZE_S * 1e3 + late_ms, abs=slack_ms)
+    longest_ms = max(latency_s for _, latency_s in waits(frozen)) * 1e3
+    assert latency_ms["max"] >= (FREEZE_S - STOPPING_S) * 1e3
+    assert longest_ms * (1 - BUCKET) <= latency_ms["max"] <= longest_wait_s(frozen) * 1e3 * (1 + BUCKET)
     # 30 % of the messages were due in the freeze: a tenth of all waited for more than two of its three seconds
-    assert latency_ms["p90"] == pytest.approx(2_000 + late_ms, abs=slack_ms)
+    assert 2_000 - 2 * STOPPING_S * 1e3 <= latency_ms["p90"] <= latency_ms["max"]
     assert frozen.summary["messages"]["lost"] == 0

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import psutil
@@ -25,7 +24,7 @@ def test_a_clock_that_jumps_back_two_seconds_gives_negative_latencies_and_an_inv
     ]
     outcome = master.outcome()
     for worker in workers:
-        worker.outcome(timeout_s=30)
+        worker.outcome()
     latency = outcome.summary["latency_ms"]["due_to_received"]
     assert latency["negative"] > 0, outcome.output
     assert latency["min"] == pytest.approx(-2_000, abs=500)
@@ -35,10 +34,9 @@ def test_a_clock_that_jumps_back_two_seconds_gives_negative_latencies_and_an_inv
 
 
 def test_a_worker_killed_in_the_load_makes_the_run_invalid_and_its_earlier_rows_stay(tmp_path: Path) -> None:
-    arguments = ("--topology", "single", "-t", "8s", "--warm-up", "1", "--processes", "2")
+    arguments = ("--topology", "single", "-t", "12s", "--warm-up", "1", "--processes", "2")
     run = LocustRun("scenarios/steady.py", *arguments, runs=tmp_path / "runs")
-    run.wait_for(r"load: \d+ s of 8 s")
-    time.sleep(2)
+    run.wait_for(r"load: ([2-9]|1\d) s of 12 s, sent [1-9]")
     children = psutil.Process(run.process.pid).children()
     victim = next(child for child in children if "locust" in " ".join(child.cmdline()))
     os.kill(victim.pid, signal.SIGKILL)

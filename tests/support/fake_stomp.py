@@ -4,6 +4,7 @@ import contextlib
 import socket
 import ssl
 import threading
+from collections import deque
 from collections.abc import Callable
 from types import TracebackType
 
@@ -21,13 +22,13 @@ class Session:
 
     def __init__(self, sock: socket.socket):
         self._sock, self._cutter = sock, FrameCutter()
-        self._pieces: list[bytes] = []
+        self._pieces = deque[bytes]()
 
     def read(self) -> StompFrame:
         """The client's next frame, heart-beats passed over. Raises EOFError when it has gone."""
         while True:
             while self._pieces:
-                piece = self._pieces.pop(0)
+                piece = self._pieces.popleft()
                 if piece.endswith(END):
                     return StompFrame.parse(piece)
             chunk = self._sock.recv(65_536)
