@@ -28,11 +28,12 @@ def frozen(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 def waits(outcome: Outcome) -> list[tuple[float, float]]:
     """(how long the freeze had still to last when the message was due, its latency), in s; from the raw events."""
     (fault,) = outcome.events("faults")
+    silent_ns = silent_from_ns(outcome)
     received = {(row["producer"], row["seq"]): row["received_ns"] for row in outcome.events("receipts")}
     return [
         ((fault["ended_ns"] - row["due_ns"]) / 1e9, (received[row["producer"], row["seq"]] - row["due_ns"]) / 1e9)
         for row in sorted(outcome.events("sends"), key=lambda row: int(row["due_ns"]))
-        if silent_from_ns(outcome) <= row["due_ns"] < fault["ended_ns"]
+        if silent_ns <= row["due_ns"] < fault["ended_ns"]
     ]
 
 
