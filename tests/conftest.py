@@ -1,4 +1,7 @@
-"""What do tests of several rooms share? A broker that is already running, and a process that Locust leaves alone."""
+"""What do tests of several rooms share? A broker that is already running, and a process that Locust leaves alone.
+
+No example of a property has to be quick: a busy machine may stand still for seconds in the midst of any.
+"""
 
 import os
 
@@ -7,9 +10,13 @@ os.environ["LOCUST_SKIP_MONKEY_PATCH"] = "1"  # importing Locust would turn ever
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.brokers import running
 from topologies.runtimes.contract import Runtime
+
+settings.register_profile("busy", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 @pytest.fixture(scope="session")
