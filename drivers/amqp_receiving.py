@@ -47,13 +47,14 @@ class Receiving:
         name = subscription.durable_name or f"receive-{next(self._numbers)}"
         node = node_address(subscription.destination, self.prefixes)
         attach = partial(attach_receiver, self._session, name, subscription, node)
-        return self._receive(name, subscription.destination, _Inlet(on_message), attach)
+        selecting = f" with selector {subscription.selector!r}" if subscription.selector else ""
+        return self._receive(name, f"{subscription.destination}{selecting}", _Inlet(on_message), attach)
 
     def browse(self, destination: Destination, most: int, on_message: OnMessage, on_drained: Call) -> str:
         """Begin to get copies of the messages on a queue; the browser's name. Raises as `subscribe` does."""
         name, node = f"browse-{next(self._numbers)}", node_address(destination, self.prefixes)
         attach = partial(attach_browser, self._session, name, node, most)
-        self._receive(name, destination, _Inlet(on_message, on_drained), attach)
+        self._receive(name, str(destination), _Inlet(on_message, on_drained), attach)
         return name
 
     def drain(self, name: str) -> None:
@@ -97,12 +98,12 @@ class Receiving:
         if not self._wire.reason:
             on_message(read_message(raw), received_ns, number)
 
-    def _receive(self, name: str, destination: Destination, inlet: _Inlet, attach: Callable[[], Receiver]) -> int:
+    def _receive(self, name: str, what: str, inlet: _Inlet, attach: Callable[[], Receiver]) -> int:
         with self._wire.lock:
             answer = self._attachments.expect(name)
             self._inlets[name] = inlet
             self._links[name] = attach()
-        self._attachments.wait(answer, f"to the subscription of {destination}")
+        self._attachments.wait(answer, f"to the subscription of {what}")
         if answer.refusal:
-            raise Refused(f"broker {self._broker} refused to subscribe {destination}: {answer.refusal}")
+            raise Refused(f"broker {self._broker} refused to subscribe {what}: {answer.refusal}")
         return answer.at_ns

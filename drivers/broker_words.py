@@ -32,6 +32,11 @@ def no_such_place(words: str) -> bool:
     return "does not exist" in words.lower()
 
 
+def no_selector(words: str) -> bool:
+    """Whether a broker says that a selector is none."""
+    return "invalid selector" in words.lower()
+
+
 def too_large(words: str) -> bool:
     """Whether a connection ended over a message that the broker takes in no frame: it would end the next one too."""
     said = words.lower()

@@ -25,6 +25,7 @@ from topologies.trust import Trust
 
 HEARTBEAT_MS = 10_000
 BROWSE_PREFETCH = 1_000
+ARTEMIS = "ActiveMQ-Artemis"  # what it says of itself
 
 
 class StompConnector:
@@ -82,6 +83,7 @@ class StompConnector:
             endpoint, credentials, client_id="", timeout_s=timeout_s, on_settled=nothing_sent, on_lost=on_lost
         )
         try:
+            _require_browsing(connection)
             connection.consume(_browse_headers(queue), on_message)
             if not ended.wait(max(0.0, deadline_s - time.monotonic())):
                 trouble.append(f"no end after {timeout_s:g} s")
@@ -95,6 +97,15 @@ class StompConnector:
                 "is the broker alive, or the time too short for what lies there?"
             )
         return found
+
+
+def _require_browsing(connection: StompConnection) -> None:
+    """Artemis knows no ``browser`` by STOMP: it would take a browser for a consumer and hand the messages over."""
+    if connection.server.startswith(ARTEMIS):
+        raise DriverError(
+            f"broker {connection.broker}: STOMP cannot browse a queue of Artemis, but would take its messages away; "
+            "browse it by another protocol, or by the broker's management"
+        )
 
 
 def _browse_headers(queue: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from typing import cast
 
 from stomp.utils import Frame
 
-from drivers.broker_words import hops, no_such_place, out_of_reach, turned_away, went_away
+from drivers.broker_words import hops, no_selector, no_such_place, out_of_reach, turned_away, went_away
 from drivers.contract import (
     ConnectFailed,
     Delivery,
@@ -79,12 +79,14 @@ class StompConnection:
         trust: Trust,
     ):
         self.broker = broker
+        self.server = ""  # what the broker says that it is
         self._address, self._timeout_s = address, timeout_s
         self._on_settled, self._on_lost = on_settled, on_lost
         self._wire = Wire(address, self._on_traffic, self._on_frame, self._on_gone, trust)
         self._transactions = StompTransactions(f"broker {broker} at {address}", self._wire, on_settled)
         self._numbers: Iterator[int] = itertools.count(1)
         self._unsettled: dict[bytes, object] = {}  # receipt id -> token of a durable send
+        self._all_settled = threading.Event()  # once the connection is being closed
         self._asked: dict[str, _Answer] = {}  # receipt id -> who waits for it
         self._consumers: dict[bytes, OnMessage] = {}  # subscription id -> callback
         self._changing = threading.Lock()
@@ -121,6 +123,7 @@ class StompConnection:
             raise self._turned_away(credentials.username, connected.refusal)
         if connected.frame is None or not self._now_open():
             raise self._gone_away()
+        self.server = connected.frame.headers.get("server", "")
         self._wire.watch(agree_beats(self._address.heartbeat_ms, connected.frame.headers.get("heart-beat", "")))
 
     def _now_open(self) -> bool:
@@ -148,10 +151,12 @@ class StompConnection:
             was_open, self._open = self._open, False
         if was_open and not self._wire.in_reader():
             deadline_s = time.monotonic() + CLOSE_TIMEOUT_S
+            if self._unsettled:  # Artemis would answer the goodbye, and hang up, before it has answered them
+                self._all_settled.wait(CLOSE_TIMEOUT_S)
             with contextlib.suppress(ConnectionError):
                 receipt, answer = self._expect()
                 frame = encode("DISCONNECT", {"receipt": receipt})
-                if self._wire.write_soon(frame, CLOSE_TIMEOUT_S):
+                if self._wire.write_soon(frame, max(0.0, deadline_s - time.monotonic())):
                     answer.came.wait(max(0.0, deadline_s - time.monotonic()))
         self._wire.finish()
 
@@ -237,11 +242,16 @@ class StompConnection:
             return
         receipt = frame.raw(RECEIPT_ID) or b""
         if receipt in self._unsettled:
-            self._on_settled(self._unsettled.pop(receipt), Outcome.ACKED, at_ns, "")
+            self._settle_send(receipt, Outcome.ACKED, at_ns, "")
         elif receipt.startswith(PREFIX):
             self._transactions.on_receipt(receipt, at_ns)
         elif asked := self._asked.pop(receipt.decode(), None):
             asked.give(at_ns)
+
+    def _settle_send(self, receipt: bytes, outcome: Outcome, at_ns: int, why: str) -> None:
+        self._on_settled(self._unsettled.pop(receipt), outcome, at_ns, why)
+        if not self._open and not self._unsettled:
+            self._all_settled.set()
 
     def _on_frame(self, frame: Frame, at_ns: int) -> None:
         if frame.cmd == "ERROR":
@@ -253,12 +263,12 @@ class StompConnection:
         words = error_words(frame.headers, frame.body)
         receipt = frame.headers.get("receipt-id", "STOMP")
         if receipt.encode() in self._unsettled:
-            self._on_settled(self._unsettled.pop(receipt.encode()), Outcome.FAILED, at_ns, words)
+            self._settle_send(receipt.encode(), Outcome.FAILED, at_ns, words)
         elif receipt in self._asked:
             self._asked.pop(receipt).give(at_ns, refusal=words)
         elif receipt.encode().startswith(PREFIX):
             self._transactions.on_error(receipt.encode(), at_ns, words)
-        elif len(self._asked) == 1 and not self._unsettled and no_such_place(words):
+        elif len(self._asked) == 1 and not self._unsettled and (no_such_place(words) or no_selector(words)):
             self._asked.popitem()[1].give(at_ns, refusal=words)  # Artemis does not say what it answers
         else:
             self._last_error = words  # why the broker hangs up, if it does
@@ -268,6 +278,7 @@ class StompConnection:
             if self._gone:
                 return
             was_open, self._open, self._gone = self._open, False, True
+        self._all_settled.set()
         for receipt in list(self._asked):
             self._asked.pop(receipt).give(0)
         self._transactions.on_gone()

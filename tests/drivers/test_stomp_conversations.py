@@ -43,10 +43,14 @@ def send(client: Client, token: object, durable: bool = True) -> int:
 
 
 def test_a_receipt_settles_its_send_and_no_other() -> None:
+    looked = threading.Event()
+
     def script(session: Session) -> None:
         session.welcome()
-        _first, second = session.read(), session.read()
+        first, second = session.read(), session.read()
         session.receipt(second)
+        looked.wait(60)
+        session.receipt(first)
         session.until_gone()
 
     with FakeBroker(script) as broker:
@@ -57,8 +61,37 @@ def test_a_receipt_settles_its_send_and_no_other() -> None:
         token, outcome, settled_ns, reason = client.settled[0]
         assert (token, outcome, reason) == ("second", Outcome.ACKED, "")
         assert sent_ns < settled_ns < time.perf_counter_ns()
+        looked.set()
         client.connection.close()
     assert client.lost == []
+
+
+def test_a_goodbye_waits_for_the_answers_under_way_since_a_broker_may_hang_up_at_it() -> None:
+    def script(session: Session) -> None:
+        session.welcome()
+        sent = session.read()
+        threading.Timer(0.2, session.receipt, (sent,)).start()
+        session.receipt(session.read())
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint())
+        send(client, 1)
+        client.connection.close()
+    assert [outcome for _token, outcome, _at, _reason in client.settled] == [Outcome.ACKED]
+    assert client.lost == []
+
+
+def test_a_selector_that_is_none_is_refused_though_the_broker_does_not_say_what_it_answers() -> None:
+    def script(session: Session) -> None:
+        session.welcome()
+        session.read()
+        session.write(b'ERROR\nmessage:Invalid selector "a b c"\n\na b c\0\n')
+
+    with FakeBroker(script) as broker:
+        client = Client(broker.endpoint())
+        with pytest.raises(Refused, match="refused to subscribe .*orders.*a b c"):
+            client.connection.subscribe(Subscription(ORDERS, selector="a b c"), lambda _: None)
+        client.connection.close()
 
 
 def test_an_error_for_a_send_fails_it_in_the_brokers_words_and_the_connection_stays() -> None:
