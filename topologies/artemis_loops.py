@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 
+from topologies.artemis import ArtemisBroker
 from topologies.artemis_links import AddressMatch, BrokerConnection
 from topologies.artemis_matching import filter_overlaps, filters_overlap, overlap
 from topologies.brokers import AnyBroker
@@ -62,9 +63,9 @@ def flows_of(link: BrokerConnection) -> Iterator[Flow]:
     for end in dict.fromkeys(map(_serving, (link.to, *link.alternates))):
         instead_of = "" if end == there else there
         for match in link.senders:
-            yield Flow(link.name, here, end, _pattern(match), instead_of=instead_of)
+            yield Flow(link.name, here, end, _pattern(match, link.opened_by), instead_of=instead_of)
         for match in link.receivers:
-            yield Flow(link.name, end, here, _pattern(match), instead_of=instead_of)
+            yield Flow(link.name, end, here, _pattern(match, link.opened_by), instead_of=instead_of)
         if link.mirror:
             yield Flow(link.name, here, end, link.mirror.address_filter, mirrors=True, instead_of=instead_of)
 
@@ -168,5 +169,8 @@ def _alternate(flow: Flow) -> str:
     return f" (in place of {flow.instead_of!r})" if flow.instead_of else ""
 
 
-def _pattern(match: AddressMatch) -> str:
-    return match.address_match or match.queue_name
+def _pattern(match: AddressMatch, opener: AnyBroker) -> str:
+    """A queue by its name is asked for, and sent on, by its address, which the opener may call otherwise."""
+    addresses = opener.addresses if isinstance(opener, ArtemisBroker) else ()
+    of_queues = {queue: address.name for address in addresses for queue in address.queues}
+    return match.address_match or of_queues.get(match.queue_name, match.queue_name)

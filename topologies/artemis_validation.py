@@ -47,6 +47,7 @@ def artemis_warnings(links: Sequence[Link]) -> Iterator[str]:
     """What is allowed, but leaves messages where nobody looks for them."""
     for link in links:
         if isinstance(link, BrokerConnection) and isinstance(link.opened_by, ArtemisBroker):
+            yield from _wildcards(link)
             yield from _other_ends(link)
             yield from _receivers_queues(link, link.opened_by)
             if isinstance(link.to, Router):
@@ -118,6 +119,30 @@ def _strangers(link: BrokerConnection) -> list[str]:
     """Alternates with stores of their own."""
     known = (link.to.name, link.opened_by.name)
     return [end.name for end in link.alternates if end.standby_of != link.to.name and end.name not in known]
+
+
+def _wildcards(link: BrokerConnection) -> Iterator[str]:
+    """What Classic, or another field, would read as a pattern, and 2.44.0 as a name."""
+    for match in (*link.senders, *link.receivers, *link.peers):
+        pattern, of = match.address_match, f"link {link.name!r} has the address_match {match.address_match!r}"
+        if ">" in pattern.split("."):
+            yield f"{of}: '>' is Classic's wildcard, and a word like others here; write '#'"
+        if "://" in pattern:
+            yield f"{of}: an address is called neither queue nor topic; write {pattern.partition('://')[2]!r}"
+        if {"*", "#"} & {*match.queue_name.split(".")}:
+            yield (
+                f"link {link.name!r} has the queue_name {match.queue_name!r}: it has no wildcards; write address_match"
+            )
+    if link.mirror:
+        yield from _prefixes(link.name, link.mirror.address_filter)
+
+
+def _prefixes(link: str, address_filter: str) -> Iterator[str]:
+    of = f"link {link!r} has the address_filter {address_filter!r}"
+    if any({"*", "#", ">"} & {*each.lstrip("!").split(".")} for each in address_filter.split(",")):
+        yield f"{of}: it has no wildcards, but beginnings of addresses, such as 'eu.' for 'eu.#'; write those"
+    if any(each != each.strip() for each in address_filter.split(",")):
+        yield f"{of}: spaces belong to the names; leave them out"
 
 
 def _other_ends(link: BrokerConnection) -> Iterator[str]:

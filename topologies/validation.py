@@ -13,6 +13,7 @@ Brokers = tuple[AnyBroker, ...]
 Links = tuple[Link, ...]
 Groups = tuple[ClientGroup, ...]
 MOST_TOLD = 4
+DESTINATIONS = ("excluded_destinations", "dynamically_included_destinations", "statically_included_destinations")
 
 
 def problems(brokers: Brokers, links: Links, groups: Groups) -> tuple[str, ...]:
@@ -25,12 +26,25 @@ def warnings(brokers: Brokers, links: Links, groups: Groups) -> tuple[str, ...]:
     """Pairs of entry brokers between which nothing can pass: sometimes meant, often a TTL that is too small."""
     names = tuple(broker.name for broker in brokers)
     paths, edges = shortest_paths(names, links), joined(names, links)
-    return tuple(
+    out_of_reach = (
         f"a message sent at {begin!r} cannot reach a consumer at {end!r}: "
         + (_to_raise(begin, end, links) if (begin, end) in edges else "no link leads there")
         for begin, end in _needed(groups)
         if (begin, end) not in paths
     )
+    return (*out_of_reach, *_wildcards(links))
+
+
+def _wildcards(links: Links) -> Iterator[str]:
+    """What Artemis would read as a pattern, and Classic reads as a name."""
+    for link in links:
+        for field in DESTINATIONS if isinstance(link, NetworkConnector) else ():
+            for destination in getattr(link, field):
+                if "#" in destination.partition("://")[2].split("."):
+                    yield (
+                        f"link {link.name!r}: {field} has {destination!r}: '#' is Artemis' wildcard, and a word like"
+                        " others here; write '>'"
+                    )
 
 
 def _brokers(brokers: Brokers) -> Iterator[str]:

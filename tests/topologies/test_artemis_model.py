@@ -19,6 +19,7 @@ from topologies.model import Broker, ClientGroup, NetworkConnector, Topology, To
 
 A, B, C = ArtemisBroker("a"), ArtemisBroker("b"), ArtemisBroker("c")
 PAIR = (ArtemisBroker("b", ha=HaPolicy()), ArtemisBroker("b-backup", standby_of="b", ha=HaPolicy()))
+BY_TWO_NAMES = ArtemisBroker("two-names", addresses=(Address("orders", queue="orders.out"),))
 ROUTER = Router("r", waypoints=("queue",))
 EVERYTHING = AddressMatch("#")
 
@@ -107,6 +108,12 @@ MISTAKES: dict[str, Callable[[], Any]] = {
         (A, B, C), BrokerConnection(A, B, mirror=Mirror()), BrokerConnection(B, C, mirror=Mirror()), pushing(C, A)
     ),
     "senders all the way round": lambda: topology((A, B, C), pushing(A, B), pushing(B, C, "o.#"), pushing(C, A, "o.x")),
+    "a receiver that brings back what a sender took from a queue of another name": lambda: topology(
+        (BY_TWO_NAMES, B),
+        BrokerConnection(
+            BY_TWO_NAMES, B, senders=(AddressMatch(queue_name="orders.out"),), receivers=(AddressMatch("orders"),)
+        ),
+    ),
     "a router of nothing": lambda: Router("r"),
     "a router that opens": lambda: topology((A, ROUTER), BrokerConnection(ROUTER, A, senders=(EVERYTHING,))),
     "a name that is not one": lambda: ArtemisBroker("a b"),
@@ -266,6 +273,27 @@ def test_ends_that_are_no_pair_are_warned_of_and_the_first_is_predicted(auto_sta
     assert step in warning
     assert [network.reaches("a", end, "queue://orders") for end in "bc"] == [True, False]
     assert ("a", "c") not in network.paths()
+
+
+@pytest.mark.parametrize(
+    ("link", "told"),
+    [
+        (pushing(A, B, "orders.>"), "has the address_match 'orders.>': '>' is Classic's wildcard"),
+        (pushing(A, B, "queue://orders"), "an address is called neither queue nor topic; write 'orders'"),
+        (BrokerConnection(A, B, senders=(AddressMatch(queue_name="o.#"),)), "it has no wildcards; write address_match"),
+        (BrokerConnection(A, B, mirror=Mirror(address_filter="!eu.#")), "it has no wildcards, but beginnings"),
+        (BrokerConnection(A, B, mirror=Mirror(address_filter="eu, us")), "spaces belong to the names; leave them out"),
+    ],
+)
+def test_a_pattern_that_is_none_here_is_warned_of(link: Link, told: str) -> None:
+    (warning,) = topology((A, B), link).warnings
+    assert warning.startswith("link 'a-to-b' has the ")
+    assert told in warning
+
+
+def test_patterns_and_filters_as_the_manual_has_them_are_not_warned_of() -> None:
+    for link in (pushing(A, B, "orders.#"), BrokerConnection(A, B, mirror=Mirror(address_filter="eu,!eu.uk"))):
+        assert topology((A, B), link).warnings == ()
 
 
 def test_a_pair_at_the_end_of_a_link_needs_no_more_than_its_active() -> None:

@@ -134,6 +134,14 @@ def test_a_pair_that_cannot_reach_each_other_is_only_warned_of() -> None:
     assert no_link.warnings == ("a message sent at 'a' cannot reach a consumer at 'c': no link leads there",)
 
 
+def test_the_other_brokers_wildcard_is_warned_of() -> None:
+    meant = link(A, B, excluded_destinations=("queue://orders.>", "queue://c#"))
+    mistaken = link(A, B, excluded_destinations=("queue://orders.#",))
+    assert topology(links=(meant,)).warnings == ()
+    (warning,) = topology(links=(mistaken,)).warnings
+    assert warning.startswith("link 'a-to-b': excluded_destinations has 'queue://orders.#': '#' is Artemis' wildcard")
+
+
 def test_two_duplex_links_the_same_way_are_allowed() -> None:
     """The manual suggests them for throughput, with names of their own."""
     pair = (link(A, B, name="orders", duplex=True), link(A, B, name="prices", duplex=True))
