@@ -52,6 +52,10 @@ class Bench:
         eventually(lambda: len(self.received) >= count)
         return [(each.seq, each.attempt) for each in self.received]
 
+    def once_arrived(self, count: int, act: Callable[[], None]) -> None:
+        """Beside the test, which waits in a commit meanwhile."""
+        threading.Thread(target=lambda: (self.arrived(count), act())).start()
+
     def close(self) -> None:
         self.client.close()
         self.taker.close()
@@ -115,7 +119,7 @@ def test_an_open_transaction_is_in_doubt_with_its_connection_and_goes_again_as_o
 
 def test_a_connection_lost_in_the_commit_leaves_doubt_and_perhaps_duplicates(bench: Bench) -> None:
     bench.network.hold_answers("a")
-    threading.Timer(0.05, lambda: bench.network.kill("a")).start()
+    bench.once_arrived(3, lambda: bench.network.kill("a"))
     bench.send(0, 1, 2)
     eventually(lambda: bench.producer.outstanding == 0)
     assert [bench.recorder.attempts(seq) for seq in range(3)] == [[(1, "in_doubt"), (2, "acked")]] * 3
@@ -162,7 +166,7 @@ def test_a_transaction_that_stays_open_is_no_blocked_broker_but_a_commit_without
         now_ns[0] += 3 * S
         bench.network.kill("a")
 
-    threading.Timer(0.05, lose_later).start()
+    bench.once_arrived(4, lose_later)
     bench.producer.commit()
     blocked = [(row.event, row.broker, row.at_ns) for row in bench.recorder.connections if "blocked" in row.event]
     assert blocked == [("blocked", "a", 6 * S), ("unblocked", "a", 9 * S)]

@@ -128,7 +128,12 @@ def test_a_commit_whose_answer_is_lost_with_the_connection_is_told_as_that() -> 
     transaction = begin(client)
     put(transaction, orders, 0)
     stage.network.hold_answers("broker-1")
-    threading.Timer(0.05, stage.cut).start()
+
+    def cut_once_it_is_there() -> None:
+        until(lambda: stage.network.browse(orders.name))
+        stage.cut()
+
+    threading.Thread(target=cut_once_it_is_there).start()
     with pytest.raises(ConnectionError, match="broker-1"):
         transaction.commit()
     assert client.settled == []
