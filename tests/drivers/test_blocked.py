@@ -128,7 +128,7 @@ def test_a_broker_in_memory_that_stands_still_blocks_its_producer_and_takes_ever
         producer.send(seq, 64, due_ns=0)
     now_ns[0] += 7 * S
     network.thaw("a")
-    assert producer.wait_settled(5)
+    assert producer.wait_settled(60)
     told = [(row.event, row.broker, row.at_ns) for row in recorder.connections if "blocked" in row.event]
     assert told == [("blocked", "a", 1), ("unblocked", "a", 1 + 7 * S)]
     assert network.depths() == {"orders": 5}

@@ -158,7 +158,7 @@ def test_a_send_after_giving_up_has_failed_with_the_reason() -> None:
     connector.connections[0].on_lost("reset")
     with pytest.raises(DriverError, match=r"connection to localhost:1 was lost \(reset\) and maxReconnectAttempts=0"):
         producer.send(1, 64, 0)
-    assert producer.wait_settled(1)
+    assert producer.wait_settled(60)
     client.close()
     assert [(row.seq, row.outcome) for row in sorted(recorder.sends)] == [(0, "in_doubt"), (1, "failed")]
 

@@ -290,7 +290,7 @@ def test_under_random_losses_no_row_is_lost_or_doubled_and_no_acked_message_eith
         network.thaw(broker)
         network.kill(broker)  # what a broker kept back as unanswered is in doubt now
         network.restore(broker)
-    assert all(producer.wait_settled(10) for producer in producers)
+    assert all(producer.wait_settled(60) for producer in producers)
     eventually(lambda: len({row[2:4] for row in recorder.receipts}) == 600)
     for client in reversed(clients):
         client.close()

@@ -92,7 +92,7 @@ def test_every_message_is_sent_and_received_once_whatever_the_habit(bench: Bench
 
 def test_there_are_as_many_connections_as_the_habit_says(bench: Bench) -> None:
     bench.start()
-    before = len(bench.recorder.connections)
+    before = len(bench.recorder.events())
     bench.send_all()
     habit, size = bench.producer.connections, bench.producer.pool_size
     per_message = habit == "per-message"
@@ -101,7 +101,7 @@ def test_there_are_as_many_connections_as_the_habit_says(bench: Bench) -> None:
     assert bench.network.connections("b") == consumers
     eventually(lambda: bench.network.connections("a") == producers)
     expected = Counter(dict.fromkeys(("attempt", "connected", "closed"), MESSAGES) if per_message else {})
-    eventually(lambda: Counter(row.event for row in bench.recorder.connections[before:]) == expected)
+    eventually(lambda: Counter(event for event, _ in bench.recorder.events()[before:]) == expected)
     assert bench.session.connected() == Counter(
         {("producers", "a"): producers, ("consumers", "b"): consumers} if producers else {("consumers", "b"): consumers}
     )
