@@ -23,7 +23,7 @@ class Told:
         self.outcomes: list[Outcome] = []
         self.lost: list[str] = []
 
-    def connect(self, endpoint: Endpoint, trust: Trust = TRUST, timeout_s: float = 5) -> StompConnection:
+    def connect(self, endpoint: Endpoint, trust: Trust = TRUST, timeout_s: float = 60) -> StompConnection:
         return StompConnector(heartbeat_ms=0, trust=trust).connect(
             endpoint,
             Credentials("anna", "s3cret"),

@@ -76,7 +76,9 @@ def test_a_fault_of_our_own_is_a_fault_that_could_not_be_applied() -> None:
             raise OSError("no such process")
 
     notebook = Notebook()
-    timeline(Broken(), notebook, at_s=0, for_s=0).end()
+    line = timeline(Broken(), notebook, at_s=0, for_s=0)
+    until(lambda: notebook.rows)
+    line.end()
     assert [row[4] for row in notebook.rows] == ["OSError('no such process')"]
 
 
