@@ -1,5 +1,6 @@
 """Does a process hand over by what its sockets are seen, and then become what it was to run?"""
 
+import gc
 import socket
 import subprocess
 import sys
@@ -58,7 +59,8 @@ def test_a_caller_that_says_nothing_is_waited_for_no_longer_than_it_is_worth(tmp
 
 
 def test_a_place_that_no_socket_can_have_leaves_none_open(tmp_path: Path) -> None:
+    gc.collect()  # what other tests forgot is not to go in between
     here, before = psutil.Process(), psutil.Process().num_fds()
     with pytest.raises(OSError, match="too long") as refused:
         Handover(tmp_path / ("long" * 40))
-    assert here.num_fds() == before, f"while {refused.value} is still looked at"
+    assert here.num_fds() <= before, f"while {refused.value} is still looked at"
