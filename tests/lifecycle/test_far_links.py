@@ -28,7 +28,6 @@ def test_two_regions_are_as_far_apart_as_they_were_made(runtime: str, tmp_path: 
     assert (done.status, done.summary["verdict"]) == (0, "pass"), done.output
     least = min(row["bucket"] for row in done.results("latency") if row["measure"] == "sent_to_received")
     assert upper_ns(least) >= DELAY_MS * NS_PER_MS
-    assert done.summary["latency_ms"]["sent_to_received"]["p50"] < 3 * DELAY_MS
     assert measured_links(done.results("resources")) == {
         "east-1-to-east-2": False,
         "west-1-to-west-2": False,
