@@ -3,12 +3,16 @@
 A message that has crossed i links may cross one more if that link's message_ttl is above i (NetworkBridgeFilter).
 Demand travels the other way: of a path of k links, the i-th (from 0) knows of the consumer if its consumer_ttl is above
 k-1-i. This holds for forwarding on demand; static, included and excluded destinations are not looked at.
+
+Between Artemis brokers a cluster counts its own links alone, from the one by which a message came to it; AMQP
+connections count none.
 """
 
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from topologies.artemis_links import BrokerConnection, ClusterLink
 from topologies.links import Link
 from topologies.validity import UNLIMITED
 
@@ -36,6 +40,8 @@ class Path:
 def shortest_paths(brokers: Iterable[str], links: Iterable[Link]) -> dict[tuple[str, str], Path]:
     """The shortest path a message can take, for every (producer's broker, consumer's broker) that has one."""
     names, all_links = tuple(brokers), tuple(links)
+    if any(isinstance(link, ClusterLink | BrokerConnection) for link in all_links):
+        return {pair: path for name in names for pair, path in _paths_of_artemis(name, all_links)}
     found = {(name, name): Path((name,)) for name in names}
     most = joined(names, all_links)
     for hops in range(1, _most_hops(len(names), all_links) + 1):
@@ -54,18 +60,58 @@ def joined(brokers: Iterable[str], links: Iterable[Link]) -> set[tuple[str, str]
     return {(start, end) for start in brokers for end in _downstream(start, following)}
 
 
+def _paths_of_artemis(start: str, links: tuple[Link, ...]) -> Iterator[tuple[tuple[str, str], Path]]:
+    """Breadth first. A way is known by where it ends and by how many links of which cluster were its last ones."""
+    leaving: dict[str, list[tuple[str, Link]]] = {}
+    for link in links:
+        for source, target in link.directions:
+            leaving.setdefault(source, []).append((target, link))
+    fewest: dict[tuple[str, str], int] = {}
+    reached: set[str] = set()
+    waiting: deque[tuple[tuple[str, ...], str, int]] = deque([((start,), "", 0)])
+    while waiting:
+        route, cluster, crossed = waiting.popleft()
+        here = route[-1]
+        if fewest.get((here, cluster), crossed + 1) <= crossed:
+            continue  # another way came here sooner, and may go as far
+        fewest[here, cluster] = crossed
+        if here not in reached:
+            reached.add(here)
+            yield (start, here), Path(route)
+        for target, link in leaving.get(here, ()):
+            its, so_far = _counted(link, cluster, crossed)
+            if not isinstance(link, ClusterLink) or so_far <= link.cluster.max_hops:
+                waiting.append(((*route, target), its, so_far))
+
+
+def _counted(link: Link, cluster: str, crossed: int) -> tuple[str, int]:
+    """The cluster of a link, and how many of its links a message has crossed behind it; '' and 0 outside of one."""
+    if not isinstance(link, ClusterLink):
+        return "", 0
+    return link.cluster.name, crossed + 1 if link.cluster.name == cluster else 1
+
+
 def too_near(begin: str, end: str, links: Iterable[Link]) -> list[tuple[str, Link, int]]:
-    """("message_ttl" or "consumer_ttl", link, what it would have to be) for all that shut the way of the fewest links.
+    """("message_ttl", "consumer_ttl" or "max_hops", link, what it would have to be) for all that shut the shortest way.
 
     Empty where no link leads there, and where a message gets there anyway.
     """
     way = _fewest(begin, end, tuple(links))
-    found = []
+    found, cluster, hops = [], "", 0
     for crossed, link in enumerate(way):
-        for ttl, needed in (("message_ttl", crossed + 1), ("consumer_ttl", len(way) - crossed)):
-            if UNLIMITED != getattr(link, ttl) < needed:
-                found.append((ttl, link, needed))
+        cluster, hops = _counted(link, cluster, hops)
+        needed = {"message_ttl": crossed + 1, "consumer_ttl": len(way) - crossed}
+        if isinstance(link, ClusterLink):
+            needed = {"max_hops": hops}
+        for limit, least in needed.items():
+            if UNLIMITED != limit_of(link, limit) < least:
+                found.append((limit, link, least))
     return found
+
+
+def limit_of(link: Link, limit: str) -> int:
+    """The value of one of those."""
+    return int(getattr(link.cluster if isinstance(link, ClusterLink) else link, limit))
 
 
 def _fewest(begin: str, end: str, links: tuple[Link, ...]) -> tuple[Link, ...]:

@@ -7,7 +7,7 @@ from topologies.artemis_links import BrokerConnection, ClusterLink
 from topologies.brokers import AnyBroker
 from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup
 from topologies.links import Link, MulticastDiscovery, NetworkConnector
-from topologies.paths import joined, shortest_paths, too_near
+from topologies.paths import joined, limit_of, shortest_paths, too_near
 
 Brokers = tuple[AnyBroker, ...]
 Links = tuple[Link, ...]
@@ -152,15 +152,12 @@ def _reach(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
 
 def _to_raise(begin: str, end: str, links: Links) -> str:
     """The next step, by the shortest way."""
-    short = too_near(begin, end, links)
-    raised = list(dict.fromkeys(_limit(ttl, link, least) for ttl, link, least in short))
+    raised = [
+        f"{limit} of {'the cluster of ' if isinstance(link, ClusterLink) else ''}link {link.name!r}"
+        f" from {limit_of(link, limit)} to {least}"
+        for limit, link, least in too_near(begin, end, links)
+    ]
     return f"raise {', '.join(raised[:MOST_TOLD])}{', …' if raised[MOST_TOLD:] else ''}"
-
-
-def _limit(ttl: str, link: Link, least: int) -> str:
-    if isinstance(link, ClusterLink):
-        return f"max_hops of the cluster of link {link.name!r} from {link.cluster.max_hops}"
-    return f"{ttl} of link {link.name!r} from {getattr(link, ttl)} to {least}"
 
 
 def _needed(groups: Groups) -> Iterator[tuple[str, str]]:

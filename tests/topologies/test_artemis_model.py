@@ -253,9 +253,23 @@ def test_a_cluster_of_too_few_hops_is_told_by_its_own_word() -> None:
     groups = (ClientGroup("producers", (A,)), ClientGroup("consumers", (B, C)))
     chain = Topology("t", (A, B, C), (ClusterLink(A, B), ClusterLink(B, C)), groups, flavour="artemis")
     (warning,) = chain.warnings
-    assert warning.endswith(
-        "raise max_hops of the cluster of link 'a-to-b' from 1, max_hops of the cluster of link 'b-to-c' from 1"
-    )
+    assert warning.endswith("raise max_hops of the cluster of link 'b-to-c' from 1 to 2")
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        (pushing(A, B), ClusterLink(B, C)),
+        (ClusterLink(A, B), BrokerConnection(C, B, receivers=(EVERYTHING,))),
+    ],
+)
+def test_a_cluster_counts_none_of_the_links_before_it_and_behind(links: tuple[Link, ...]) -> None:
+    groups = (ClientGroup("producers", (A,)), ClientGroup("consumers", (C,)))
+    network = Topology("t", (A, B, C), links, groups, flavour="artemis")
+    assert network.warnings == ()
+    assert network.reaches("a", "c", "queue://orders")
+    (path,) = network.paths_between("producers", "consumers")
+    assert path.route == ("a", "b", "c")
 
 
 def test_connections_from_both_ends_that_carry_different_addresses_are_no_loop() -> None:

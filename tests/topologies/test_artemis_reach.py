@@ -1,5 +1,7 @@
 """Is it predicted where a message can get to between Artemis brokers, as their links have it?"""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from topologies.brokers import AnyBroker
 from topologies.catalogue import ENTRIES, build
 from topologies.links import Link
 from topologies.model import Topology
+from topologies.paths import joined, shortest_paths, too_near
 
 A, B, C = (ArtemisBroker(name) for name in "abc")
 ORDERS = AddressMatch("orders.#")
@@ -199,3 +202,36 @@ def test_on_any_network_the_prediction_is_what_walking_every_way_finds(
         for consumer in brokers:
             ends = (producer.name, consumer.name)
             assert artemis_reach.reaches(brokers, links, *ends, destination) is can_reach(links, *ends, destination)
+
+
+@settings(max_examples=300, deadline=None)
+@given(networks(), st.sampled_from(ADDRESSES))
+def test_what_is_reached_lies_on_a_path(
+    drawn: tuple[tuple[ArtemisBroker, ...], tuple[Link, ...]], address: str
+) -> None:
+    """A path knows nothing of addresses, so there may be more of them. None is missing, or good networks are refused.
+
+    In a cluster of enough hops: one of few may reach on from a member where somebody else takes messages, too.
+    """
+    brokers, links = drawn
+    enough = {
+        link: replace(link, cluster=replace(link.cluster, max_hops=len(brokers)), message_ttl=1, consumer_ttl=1)
+        for link in links
+        if isinstance(link, ClusterLink)
+    }
+    wide = [enough[link] if isinstance(link, ClusterLink) else link for link in links]
+    names = [broker.name for broker in brokers]
+    reached = {(a, b) for a in names for b in names if artemis_reach.reaches(brokers, wide, a, b, f"queue://{address}")}
+    assert reached <= shortest_paths(names, wide).keys()
+
+
+@given(networks())
+def test_where_links_lead_and_no_path_the_hops_to_raise_are_told(
+    drawn: tuple[tuple[ArtemisBroker, ...], tuple[Link, ...]],
+) -> None:
+    brokers, links = drawn
+    names = [broker.name for broker in brokers]
+    paths, leads = shortest_paths(names, links).keys(), joined(names, links)
+    assert paths <= leads
+    for begin, end in leads:
+        assert bool(too_near(begin, end, links)) or (begin, end) in paths
