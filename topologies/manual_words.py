@@ -14,9 +14,11 @@ HOPS = (
     "networkTTL, messageTTL and consumerTTL are of ActiveMQ Classic's network connectors; of Artemis only a cluster"
     " counts hops: write max_hops within cluster of a link of kind clusterConnection"
 )
+CLASSIC_HOPS = "write message_ttl and consumer_ttl of the link"
 HOPS_OF_LINKS = ("networkttl", "messagettl", "consumerttl")
 """Two are fields of every link, which those of Artemis do not let anybody choose."""
 CREDENTIALS = "brokers get the user and the passwords of the run; leave it out"
+PLACES = "a run chooses where brokers listen (--base-port, --bind-host), or a --brokers-file says so; leave it out"
 BEANS = "it takes a Java object, which is not to be written here; leave it out"
 ADDRESSES = (
     "it is of ActiveMQ Classic's network connectors; of Artemis write address_match of senders or receivers, or"
@@ -25,6 +27,10 @@ ADDRESSES = (
 PUSHED = (
     "it is of Artemis' AMQP connections; a link of Classic carries what is asked for at its other end, and"
     " statically_included_destinations without being asked"
+)
+DESTINATIONS = (
+    "a policy has pattern: NAME and kind: queue or topic, a link has queue://NAME or topic://NAME in"
+    " dynamically_included_destinations, statically_included_destinations or excluded_destinations; write it so"
 )
 RETRIES = "of Classic write initial_reconnect_delay_ms and max_reconnect_attempts within discovery of the link"
 BOTH = {
@@ -36,13 +42,22 @@ BOTH = {
     "datadirectory": "a run keeps its stores where it is told to; leave it out",
     "brokername": "write name",
     "master": "write standby_of on the broker that waits",
+    "slave": "write standby_of",
+    "backup": "write standby_of",
     "backupof": "write standby_of",
+    "host": PLACES,
+    "port": PLACES,
+    "from": "write opened_by",
+    "source": "write opened_by",
+    "target": "write to",
+    "bidirectional": "write duplex: true",
 }
 INSTEAD: Mapping[str, Mapping[str, str]] = {
     "classic": BOTH
     | {
-        "networkttl": "write message_ttl and consumer_ttl of the link",
-        "maxhops": "it is of Artemis' clusters; of Classic write message_ttl and consumer_ttl of the link",
+        "networkttl": CLASSIC_HOPS,
+        "ttl": CLASSIC_HOPS,
+        "maxhops": f"it is of Artemis' clusters; of Classic {CLASSIC_HOPS}",
         "uri": "write the other broker's name in to, and what the URI would say of retries in discovery",
         "bridgefactory": BEANS,
         "connectionfilter": BEANS,
@@ -70,12 +85,13 @@ INSTEAD: Mapping[str, Mapping[str, str]] = {
         "memoryusage": "write memory_percent_of_heap or memory_limit_bytes",
         "storeusage": "write store_limit_bytes",
         "tempusage": "write temp_limit_bytes",
-        "queue": "write pattern: NAME and kind: queue",
-        "topic": "write pattern: NAME and kind: topic",
+        "queue": DESTINATIONS,
+        "topic": DESTINATIONS,
     },
     "artemis": BOTH
     | {
         "networkttl": HOPS,
+        "ttl": HOPS,
         "messagettl": HOPS,
         "consumerttl": HOPS,
         "uri": "write the other broker's name in to, and those that a URI has after # in alternates",
