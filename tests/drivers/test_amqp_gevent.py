@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
         ),
         pytest.param(["test_amqp_brokers.py"], id="on a broker", marks=[pytest.mark.brokers, pytest.mark.nightly]),
         pytest.param(
-            ["conformance", "-k", "amqp and not amqp:stomp and not stomp:amqp", "-m", "brokers"],
+            ["conformance", "-k", "amqp and not on-artemis and not amqp:stomp and not stomp:amqp", "-m", "brokers"],
             id="the whole suite",
             marks=[pytest.mark.brokers, pytest.mark.nightly],
         ),

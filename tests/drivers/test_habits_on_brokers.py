@@ -21,14 +21,21 @@ MESSAGES = 40
 
 
 def protocols(smoke: str) -> list[object]:
-    return [pytest.param(each, marks=() if each == smoke else pytest.mark.nightly) for each in REAL]
+    return [pytest.param(each, marks=() if each == smoke else pytest.mark.nightly) for each in (*REAL, "core")]
+
+
+@pytest.fixture
+def broker(request: pytest.FixtureRequest, protocol: str) -> Runtime:
+    """One that speaks the test's protocol."""
+    runtime: Runtime = request.getfixturevalue("single_artemis" if protocol == "core" else "single_broker")
+    return runtime
 
 
 @pytest.mark.parametrize("protocol", protocols("openwire"))
 def test_producers_and_consumers_share_two_connections_and_each_message_is_whose_it_is(
-    single_broker: Runtime, protocol: str, tmp_path: Path
+    broker: Runtime, protocol: str, tmp_path: Path
 ) -> None:
-    load, place = Load(tmp_path, single_broker, protocol, ["broker-1"]), queue("pooled")
+    load, place = Load(tmp_path, broker, protocol, ["broker-1"]), queue("pooled")
     for _ in range(4):
         load.consume(load.seat("consumer", "pooled", 1), place)
     sending = [load.produce(load.seat("producer", "pooled", 1), place, MESSAGES) for _ in range(3)]
@@ -50,9 +57,9 @@ def test_producers_and_consumers_share_two_connections_and_each_message_is_whose
 @pytest.mark.parametrize("protocol", protocols("openwire"))
 @pytest.mark.parametrize("durable", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_a_connection_for_each_message_carries_it_and_is_closed(
-    single_broker: Runtime, protocol: str, durable: bool, tmp_path: Path
+    broker: Runtime, protocol: str, durable: bool, tmp_path: Path
 ) -> None:
-    load, place = Load(tmp_path, single_broker, protocol, ["broker-1"]), queue("per-message")
+    load, place = Load(tmp_path, broker, protocol, ["broker-1"]), queue("per-message")
     load.consume(load.seat("consumer"), place)
     freed = threading.Semaphore(0)
     producer = PerMessage(
@@ -80,12 +87,13 @@ def test_a_connection_for_each_message_carries_it_and_is_closed(
 
 @pytest.mark.nightly
 @pytest.mark.spark
-@pytest.mark.parametrize("protocol", ["stomp", "amqp", "openwire", "amqp:openwire"])
+@pytest.mark.parametrize("protocol", ["stomp", "amqp", "openwire", "amqp:openwire", "core"])
 @pytest.mark.parametrize("habit", [("pooled", "--pool-size", "2"), ("per-message",)], ids=lambda habit: habit[0])
 def test_a_whole_run_passes_and_its_report_says_how_clients_connected(
     protocol: str, habit: tuple[str, ...], tmp_path: Path
 ) -> None:
-    wanted = ("--topology", "mesh", "--protocol", protocol, "--connections", *habit, "--rate", "20")
+    topology = "artemis-single" if protocol == "core" else "mesh"
+    wanted = ("--topology", topology, "--protocol", protocol, "--connections", *habit, "--rate", "20")
     outcome = make_run(
         "scenarios/steady.py", *wanted, "-t", "5s", "--warm-up", "2", "--lag-limit", "5000", runs=tmp_path / "runs"
     )

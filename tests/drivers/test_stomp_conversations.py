@@ -89,7 +89,7 @@ def test_a_selector_that_is_none_is_refused_though_the_broker_does_not_say_what_
 
     with FakeBroker(script) as broker:
         client = Client(broker.endpoint())
-        with pytest.raises(Refused, match="refused to subscribe .*orders.*a b c"):
+        with pytest.raises(Refused, match=r"refused to subscribe .*orders.*a b c"):
             client.connection.subscribe(Subscription(ORDERS, selector="a b c"), lambda _: None)
         client.connection.close()
 

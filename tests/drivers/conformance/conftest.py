@@ -5,11 +5,13 @@ the matrix is nightly.
 """
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 
 from drivers import java_vm
 from drivers.protocols import connector_of
+from drivers.stomp_frames import WINDOW_BYTES_A_MESSAGE
 from scenarios.java_parts import find_java_parts
 from tests.drivers.conformance.stages import BROKER, Connect, MemoryStage, Peer, RealStage, Stage
 from tests.support.relay import Relay
@@ -26,6 +28,8 @@ STAGES: Mapping[str, tuple[str, str]] = {
     "amqp": ("amqp", CLASSIC),
     "openwire": ("openwire", CLASSIC),
     "core": ("core", ARTEMIS),
+    "stomp-on-artemis": ("stomp", ARTEMIS),
+    "amqp-on-artemis": ("amqp", ARTEMIS),
     "openwire-on-artemis": ("openwire", ARTEMIS),
 }
 """A protocol of real brokers is tried by one line here: its name, and the fixture that is the broker."""
@@ -33,7 +37,23 @@ STAGES: Mapping[str, tuple[str, str]] = {
 REAL = tuple(protocol for protocol, broker in STAGES.values() if broker == CLASSIC)
 """What tests with brokers of their own try, which are Classic's."""
 
-ALWAYS_NIGHTLY = {"openwire-on-artemis"}
+DIFFERS: Mapping[str, Mapping[str, Any]] = {
+    "core": {"tells_returns": False},
+    "amqp-on-artemis": {"tells_returns": False},
+    "stomp-on-artemis": {
+        "tells_returns": None,
+        "tells_losses": False,
+        "durable_selector": "AMQDurable = 'DURABLE'",
+        "prefetched_bytes": WINDOW_BYTES_A_MESSAGE,
+        "survives_refusals": False,
+    },
+}
+"""What Artemis makes of a protocol, where Classic does otherwise. docs/drivers.md has the same in words."""
+
+CANNOT_BROWSE = {"stomp-on-artemis": "amqp"}
+"""Which protocol looks into queues there instead."""
+
+ALWAYS_NIGHTLY = {name for name, (protocol, broker) in STAGES.items() if broker == ARTEMIS and protocol in REAL}
 """Each half is in CI: the driver on the other broker, the broker by another driver."""
 
 
@@ -62,6 +82,7 @@ def real_stage(request: pytest.FixtureRequest, name: str) -> Iterator[RealStage]
     runtime: Runtime = request.getfixturevalue(broker)
     scheme, _, address = runtime.endpoint(BROKER, protocol).uri.partition("://")
     host, _, port = address.partition("?")[0].rpartition(":")
+    other = CANNOT_BROWSE.get(name)
     with Relay((host, int(port))) as relay:
         endpoint = Endpoint(BROKER, protocol, f"{scheme}://127.0.0.1:{relay.port}")
         yield RealStage(
@@ -70,7 +91,8 @@ def real_stage(request: pytest.FixtureRequest, name: str) -> Iterator[RealStage]
             endpoint,
             relay,
             hops_at_home=0 if broker == CLASSIC else None,
-            tells_returns=protocol != "core",
+            looks_by=(connector_of(other, Trust()), runtime.endpoint(BROKER, other)) if other else None,
+            **DIFFERS.get(name, {}),
         )
 
 

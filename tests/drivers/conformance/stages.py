@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from drivers.contract import Connection, Connector, Delivery, Destination, Outcome, Outgoing, Subscription
+from drivers.contract import Browsed, Connection, Connector, Delivery, Destination, Outcome, Outgoing, Subscription
 from drivers.memory import MemoryConnector, MemoryNetwork
 from records.identity import Identity, Reading, read, stamp
 from tests.support.relay import Relay
@@ -32,20 +32,29 @@ def body(seq: int, body_bytes: int = 64) -> bytes:
 class Stage(Protocol):
     """``endpoint`` leads to the broker by a way that `cut` can cut.
 
-    ``hops_at_home``: of a message that crossed no link; None where brokers do not stamp their path. ``tells_returns``:
-    whether a message is called redelivered once a consumer that did not acknowledge it has left politely (Artemis takes
-    the delivery back from its count when a Core consumer closes, as the message may never have been seen).
+    What brokers differ in stands in the fields behind `endpoint`; docs/drivers.md tells users of each.
     """
 
     connector: Connector
     credentials: Credentials
     endpoint: Endpoint
     selects: bool  # whether the broker knows selectors
-    hops_at_home: int | None
-    tells_returns: bool
+    durable_selector: str  # what selects the durable messages
+    hops_at_home: int | None  # of a message that crossed no link; None where brokers do not stamp their path
+    tells_returns: bool | None  # whether what a consumer held that left politely is called redelivered; None: some is
+    tells_losses: bool  # whether everything that a lost connection held is called redelivered, not just some of it
+    prefetched_bytes: int  # how large a body has to be for a prefetch to count messages
+    survives_refusals: bool  # whether the connection lives on after a subscription that was refused
+
+    @property
+    def browses(self) -> bool:
+        """Whether queues can be looked into by this protocol."""
 
     def cut(self) -> None:
         """Every connection of this stage is gone, without a goodbye."""
+
+    def lying(self, place: Destination) -> list[Browsed]:
+        """What is on a queue: by another protocol where this one cannot look."""
 
 
 @dataclass
@@ -56,20 +65,36 @@ class RealStage:
     credentials: Credentials
     endpoint: Endpoint
     relay: Relay
-    hops_at_home: int | None = 0
-    tells_returns: bool = True
     selects: bool = True
+    durable_selector: str = "JMSDeliveryMode = 'PERSISTENT'"
+    hops_at_home: int | None = 0
+    tells_returns: bool | None = True
+    tells_losses: bool = True
+    prefetched_bytes: int = 64
+    survives_refusals: bool = True
+    looks_by: tuple[Connector, Endpoint] | None = None
+
+    @property
+    def browses(self) -> bool:
+        return self.looks_by is None
 
     def cut(self) -> None:
         self.relay.cut()
+
+    def lying(self, place: Destination) -> list[Browsed]:
+        connector, endpoint = self.looks_by or (self.connector, self.endpoint)
+        return connector.browse(endpoint, self.credentials, place.name, timeout_s=60)
 
 
 class MemoryStage:
     """A broker in memory: killed, which keeps its messages, and brought back."""
 
     selects = False
+    durable_selector = ""
     hops_at_home: int | None = 0
-    tells_returns = True
+    tells_returns: bool | None = True
+    prefetched_bytes = 64
+    browses = survives_refusals = tells_losses = True
 
     def __init__(self) -> None:
         self.credentials = Credentials("anna", "s3cret")
@@ -80,6 +105,9 @@ class MemoryStage:
     def cut(self) -> None:
         self.network.kill(BROKER)
         self.network.restore(BROKER)
+
+    def lying(self, place: Destination) -> list[Browsed]:
+        return self.connector.browse(self.endpoint, self.credentials, place.name, timeout_s=60)
 
 
 @dataclass

@@ -20,13 +20,13 @@ def test_consumers_of_a_queue_share_its_messages(connect: Connect) -> None:
 
 
 @pytest.mark.smoke
-def test_a_consumer_that_holds_its_prefetch_leaves_the_rest_to_the_others(connect: Connect) -> None:
+def test_a_consumer_that_holds_its_prefetch_leaves_the_rest_to_the_others(stage: Stage, connect: Connect) -> None:
     orders, producer, busy, free = queue("busy"), connect(), connect(), connect()
     busy.listen(orders, settle=False, prefetch=1)
-    producer.send(orders, body(0))
+    producer.send(orders, body(0, stage.prefetched_bytes))
     busy.received(1)
     free.listen(orders, prefetch=1)
-    producer.send(orders, *(body(seq) for seq in range(1, 5)))
+    producer.send(orders, *(body(seq, stage.prefetched_bytes) for seq in range(1, 5)))
     assert free.seqs(4) == [1, 2, 3, 4]
     assert len(busy.got) == 1
 
@@ -75,28 +75,34 @@ def test_a_selector_selects_where_the_broker_knows_any_and_is_refused_elsewhere(
         with pytest.raises(Refused, match="know none"):
             client.listen(orders, selector="JMSDeliveryMode = 'PERSISTENT'")
         return
-    client.listen(orders, selector="JMSDeliveryMode = 'PERSISTENT'")
+    client.listen(orders, selector=stage.durable_selector)
     client.send(orders, body(1))
     client.send(orders, body(2), durable=False)
     client.send(orders, body(3))
     assert client.seqs(2) == [1, 3]
-    left = stage.connector.browse(stage.endpoint, stage.credentials, orders.name, timeout_s=10)
-    assert [each.body for each in left] == [body(2)]
+
+    # Once the broker has heard of the others' acknowledgements.
+    until(lambda: [each.body for each in stage.lying(orders)] == [body(2)])
 
 
-def test_a_selector_that_is_none_is_refused_and_the_connection_lives_on(connect: Connect) -> None:
+def test_a_selector_that_is_none_is_refused_and_the_connection_lives_on(stage: Stage, connect: Connect) -> None:
     orders, client = queue("wrong-selector"), connect()
     with pytest.raises(Refused, match="a b c"):
         client.listen(orders, selector="a b c")
+    if not stage.survives_refusals:
+        until(lambda: bool(client.lost))
+        client = connect()
     client.listen(orders)
     client.send(orders, body(1))
     assert client.seqs(1) == [1]
 
 
 @pytest.mark.smoke
-def test_no_more_than_the_prefetch_is_sent_ahead_and_each_acknowledgement_makes_room(connect: Connect) -> None:
+def test_no_more_than_the_prefetch_is_sent_ahead_and_each_acknowledgement_makes_room(
+    stage: Stage, connect: Connect
+) -> None:
     orders, client = queue("prefetch"), connect()
-    client.send(orders, *(body(seq) for seq in range(20)))
+    client.send(orders, *(body(seq, stage.prefetched_bytes) for seq in range(20)))
     client.outcomes(20)
     client.listen(orders, settle=False, prefetch=3)
     client.received(3)
@@ -124,7 +130,8 @@ def test_each_message_is_acknowledged_by_itself_and_the_others_come_again_and_sa
     second.listen(orders)
     assert second.seqs(3) == [0, 2, 4]
     assert [delivery.redelivered for delivery in first.got] == [False] * 5
-    assert [delivery.redelivered for delivery in second.got] == [stage.tells_returns] * 3
+    if stage.tells_returns is not None:
+        assert [delivery.redelivered for delivery in second.got] == [stage.tells_returns] * 3
     assert [delivery.hops for delivery in second.got] == [stage.hops_at_home] * 3
 
 

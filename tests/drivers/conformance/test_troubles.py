@@ -23,7 +23,7 @@ def test_a_wrong_password_is_refused_by_name_and_not_repeated(stage: Stage, conn
     assert re.search("user name .*password", str(caught.value).lower())
     assert "letmein" not in str(caught.value)
     with pytest.raises(DriverError):
-        stage.connector.browse(stage.endpoint, wrong, "any", timeout_s=10)
+        stage.connector.browse(stage.endpoint, wrong, "any", timeout_s=60)
 
 
 @pytest.mark.smoke
@@ -61,7 +61,7 @@ def test_what_a_lost_connection_had_comes_again_and_says_so(stage: Stage, connec
     second = connect()
     second.listen(orders)
     assert second.seqs(3) == [0, 2, 3]
-    assert [delivery.redelivered for delivery in second.got] == [True] * 3
+    assert all(delivery.redelivered for delivery in second.got) == stage.tells_losses
 
 
 def test_a_send_is_answered_or_in_doubt_and_never_both(stage: Stage, connect: Connect) -> None:
@@ -104,7 +104,7 @@ def test_a_connection_leaves_no_thread_behind(connect: Connect) -> None:
     peers[0].send(queue("threads"), *(body(seq) for seq in range(50)))
     for peer in peers:
         peer.close()
-    assert {thread for thread in set(threading.enumerate()) - before if "relay" not in thread.name.lower()} == set()
+    until(lambda: not set(threading.enumerate()) - before)  # those of the relay end with the broker's connections
     assert [peer.lost for peer in peers] == [[]] * 5
 
 
