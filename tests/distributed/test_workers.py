@@ -69,7 +69,7 @@ def test_workers_on_other_hosts_make_one_run_whether_or_not_they_see_its_folder(
     master, workers = start(lan, tmp_path, "--topology", CLASSIC, *QUICK, "--bind-host", lan.address)
     outcome = master.outcome()
     for worker in workers:
-        assert worker.outcome(timeout_s=30).status == 0, worker.output
+        assert worker.outcome().status == 0, worker.output
     assert outcome.summary["verdict"] == "pass", json.dumps(outcome.summary["reasons"]) + outcome.output
     assert set(rows_by_worker(outcome, "sends", "producer")) == {1, 2}
     assert set(rows_by_worker(outcome, "connections", "client")) == {1, 2}
@@ -94,7 +94,7 @@ def test_workers_that_cannot_take_part_are_refused_with_the_reason_and_nothing_i
     master, workers = start(lan, tmp_path, "--topology", "single", near_tree=changed)
     outcome = master.outcome()
     assert outcome.status == 2, outcome.output
-    assert [worker.outcome(timeout_s=30).status for worker in workers] == [2, 2], workers[0].output + workers[1].output
+    assert [worker.outcome().status for worker in workers] == [2, 2], workers[0].output + workers[1].output
     (error,) = (line for line in outcome.output.splitlines() if "/ERROR/" in line)
     assert re.search(r"worker bb-\S+: it runs brokerbench .*, the master runs .*; check out the same commit on", error)
     assert re.search(r"worker bb-\S+: broker broker-1 at 127\.0\.0\.1:\d+ cannot be reached from host bb-\S+-2", error)
@@ -117,7 +117,7 @@ def test_other_hosts_leave_nothing_even_if_a_test_fails_while_one_is_busy() -> N
     with pytest.raises(ZeroDivisionError):
         fail()
     ((lan, busy),) = made
-    assert busy.wait(5) != 0
+    assert busy.wait(60) != 0
     assert left_of(lan) == []
 
 

@@ -12,8 +12,10 @@ from tests.support.stomp_faults import Fault
 from tests.support.stomp_proxy import StompProxy
 from topologies.endpoints import Endpoint
 
+HELD_S = 60.0  # at the utmost, until the next one has overtaken it
 FAULTS = [
-    Fault(towards=towards, kind=kind, seqs=set(seqs), at_most=len(seqs))  # a message that is sent again gets through
+    # ``at_most``: a message that is sent again gets through
+    Fault(towards=towards, kind=kind, seqs=set(seqs), at_most=len(seqs), delay_s=HELD_S)
     for kind, towards, seqs in json.loads(os.environ["PLANTED_FAULTS"])
 ]
 proxies: list[StompProxy] = []
