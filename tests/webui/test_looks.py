@@ -1,5 +1,6 @@
 """Does a run tell of itself what a watcher needs: last samples, who is connected, how late sends were, an early end?"""
 
+import re
 import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter
@@ -170,14 +171,16 @@ def test_a_load_stopped_by_hand_is_the_runs_own_with_a_warning(tmp_path: Path) -
     run.stop()
     run.stop()
     assert not run.interrupted
-    assert run.info.warnings[-1] == "stopped by hand in the web UI, 7 s into the load"
+    told = re.fullmatch(r"stopped by hand in the web UI, (\d+) s into the load", run.info.warnings[-1])
+    assert told
+    assert 7 <= int(told[1]) < 30
     assert len(run.info.warnings) == 1
     run.stage.close()
 
 
-@pytest.mark.parametrize("ago_s", [None, -2, 7])
+@pytest.mark.parametrize("ago_s", [None, -20, 7])
 def test_a_run_stopped_before_its_load_or_its_last_fault_is_interrupted(tmp_path: Path, ago_s: int | None) -> None:
-    faults = (FreezeBroker("broker-1", at_s=5, for_s=3),) if ago_s == 7 else ()
+    faults = (FreezeBroker("broker-1", at_s=5, for_s=20),) if ago_s == 7 else ()
     run = conductor(tmp_path, None if ago_s is None else time.perf_counter_ns() - ago_s * 1_000_000_000, *faults)
     run.stop()
     assert run.interrupted
