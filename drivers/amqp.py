@@ -6,6 +6,7 @@ A connection is opened once and never reopened: failing over, resubscribing and 
 
 import ssl
 import time
+from functools import partial
 from uuid import uuid4
 
 from drivers.amqp_browsing import Browser
@@ -42,21 +43,16 @@ class AmqpConnector:
         on_settled: OnSettled,
         on_lost: OnLost,
     ) -> AmqpConnection:
-        """One attempt, each login within ``timeout_s``. Raises `ConnectFailed` or `Refused`."""
+        """One attempt, all of it within ``timeout_s``. Raises `ConnectFailed` or `Refused`."""
         try:
             address = read_address(endpoint.uri, self._idle_timeout_ms)
         except ValueError as error:
             raise Refused(f"broker {endpoint.broker}: {error}") from error
         if address.tls and self._context is None:
             self._context = self._trust.context()
-        context, client_id = self._context if address.tls else None, client_id or str(uuid4())
-
-        def log_in() -> AmqpConnection:
-            connection = AmqpConnection(endpoint.broker, address, timeout_s, on_settled, on_lost)
-            connection.open(credentials, client_id, context)
-            return connection
-
-        return answered(log_in, timeout_s)
+        connection = AmqpConnection(endpoint.broker, address, timeout_s, on_settled, on_lost)
+        connection.open(credentials, client_id or str(uuid4()), self._context if address.tls else None)
+        return connection
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
         """Every message on a queue as it lies there; ages are by the wall clocks of the sender and of this host."""
@@ -68,9 +64,16 @@ class AmqpConnector:
             browser.stop()
 
         deadline_s = time.monotonic() + timeout_s
-        connection = self.connect(
-            endpoint, credentials, client_id="", timeout_s=timeout_s, on_settled=nothing_sent, on_lost=on_lost
+        log_in = partial(
+            self.connect,
+            endpoint,
+            credentials,
+            client_id="",
+            timeout_s=timeout_s,
+            on_settled=nothing_sent,
+            on_lost=on_lost,
         )
+        connection = answered(log_in, timeout_s)
         try:
             if not browser.run(connection.receiving, deadline_s):
                 trouble.append(f"no end after {timeout_s:g} s")

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Protocol
 
 from drivers.contract import Connection, Connector, Delivery, Destination, DriverError, Outcome, Outgoing, Subscription
+from drivers.logins import answered
 from drivers.protocols import Spoken
 from records.schemas import CANARY_PREFIX
 from topologies.endpoints import Credentials, Endpoint
@@ -114,7 +115,8 @@ class _Flock:
     def _connection(self, side: Side, broker: str) -> Connection:
         protocol = side.connector.protocol
         if (protocol, broker) not in self._connections:
-            self._connections[protocol, broker] = side.connector.connect(
+            log_in = partial(
+                side.connector.connect,
                 side.endpoint(broker),
                 self._credentials,
                 client_id=f"canary-{protocol}-{broker}",
@@ -122,6 +124,7 @@ class _Flock:
                 on_settled=self._settled,
                 on_lost=lambda reason: self._fail(f"connection to {broker} lost: {reason}"),
             )
+            self._connections[protocol, broker] = answered(log_in, CONNECT_TIMEOUT_S)
         return self._connections[protocol, broker]
 
     def _arrived(self, connection: Connection, delivery: Delivery) -> None:

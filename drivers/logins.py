@@ -2,6 +2,8 @@
 
 A Classic broker that refuses a login may do that: when it has not wholly started the connection yet, it stops it at
 once, and its answer is thrown away (TransportConnection of ActiveMQ 5.18.3: delayedStop, start, processDispatch).
+
+Not for the clients of a load: they ask again anyway, when and how often their failover URI says.
 """
 
 import time

@@ -6,6 +6,7 @@ A connection is opened once and never reopened: failing over, resubscribing and 
 
 import threading
 import time
+from functools import partial
 
 from drivers.broker_words import nothing_sent
 from drivers.contract import (
@@ -49,18 +50,14 @@ class StompConnector:
         on_settled: OnSettled,
         on_lost: OnLost,
     ) -> StompConnection:
-        """One attempt, each login within ``timeout_s``. Raises `ConnectFailed` or `Refused`."""
-
-        def log_in() -> StompConnection:
-            connection = StompConnection(endpoint.broker, address, timeout_s, on_settled, on_lost, self._trust)
-            connection.open(credentials, client_id)
-            return connection
-
+        """One attempt, all of it within ``timeout_s``. Raises `ConnectFailed` or `Refused`."""
         try:
             address = read_address(endpoint.uri, self._heartbeat_ms)
-            return answered(log_in, timeout_s)
+            connection = StompConnection(endpoint.broker, address, timeout_s, on_settled, on_lost, self._trust)
+            connection.open(credentials, client_id)
         except ValueError as error:
             raise Refused(f"broker {endpoint.broker}: {error}") from error
+        return connection
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
         """Every message on a queue as it lies there; ages are by the wall clocks of the sender and of this host."""
@@ -79,9 +76,16 @@ class StompConnector:
             trouble.append(reason)
             ended.set()
 
-        connection = self.connect(
-            endpoint, credentials, client_id="", timeout_s=timeout_s, on_settled=nothing_sent, on_lost=on_lost
+        log_in = partial(
+            self.connect,
+            endpoint,
+            credentials,
+            client_id="",
+            timeout_s=timeout_s,
+            on_settled=nothing_sent,
+            on_lost=on_lost,
         )
+        connection = answered(log_in, timeout_s)
         try:
             _require_browsing(connection)
             connection.consume(_browse_headers(queue), on_message)

@@ -2,8 +2,10 @@
 
 import random
 from collections.abc import Callable
+from functools import partial
 
 from drivers.contract import Delivery, Destination, Outcome, Outgoing, Subscription
+from drivers.logins import answered
 from drivers.stomp import StompConnector
 from drivers.stomp_connection import StompConnection
 from records.identity import Identity, Reading, read, stamp
@@ -29,7 +31,8 @@ class Client:
         self.settled: list[tuple[object, Outcome, int, str]] = []
         self.lost: list[str] = []
         self.got: list[Delivery] = []
-        self.connection: StompConnection = StompConnector(heartbeat_ms).connect(
+        log_in = partial(
+            StompConnector(heartbeat_ms).connect,
             endpoint,
             credentials,
             client_id=client_id,
@@ -37,6 +40,7 @@ class Client:
             on_settled=lambda *what: self.settled.append(what),
             on_lost=self.lost.append,
         )
+        self.connection: StompConnection = answered(log_in, 60)
 
     def send(self, to: Destination, *bodies: bytes, durable: bool = True) -> None:
         """Each with its number in this call as its token."""

@@ -3,9 +3,11 @@
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from drivers.contract import Browsed, Connection, Connector, Delivery, Destination, Outcome, Outgoing, Subscription
+from drivers.logins import answered
 from drivers.memory import MemoryConnector, MemoryNetwork
 from records.identity import Identity, Reading, read, stamp
 from tests.support.relay import Relay
@@ -122,7 +124,8 @@ class Peer:
     got: list[Delivery] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.connection: Connection = self.stage.connector.connect(
+        log_in = partial(
+            self.stage.connector.connect,
             self.stage.endpoint,
             self.credentials or self.stage.credentials,
             client_id=self.client_id or f"peer-{random.getrandbits(48):x}",
@@ -130,6 +133,7 @@ class Peer:
             on_settled=lambda *what: self.settled.append(what),
             on_lost=self.lost.append,
         )
+        self.connection: Connection = answered(log_in, 60)
 
     def send(self, to: Destination, *bodies: bytes, durable: bool = True) -> list[int]:
         """Each with its number in this call as its token; returns when each was written."""
