@@ -196,7 +196,7 @@ def test_an_attachment_that_is_never_answered_is_given_up() -> None:
     class Ignoring(Script):
         def on_link_opening(self, event: Any) -> None:
             self.end(event.connection, "amqp:internal-error", "too late")
-            time.sleep(1)
+            time.sleep(4)
 
     with FakeBroker(Ignoring()) as broker:
         told = Told(broker)
