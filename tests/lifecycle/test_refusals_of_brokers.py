@@ -1,0 +1,93 @@
+"""What does a run say when it and the brokers will not have each other? One error, by each protocol, and no load.
+
+The brokers run already, as those of a user whose password, certificate or address is wrong.
+"""
+
+from pathlib import Path
+
+import pytest
+import trustme
+
+from tests.support.locust_run import free_port, make_run, nothing_left
+from tests.support.relay import Relay
+from topologies.endpoints import Credentials
+from topologies.runtimes.contract import Runtime
+from topologies.runtimes.external_credentials import ExternalCredentials
+
+pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
+
+OURS = trustme.CA()
+SECRET = "letmein"
+OVER_TLS = {"stomp": "stomp+ssl", "amqp": "amqps", "openwire": "ssl", "core": "ssl"}
+PLAIN = {"stomp": "stomp", "amqp": "amqp", "openwire": "tcp", "core": "tcp"}
+SPOKEN = [
+    *(("single", protocol) for protocol in ("stomp", "amqp", "openwire")),
+    *(("artemis-single", protocol) for protocol in ("stomp", "amqp", "openwire", "core")),
+]
+
+
+class Theirs:
+    """A broker that runs already, spoken to by one protocol, and the file that tells of it."""
+
+    def __init__(self, entry: str, protocol: str, runtime: Runtime, folder: Path) -> None:
+        self.entry, self.protocol, self.folder = entry, protocol, folder
+        self.credentials = runtime.credentials()
+        address = runtime.endpoint("broker-1", protocol).uri.partition("://")[2].partition("?")[0]
+        host, _, port = address.rpartition(":")
+        self.upstream = (host, int(port))
+        OURS.cert_pem.write_to_path(folder / "ours.pem")
+
+    def refusal(self, port: int, *arguments: str, tls: bool = False, password: str = "") -> str:
+        """The one error of a run that is told that the broker is behind this port."""
+        who = Credentials(self.credentials.username, password or self.credentials.password)
+        (self.folder / "credentials.env").touch(mode=0o600)
+        (self.folder / "credentials.env").write_text(ExternalCredentials(who, who).as_file(), encoding="utf-8")
+        uri = f"{(OVER_TLS if tls else PLAIN)[self.protocol]}://127.0.0.1:{port}"
+        file = self.folder / "brokers.yaml"
+        file.write_text(
+            f"brokers:\n  broker-1: {{{self.protocol}: '{uri}'}}\ncredentials_file: credentials.env\n", encoding="utf-8"
+        )
+        where = ("--runtime", "external", "--brokers-file", str(file), "--topology", self.entry)
+        asked = ("--protocol", self.protocol, "-t", "5s", *arguments)
+        outcome = make_run("scenarios/steady.py", *where, *asked, runs=self.folder / "runs")
+        assert outcome.status == 2, outcome.output
+        assert "Traceback" not in outcome.output
+        assert SECRET not in outcome.output
+        assert not list((self.folder / "runs").glob("*/streams/sends/*")), "no message may have been sent"
+        assert nothing_left(self.folder / "runs")
+        (error,) = (line for line in outcome.output.splitlines() if "/ERROR/" in line)
+        return error
+
+
+@pytest.fixture(params=SPOKEN, ids=lambda spoken: ":".join(reversed(spoken)))
+def theirs(request: pytest.FixtureRequest, tmp_path: Path) -> Theirs:
+    entry, protocol = request.param
+    runtime: Runtime = request.getfixturevalue("single_broker" if entry == "single" else "single_artemis")
+    return Theirs(entry, protocol, runtime, tmp_path)
+
+
+def test_a_wrong_password_is_told_by_broker_and_user(theirs: Theirs) -> None:
+    told = theirs.refusal(theirs.upstream[1], password=SECRET)
+    assert f"broker broker-1 at 127.0.0.1:{theirs.upstream[1]} refused user '{theirs.credentials.username}': " in told
+    assert told.endswith(" Check the user name and the password that this run was given.")
+
+
+def test_a_certificate_of_somebody_else_is_told_with_what_to_name(theirs: Theirs) -> None:
+    with Relay(theirs.upstream, OURS.issue_cert("127.0.0.1")) as relay:
+        told = theirs.refusal(relay.port, tls=True)
+        assert f"broker broker-1 at 127.0.0.1:{relay.port}: its certificate is not to be trusted" in told
+    assert told.endswith("name that one's certificate by --ca-file")
+
+
+def test_a_certificate_of_another_name_is_told_with_both_ways_out(theirs: Theirs) -> None:
+    with Relay(theirs.upstream, OURS.issue_cert("localhost")) as relay:
+        told = theirs.refusal(relay.port, "--ca-file", str(theirs.folder / "ours.pem"), tls=True)
+        assert f"broker broker-1 at 127.0.0.1:{relay.port}: its certificate is not to be trusted" in told
+    assert "reach it by a name that its certificate has, or have a certificate made for this one" in told
+
+
+def test_a_list_of_dead_brokers_is_told_with_the_file_to_correct(theirs: Theirs) -> None:
+    port = free_port()
+    told = theirs.refusal(port, "--failover", "maxReconnectAttempts=2")
+    assert f"broker 'broker-1' cannot be reached for {theirs.protocol} at 127.0.0.1:{port}: Connection refused" in told
+    assert f"correct its URI in {theirs.folder / 'brokers.yaml'}" in told
