@@ -18,4 +18,4 @@ pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
     ],
 )
 def test_openwire_clients_keep_their_word_under_gevent(tests: list[str]) -> None:
-    under_gevent(HERE, tests, timeout_s=290)
+    under_gevent(HERE, tests, timeout_s=1_200)
