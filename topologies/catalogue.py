@@ -10,7 +10,6 @@ from topologies import entries as few
 from topologies import entries_meshes as meshes
 from topologies import entries_tiers as tiers
 from topologies.impaired import impaired
-from topologies.manual_words import HOPS, instead
 from topologies.model import Topology
 from topologies.own_topology import is_file, known_elsewhere, known_to_the_other, read_topology
 from topologies.parse import Call, parse_call
@@ -45,10 +44,10 @@ ENTRIES: dict[str, Callable[..., Topology]] = {
 
 
 MEANT = {
-    "networkttl": ("ttl", "message_ttl"),
-    "messagettl": ("ttl",),
-    "consumerttl": ("ttl",),
-    "ttl": ("message_ttl",),
+    "networkttl": ("ttl", "message_ttl", "max_hops"),
+    "messagettl": ("ttl", "max_hops"),
+    "consumerttl": ("ttl", "max_hops"),
+    "ttl": ("message_ttl", "max_hops"),
 }
 """A word of the manuals, without capitals, to the parameters that it may mean."""
 NEARLY_THE_SAME = 0.85
@@ -128,8 +127,6 @@ def _meant(call: Call, name: str, known: list[str]) -> str:
     if near := nearest(name, known, NEARLY_THE_SAME):
         return near
     flavour = _function(call)().flavour
-    if instead(flavour, name) == HOPS:
-        return f": {HOPS}"
     if others := [entry for entry, function in ENTRIES.items() if name in inspect.signature(function).parameters]:
         return f", which {_listed(others)} {'has' if len(others) == 1 else 'have'}"
     if told := known_elsewhere(name, flavour) or known_to_the_other(name, flavour):

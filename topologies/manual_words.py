@@ -7,7 +7,7 @@ the reader is told whose, and what there is instead.
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-from topologies.yaml_words import plainly
+from topologies.yaml_words import ANYWHERE, INDEX, plainly
 
 ALMOST = 0.88  # a letter of ten is another; of short words every letter counts
 HOPS = (
@@ -33,43 +33,57 @@ DESTINATIONS = (
     " dynamically_included_destinations, statically_included_destinations or excluded_destinations; write it so"
 )
 RETRIES = "of Classic write initial_reconnect_delay_ms and max_reconnect_attempts within discovery of the link"
-BOTH = {
+Words = dict[str, str]
+EVERYWHERE: Words = {
     "username": CREDENTIALS,
     "user": CREDENTIALS,
     "password": CREDENTIALS,
     "remoteusername": CREDENTIALS,
     "remotepassword": CREDENTIALS,
     "datadirectory": "a run keeps its stores where it is told to; leave it out",
-    "brokername": "write name",
-    "master": "write standby_of on the broker that waits",
-    "slave": "write standby_of",
-    "backup": "write standby_of",
-    "backupof": "write standby_of",
     "host": PLACES,
     "port": PLACES,
+    "uri": PLACES,
+}
+OF_LINKS: Words = {
     "from": "write opened_by",
     "source": "write opened_by",
     "target": "write to",
     "bidirectional": "write duplex: true",
 }
-INSTEAD: Mapping[str, Mapping[str, str]] = {
-    "classic": BOTH
+OF_BROKERS: Words = {
+    "brokername": "write name",
+    "master": "write standby_of on the broker that waits",
+    "slave": "write standby_of",
+    "backup": "write standby_of",
+    "backupof": "write standby_of",
+}
+CLASSIC: Mapping[str, Words] = {
+    ANYWHERE: EVERYWHERE
     | {
         "networkttl": CLASSIC_HOPS,
         "ttl": CLASSIC_HOPS,
         "maxhops": f"it is of Artemis' clusters; of Classic {CLASSIC_HOPS}",
+        "retryinterval": f"it is of Artemis' connections; {RETRIES}",
+        "reconnectattempts": f"it is of Artemis' connections; {RETRIES}",
+        "queue": DESTINATIONS,
+        "topic": DESTINATIONS,
+    },
+    "links": OF_LINKS
+    | {
         "uri": "write the other broker's name in to, and what the URI would say of retries in discovery",
         "bridgefactory": BEANS,
         "connectionfilter": BEANS,
         "sslcontext": "write transport: ssl of the connector at its other end; leave it out",
         "autostart": "network connectors of 5.18.3 have none, only later ones; leave it out",
-        "retryinterval": f"it is of Artemis' connections; {RETRIES}",
-        "reconnectattempts": f"it is of Artemis' connections; {RETRIES}",
         "sender": PUSHED,
         "senders": PUSHED,
         "receiver": PUSHED,
         "receivers": PUSHED,
         "mirror": "it is of Artemis' AMQP connections; a broker of Classic is kept ready by one with standby_of",
+    },
+    "brokers": OF_BROKERS
+    | {
         "ha": "it is of Artemis; of Classic standby_of alone makes a pair",
         "networkconnectors": "write links",
         "persistenceadapter": "write persistence",
@@ -85,15 +99,22 @@ INSTEAD: Mapping[str, Mapping[str, str]] = {
         "memoryusage": "write memory_percent_of_heap or memory_limit_bytes",
         "storeusage": "write store_limit_bytes",
         "tempusage": "write temp_limit_bytes",
-        "queue": DESTINATIONS,
-        "topic": DESTINATIONS,
     },
-    "artemis": BOTH
+}
+ARTEMIS: Mapping[str, Words] = {
+    ANYWHERE: EVERYWHERE
     | {
         "networkttl": HOPS,
         "ttl": HOPS,
         "messagettl": HOPS,
         "consumerttl": HOPS,
+        "federation": "federation is not modelled; write senders, receivers, peers or mirror",
+        "bridge": "bridges are not modelled; write senders, receivers, peers or mirror",
+        "bridges": "bridges are not modelled; write links of kind amqpConnection",
+        "journaltype": "write kind within persistence",
+    },
+    "links": OF_LINKS
+    | {
         "uri": "write the other broker's name in to, and those that a URI has after # in alternates",
         "discovery": "it is of ActiveMQ Classic's network connectors; of Artemis write retry_interval_ms and"
         " reconnect_attempts",
@@ -101,9 +122,9 @@ INSTEAD: Mapping[str, Mapping[str, str]] = {
         "staticallyincludeddestinations": ADDRESSES,
         "destinationfilter": ADDRESSES,
         "excludeddestinations": ADDRESSES + ", where ! leaves out",
-        "federation": "federation is not modelled; write senders, receivers, peers or mirror",
-        "bridge": "bridges are not modelled; write senders, receivers, peers or mirror",
-        "bridges": "bridges are not modelled; write links of kind amqpConnection",
+    },
+    "brokers": OF_BROKERS
+    | {
         "clusterconnections": "write links of kind clusterConnection",
         "brokerconnections": "write links of kind amqpConnection",
         "amqpconnections": "write links of kind amqpConnection",
@@ -115,15 +136,22 @@ INSTEAD: Mapping[str, Mapping[str, str]] = {
         "destinationpolicy": "it is of ActiveMQ Classic; of Artemis write address_settings",
         "kahadb": "it is of ActiveMQ Classic; of Artemis write persistence, a journal",
         "persistenceenabled": "write persistence: null for a broker that keeps messages in memory only",
-        "journaltype": "write kind within persistence",
         "hapolicy": "write ha",
         "queues": "write addresses, each with a queue of its own name",
     },
 }
-"""Flavour of the topology to a word, without its hyphens and capitals, to the next step."""
+INSTEAD: Mapping[str, Mapping[str, Words]] = {"classic": CLASSIC, "artemis": ARTEMIS}
+"""Flavour of the topology to a section, whose own entries it is told of alone, or `ANYWHERE`, to a word, without its
+hyphens and capitals, to the next step."""
 
 
-def instead(flavour: str, word: str) -> str:
-    """What to write in place of a word or what is nearly one, '' where the manuals do not have it."""
-    close = get_close_matches(plainly(word), list(INSTEAD[flavour]), n=1, cutoff=ALMOST)
-    return INSTEAD[flavour][close[0]] if close else ""
+def instead(flavour: str, word: str, path: str) -> str:
+    """What to write at ``path`` in place of a word or what is nearly one, '' where the manuals do not have it.
+
+    `ANYWHERE`: as in an entry of any section.
+    """
+    of = INSTEAD[flavour]
+    sections = ("brokers", "links") if path == ANYWHERE else (INDEX.sub("", path),)
+    words = {word: told for section in (ANYWHERE, *sections) for word, told in of.get(section, {}).items()}
+    close = get_close_matches(plainly(word), list(words), n=1, cutoff=ALMOST)
+    return words[close[0]] if close else ""

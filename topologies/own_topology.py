@@ -156,19 +156,33 @@ def _reader(
 ) -> Reader:
     """Of a section whose parts have those kinds; it knows of words that stand elsewhere, in manuals, or in both."""
 
-    def hint(word: str, path: str, is_spelt_otherwise: bool) -> str:
+    def told(word: str, path: str, is_spelt_otherwise: bool) -> str:
         if is_spelt_otherwise:
-            return instead(flavour, word) if plainly(word) in HOPS_OF_LINKS else ""
-        return known_elsewhere(word, flavour) or _other_flavours(word, path, flavour, kinds)
+            return instead(flavour, word, path) if plainly(word) in HOPS_OF_LINKS else ""
+        return hint(word, path, flavour, kinds)
 
-    return Reader(document, references or {}, hint, lambda word: known_to_the_other(word, flavour))
+    return Reader(document, references or {}, told, lambda word: known_to_the_other(word, flavour))
 
 
-def known_elsewhere(word: str, flavour: str) -> str:
+def hint(word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, type]]) -> str:
+    """What is known of a word that no field has at ``path`` of a section whose parts have those kinds."""
+    of_another_kind = bool(spellings(word) & words_at(path, kinds[flavour]))
+    return (
+        (_elsewhere(word, flavour) if of_another_kind else "")
+        or known_elsewhere(word, flavour, path)
+        or _other_flavours(word, path, flavour, kinds)
+    )
+
+
+def known_elsewhere(word: str, flavour: str, path: str = ANYWHERE) -> str:
     """What the manuals' word is here, or where a topology of this flavour has it, unless that is in many places."""
+    return instead(flavour, word, path) or _elsewhere(word, flavour)
+
+
+def _elsewhere(word: str, flavour: str) -> str:
     found = places(word, {"broker": BROKERS[flavour], "link": LINKS[flavour]})
     told = found and len(found) <= MOST_PLACES and word not in COMMON
-    return instead(flavour, word) or (f"it belongs {' or '.join(found)}; write it there" if told else "")
+    return f"it belongs {' or '.join(found)}; write it there" if told else ""
 
 
 def known_to_the_other(word: str, flavour: str) -> str:

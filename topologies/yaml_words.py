@@ -20,13 +20,16 @@ def words_at(path: str, kinds: Mapping[str, type]) -> frozenset[str]:
     _, *fields = INDEX.sub("", path).split(".")
     parts = list(kinds.values())
     for field in fields:
-        parts = [part for kind in parts for part in _within(kind).get(field, ())]
+        parts = [part for kind in parts for part in fields_within(kind).get(field, ())]
     words = (_all_words if path == ANYWHERE else _words)(parts)
     return frozenset(one for word in (*words, *(() if fields else kinds)) for one in spellings(word))
 
 
 def places(word: str, sections: Mapping[str, Mapping[str, type]]) -> list[str]:
-    """Where a word stands: ``in cluster of a link of kind clusterConnection``. ``sections``: "link" to its kinds."""
+    """Where a word stands: ``in cluster of a link of kind clusterConnection``, ``in discovery of kind static of a …``.
+
+    ``sections``: "link" to its kinds.
+    """
     found: dict[str, None] = {}
     for part, kinds in sections.items():
         trails = {
@@ -40,11 +43,12 @@ def places(word: str, sections: Mapping[str, Mapping[str, type]]) -> list[str]:
 
 
 def _trails(kind: type, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Every field with those in which it stands, the outermost first."""
-    for field, parts in _within(kind).items():
+    """Every field with those in which it stands, the outermost first, each with its kind if it has several."""
+    for field, parts in fields_within(kind).items():
         yield above, field
         for part in parts:
-            yield from _trails(part, (*above, field))
+            whose = f"{field} of kind {getattr(part, 'kind', '')}" if len(parts) > 1 else field
+            yield from _trails(part, (*above, whose))
 
 
 def spellings(word: str) -> frozenset[str]:
@@ -59,18 +63,18 @@ def plainly(word: str) -> str:
 
 def _words(kinds: list[type]) -> Iterator[str]:
     for kind in kinds:
-        yield from _within(kind)
-        if "kind" not in _within(kind):  # else it is a field like any other
+        yield from fields_within(kind)
+        if "kind" not in fields_within(kind):  # else it is a field like any other
             yield getattr(kind, "kind", "")
 
 
 def _all_words(kinds: list[type]) -> Iterator[str]:
     while kinds:
         yield from _words(kinds)
-        kinds = [part for kind in kinds for parts in _within(kind).values() for part in parts]
+        kinds = [part for kind in kinds for parts in fields_within(kind).values() for part in parts]
 
 
-def _within(kind: type) -> dict[str, list[type]]:
+def fields_within(kind: type) -> dict[str, list[type]]:
     """Field to what is written out in it. Brokers within a link are only named there."""
     hints = typing.get_type_hints(kind)
     return {

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ from topologies.artemis_router import Router
 from topologies.catalogue import ENTRIES, build
 from topologies.manual_words import HOPS_OF_LINKS, INSTEAD
 from topologies.model import CONSUMERS, PRODUCERS, AnyBroker, Broker, Topology, TopologyInvalid
-from topologies.own_topology import BROKERS, LINKS, SECTIONS, parse_topology
-from topologies.yaml_words import places, spellings, words_at
+from topologies.own_topology import BROKERS, LINKS, SECTIONS, hint, parse_topology
+from topologies.yaml_words import ANYWHERE, fields_within, places, plainly, spellings, words_at
 
 EXAMPLE = Path(__file__).parents[2] / "topologies" / "examples" / "branch-offices.yaml"
 TWO = "name: t\nbrokers: [a, b]\n"
@@ -70,6 +70,15 @@ MISTAKES = {
     "a host of a broker": "name: t\nbrokers: [{name: a, host: h, port: 1}]\n",
     "an end by another word": TWO + "links: [{from: a, to: b}]\n",
     "a link both ways by another word": LINK + "    bidirectional: true\n",
+    "an end by another word, of clients": TWO + "groups: [{name: g, from: [a]}]\n",
+    "an address of a connector": "name: t\nbrokers: [{name: a, connectors: [{uri: 'tcp://0.0.0.0:61616'}]}]\n",
+    "an address of an acceptor": ARTEMIS + "brokers: [{name: a, acceptors: [{uri: 'tcp://0.0.0.0:61616'}]}]\n",
+    "a port of a connector": "name: t\nbrokers: [{name: a, connectors: [{port: 61616}]}]\n",
+    "a port of a discovery whose kind is forgotten": LINK + "    discovery: {port: 7000}\n",
+    "an address of a discovery whose kind is forgotten": LINK + "    discovery: {address: 239.1.1.1}\n",
+    "a field of the other kind of discovery": LINK + "    discovery: {kind: multicast, minConnectTime: 5}\n",
+    "queues of a broker": ARTEMIS + "brokers: [{name: a, queues: [q]}]\n",
+    "queues of an address": ARTEMIS + "brokers: [{name: a, addresses: [{name: o, queues: [q]}]}]\n",
     "a ttl of a link": LINK + "    ttl: 3\n",
     "a field that is like no other": LINK + "    discovery: {colour: red}\n",
     "a field of the other kind of brokers": "name: t\nbrokers:\n  - name: a\n    acceptors: []\n",
@@ -242,16 +251,45 @@ def test_what_is_told_of_a_word_of_the_manuals_names_only_what_can_be_written(fl
     fields = {
         it
         for kinds in ({"broker": BROKERS[flavour], "link": LINKS[flavour]},)
-        for told in INSTEAD[flavour].values()
+        for words in INSTEAD[flavour].values()
+        for told in words.values()
         for it in re.findall(r"[a-z]+(?:_[a-z]+)+", told)
         if not places(it, kinds)
     }
     assert fields == set()
 
 
+def all_places(flavour: str) -> Iterator[tuple[str, dict[str, dict[str, type]], list[type]]]:
+    """(path, kinds of its section, what may stand there) for the entries of each section and all within them."""
+    for section, kinds in (("brokers", BROKERS), ("links", LINKS)):
+        waiting = [(f"{section}[0]", list(kinds[flavour].values()))]
+        while waiting:
+            path, parts = waiting.pop()
+            yield path, kinds, parts  # type: ignore[misc]
+            for field in sorted({it.name for part in parts for it in dataclasses.fields(part)}):
+                if within := [each for part in parts for each in fields_within(part).get(field, ())]:
+                    waiting.append((f"{path}.{field}[0]", within))
+
+
 @pytest.mark.parametrize("flavour", list(INSTEAD))
 def test_no_word_of_the_manuals_hides_a_field(flavour: str) -> None:
-    """But those whose value follows from other fields."""
-    sections = {"broker": BROKERS[flavour], "link": LINKS[flavour]}
-    hidden = {word for word in INSTEAD[flavour] if [at for at in places(word, sections) if " of " not in at]}
-    assert hidden <= {*HOPS_OF_LINKS}
+    """Where another kind has it, that is told; but the hops' value follows from other fields."""
+    hidden = {
+        (path, field.name)
+        for path, kinds, parts in all_places(flavour)
+        for part in parts
+        for field in dataclasses.fields(part)
+        if plainly(field.name) not in HOPS_OF_LINKS
+        if hint(field.name, path, flavour, kinds) in [told for of in INSTEAD[flavour].values() for told in of.values()]
+    }
+    assert hidden == set()
+
+
+@pytest.mark.parametrize("flavour", list(INSTEAD))
+def test_what_is_told_of_an_entry_is_not_told_within_it_or_of_another_section(flavour: str) -> None:
+    everywhere = set(INSTEAD[flavour][ANYWHERE].values())
+    for path, kinds, _ in all_places(flavour):
+        for section in ("brokers", "links"):
+            of_entries = {word: told for word, told in INSTEAD[flavour][section].items() if told not in everywhere}
+            told = {word for word in of_entries if hint(word, path, flavour, kinds) == of_entries[word]}
+            assert told == (set(of_entries) if path == f"{section}[0]" else set()), path
