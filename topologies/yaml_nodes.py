@@ -6,6 +6,7 @@ as the type that the model wants there. So this knows nothing of brokers or link
 
 import dataclasses
 import difflib
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from topologies.yaml_words import plainly, spellings
 
 PLAIN = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 TAG = "tag:yaml.org,2002:"
+FINITE = sys.float_info.max
 SHORTEST = 4  # letters by which a longer name is known that begins so
 
 
@@ -44,7 +46,17 @@ class Document:
         return TopologyInvalid(f"{self.name}:{line}:{column}: {path + ': ' if path else ''}{sentence}")
 
     def scalar(self, node: Node) -> Any:
-        return self._loader.construct_object(node, deep=True)
+        """What YAML reads there; None too where it cannot: a thirteenth month, a tag of nobody's, ``!!int x``."""
+        try:
+            return self._loader.construct_object(node, deep=True)
+        except (
+            ValueError,
+            LookupError,
+            AttributeError,
+            ArithmeticError,
+            yaml.YAMLError,
+        ):  # PyYAML lets all of them out
+            return None
 
     def mapping(self, node: Node | None, path: str) -> dict[str, tuple[Node, Node]]:
         """Key to its own node and its value's; ``<<`` is merged in."""
@@ -146,14 +158,14 @@ class Reader:
         return made
 
     def _plain(self, node: Node, wanted: type, path: str) -> Any:
-        value = self.document.scalar(node) if isinstance(node, ScalarNode) else None
-        if wanted is float and type(value) is int:
+        value: Any = self.document.scalar(node) if isinstance(node, ScalarNode) else None
+        if wanted is float and type(value) in (int, float):
+            if not -FINITE <= value <= FINITE:  # not a number is neither
+                raise self.document.wrong(node, path, f"{_told(node)}, but it must be a finite number")
             return float(value)
         if type(value) is not wanted:
-            quotes = (
-                "; put it in quotes" if wanted is str and isinstance(node, ScalarNode) and value is not None else ""
-            )
-            raise self.document.wrong(node, path, f"{_told(node)}, but it must be {PLAIN[wanted]}{quotes}")
+            rule = f"{PLAIN[wanted]}{_as_a_text(node) if wanted is str else ''}"
+            raise self.document.wrong(node, path, f"{_told(node)}, but it must be {rule}")
         return value
 
     def _either(self, node: Node, wanted: tuple[Any, ...], path: str) -> Any:
@@ -193,6 +205,13 @@ def _required(kind: type) -> list[str]:
     return [it.name for it in fields if it.default is missing and it.default_factory is missing]
 
 
+def _as_a_text(node: Node) -> str:
+    """How what YAML reads as something else becomes a text."""
+    if not isinstance(node, ScalarNode) or node.tag == f"{TAG}null":
+        return ""
+    return "; put it in quotes" if node.tag.startswith(TAG) else f"; leave out {node.tag}, a tag that is not known here"
+
+
 def _as_a_part(node: ScalarNode, kinds: Mapping[str, type]) -> str:
     """How a text that stands for a whole part is to be written: as its kind, or as its first field."""
     usual = next(iter(kinds.values()))
@@ -201,6 +220,8 @@ def _as_a_part(node: ScalarNode, kinds: Mapping[str, type]) -> str:
         return f"e.g. {{kind: {node.value}}}"
     if node.tag == f"{TAG}str" and first.type in (str, "str"):
         return f"e.g. {{{first.name}: {node.value!r}}}"
+    if node.tag != f"{TAG}null" and _required(usual) == ["name"]:
+        return f"or a name{_as_a_text(node)}"
     return "i.e. lines of FIELD: VALUE" + ("" if _required(usual) else ", or {} for one with all defaults")
 
 

@@ -26,6 +26,7 @@ PAIRS = ("transport_options", "properties")  # fields that are written FIELD: VA
 ARTEMIS = "name: t\nflavour: artemis\n"
 LINK = TWO + "links:\n  - opened_by: a\n    to: b\n"
 ARTEMIS_LINK = LINK.replace(TWO, ARTEMIS + "brokers: [a, b]\n")
+ARTEMIS_CLUSTER = ARTEMIS_LINK + "    kind: clusterConnection\n"
 
 MISTAKES = {
     "nothing": "",
@@ -38,6 +39,16 @@ MISTAKES = {
     "a flavour misspelt": TWO + "flavour: clasic\n",
     "a section that is no list": "name: t\nbrokers:\n  a: {}\n",
     "a broker that is a number": "name: t\nbrokers: [1]\n",
+    "a broker that is the word for false": "name: t\nbrokers: [no, se]\n",
+    "a broker that is nothing": "name: t\nbrokers: [~]\n",
+    "a text that is nearly a day": "name: t\nbrokers: [{name: a, region: 2024-13-45}]\n",
+    "a text with a tag": "name: t\nbrokers: [{name: a, region: !foo x}]\n",
+    "a number that a tag makes of a text": "name: t\nbrokers: [{name: a, memory_percent_of_heap: !!int x}]\n",
+    "a number that a tag makes of nothing": "name: t\nbrokers: [{name: a, memory_percent_of_heap: !!int ''}]\n",
+    "true or false that a tag makes of a text": LINK + "    duplex: !!bool x\n",
+    "a day that a tag makes of a text": LINK + "    name: !!timestamp x\n",
+    "not a number": ARTEMIS_CLUSTER + "    cluster: {retry_interval_multiplier: .nan}\n",
+    "a number without end": ARTEMIS_CLUSTER + "    cluster: {retry_interval_multiplier: .inf}\n",
     "a broker without a name": "name: t\nbrokers:\n  - region: north\n",
     "a broker's name with a space": "name: t\nbrokers: [a b]\n",
     "a field misspelt": "name: t\nbrokers:\n  - name: a\n    regoin: north\n",
@@ -140,6 +151,12 @@ def test_each_mistake_draws_its_own_sentence_with_line_and_field() -> None:
         assert all(problem.startswith("my.yaml:") for problem in caught.value.problems)
         said.append(f"{title}\n" + "".join(f"    {line}\n" for line in caught.value.problems))
     assert_golden("own-topology-errors.txt", "".join(said))
+
+
+def test_a_whole_number_beyond_every_fraction_is_a_sentence_too() -> None:
+    text = ARTEMIS_CLUSTER + f"    cluster: {{retry_interval_multiplier: {10**400}}}\n"
+    with pytest.raises(TopologyInvalid, match=r"^my\.yaml:8:42: .*must be a finite number$"):
+        parse_topology(text, "my.yaml")
 
 
 def test_the_example_is_a_topology_with_what_it_says() -> None:
