@@ -15,7 +15,7 @@ from topologies.brokers import AnyBroker
 from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup
 from topologies.links import Link
 from topologies.model import Topology
-from topologies.validity import require_between
+from topologies.validity import TopologyInvalid, require_between
 
 ARTEMIS = "artemis"
 MOST_IN_A_CLUSTER = 20
@@ -82,7 +82,7 @@ def senders(
     brokers, ends = _ends(source, ArtemisBroker("sink"), alternate)
     link = BrokerConnection(
         source, ends[0],
-        senders=(AddressMatch(match),), alternates=ends[1:], retry_interval_ms=retry_interval_ms,
+        senders=_matching("senders", match), alternates=ends[1:], retry_interval_ms=retry_interval_ms,
         reconnect_attempts=reconnect_attempts, auto_start=auto_start,
     )  # fmt: skip
     return _topology("senders", brokers, (link,), _at((source,), ends, IN_ORDER))
@@ -100,12 +100,12 @@ def receivers(
 
     producers --> source <-- receiver -- sink --> consumers
     """
-    made = tuple(Address(name) for name in (*_listed(queues), f"{CANARY_PREFIX}sink"))
+    made = tuple(Address(name) for name in (*_listed("receivers", queues), f"{CANARY_PREFIX}sink"))
     sink = ArtemisBroker("sink", addresses=made)
     brokers, ends = _ends(sink, ArtemisBroker("source"), alternate)
     link = BrokerConnection(
         sink, ends[0],
-        receivers=(AddressMatch(match),), alternates=ends[1:], retry_interval_ms=retry_interval_ms,
+        receivers=_matching("receivers", match), alternates=ends[1:], retry_interval_ms=retry_interval_ms,
         reconnect_attempts=reconnect_attempts, auto_start=auto_start,
     )  # fmt: skip
     return _topology("receivers", brokers, (link,), _at(ends, (sink,), IN_ORDER))
@@ -179,7 +179,7 @@ def router_peer(queues: str = "steady", retry_interval_ms: int = RETRY_MS) -> To
                   v    |  peer
                  broker-1
     """
-    names = (*_listed(queues), f"{CANARY_PREFIX}router")
+    names = (*_listed("router-peer", queues), f"{CANARY_PREFIX}router")
     # No client comes to the broker, so nobody would make a queue there.
     broker = ArtemisBroker("broker-1", addresses=tuple(Address(name) for name in names))
     router = Router("router", waypoints=names)
@@ -188,9 +188,18 @@ def router_peer(queues: str = "steady", retry_interval_ms: int = RETRY_MS) -> To
     return _topology("router-peer", (broker, router), (link,), _at((router,), (router,)))
 
 
-def _listed(names: str) -> tuple[str, ...]:
-    """Names that commas separate."""
-    return tuple(name.strip() for name in names.split(",") if name.strip())
+def _matching(entry: str, pattern: str) -> tuple[AddressMatch, ...]:
+    if not pattern.strip():
+        raise TopologyInvalid(f"{entry}: match={pattern!r}, but it must be a pattern of addresses, e.g. orders.#")
+    return (AddressMatch(pattern),)
+
+
+def _listed(entry: str, queues: str) -> tuple[str, ...]:
+    """Names that commas separate. Without one the entry's own canary would get through, and no message."""
+    names = tuple(name.strip() for name in queues.split(",") if name.strip())
+    if not names:
+        raise TopologyInvalid(f"{entry}: queues={queues!r}; name at least one queue, e.g. orders")
+    return names
 
 
 def _ends(

@@ -43,8 +43,11 @@ def artemis_problems(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Ite
     yield from loop_problems(connections)
 
 
-def artemis_warnings(links: Sequence[Link]) -> Iterator[str]:
+def artemis_warnings(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
     """What is allowed, but leaves messages where nobody looks for them."""
+    for broker in brokers:
+        for setting in broker.address_settings if isinstance(broker, ArtemisBroker) else ():
+            yield from _no_pattern(f"broker {broker.name!r}: address_settings have the match", setting.match)
     for link in links:
         if isinstance(link, BrokerConnection) and isinstance(link.opened_by, ArtemisBroker):
             yield from _wildcards(link)
@@ -124,17 +127,23 @@ def _strangers(link: BrokerConnection) -> list[str]:
 def _wildcards(link: BrokerConnection) -> Iterator[str]:
     """What Classic, or another field, would read as a pattern, and 2.44.0 as a name."""
     for match in (*link.senders, *link.receivers, *link.peers):
-        pattern, of = match.address_match, f"link {link.name!r} has the address_match {match.address_match!r}"
-        if ">" in pattern.split("."):
-            yield f"{of}: '>' is Classic's wildcard, and a word like others here; write '#'"
-        if "://" in pattern:
-            yield f"{of}: an address is called neither queue nor topic; write {pattern.partition('://')[2]!r}"
-        if {"*", "#"} & {*match.queue_name.split(".")}:
+        yield from _no_pattern(f"link {link.name!r} has the address_match", match.address_match)
+        if {"*", "#", ">"} & {*match.queue_name.split(".")}:
             yield (
                 f"link {link.name!r} has the queue_name {match.queue_name!r}: it has no wildcards; write address_match"
             )
     if link.mirror:
         yield from _prefixes(link.name, link.mirror.address_filter)
+
+
+def _no_pattern(of: str, pattern: str) -> Iterator[str]:
+    """One sentence with what to write for all of it."""
+    name = pattern.rpartition("://")[2]
+    words = ["#" if word == ">" else word for word in name.split(".")]
+    wrong = ["an address is called neither queue nor topic"] if name != pattern else []
+    wrong += ["'>' is Classic's wildcard, and a word like others here"] if words != name.split(".") else []
+    if wrong:
+        yield f"{of} {pattern!r}: {', and '.join(wrong)}; write {'.'.join(words)!r}"
 
 
 def _prefixes(link: str, address_filter: str) -> Iterator[str]:

@@ -67,7 +67,7 @@ class Topology:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is allowed, but may not be what was meant."""
-        return (*warnings(self.brokers, self.links, self.groups), *artemis_warnings(self.links))
+        return (*warnings(self.brokers, self.links, self.groups), *artemis_warnings(self.brokers, self.links))
 
     def broker(self, name: str) -> AnyBroker:
         """Raises KeyError, naming the brokers there are."""

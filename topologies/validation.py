@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from topologies.artemis_links import BrokerConnection, ClusterLink
-from topologies.brokers import AnyBroker
+from topologies.brokers import AnyBroker, Broker
 from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup
 from topologies.links import Link, MulticastDiscovery, NetworkConnector
 from topologies.paths import joined, limit_of, shortest_paths, too_near
@@ -32,7 +32,17 @@ def warnings(brokers: Brokers, links: Links, groups: Groups) -> tuple[str, ...]:
         for begin, end in _needed(groups)
         if (begin, end) not in paths
     )
-    return (*out_of_reach, *_wildcards(links))
+    return (*out_of_reach, *_wildcards(links), *_wildcards_of_policies(brokers))
+
+
+def _wildcards_of_policies(brokers: Brokers) -> Iterator[str]:
+    for broker in brokers:
+        for policy in broker.policies if isinstance(broker, Broker) else ():
+            if "#" in policy.pattern.split("."):
+                yield (
+                    f"broker {broker.name!r}: policies have the pattern {policy.pattern!r}: '#' is Artemis' wildcard,"
+                    " and a word like others here; write '>'"
+                )
 
 
 def _wildcards(links: Links) -> Iterator[str]:
@@ -151,13 +161,16 @@ def _reach(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
 
 
 def _to_raise(begin: str, end: str, links: Links) -> str:
-    """The next step, by the shortest way."""
-    raised = [
-        f"{limit} of {'the cluster of ' if isinstance(link, ClusterLink) else ''}link {link.name!r}"
-        f" from {limit_of(link, limit)} to {least}"
-        for limit, link, least in too_near(begin, end, links)
-    ]
-    return f"raise {', '.join(raised[:MOST_TOLD])}{', …' if raised[MOST_TOLD:] else ''}"
+    """The next step, by the shortest way. Links of one cluster have one limit, which the furthest of them needs."""
+    least_of: dict[tuple[str, str], int] = {}
+    for limit, link, least in too_near(begin, end, links):
+        of, where = f"link {link.name!r}", ""
+        if isinstance(link, ClusterLink):
+            of, where = f"cluster {link.cluster.name!r}", ", in each of its links"
+        raised = f"{limit} of {of} from {limit_of(link, limit)}", where
+        least_of[raised] = max(least, least_of.get(raised, 0))
+    told = [f"{what} to {least}{where}" for (what, where), least in least_of.items()]
+    return f"raise {', '.join(told[:MOST_TOLD])}{', …' if told[MOST_TOLD:] else ''}"
 
 
 def _needed(groups: Groups) -> Iterator[tuple[str, str]]:

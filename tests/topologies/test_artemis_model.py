@@ -253,7 +253,15 @@ def test_a_cluster_of_too_few_hops_is_told_by_its_own_word() -> None:
     groups = (ClientGroup("producers", (A,)), ClientGroup("consumers", (B, C)))
     chain = Topology("t", (A, B, C), (ClusterLink(A, B), ClusterLink(B, C)), groups, flavour="artemis")
     (warning,) = chain.warnings
-    assert warning.endswith("raise max_hops of the cluster of link 'b-to-c' from 1 to 2")
+    assert warning.endswith("raise max_hops of cluster 'cluster' from 1 to 2, in each of its links")
+
+
+def test_a_cluster_of_too_few_hops_is_told_once_with_what_its_furthest_link_needs() -> None:
+    furthest = ArtemisBroker("d")
+    groups = (ClientGroup("producers", (A,)), ClientGroup("consumers", (furthest,)))
+    links = (ClusterLink(A, B), ClusterLink(B, C), ClusterLink(C, furthest))
+    with pytest.raises(TopologyInvalid, match=r"from 'a' to 'd' raise max_hops of cluster 'cluster' from 1 to 3, in"):
+        Topology("t", (A, B, C, furthest), links, groups, flavour="artemis")
 
 
 @pytest.mark.parametrize(
@@ -293,8 +301,11 @@ def test_ends_that_are_no_pair_are_warned_of_and_the_first_is_predicted(auto_sta
     ("link", "told"),
     [
         (pushing(A, B, "orders.>"), "has the address_match 'orders.>': '>' is Classic's wildcard"),
+        (pushing(A, B, "queue://orders.>"), "neither queue nor topic, and '>' is Classic's wildcard"),
+        (pushing(A, B, "queue://orders.>"), "; write 'orders.#'"),
         (pushing(A, B, "queue://orders"), "an address is called neither queue nor topic; write 'orders'"),
         (BrokerConnection(A, B, senders=(AddressMatch(queue_name="o.#"),)), "it has no wildcards; write address_match"),
+        (BrokerConnection(A, B, senders=(AddressMatch(queue_name="o.>"),)), "it has no wildcards; write address_match"),
         (BrokerConnection(A, B, mirror=Mirror(address_filter="!eu.#")), "it has no wildcards, but beginnings"),
         (BrokerConnection(A, B, mirror=Mirror(address_filter="eu, us")), "spaces belong to the names; leave them out"),
     ],
@@ -303,6 +314,14 @@ def test_a_pattern_that_is_none_here_is_warned_of(link: Link, told: str) -> None
     (warning,) = topology((A, B), link).warnings
     assert warning.startswith("link 'a-to-b' has the ")
     assert told in warning
+
+
+def test_a_pattern_of_settings_that_is_none_here_is_warned_of() -> None:
+    broker = ArtemisBroker("a", address_settings=(AddressSetting("orders.>"), AddressSetting("prices.#")))
+    assert topology((broker,)).warnings == (
+        "broker 'a': address_settings have the match 'orders.>': '>' is Classic's wildcard, and a word like others"
+        " here; write 'orders.#'",
+    )
 
 
 def test_patterns_and_filters_as_the_manual_has_them_are_not_warned_of() -> None:

@@ -142,6 +142,14 @@ def test_the_other_brokers_wildcard_is_warned_of() -> None:
     assert warning.startswith("link 'a-to-b': excluded_destinations has 'queue://orders.#': '#' is Artemis' wildcard")
 
 
+def test_the_other_brokers_wildcard_is_warned_of_in_a_policy_too() -> None:
+    meant = Broker("a", policies=(DestinationPolicy("orders.>"), DestinationPolicy("c#")))
+    assert topology((meant, B)).warnings == ()
+    (warning,) = topology((Broker("a", policies=(DestinationPolicy("orders.#"),)), B)).warnings
+    assert warning.startswith("broker 'a': policies have the pattern 'orders.#': '#' is Artemis' wildcard")
+    assert warning.endswith("write '>'")
+
+
 def test_two_duplex_links_the_same_way_are_allowed() -> None:
     """The manual suggests them for throughput, with names of their own."""
     pair = (link(A, B, name="orders", duplex=True), link(A, B, name="prices", duplex=True))
