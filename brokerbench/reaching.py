@@ -129,9 +129,8 @@ def failover_uris(runtime: Runtime, topology: Topology, failover: str | None) ->
 
 def load_command(asked: Asked, files: ReachFiles) -> str:
     """A run on these brokers, to be pasted where ``up`` was typed."""
-    locust = "locust" if which("locust") else relpath(Path(sys.executable).with_name("locust"))
     words = [
-        locust,
+        _locust(),
         "-f",
         relpath(STEADY),
         "--headless",
@@ -144,6 +143,12 @@ def load_command(asked: Asked, files: ReachFiles) -> str:
     words += ["--failover", asked.failover] if asked.failover is not None else []
     words += ["--ca-file", str(files.authority)] if files.authority else []
     return join(words)
+
+
+def _locust() -> str:
+    """That of this installation: by its name alone where a shell would find that one, and not another."""
+    ours, found = Path(sys.executable).with_name("locust"), which("locust")
+    return "locust" if found and Path(found).resolve() == ours.resolve() else relpath(ours)
 
 
 def _ways(asked: Asked, runtime: Runtime, logs: Path, files: ReachFiles | None) -> str:

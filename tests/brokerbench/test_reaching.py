@@ -20,6 +20,9 @@ SOURCE = ExternalBroker("source", 2, {"openwire": "tcp://h:1", "stomp": "stomp:/
 SINK = ExternalBroker("sink", 5, {"stomp": "stomp://i:2", "openwire": "tcp://i:1"}, "https://i:3/api/jolokia/")
 
 
+LOCUST = Path(sys.executable).with_name("locust")
+
+
 def network(sink: ExternalBroker = SINK) -> tuple[Topology, ExternalRuntime]:
     topology = build("source-and-sink")
     return topology, ExternalRuntime(topology, BrokersFile(Path("b.yaml"), {"source": SOURCE, "sink": sink}), WHO)
@@ -29,7 +32,7 @@ def test_each_broker_is_told_with_its_uris_and_each_group_with_its_failover_uris
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     topology, runtime = network(ExternalBroker("sink", 5, {"stomp": "stomp://i:2"}))
-    monkeypatch.setattr("brokerbench.reaching.which", lambda program: f"/bin/{program}")
+    monkeypatch.setenv("PATH", str(LOCUST.parent))
     files = ReachFiles(Path("p/brokers.yaml"), Path("p/credentials.env"))
     assert (
         told(Asked("source-and-sink"), topology, runtime, Path("runs/x"), files)
@@ -89,8 +92,23 @@ def test_a_load_is_begun_by_the_program_that_is_there_wherever_one_stands(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     program, _, scenario, *_ = shlex.split(load_command(Asked("mesh"), ReachFiles(Path("b"), Path("c"))))
-    assert Path(program).resolve() == Path(sys.executable).with_name("locust").resolve()
+    assert Path(program).resolve() == LOCUST.resolve()
     assert Path(scenario).read_text(encoding="utf-8").startswith('"""')
+
+
+def test_a_load_is_begun_by_its_name_where_that_is_this_installations_and_by_its_path_where_it_is_anothers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def program() -> str:
+        return shlex.split(load_command(Asked("mesh"), ReachFiles(Path("b"), Path("c"))))[0]
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "locust").symlink_to(LOCUST)
+    assert program() == "locust"
+    (tmp_path / "locust").unlink()
+    (tmp_path / "locust").write_text("#!/bin/sh\n", encoding="utf-8")
+    (tmp_path / "locust").chmod(0o755)
+    assert Path(program()).resolve() == LOCUST.resolve()
 
 
 def test_what_is_written_for_a_run_has_only_uris_that_it_takes() -> None:
