@@ -94,7 +94,7 @@ def _counted(link: Link, cluster: str, crossed: int) -> tuple[str, int]:
 def too_near(begin: str, end: str, links: Iterable[Link]) -> list[tuple[str, Link, int]]:
     """("message_ttl", "consumer_ttl" or "max_hops", link, what it would have to be) for all that shut the shortest way.
 
-    Empty where no link leads there, and where a message gets there anyway.
+    Ask only where there is no path: a longer way than the shortest may be open. Empty where no link leads there.
     """
     way = _fewest(begin, end, tuple(links))
     found, cluster, hops = [], "", 0

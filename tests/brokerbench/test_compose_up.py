@@ -5,7 +5,6 @@ import secrets
 import shutil
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from brokerbench.rendering import ports_from, write_files
 from drivers.contract import Connection, Destination, Outcome, Outgoing, Subscription
 from drivers.protocols import connector_of
 from tests.brokerbench.test_compose import BASE_PORT, KEPT, REPOSITORY
+from tests.support.runtimes import eventually
 from topologies.catalogue import build
 from topologies.endpoints import Credentials, Endpoint
 from topologies.model import Topology
@@ -32,6 +32,7 @@ pytestmark = [pytest.mark.containers, pytest.mark.nightly]
 
 PAIRS = ("active-standby", "live-backup")
 UP_WITHIN_S, TAKEN_OVER_WITHIN_S = 180.0, 120.0
+LOOK_EVERY_S = 0.5  # each look is a program that Compose runs
 QUEUE = Destination("queue", "kept")
 
 
@@ -160,7 +161,9 @@ def test_compose_takes_each_folder_of_the_repository(entry: str, tmp_path: Path)
 
 
 def test_a_folder_of_the_repository_comes_up_as_it_is_and_its_link_carries_messages(kept: Up) -> None:
-    assert eventually(lambda: kept.health() == {"source": "healthy", "sink": "healthy"}, UP_WITHIN_S), kept.health()
+    assert eventually(lambda: kept.health() == {"source": "healthy", "sink": "healthy"}, UP_WITHIN_S, LOOK_EVERY_S), (
+        kept.health()
+    )
     assert kept.published() == {(LOOPBACK, port) for port in ports_from(kept.topology, BASE_PORT).values()}
     send(kept, "source", b"over the link")
     assert receive(kept, "sink") == b"over the link"
@@ -169,22 +172,15 @@ def test_a_folder_of_the_repository_comes_up_as_it_is_and_its_link_carries_messa
 def test_brokers_of_a_folder_find_each_other_by_multicast(tmp_path: Path) -> None:
     with rendered_up(build("mesh(brokers=2, discovery='multicast')"), tmp_path) as up:
         healthy = {"broker-1": "healthy", "broker-2": "healthy"}
-        assert eventually(lambda: up.health() == healthy, UP_WITHIN_S), up.health()
+        assert eventually(lambda: up.health() == healthy, UP_WITHIN_S, LOOK_EVERY_S), up.health()
         send(up, "broker-1", b"over the link")
         assert receive(up, "broker-2") == b"over the link"
-
-
-def eventually(true: Callable[[], bool], within_s: float) -> bool:
-    end = time.monotonic() + within_s
-    while not (found := true()) and time.monotonic() < end:
-        time.sleep(0.5)
-    return found
 
 
 def test_all_become_healthy_and_the_standby_keeps_what_the_active_had(up: Up) -> None:
     active, standby = (broker.name for broker in up.topology.brokers)
     healthy = {active: "healthy", standby: "healthy"}
-    assert eventually(lambda: up.health() == healthy, UP_WITHIN_S), up.health()
+    assert eventually(lambda: up.health() == healthy, UP_WITHIN_S, LOOK_EVERY_S), up.health()
     send(up, active, b"kept over a failure")
     with client_of(find().host) as client:
         (container,) = client.containers.list(
@@ -220,7 +216,7 @@ def receive(up: Up, broker: str) -> bytes:
             return False
         return True
 
-    assert eventually(listens, TAKEN_OVER_WITHIN_S)
+    assert eventually(listens, TAKEN_OVER_WITHIN_S, LOOK_EVERY_S)
     arrived, bodies = threading.Event(), []
     opened[0].subscribe(Subscription(QUEUE), lambda delivery: (bodies.append(delivery.body), arrived.set())[0])
     assert arrived.wait(TAKEN_OVER_WITHIN_S)

@@ -16,11 +16,11 @@ from topologies.runtimes.own import OwnBrokers
 GONE_WITHIN_S = 30.0
 
 
-def eventually(condition: Callable[[], bool], within_s: float = GONE_WITHIN_S) -> bool:
+def eventually(condition: Callable[[], bool], within_s: float = GONE_WITHIN_S, every_s: float = 0.05) -> bool:
     end = time.monotonic() + within_s
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return condition()
+    while not (found := condition()) and time.monotonic() < end:
+        time.sleep(every_s)
+    return found
 
 
 def private_folder(runtime: OwnBrokers[Any]) -> Path:

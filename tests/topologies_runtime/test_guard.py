@@ -5,16 +5,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.support.runtimes import GONE_WITHIN_S, eventually
 from topologies.runtimes import guard
 
-GONE_WITHIN_S = 30.0
 # A harness that starts one command under a guard, and waits. Its arguments: the folder to remove, the command.
 HARNESS = """
 import subprocess, sys
@@ -35,15 +35,6 @@ with open(sys.argv[1], "w") as file:
     file.write(f"{os.getpid()} {near.pid} {far.pid} ")
 time.sleep(600)
 """
-
-
-def eventually(condition: Callable[[], bool], within_s: float = GONE_WITHIN_S) -> bool:
-    end = time.monotonic() + within_s
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return condition()
 
 
 def alive(pid: int) -> bool:
