@@ -75,6 +75,7 @@ def test_locusts_own_statistics_keep_working(steady: Outcome) -> None:
     assert "RECEIVE,queue://steady" in table
 
 
+@pytest.mark.nightly
 def test_a_stored_run_can_be_analysed_and_reported_again(steady: Outcome, tmp_path: Path) -> None:
     copy = tmp_path / steady.run.name
     shutil.copytree(steady.run, copy)

@@ -33,6 +33,7 @@ def test_a_clock_that_jumps_back_two_seconds_gives_negative_latencies_and_an_inv
     assert outcome.status == 3
 
 
+@pytest.mark.nightly
 def test_a_worker_killed_in_the_load_makes_the_run_invalid_and_its_earlier_rows_stay(tmp_path: Path) -> None:
     arguments = ("--topology", "single", "-t", "12s", "--warm-up", "1", "--processes", "2")
     run = LocustRun("scenarios/steady.py", *arguments, runs=tmp_path / "runs")
