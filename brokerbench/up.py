@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 from brokerbench import reaching
+from brokerbench.failover_options import why_refused, with_options_that_clients_take
 from drivers import canary, java_vm
 from drivers.protocols import Spoken, connectors_of
 from records.rundir import RunDirectory, new_run_id
@@ -69,7 +70,9 @@ def request(
     **wishes: Any,
 ) -> tuple[Request, str]:
     """What the command line asks for, and why it runs where it does. Raises ValueError, naming option and value."""
-    topology = _impaired(build(name), link)
+    topology = _impaired(with_options_that_clients_take(build(name)), link)
+    if why := why_refused(failover or ""):
+        raise ValueError(f"--failover {failover}: {why}")
     try:
         spoken = Spoken.parse(protocol)
     except ValueError as error:

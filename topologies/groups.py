@@ -23,6 +23,12 @@ class ClientGroup:
         if not self.enter_at:
             raise TopologyInvalid(f"client group {self.name!r} enters nowhere: give it at least one broker in enter_at")
         require_plain(f"client group {self.name!r}", failover=self.failover)
+        if self.failover.startswith("?"):
+            bare = self.failover.lstrip("?")
+            raise TopologyInvalid(
+                f"client group {self.name!r}: failover={self.failover!r}, but '?' goes without saying; write {bare!r}",
+                field="failover",
+            )
 
     def failover_uri(self, uris: Mapping[str, str]) -> str:
         """``failover:(stomp://127.0.0.1:40123,…)?randomize=true``. ``uris``: an endpoint's URI by broker name."""

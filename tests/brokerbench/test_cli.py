@@ -149,6 +149,23 @@ def test_bad_input_is_one_line_on_stderr_and_status_2(
     assert result.stdout == ""
 
 
+@pytest.mark.parametrize("command", [("topologies",), ("up",), ("render", "--out", "out")])
+def test_failover_options_of_a_file_that_no_client_takes_are_refused_with_the_nearest(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    group = "{name: producers, enter_at: [a], failover: randomise=false}"
+    Path("my.yaml").write_text(f"name: t\nbrokers: [a]\ngroups: [{group}]\n", encoding="utf-8")
+    result = call(command[0], "my.yaml", *command[1:])
+    assert result.exit_code == 2
+    told = (
+        "topology 't': client group 'producers': failover='randomise=false': unknown option 'randomise'; did you mean"
+    )
+    assert f"{told} randomize?" in result.stderr
+    assert result.stdout == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["my.yaml"]
+
+
 def test_debug_lets_the_stack_trace_through() -> None:
     result = call("--debug", "topologies", "mseh")
     assert type(result.exception).__name__ == "TopologyInvalid"

@@ -83,6 +83,10 @@ def upped(folder: Path, *arguments: str) -> Iterator[Up]:
             ("router-peer", "--runtime", "processes"),
             "--protocol stomp: broker 'router' does not speak 'stomp'; it speaks amqp; choose one that it does",
         ),
+        (
+            ("mesh", "--failover", "?randomize=false"),
+            "--failover ?randomize=false: unknown option '?randomize'; did you",
+        ),
         (("mesh", "--bind-host", "203.0.113.7"), "--bind-host 203.0.113.7: not an IPv4 address of this machine"),
         (("mesh", "--runtime", "external"), "--runtime external: say by --brokers-file FILE where the brokers are"),
         (("mesh", "--brokers-file", "none"), "none: cannot be read (No such file or directory)"),

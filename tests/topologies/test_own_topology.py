@@ -81,6 +81,8 @@ MISTAKES = {
     "a host of a broker": "name: t\nbrokers: [{name: a, host: h, port: 1}]\n",
     "an end by another word": TWO + "links: [{from: a, to: b}]\n",
     "a link both ways by another word": LINK + "    bidirectional: true\n",
+    "failover options with their question mark": "name: t\nbrokers: [a]\n"
+    "groups: [{name: g, enter_at: [a], failover: '?randomize=false'}]\n",
     "an end by another word, of clients": TWO + "groups: [{name: g, from: [a]}]\n",
     "an address of a connector": "name: t\nbrokers: [{name: a, connectors: [{uri: 'tcp://0.0.0.0:61616'}]}]\n",
     "an address of an acceptor": ARTEMIS + "brokers: [{name: a, acceptors: [{uri: 'tcp://0.0.0.0:61616'}]}]\n",
