@@ -143,7 +143,7 @@ def _no_pattern(of: str, pattern: str) -> Iterator[str]:
     wrong = ["an address is called neither queue nor topic"] if name != pattern else []
     wrong += ["'>' is Classic's wildcard, and a word like others here"] if words != name.split(".") else []
     if wrong:
-        yield f"{of} {pattern!r}: {', and '.join(wrong)}; write {'.'.join(words)!r}"
+        yield f"{of} {pattern!r}: {'; '.join(wrong)}; write {'.'.join(words)!r}"
 
 
 def _prefixes(link: str, address_filter: str) -> Iterator[str]:

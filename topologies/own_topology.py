@@ -47,7 +47,7 @@ LINKS: dict[str, Mapping[str, type[Link]]] = {
 MOST_PLACES = 2
 COMMON = ("kind", "name")
 """Words that stand in many places, and mean something else in each."""
-PART = re.compile(r"(broker|link|client group)s?(?: are named)? '([^']+)'")
+PART = re.compile(r"(broker|link|client group|cluster)s?(?: are named)? '([^']+)'")
 """How the model's sentences name a part."""
 
 Places = dict[tuple[str, str], tuple[Node, str]]
@@ -135,6 +135,8 @@ def _parts(
     for node, path in reader.document.items(sections[section], section):
         part = reader.part(node, kinds, path)
         seen[what, part.name] = (node, path)  # of two with one name, the second is the one too many
+        if isinstance(part, ClusterLink):
+            seen.setdefault(("cluster", part.cluster.name), (node, path))
         found.append(part)
     return found
 

@@ -301,7 +301,7 @@ def test_ends_that_are_no_pair_are_warned_of_and_the_first_is_predicted(auto_sta
     ("link", "told"),
     [
         (pushing(A, B, "orders.>"), "has the address_match 'orders.>': '>' is Classic's wildcard"),
-        (pushing(A, B, "queue://orders.>"), "neither queue nor topic, and '>' is Classic's wildcard"),
+        (pushing(A, B, "queue://orders.>"), "neither queue nor topic; '>' is Classic's wildcard"),
         (pushing(A, B, "queue://orders.>"), "; write 'orders.#'"),
         (pushing(A, B, "queue://orders"), "an address is called neither queue nor topic; write 'orders'"),
         (BrokerConnection(A, B, senders=(AddressMatch(queue_name="o.#"),)), "it has no wildcards; write address_match"),

@@ -139,6 +139,10 @@ MISTAKES = {
     "a standby with another store": "name: t\nbrokers:\n  - a\n  - {name: s, standby_of: a, persistence: null}\n",
     "no way from producers to consumers": TWO
     + "groups:\n  - {name: producers, enter_at: [a]}\n  - {name: consumers, enter_at: [b]}\n",
+    "a cluster of too few hops": ARTEMIS
+    + "brokers: [a, b, c, d]\nlinks:\n"
+    + "".join(f"  - {{kind: clusterConnection, opened_by: {one}, to: {other}}}\n" for one, other in ("ab", "bc", "cd"))
+    + "groups: [{name: producers, enter_at: [a]}, {name: consumers, enter_at: [d]}]\n",
     "a rule about two fields": "name: t\nbrokers:\n  - name: a\n    connectors:\n"
     "      - {protocol: openwire, rebalance_cluster_clients: true}\n",
     "a name that is no name": "name: a/b\nbrokers: [a]\n",
