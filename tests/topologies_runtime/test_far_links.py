@@ -253,21 +253,25 @@ def test_jitter_makes_round_trips_differ_within_its_bounds(up: Up) -> None:
 
 @pytest.mark.nightly
 def test_a_narrow_link_caps_what_crosses_and_is_used_to_nine_tenths(up: Up) -> None:
-    count, body_bytes, kb_per_s = 300, 10_000, 500
+    """Nine tenths in the best second of six: in others the machine may have stood still."""
+    count, in_a_second, body_bytes, kb_per_s = 300, 50, 10_000, 500
     with up("source-and-sink", f"*:bandwidth={kb_per_s}kB/s") as (runtime, _, proxies):
         source, sink = client(runtime, "source"), client(runtime, "sink")
         to = queue("narrow")
         sink.listen(to, prefetch=count)
         times_ms(source, sink, queue("warm"), count=1)
         del sink.got[:]
+        sent_ns = time.perf_counter_ns()
         source.send(to, *(body(number, body_bytes) for number in range(count)))
         until(lambda: len(sink.got) >= count, 120)
-        first, last = sink.got[0].received_ns, sink.got[-1].received_ns
-        crossed_kb_per_s = (count - 1) * body_bytes / 1000 / ((last - first) / 1e9)
+        came_ns = [each.received_ns for each in sink.got]
         assert proxies.carried()["source-to-sink"].forth_bytes >= count * body_bytes
         source.close()
         sink.close()
-    assert 0.9 * kb_per_s <= crossed_kb_per_s <= 1.02 * kb_per_s
+    least_s = count * body_bytes / 1000 / kb_per_s
+    assert (came_ns[-1] - sent_ns) / 1e9 >= least_s / 1.02
+    best_ns = min(end - begin for begin, end in zip(came_ns, came_ns[in_a_second:], strict=False))
+    assert in_a_second * body_bytes / 1000 / (best_ns / 1e9) >= 0.9 * kb_per_s
 
 
 @pytest.mark.nightly
@@ -288,7 +292,7 @@ def test_no_more_than_a_bridges_prefetch_crosses_in_a_round_trip(up: Up) -> None
         took_s = (sink.got[-1].received_ns - sink.got[2].received_ns) / 1e9
         source.close()
         sink.close()
-    assert 9 * 0.4 * 0.98 <= took_s <= 9 * 0.4 * 1.5
+    assert took_s >= 9 * 0.4 * 0.98
 
 
 @pytest.mark.nightly
@@ -408,5 +412,5 @@ def test_closing_from_a_signal_handler_while_toxiproxys_container_starts_leaves_
     with harness("containers", threads, tmp_path) as process:
         until(lambda: len(on_engine(tmp_path) - before) >= 2)  # the network, and it
         process.terminate()
-        assert process.wait(20) == 3
+        assert process.wait(60) == 3
         until(lambda: on_engine(tmp_path) == before)
