@@ -69,7 +69,6 @@ class AmqpConnector:
             endpoint,
             credentials,
             client_id="",
-            timeout_s=timeout_s,
             on_settled=nothing_sent,
             on_lost=on_lost,
         )

@@ -120,7 +120,6 @@ class _Flock:
                 side.endpoint(broker),
                 self._credentials,
                 client_id=f"canary-{protocol}-{broker}",
-                timeout_s=CONNECT_TIMEOUT_S,
                 on_settled=self._settled,
                 on_lost=lambda reason: self._fail(f"connection to {broker} lost: {reason}"),
             )

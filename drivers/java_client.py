@@ -254,11 +254,13 @@ class JavaClient:
 
     def _look_at_them(self) -> None:
         """None of the list is believed any more, says the JVM. If that is so, to try on would be for ever."""
-        doubt, java = not_believed(self._uri.servers, self._brokers, self._pem), self._java
-        if doubt and java is not None and self.broker is None:
-            self._over = self._over or f"{self._name}: no broker of {self._uri} is to be trusted any more: {doubt}"
-            java.abandon()
-        self._looking = False
+        try:
+            doubt, java = not_believed(self._uri.servers, self._brokers, self._pem), self._java
+            if doubt and self._doubts.of_all() and java is not None and self.broker is None:
+                self._over = self._over or f"{self._name}: no broker of {self._uri} is to be trusted any more: {doubt}"
+                java.abandon()
+        finally:
+            self._looking = False
 
     def _event(self, what: str, at_ns: int, reason: str, address: str) -> None:
         """Record a change of the connection, with the broker's name."""

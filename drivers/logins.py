@@ -21,13 +21,14 @@ class HungUp(ConnectFailed):
     """The broker ended the connection before it had answered the login."""
 
 
-def answered(log_in: Callable[[], T], timeout_s: float) -> T:
-    """What ``log_in`` returns or raises. When that is `HungUp` it is called again, if the time is not over."""
-    deadline_s = time.monotonic() + timeout_s
+def answered(log_in: Callable[..., T], timeout_s: float) -> T:
+    """What ``log_in(timeout_s=…)`` returns or raises. After `HungUp` it is called again, for the time that is left."""
+    deadline_s, left_s = time.monotonic() + timeout_s, timeout_s
     for _ in range(LOGINS - 1):
         try:
-            return log_in()
+            return log_in(timeout_s=left_s)
         except HungUp:
-            if time.monotonic() > deadline_s:
+            left_s = deadline_s - time.monotonic()
+            if left_s <= 0:
                 raise
-    return log_in()
+    return log_in(timeout_s=left_s)

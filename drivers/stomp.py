@@ -81,7 +81,6 @@ class StompConnector:
             endpoint,
             credentials,
             client_id="",
-            timeout_s=timeout_s,
             on_settled=nothing_sent,
             on_lost=on_lost,
         )

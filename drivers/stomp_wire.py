@@ -31,7 +31,7 @@ from stomp.utils import Frame
 
 from drivers.stomp_frames import Address, Beats
 from drivers.stomp_stream import BrokenStream, FrameReader, RawFrame
-from drivers.tls import secured
+from drivers.tls import TlsSocket, secured
 from topologies.trust import Trust
 
 RECEIVE_BYTES = 65_536
@@ -98,12 +98,16 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
             self.write(frame)
             return
         self._replies.append(frame)
-        if len(self._replies) >= MOST_HELD_BACK and self._has_room():
+        if len(self._replies) >= MOST_HELD_BACK:
             self._write_replies()
 
     def _write_replies(self) -> None:
-        """Write the reader's replies, unless somebody is writing: who is looks again once he has let go."""
-        while self._replies and self._writing.acquire(blocking=False):
+        """Write the reader's replies, unless somebody is writing: who is looks again once he has let go.
+
+        The reader itself writes a few at a time, as long as there is room for them.
+        """
+        reading = self.in_reader()
+        while self._replies and (not reading or self._has_room()) and self._writing.acquire(blocking=False):
             try:
                 self._write(b"")
             except ConnectionError:
@@ -114,10 +118,15 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
     def _reply_or_hear(self) -> None:
         """The reader's replies go out, or there is something to read: it never waits for the first alone."""
         while self._replies and not self._writing.locked() and not self.reason:
-            if self._has_room():
-                self._write_replies()
-            elif self._events(select.POLLIN | select.POLLOUT, None) & ~select.POLLOUT:
+            self._write_replies()
+            if not self._replies or self._unread():
                 return
+            if self._events(select.POLLIN | select.POLLOUT, None) & ~select.POLLOUT:
+                return
+
+    def _unread(self) -> bool:
+        """Whether something was taken from the socket already, and waits in TLS."""
+        return isinstance(self.socket, TlsSocket) and self.socket.pending()
 
     def _has_room(self) -> bool:
         """Whether a few frames would go out at once. It is asked for each read, so first in the cheapest way."""
@@ -165,7 +174,10 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
         return at_ns
 
     def _taken_replies(self) -> Iterator[bytes]:
-        while self._replies:
+        """All of them, or as many as one write of the reader may have."""
+        most = MOST_HELD_BACK if self.in_reader() else len(self._replies)
+        while self._replies and most > 0:
+            most -= 1
             yield self._replies.popleft()
 
     def lose(self, reason: str) -> None:

@@ -55,6 +55,11 @@ class TlsSocket:
                 return b""
             self._take(self._plain.recv(RECEIVE_BYTES))
 
+    def pending(self) -> bool:
+        """Whether `recv` has something to return, or to look at, before it waits for the socket."""
+        with self._thinking:
+            return self._tls.pending() > 0 or self._incoming.pending > 0
+
     def send(self, data: bytes | memoryview) -> int:
         """All of it. Raises OSError."""
         self.sendall(data)

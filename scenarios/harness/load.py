@@ -15,7 +15,7 @@ from scenarios.harness.stage import Stage
 
 log = logging.getLogger("brokerbench")
 
-READY_TIMEOUT_S = 60.0
+READY_TIMEOUT_S = 90.0  # longer than a client waits for an answer, so that its own words come first
 CATCH_UP_S = 2.0  # after the last due time, for producers that are behind
 LEAD_S = 0.5  # between the start signal and the first due time, so that every process has the signal by then
 LOOK_EVERY_S = 0.2
@@ -66,7 +66,7 @@ class Load:
                 self._chronicle.ended("clients")
                 return True
             if time.monotonic() > deadline_s:
-                self._chronicle.problem(f"only {ready} of {wanted} clients were connected after {READY_TIMEOUT_S:g} s")
+                self._chronicle.problem(f"only {ready} of {wanted} clients were ready after {READY_TIMEOUT_S:g} s")
                 return False
             time.sleep(LOOK_EVERY_S / 4)
         return False

@@ -7,7 +7,8 @@ import pytest
 from tests.support.under_gevent import under_gevent
 
 HERE = Path(__file__).parent
-pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
+PATIENCE_S = 1_200  # a busy machine takes minutes; each test within has a limit of its own
+pytestmark = [pytest.mark.brokers, pytest.mark.nightly, pytest.mark.timeout(PATIENCE_S + 60)]
 
 
 @pytest.mark.parametrize(
@@ -18,4 +19,4 @@ pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
     ],
 )
 def test_openwire_clients_keep_their_word_under_gevent(tests: list[str]) -> None:
-    under_gevent(HERE, tests, timeout_s=1_200)
+    under_gevent(HERE, tests, timeout_s=PATIENCE_S)

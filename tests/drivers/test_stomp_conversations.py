@@ -271,6 +271,42 @@ def test_a_broker_that_takes_nothing_more_is_heard_all_the_same_and_gets_the_ack
     assert client.lost == []
 
 
+def test_acknowledgements_that_piled_up_go_out_a_few_at_a_time_so_that_the_broker_is_heard_meanwhile() -> None:
+    many, more, told = 100_000, 10_000, list[str]()
+
+    def script(session: Session) -> None:
+        session._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        session.welcome()
+        subscribe = session.read()
+        session.receipt(subscribe)
+        number = subscribe.headers["id"]
+        session.write(b"".join(message(number, ack, b"body") for ack in range(many)))
+        told.extend(session.read().headers["id"] for _ in range(100))  # there is room again, for a few
+        session.write(b"".join(message(number, many + ack, bytes(1_000)) for ack in range(more)))
+        told.extend(session.read().headers["id"] for _ in range(many + more - 100))
+        session.until_gone()
+
+    with FakeBroker(script) as broker:
+        client, got = Client(broker.endpoint()), list[Delivery]()
+
+        def take(delivery: Delivery) -> None:
+            if not got:
+                client.connection._wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65_536)
+            got.append(delivery)
+            client.connection.settle(delivery)
+
+        client.connection.subscribe(Subscription(ORDERS), take)
+        until(lambda: len(told) == many + more)
+        client.connection.close()
+    assert told == [str(ack) for ack in range(many + more)]
+    assert client.lost == []
+
+
+def message(subscription: str, ack: int, body: bytes) -> bytes:
+    head = f"MESSAGE\nsubscription:{subscription}\nack:{ack}\ncontent-length:{len(body)}\n\n"
+    return head.encode() + body + b"\0\n"
+
+
 @pytest.mark.parametrize(
     ("script", "error", "says"),
     [

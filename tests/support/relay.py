@@ -71,7 +71,7 @@ class Relay:
                 return
             if self.hang_ups > 0:
                 self.hang_ups -= 1
-                _hang_up(client)
+                threading.Thread(target=_hang_up, args=(client,), daemon=True).start()
                 continue
             threading.Thread(target=self._pass_on, args=(client,), daemon=True).start()
 
@@ -100,7 +100,7 @@ class Relay:
 
 def _hang_up(client: socket.socket) -> None:
     """All that it says is read first: a socket closed before that sends a reset, which is no end of a stream."""
-    with client:
+    with contextlib.suppress(OSError), client:
         client.recv(CHUNK_BYTES)
         client.shutdown(socket.SHUT_WR)
         while client.recv(CHUNK_BYTES):

@@ -36,7 +36,6 @@ class Client:
             endpoint,
             credentials,
             client_id=client_id,
-            timeout_s=60,
             on_settled=lambda *what: self.settled.append(what),
             on_lost=self.lost.append,
         )

@@ -83,6 +83,9 @@ public final class Link {
     private boolean logsIn(String uri, String user, String password, String clientId, String pem, boolean last)
             throws Exception {
         connection = Library.open(uri, user, password, clientId, pem);
+        if (closing) {
+            throw new JMSException("abandoned"); // whoever did that knew only of the connection before
+        }
         connection.setExceptionListener(new ExceptionListener() {
             public void onException(JMSException error) {
                 lost(Words.of(error));

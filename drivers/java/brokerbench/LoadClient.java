@@ -92,7 +92,14 @@ public abstract class LoadClient extends Standing implements ExceptionListener {
             void ask() throws JMSException {
                 Destination to = Library.destination(topic, name);
                 Task task = new Task(to, number, destination, durable, resend, inFlight, transaction, template);
-                Sender sender = sender(transaction > 0 ? transacted() : session(durable), task);
+                Session session = transaction > 0 ? transacted() : session(durable);
+                Sender sender;
+                try {
+                    sender = sender(session, task);
+                } catch (JMSException error) {
+                    Transactions.close(session); // it is asked for again, or not at all
+                    throw error;
+                }
                 senders.add(sender);
                 Thread thread = new Thread(sender, "brokerbench-sender-" + number);
                 thread.setDaemon(true);
@@ -121,10 +128,16 @@ public abstract class LoadClient extends Standing implements ExceptionListener {
 
     MessageConsumer consumer(Destination from, String selector, String durableName) throws JMSException {
         String wanted = selector.isEmpty() ? null : selector;
-        if (durableName.isEmpty()) {
-            return session(false).createConsumer(from, wanted);
+        Session own = session(false);
+        try {
+            if (durableName.isEmpty()) {
+                return own.createConsumer(from, wanted);
+            }
+            return own.createDurableSubscriber((Topic) from, durableName, wanted, false);
+        } catch (JMSException error) {
+            Transactions.close(own);
+            throw error;
         }
-        return session(false).createDurableSubscriber((Topic) from, durableName, wanted, false);
     }
 
     /** A session; durable: for what waits for the broker's answers. */

@@ -81,7 +81,7 @@ public final class Transactions {
     }
 
     /** However it ended: the connection may go on for long. */
-    private static void close(Session session) {
+    static void close(Session session) {
         try {
             session.close();
         } catch (JMSException gone) {

@@ -129,7 +129,6 @@ class Peer:
             self.stage.endpoint,
             self.credentials or self.stage.credentials,
             client_id=self.client_id or f"peer-{random.getrandbits(48):x}",
-            timeout_s=60,
             on_settled=lambda *what: self.settled.append(what),
             on_lost=self.lost.append,
         )

@@ -61,7 +61,8 @@ def test_what_a_lost_connection_had_comes_again_and_says_so(stage: Stage, connec
     second = connect()
     second.listen(orders)
     assert second.seqs(3) == [0, 2, 3]
-    assert all(delivery.redelivered for delivery in second.got) == stage.tells_losses
+    if stage.tells_losses:
+        assert all(delivery.redelivered for delivery in second.got)
 
 
 def test_a_send_is_answered_or_in_doubt_and_never_both(stage: Stage, connect: Connect) -> None:
