@@ -1,4 +1,4 @@
-"""The same tests of the OpenWire clients in a process that gevent has patched, as Locust does before anything else."""
+"""The same tests of the Java clients in a process that gevent has patched, as Locust does before anything else."""
 
 from pathlib import Path
 
@@ -14,9 +14,11 @@ pytestmark = [pytest.mark.brokers, pytest.mark.nightly, pytest.mark.timeout(PATI
 @pytest.mark.parametrize(
     "tests",
     [
+        pytest.param(["test_core_client.py"], id="clients of a load by core"),
+        pytest.param(["conformance", "-k", "core and not on-artemis", "-m", "brokers"], id="the suite by core"),
         pytest.param(["test_openwire_client.py"], id="clients of a load by openwire"),
         pytest.param(["test_java_many.py"], id="hundreds that wait for a frozen broker"),
     ],
 )
-def test_openwire_clients_keep_their_word_under_gevent(tests: list[str]) -> None:
+def test_java_clients_keep_their_word_under_gevent(tests: list[str]) -> None:
     under_gevent(HERE, tests, timeout_s=PATIENCE_S)
