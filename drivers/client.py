@@ -203,11 +203,11 @@ class Client:
     def _record(self, event: str, broker: str, at_ns: int, reason: str) -> None:
         self.recorder.connection(self.number, self.group, self._connector.protocol, broker, event, at_ns, reason)
 
-    def _close_users(self) -> None:
-        for producer in list(self._producers):
-            producer.close()
+    def _close_users(self) -> int:
+        in_doubt = sum(producer.close() for producer in list(self._producers))
         for consumer in list(self._consumers):
             consumer.close()
+        return in_doubt
 
     def _broker_of(self, server: ServerUri) -> str:
         return self._brokers[server.address]

@@ -74,6 +74,7 @@ class Follower:
         self._close_timeout_s = close_timeout_s
         self._changed = threading.Condition()
         self._link: Link | None = None  # the one in use; None while disconnected
+        self._fitted: Link | None = None  # the one that is being put to use
         self._over = ""  # why there will never be one again
         self._wake = threading.Event()  # the connection was lost, or the client is to close
         self._closing = threading.Event()
@@ -110,29 +111,39 @@ class Follower:
         )
 
     def broken(self, link: Link, reason: str) -> None:
-        """The connection of ``link`` is gone. Only the first call for a link counts."""
+        """The connection of ``link`` is gone. Only the first call for a link counts, and none of one that we leave."""
+        if not link.leaving:
+            self._broke(link, reason)
+
+    def _broke(self, link: Link, reason: str) -> None:
         with self._changed:
             if not link.alive:
                 return
             link.reason, link.lost_ns, link.alive = reason, self._clock(), False
-            if self._link is link:
-                self._link = None
+            self._link = None if self._link is link else self._link
+            self._fitted = None if self._fitted is link else self._fitted
         self._wake.set()
 
-    def close(self, before_it_is_told: Callable[[], None]) -> None:
-        """Say goodbye, wait a bounded time for the answer; then ``before_it_is_told``, then record it. Idempotent."""
+    def close(self, before_it_is_told: Callable[[], int]) -> None:
+        """Say goodbye, wait a bounded time for the answers; then ``before_it_is_told``, then record it. Idempotent.
+
+        A connection that is still being put to use is left in the same way: a transaction may be on its way again.
+        ``before_it_is_told``: how many messages were in doubt by then.
+        """
         with self._changed:
             if self._closing.is_set():
                 return
             self._closing.set()
-            link, self._link = self._link, None
+            link, self._link, self._fitted = self._link or self._fitted, None, None
+            if link:
+                link.leaving = True
             self._over = self._over or f"{self._name} is closed"
             self._changed.notify_all()
         self._wake.set()
         reason = self._leave(link) if link else ""
-        before_it_is_told()
+        in_doubt = before_it_is_told()
         if link:
-            self._ended(link, reason)
+            self._ended(link, "; ".join(filter(None, (reason, _told(in_doubt)))))
         if self._worker.is_alive():
             self._worker.join(self._close_timeout_s)
 
@@ -245,18 +256,21 @@ class Follower:
 
     def _went(self, link: Link, reason: str) -> None:
         link.gone = True
-        self.broken(link, reason)
+        self._broke(link, reason)
 
     def _put_to_use(self, link: Link) -> str:
         """Restore what the client had, then let new sends through; the reason why that failed, or ''."""
         self._duties.record("connected", link.broker, self._clock(), "")
         try:
-            self._duties.restore(link)
+            if self._fit(link):
+                self._duties.restore(link)
             if self._install(link):
                 return ""
         except (DriverError, OSError) as error:
             self.broken(link, str(error))
-        if link.alive:  # the client was closed meanwhile
+        if link.leaving:
+            return "closed"  # and told by who closed the client
+        if link.alive:  # the client was closed before
             self._ended(link, self._leave(link))
         else:
             self._drop(link)
@@ -271,8 +285,15 @@ class Follower:
                 f"frame: {link.reason}; send smaller bodies (--body-bytes), or raise the broker's maxFrameSize"
             )
 
+    def _fit(self, link: Link) -> bool:
+        """Whether it is to be put to use: not if the client was closed meanwhile."""
+        with self._changed:
+            self._fitted = None if self._closing.is_set() else link
+            return self._fitted is not None
+
     def _install(self, link: Link) -> bool:
         with self._changed:
+            self._fitted = None
             if not link.alive or self._closing.is_set():
                 return False
             if self._last_broker not in ("", link.broker):
@@ -284,7 +305,7 @@ class Follower:
     def _part_from(self, old: Link) -> None:
         """Leave ``old`` politely for a better broker; what it leaves unanswered goes to that one."""
         with self._changed:
-            self._link = None
+            self._link, old.leaving = None, old.alive
         problem = self._leave(old) if old.alive else ""
         self._drop(old, problem or "a broker of priority is back")
 
@@ -349,6 +370,11 @@ class Follower:
             self._over = reason
             self._changed.notify_all()
         self._duties.gave_up()
+
+
+def _told(in_doubt: int) -> str:
+    messages = "1 message is" if in_doubt == 1 else f"{in_doubt} messages are"
+    return f"{messages} in doubt" if in_doubt else ""
 
 
 def _close(link: Link, problems: list[str]) -> None:

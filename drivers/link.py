@@ -13,6 +13,7 @@ class Link:
     def __init__(self, broker: str) -> None:
         self.broker = broker
         self.alive = True
+        self.leaving = False  # its client says goodbye: what breaks from now on is part of that
         self.gone = False  # the connection itself told so: there is nothing left to close
         self.ended = False  # its end is recorded
         self.reason = ""  # why it was lost

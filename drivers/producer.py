@@ -142,17 +142,17 @@ class Producer:
         with self._all_settled:
             return self._all_settled.wait_for(lambda: not self._open, timeout_s)
 
-    def close(self) -> None:
-        """Record what is still unanswered as in doubt, and forget it. Idempotent."""
+    def close(self) -> int:
+        """Record what is still unanswered as in doubt, and forget it; how many messages that is. Idempotent."""
         with self._lock:
             self._closed = True
-        self.give_up()
+        return self.give_up()
 
     # What the client asks of its producers, from its own thread.
 
-    def give_up(self) -> None:
-        """Nothing will be sent again: what is unanswered stays in doubt."""
-        self._sweep(None, resend=False)
+    def give_up(self) -> int:
+        """Nothing will be sent again: what is unanswered stays in doubt; how many messages that is."""
+        return self._sweep(None, resend=False)
 
     def link_lost(self, link: Link) -> None:
         """Everything written to ``link`` and unanswered is in doubt, and waits to be sent again."""
@@ -285,8 +285,8 @@ class Producer:
         identity = Identity(self._run, self.number, attempt.seq, attempt.number)
         return Outgoing(self.destination, stamp(identity, attempt.body_bytes), self._durable, attempt)
 
-    def _sweep(self, link: Link | None, *, resend: bool) -> None:
-        """Take the open attempts on ``link`` (None: all) as in doubt; with ``resend`` their next attempts wait.
+    def _sweep(self, link: Link | None, *, resend: bool) -> int:
+        """Take the open attempts on ``link`` (None: all) as in doubt, so many; with ``resend`` their next ones wait.
 
         Of a write that is still under way some may have been answered: these are not in doubt, and never sent again.
         """
@@ -302,6 +302,7 @@ class Producer:
             if attempt.link is not None:
                 answer = attempt.answer or Answer(Outcome.IN_DOUBT, None, attempt.link.reason)
                 self._record(attempt, answer, final=not resend or attempt.answer is not None)
+        return sum(attempt.answer is None for attempt in swept)
 
     def _next(self, attempt: SendAttempt) -> SendAttempt:
         return SendAttempt(self, attempt.seq, attempt.number + 1, attempt.due_ns, attempt.body_bytes, attempt.blocked)

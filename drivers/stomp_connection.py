@@ -151,7 +151,7 @@ class StompConnection:
             was_open, self._open = self._open, False
         if was_open and not self._wire.in_reader():
             deadline_s = time.monotonic() + CLOSE_TIMEOUT_S
-            if self._unsettled:  # Artemis would answer the goodbye, and hang up, before it has answered them
+            if self._awaits_answers():  # Artemis would answer the goodbye, and hang up, before it has answered them
                 self._all_settled.wait(CLOSE_TIMEOUT_S)
             with contextlib.suppress(ConnectionError):
                 receipt, answer = self._expect()
@@ -159,6 +159,9 @@ class StompConnection:
                 if self._wire.write_soon(frame, max(0.0, deadline_s - time.monotonic())):
                     answer.came.wait(max(0.0, deadline_s - time.monotonic()))
         self._wire.finish()
+
+    def _awaits_answers(self) -> bool:
+        return bool(self._unsettled) or self._transactions.ending
 
     # -- what a client does
 
@@ -245,12 +248,16 @@ class StompConnection:
             self._settle_send(receipt, Outcome.ACKED, at_ns, "")
         elif receipt.startswith(PREFIX):
             self._transactions.on_receipt(receipt, at_ns)
+            self._tell_if_all_settled()
         elif asked := self._asked.pop(receipt.decode(), None):
             asked.give(at_ns)
 
     def _settle_send(self, receipt: bytes, outcome: Outcome, at_ns: int, why: str) -> None:
         self._on_settled(self._unsettled.pop(receipt), outcome, at_ns, why)
-        if not self._open and not self._unsettled:
+        self._tell_if_all_settled()
+
+    def _tell_if_all_settled(self) -> None:
+        if not self._open and not self._awaits_answers():
             self._all_settled.set()
 
     def _on_frame(self, frame: Frame, at_ns: int) -> None:
@@ -268,6 +275,7 @@ class StompConnection:
             self._asked.pop(receipt).give(at_ns, refusal=words)
         elif receipt.encode().startswith(PREFIX):
             self._transactions.on_error(receipt.encode(), at_ns, words)
+            self._tell_if_all_settled()
         elif len(self._asked) == 1 and not self._unsettled and (no_such_place(words) or no_selector(words)):
             self._asked.popitem()[1].give(at_ns, refusal=words)  # Artemis does not say what it answers
         else:

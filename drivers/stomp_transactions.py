@@ -31,6 +31,7 @@ class StompTransaction:
         self.held = Held(on_settled)
         self._who, self._name, self._wire = who, name, wire
         self._confirmed, self._why = Outcome.ACKED, ""  # what the receipt of its end means
+        self.ending = False  # somebody asked for that
 
     def begin(self) -> None:
         self._wire.write(encode("BEGIN", {"transaction": self._name.decode()}))
@@ -56,7 +57,7 @@ class StompTransaction:
         return head, named, b"\n\n", message.body, END
 
     def _end(self, command: str) -> None:
-        name = self._name.decode()
+        name, self.ending = self._name.decode(), True
         self._wire.write(encode(command, {"transaction": name, "receipt": name}))
         if not self.held.wait():
             raise ConnectionError(f"{self._who}: {self._wire.reason}")
@@ -85,6 +86,11 @@ class StompTransactions:
             raise ConnectionError(f"{self._who}: {self._wire.reason}")
         transaction.begin()
         return transaction
+
+    @property
+    def ending(self) -> bool:
+        """Whether the answer to a COMMIT or an ABORT is still to come."""
+        return any(transaction.ending for transaction in list(self._open.values()))
 
     def on_receipt(self, receipt: bytes, at_ns: int) -> None:
         """Of a message, which means nothing yet, or of an end."""

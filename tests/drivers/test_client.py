@@ -190,7 +190,7 @@ def test_closing_does_not_wait_for_a_broker_that_says_nothing() -> None:
     assert time.monotonic() - began < 30
     assert recorder.attempts(0) == [(1, "in_doubt")]
     last = recorder.connections[-1]
-    assert (last.event, last.reason) == ("closed", "no answer to the goodbye within 0.05 s")
+    assert (last.event, last.reason) == ("closed", "no answer to the goodbye within 0.05 s; 1 message is in doubt")
 
 
 def test_closing_ends_a_client_that_is_still_trying() -> None:

@@ -1,10 +1,12 @@
 """What does a STOMP transaction put on the wire, and what does it make of each answer? A broker played by hand."""
 
+import contextlib
 import threading
 from collections.abc import Callable
 
 import pytest
 
+from drivers import stomp_connection
 from drivers.contract import Destination, Outcome, Outgoing
 from drivers.stomp import StompConnector
 from drivers.stomp_connection import StompConnection
@@ -123,3 +125,83 @@ def test_a_connection_lost_in_the_commit_leaves_its_messages_unsettled_and_says_
         with pytest.raises(ConnectionError):
             client.connection.begin()
         assert client.settled == []
+
+
+def test_a_goodbye_waits_for_the_answer_to_a_commit_since_a_broker_may_hang_up_at_it() -> None:
+    asked, order = threading.Event(), list[str]()
+
+    def answers(session: Session) -> None:
+        commit = session.read()
+        asked.set()
+
+        def confirm() -> None:
+            order.append("confirmed")
+            session.receipt(commit)
+
+        threading.Timer(0.2, confirm).start()
+        goodbye = session.read()
+        order.append(goodbye.command)
+        session.receipt(goodbye)
+
+    with FakeBroker(playing(answers, [])) as broker:
+        client = Client(broker)
+        transaction = client.connection.begin()
+        transaction.send_batch([outgoing("a"), outgoing("b")])
+        committing = threading.Thread(target=transaction.commit)
+        committing.start()
+        assert asked.wait(60)
+        client.connection.close()
+        committing.join(60)
+        assert client.settled == [("a", Outcome.ACKED, ""), ("b", Outcome.ACKED, "")]
+    assert order == ["confirmed", "DISCONNECT"]
+    assert client.lost == []
+
+
+def test_a_goodbye_does_not_wait_for_a_commit_that_nobody_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stomp_connection, "CLOSE_TIMEOUT_S", 600.0)
+    told = list[str]()
+
+    def answers(session: Session) -> None:
+        goodbye = session.read()
+        told.append(goodbye.command)
+        session.receipt(goodbye)
+
+    with FakeBroker(playing(answers, [])) as broker:
+        client = Client(broker)
+        client.connection.begin().send_batch([outgoing("a"), outgoing("b")])
+        client.connection.close()
+    assert (told, client.settled, client.lost) == (["DISCONNECT"], [], [])
+
+
+def test_a_commit_that_is_not_answered_in_time_ends_with_its_connection_unsettled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stomp_connection, "CLOSE_TIMEOUT_S", 0.1)
+    asked, troubles = threading.Event(), list[str]()
+
+    def answers(session: Session) -> None:
+        session.read()
+        asked.set()
+        with contextlib.suppress(EOFError):
+            session.read()
+            session.read()
+
+    with FakeBroker(playing(answers, [])) as broker:
+        client = Client(broker)
+        transaction = client.connection.begin()
+        transaction.send_batch([outgoing("a"), outgoing("b")])
+
+        def commit() -> None:
+            try:
+                transaction.commit()
+            except ConnectionError as error:
+                troubles.append(str(error))
+
+        committing = threading.Thread(target=commit)
+        committing.start()
+        assert asked.wait(60)
+        client.connection.close()
+        committing.join(60)
+        assert client.settled == []
+    assert "closed" in troubles[0]
+    assert client.lost == []

@@ -154,6 +154,39 @@ def test_a_client_that_leaves_with_a_transaction_open_leaves_its_messages_in_dou
     assert bench.received == []
 
 
+def test_a_commit_without_an_answer_at_the_close_is_in_doubt_and_the_close_says_so() -> None:
+    bench = Bench()
+    bench.network.hold_answers("a")
+    sending = threading.Thread(target=bench.send, args=(0, 1, 2))
+    sending.start()
+    bench.arrived(3)
+    bench.client.close()
+    sending.join(60)
+    assert [(row.seq, row.outcome) for row in bench.recorder.sends] == [(seq, "in_doubt") for seq in range(3)]
+    ended = [
+        (row.event, row.broker, row.reason) for row in bench.recorder.connections if row.event in ("lost", "closed")
+    ]
+    assert ended == [("closed", "a", "3 messages are in doubt")]
+    bench.close()
+
+
+def test_a_client_leaves_the_connection_by_which_a_transaction_was_on_its_way_again() -> None:
+    bench = Bench()
+    bench.send(0, 1)
+    bench.network.hold_answers("b")
+    bench.network.kill("a")
+    bench.arrived(2)
+    assert bench.client.broker is None
+    bench.client.close()
+    assert [bench.recorder.attempts(seq) for seq in range(2)] == [[(1, "in_doubt"), (2, "in_doubt")]] * 2
+    ended = [
+        (row.event, row.broker, row.reason) for row in bench.recorder.connections if row.event in ("lost", "closed")
+    ]
+    assert ended == [("lost", "a", "broker a was killed"), ("closed", "b", "2 messages are in doubt")]
+    assert bench.network.connections("b") == 1  # the consumer's
+    bench.close()
+
+
 def test_a_transaction_that_stays_open_is_no_blocked_broker_but_a_commit_without_answer_is() -> None:
     now_ns = [S]
     bench = Bench(clock=lambda: now_ns[0])
