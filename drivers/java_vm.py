@@ -12,6 +12,7 @@ loader of their own, so that two libraries never meet: they bring other versions
 """
 
 import atexit
+import gc
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -90,8 +91,7 @@ def _start(protocol: str) -> Any:
     jpype.config.destroy_jvm = False  # its threads need not end before this process may
     try:
         if not jpype.isJVMStarted():
-            jpype.startJVM(str(library), *JVM_OPTIONS, classpath=[str(jar) for jar in parts.compiler], interrupt=False)
-            atexit.register(_rest)
+            _start_jvm(library, parts.compiler)
         file = jpype.JClass("java.io.File")
         urls = [file(str(jar)).toURI().toURL() for jar in parts.client]
         library = jpype.JClass("java.net.URLClassLoader")(jpype.JArray(jpype.JClass("java.net.URL"))(urls))
@@ -102,6 +102,18 @@ def _start(protocol: str) -> Any:
             f"the Java of {parts.home} could not be started for the clients: {_said(error)}; "
             "see `brokerbench doctor`, and JAVA_HOME"
         ) from None
+
+
+def _start_jvm(library: Path, compiler: tuple[Path, ...]) -> None:
+    """Start it, and have each side collect its own garbage only.
+
+    JPype has Java's whole heap collected whenever Python collected and grew, and Python's after each collection of
+    Java's. All threads of both stand still for that: for a second where there are a thousand clients.
+    """
+    hooks = list(gc.callbacks)
+    jpype.startJVM(str(library), *JVM_OPTIONS, classpath=[str(jar) for jar in compiler], interrupt=False)
+    gc.callbacks[:] = hooks
+    atexit.register(_rest)
 
 
 def _rest() -> None:

@@ -1,4 +1,4 @@
-"""Does a process that had a JVM inside end as any other does?"""
+"""Does a process that has a JVM inside go on, and end, as any other does?"""
 
 import subprocess
 import sys
@@ -22,6 +22,57 @@ collects = jpype.JClass("Collects", loader=compiler.getClassLoader())()
 collects.setDaemon(True)
 collects.start()
 """
+
+GROWS = """
+import gc
+import jpype
+from drivers import java_vm
+from drivers.java_hub import hub
+from scenarios.java_parts import find_java_parts
+
+java_vm.use(find_java_parts)
+hub("openwire")
+collectors = jpype.JClass("java.lang.management.ManagementFactory").getGarbageCollectorMXBeans()
+of_all = next(each for each in collectors if "Old" in str(each.getName()))
+before, kept = of_all.getCollectionCount(), []
+for _ in range(5):
+    kept.append([bytes(4_096) for _ in range(4_000)])
+    gc.collect()
+print(of_all.getCollectionCount() - before)
+"""
+COLLECTS = """
+import gc
+import jpype
+from drivers import java_vm
+from drivers.java_hub import hub
+from scenarios.java_parts import find_java_parts
+
+java_vm.use(find_java_parts)
+hub("openwire")
+gc.set_threshold(1_000_000_000)
+seen = []
+gc.callbacks.append(lambda phase, _: seen.append(phase))
+lang = jpype.JPackage("java").lang
+for _ in range(3):
+    kept = lang.ref.WeakReference(lang.Object())
+    lang.System.gc()
+    assert kept.get() is None
+    lang.Thread.sleep(500)
+print(len(seen))
+"""
+
+
+def said(program: str) -> str:
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True, timeout=90).stdout.strip()
+
+
+def test_java_does_not_collect_all_because_python_did_and_grew() -> None:
+    assert said(GROWS) == "0"
+
+
+def test_python_does_not_collect_all_because_java_did() -> None:
+    assert said(COLLECTS) == "0"
 
 
 def test_a_process_ends_well_in_the_midst_of_javas_collections() -> None:
