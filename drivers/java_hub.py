@@ -19,7 +19,7 @@ from drivers.contract import DriverError
 from drivers.java_vm import java_class
 
 END_TIMEOUT_S = 1.0
-ROWS_EVERY_S = 0.02
+ROWS_EVERY_MS = 20
 log = logging.getLogger(__name__)
 
 OnEvent = Callable[[str, Any, Any, Any], None]
@@ -98,8 +98,10 @@ class JavaHub:
         self._pumping.join(END_TIMEOUT_S)
 
     def _pump(self) -> None:
+        bell = select.poll()  # select() ends at 1,024 descriptors, and other clients of the process may have them
+        bell.register(self._reading, select.POLLIN)
         while not self._over:
-            select.select([self._reading], [], [], ROWS_EVERY_S if self._takers else None)
+            bell.poll(ROWS_EVERY_MS if self._takers else None)
             try:
                 os.read(self._reading, 4_096)
             except BlockingIOError:
