@@ -1,12 +1,21 @@
 """Which options of a failover URI can clients of a protocol honour? The others are refused by name."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
+from urllib.parse import quote_plus
 
+from drivers import amqp_messages, stomp_frames
 from drivers.contract import DriverError
 from drivers.core_options import REFUSED
 from drivers.core_uri import refusals as core_refusals
 from drivers.failover import OPTION_FIELDS, FailoverUri, written
+
+_READ: Mapping[str, Callable[[str], object]] = {
+    "stomp": partial(stomp_frames.read_address, heartbeat_ms=0),
+    "amqp": partial(amqp_messages.read_address, idle_timeout_ms=0),
+}
+"""Who reads the URI of one broker, and with it what is nested: of Java clients it is their library (java_options)."""
 
 
 def unsupported(uri: FailoverUri, protocol: str) -> tuple[str, ...]:
@@ -15,7 +24,7 @@ def unsupported(uri: FailoverUri, protocol: str) -> tuple[str, ...]:
     Only what the user wrote counts, and only if it asks for the behaviour: ``trackMessages=false`` is fine anywhere.
     """
     of_core = core_refusals(uri) if protocol == "core" else _core_only(uri, protocol)
-    return (*(() if protocol == "openwire" else _openwire_only(uri, protocol)), *of_core)
+    return (*(() if protocol == "openwire" else _openwire_only(uri, protocol)), *of_core, *_nested(uri, protocol))
 
 
 def refuse_unusable(uri: FailoverUri, brokers: Mapping[str, str], protocol: str) -> None:
@@ -35,6 +44,15 @@ def _core_only(uri: FailoverUri, protocol: str) -> tuple[str, ...]:
         + ("" if name in REFUSED else ", or use core")
         for name, _ in uri.core
     )
+
+
+def _nested(uri: FailoverUri, protocol: str) -> Iterator[str]:
+    for name, value in uri.nested if protocol in _READ else ():
+        server = f"{protocol}://broker:1"
+        try:
+            _READ[protocol](f"{server}?{quote_plus(name)}={quote_plus(value)}")
+        except ValueError as error:
+            yield f"failover option nested.{name}={value}: {str(error).partition(': ')[2]}"
 
 
 def _openwire_only(uri: FailoverUri, protocol: str) -> tuple[str, ...]:

@@ -88,10 +88,10 @@ def test_each_connection_has_a_client_id_of_its_own() -> None:
 
 def test_the_endpoint_is_the_uri_with_its_nested_options() -> None:
     connector = ScriptedConnector()
-    client = client_of(connector, KeepingRecorder(), stomp_uri("a", "nested.heartbeat=5"))
+    client = client_of(connector, KeepingRecorder(), stomp_uri("a", "nested.heartbeat_ms=5"))
     client.open()
     client.close()
-    assert connector.endpoints[0].uri == "stomp://localhost:1?heartbeat=5"
+    assert connector.endpoints[0].uri == "stomp://localhost:1?heartbeat_ms=5"
     assert (connector.endpoints[0].broker, connector.endpoints[0].protocol) == ("a", "stomp")
 
 

@@ -185,6 +185,27 @@ def test_an_option_is_honoured_or_refused_by_its_name(name: str, protocol: str) 
     assert [problem.split(":")[0] for problem in problems] == (expected if name in OPENWIRE_ALONE else [])
 
 
+@pytest.mark.parametrize(
+    ("protocol", "option", "says"),
+    [
+        ("stomp", "heartbeat=5", "STOMP has no option heartbeat; it knows heartbeat_ms"),
+        ("stomp", "heartbeat_ms=soon", "heartbeat_ms=soon: write a whole number of milliseconds, 0 for none"),
+        ("amqp", "wireFormat.maxFrameSize=9", "AMQP has no option wireFormat.maxFrameSize; it knows idle_timeout_ms"),
+        ("amqp", "idle_timeout_ms=1", "idle_timeout_ms=1: write a whole number of milliseconds, 100 at least, or 0"),
+    ],
+)
+def test_a_nested_option_that_a_protocol_does_not_know_is_refused_by_its_name(
+    protocol: str, option: str, says: str
+) -> None:
+    (problem,) = unsupported(FailoverUri.parse(f"failover:({A})?nested.{option}"), protocol)
+    assert problem.startswith(f"failover option nested.{option}: {says}")
+
+
+@pytest.mark.parametrize(("protocol", "option"), [("stomp", "heartbeat_ms=0"), ("amqp", "idle_timeout_ms=500")])
+def test_a_nested_option_that_a_protocol_knows_is_honoured(protocol: str, option: str) -> None:
+    assert unsupported(FailoverUri.parse(f"failover:({A})?nested.{option}"), protocol) == ()
+
+
 NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
 VALUES = st.text(st.characters(codec="utf-8", exclude_categories=("C",)), max_size=8)
 SERVERS = st.builds(

@@ -85,6 +85,12 @@ def test_a_protocol_whose_library_is_left_out_says_how_to_have_it(monkeypatch: p
     assert told.endswith("apt-get install gcc libc6-dev python3-dev), then make setup")
 
 
+def test_a_nested_failover_option_that_a_protocol_does_not_know_is_refused_before_anything_starts() -> None:
+    told = message_of("--failover", "nested.heartbeat=5", "--runtime", "processes")
+    says = "failover option nested.heartbeat=5: STOMP has no option heartbeat; it knows heartbeat_ms"
+    assert told == f"--failover nested.heartbeat=5: {says}"
+
+
 def test_brokers_that_do_not_speak_a_protocol_are_named_with_what_they_do_speak(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
