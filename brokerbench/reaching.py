@@ -99,9 +99,12 @@ def _that_a_file_takes(uris: Mapping[str, str]) -> dict[str, str]:
     return {protocol: uri for protocol, uri in uris.items() if uri.partition("://")[0] in SCHEMES[protocol]}
 
 
-def told(asked: Asked, topology: Topology, runtime: Runtime, logs: Path, files: ReachFiles | None) -> str:
-    """All that a person needs to connect."""
-    parts = [f"{asked.name} is up ({runtime.name}), and every path is proven"]
+def told(
+    asked: Asked, topology: Topology, runtime: Runtime, logs: Path, files: ReachFiles | None, left: int = 0
+) -> str:
+    """All that a person needs to connect. ``left``: the paths that no canary could prove."""
+    proven = f"every path but {left} is proven" if left else "every path is proven"
+    parts = [f"{asked.name} is up ({runtime.name}), and {proven}"]
     for broker in topology.brokers:
         addresses = uris_of(runtime, broker.name) | {MANAGEMENT: management_of(runtime, broker.name) or "none known"}
         parts.append(_section(broker.name, list(addresses.items())))

@@ -168,10 +168,10 @@ def _until_interrupted(request: Request, runtime: Runtime, directory: RunDirecto
     is_up = False
     try:
         runtime.up(progress)
-        _prove(request, runtime, progress)
+        left = _prove(request, runtime, progress)
         with reaching.files_for(runtime, request.topology) as files:
             asked = reaching.Asked(request.name, str(request.spoken), request.failover)
-            show(reaching.told(asked, request.topology, runtime, directory.path, files))
+            show(reaching.told(asked, request.topology, runtime, directory.path, files, left))
             is_up = True
             if runtime.name != "external":
                 _watch(runtime, request.topology, progress)
@@ -180,8 +180,11 @@ def _until_interrupted(request: Request, runtime: Runtime, directory: RunDirecto
     return is_up
 
 
-def _prove(request: Request, runtime: Runtime, progress: Say) -> None:
-    """Every link, then a canary over every path. Raises LinksNotProven or PathsUnproven."""
+def _prove(request: Request, runtime: Runtime, progress: Say) -> int:
+    """Every link, then a canary over every path that lets one pass; returns how many let none.
+
+    Raises LinksNotProven or PathsUnproven.
+    """
     prove_links(runtime, request.topology, timeout_s=PROOF_TIMEOUT_S, progress=progress)
     if proxies := proxies_of(runtime):
         tell_round_trips(proxies, request.topology.links, progress)
@@ -189,8 +192,10 @@ def _prove(request: Request, runtime: Runtime, progress: Say) -> None:
     paths = routes(request.topology)
     connectors = connectors_of(request.spoken, trust_in(runtime, request.wanted.trust))
     producers, consumers = canary.sides(runtime, connectors, request.spoken)
-    canary.prove(paths, producers, consumers, runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
-    progress(f"paths proven by a canary each: {len(paths)}")
+    asked = canary.askable(request.topology, paths)
+    canary.prove(asked, producers, consumers, runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
+    progress(canary.told(paths, asked))
+    return len(paths) - len(asked)
 
 
 def _watch(runtime: Runtime, topology: Topology, progress: Say) -> None:

@@ -2,12 +2,13 @@
 
 An MBean of a bridge is there before the bridge carries anything, so the last proof is a message: for each broker where
 consumers enter, a canary queue with one consumer there, and one durable message into it from each broker where
-producers enter. All have to arrive.
+producers enter. All have to arrive. Links that carry certain destinations only may let no canary pass: their paths
+cannot be proven so, which is known beforehand and told.
 """
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -17,7 +18,7 @@ from drivers.logins import answered
 from drivers.protocols import Spoken
 from records.schemas import CANARY_PREFIX
 from topologies.endpoints import Credentials, Endpoint
-from topologies.model import Path
+from topologies.model import Path, Topology
 
 CONNECT_TIMEOUT_S = 10.0
 
@@ -47,6 +48,21 @@ def sides(runtime: Reached, connectors: Mapping[str, Connector], spoken: Spoken)
         return Side(connectors[protocol], lambda broker: runtime.endpoint(broker, protocol))
 
     return side(spoken.producers), side(spoken.consumers)
+
+
+def askable(topology: Topology, paths: Iterable[Path]) -> list[Path]:
+    """The paths that a canary can take, as far as the links' own settings say. Pure."""
+    every = list(paths)
+    of_end = {path.end: [each for each in every if each.end == path.end] for path in every}
+    stopped = {path for end, its in of_end.items() for path in topology.stopped(its, str(_queue(end)))}
+    return [path for path in every if path not in stopped]
+
+
+def told(paths: Sequence[Path], asked: Sequence[Path]) -> str:
+    """One line of what was proven, and of what could not be."""
+    left = [f"{path.begin} → {path.end}" for path in paths if path not in asked]
+    without = f"; not proven so, as their links let no canary pass: {', '.join(left)}" if left else ""
+    return f"paths proven by a canary each: {len(asked)}{without}"
 
 
 def prove(

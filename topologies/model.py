@@ -4,6 +4,7 @@ Frozen values, checked when they are made: a `Topology` that exists is valid (`T
 legal but perhaps not meant is in `Topology.warnings`. The parts live in files of their own and are all named here.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from topologies import artemis_reach, reach
@@ -98,6 +99,12 @@ class Topology:
         reaches = artemis_reach.reaches if self.flavour == "artemis" else reach.reaches
         active_at_begin, active_at_end = (broker.standby_of or broker.name for broker in (begin, end))
         return reaches(self.brokers, self.links, active_at_begin, active_at_end, destination)
+
+    def stopped(self, paths: Iterable[Path], destination: str) -> tuple[Path, ...]:
+        """Those of ``paths`` that a message to ``destination`` cannot take, by prediction: their links carry others."""
+        if self.flavour == "classic" and reach.carry_all(self.brokers, self.links, destination):
+            return ()  # else a large mesh would be asked for each of its thousands of pairs
+        return tuple(path for path in paths if not self.reaches(path.begin, path.end, destination))
 
     def paths(self) -> dict[tuple[str, str], Path]:
         """The shortest path for every (producer's broker, consumer's broker) that the links and TTLs connect.

@@ -54,6 +54,13 @@ def reaches(brokers: Sequence[AnyBroker], links: Sequence[Link], begin: str, end
     return end in _hops(_by(_asked_for(ways, end), lambda way: way.sender), begin)
 
 
+def carry_all(brokers: Sequence[AnyBroker], links: Sequence[Link], destination: str) -> bool:
+    """Whether each link carries messages to ``destination`` where they are asked for, so that TTLs alone stop them."""
+    advised = {broker.name: broker.advisory_support for broker in brokers if isinstance(broker, Broker)}
+    bridges = [link for link in links if isinstance(link, NetworkConnector)]
+    return all(way.passes and way.hears for link in bridges for way in _ways(link, destination, advised))
+
+
 def _ways(link: NetworkConnector, destination: str, advised: Mapping[str, bool]) -> Iterable[Way]:
     for sender, receiver in link.directions:
         ttls = (sender, receiver, link.message_ttl, link.consumer_ttl)

@@ -13,6 +13,7 @@ from drivers.protocols import PROTOCOLS, Spoken
 from drivers.users import BrokerUser, ConsumerUser, ProducerUser
 from records.run import RECEIVERS, BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
 from scenarios.harness import machine
+from scenarios.harness.carried import not_carried
 from scenarios.harness.faults.contract import Fault
 from scenarios.harness.options import OptionError, Options
 from scenarios.harness.scenario import Scenario
@@ -289,7 +290,7 @@ def _info(scenario: Scenario, options: Options, topology: Topology, groups: tupl
         users=tuple(_user_info(user) for user in scenario.users),
         checks=scenario.checks,
         lag_limit_ms=options.lag_limit_ms,
-        warnings=topology.warnings,
+        warnings=(*topology.warnings, *not_carried(topology, scenario.users)),
         options=options.as_record(),
         versions=machine.versions(),
         machine=machine.describe(),

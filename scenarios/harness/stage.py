@@ -72,12 +72,14 @@ class Stage:
         self._watch.begin()
 
     def prove(self, progress: Progress, roles: tuple[tuple[str, str], ...]) -> None:
-        """Every link, then a canary over every path. ``roles``: the (producers', consumers') group names in use."""
+        """Every link, then a canary over every path that lets one pass. ``roles``: the (producers', consumers') group
+        names in use."""
         self._watch.prove_links(progress)
         paths = [path for producers, consumers in roles for path in self.topology.paths_between(producers, consumers)]
         begin, end = canary.sides(self.runtime, self.connectors, self._spoken)
-        canary.prove(paths, begin, end, self.runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
-        progress(f"paths proven by a canary each: {len(paths)}")
+        asked = canary.askable(self.topology, paths)
+        canary.prove(asked, begin, end, self.runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
+        progress(canary.told(paths, asked))
 
     def network(self) -> Network:
         """How the clients reach the brokers, with the user's own failover options where given."""

@@ -64,6 +64,12 @@ Ctrl-C takes all of it down."""
     )
 
 
+def test_a_path_that_no_canary_could_prove_is_not_said_to_be_proven() -> None:
+    topology, runtime = network()
+    text = told(Asked("source-and-sink"), topology, runtime, Path("runs/x"), None, 1)
+    assert text.startswith("source-and-sink is up (external), and every path but 1 is proven\n")
+
+
 def test_brokers_with_an_authority_of_their_own_are_told_with_it() -> None:
     topology, runtime = network()
     files = ReachFiles(Path("p/brokers.yaml"), Path("p/credentials.env"), Path("p/authority.pem"))

@@ -2,10 +2,11 @@
 
 import pytest
 
-from drivers.canary import PathsUnproven, Side, prove
+from drivers.canary import PathsUnproven, Side, askable, prove, told
 from drivers.memory import MemoryConnector, MemoryNetwork, Tampering
 from scenarios.harness.memory_runtime import NOBODY
-from topologies.model import Path
+from topologies.catalogue import build
+from topologies.model import CONSUMERS, PRODUCERS, Broker, NetworkConnector, Path, Topology
 
 PATHS = [Path(("a",)), Path(("a", "b")), Path(("b", "a")), Path(("b",))]
 
@@ -40,3 +41,23 @@ def test_a_broker_that_cannot_be_reached_is_named() -> None:
     network.kill("b")
     with pytest.raises(PathsUnproven, match="broker b is not running"):
         prove_over(network)
+
+
+def test_no_canary_is_sent_where_the_links_keep_it_back_and_that_is_told() -> None:
+    a, b, c = (Broker(name) for name in "abc")
+    links = (NetworkConnector(a, b, dynamically_included_destinations=("queue://orders",)), NetworkConnector(a, c))
+    paths = [Path(("a",)), Path(("a", "b")), Path(("a", "c"))]
+    asked = askable(Topology("t", (a, b, c), links, ()), paths)
+    assert asked == [paths[0], paths[2]]
+    assert told(paths, asked) == (
+        "paths proven by a canary each: 2; not proven so, as their links let no canary pass: a → b"
+    )
+    assert told(paths, paths) == "paths proven by a canary each: 3"
+
+
+@pytest.mark.parametrize(
+    ("entry", "passed"), [("senders", 1), ("senders(match='orders')", 0), ("receivers", 1), ("receivers(match='x')", 0)]
+)
+def test_a_canary_takes_what_matches_it(entry: str, passed: int) -> None:
+    topology = build(entry)
+    assert len(askable(topology, topology.paths_between(PRODUCERS, CONSUMERS))) == passed

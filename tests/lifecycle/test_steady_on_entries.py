@@ -34,6 +34,7 @@ ARTEMIS = (
     "cluster",
     "cluster(brokers=2)",  # not STRICT: what a broker without consumers gets may stay there
     "senders",
+    "senders(match='steady')",  # no canary is let through: the messages themselves show that they are
     "receivers",
     "receivers(auto_start=False, alternate=True)",
     "mirror",

@@ -192,3 +192,15 @@ def _without_mirrored(links: tuple[NetworkConnector, ...]) -> tuple[NetworkConne
     """A topology refuses duplex links that both ends open."""
     opened = {(it.opened_by.name, it.to.name) for it in links if it.duplex and it.opened_by.name < it.to.name}
     return tuple(it for it in links if not it.duplex or (it.to.name, it.opened_by.name) not in opened)
+
+
+@settings(max_examples=200, deadline=None)
+@given(networks(), st.sampled_from(["queue://orders.eu", "queue://prices", "topic://orders.eu"]))
+def test_the_paths_that_a_destination_cannot_take_are_those_whose_end_it_does_not_reach(
+    drawn: tuple[tuple[Broker, ...], tuple[NetworkConnector, ...]], destination: str
+) -> None:
+    brokers, links = drawn
+    topology = Topology("t", brokers, _without_mirrored(links), ())
+    paths = topology.paths().values()
+    expected = tuple(path for path in paths if not topology.reaches(path.begin, path.end, destination))
+    assert topology.stopped(paths, destination) == expected

@@ -1,0 +1,61 @@
+"""Is it told before a run that links do not carry what its scenario sends?"""
+
+import pytest
+
+from drivers.users import BrokerUser, ConsumerUser, ProducerUser
+from scenarios.harness.carried import not_carried
+from topologies.catalogue import build
+from topologies.model import Broker, ClientGroup, NetworkConnector, Topology
+
+
+class Producer(ProducerUser):
+    group, destination = "producers", "queue://orders"
+
+
+class Consumer(ConsumerUser):
+    group, destination = "consumers", "queue://orders"
+
+
+class Other(ConsumerUser):
+    group, destination = "consumers", "queue://prices"
+
+
+USERS: tuple[type[BrokerUser], ...] = (Producer, Consumer, Other)
+A, B, C = (Broker(name) for name in "abc")
+
+
+def line(*last: NetworkConnector) -> Topology:
+    first = NetworkConnector(A, B, consumer_ttl=2)
+    groups = (ClientGroup("producers", (A,)), ClientGroup("consumers", (B, C)))
+    return Topology("line", (A, B, C), (first, *last), groups)
+
+
+def test_a_destination_that_a_link_excludes_is_told_with_the_link_and_both_ends() -> None:
+    last = NetworkConnector(B, C, message_ttl=2, excluded_destinations=("queue://orders",))
+    assert not_carried(line(last), USERS) == (
+        "queue://orders cannot get from 'a' to a consumer at 'c': not carried by link 'b-to-c'; let them, or send to"
+        " what they carry",
+    )
+
+
+def test_a_destination_that_one_of_several_links_carries_is_carried() -> None:
+    last = NetworkConnector(B, C, message_ttl=2, excluded_destinations=("queue://orders",))
+    also = NetworkConnector(B, C, name="also", message_ttl=2)
+    assert not_carried(line(last, also), USERS) == ()
+
+
+def test_of_several_pairs_the_first_is_told_and_the_others_are_counted() -> None:
+    topology = build("dual-mirror(address_filter='prices')")
+    (told,) = not_carried(topology, USERS)
+    assert told.startswith("queue://orders cannot get from 'dc-1' to a consumer at 'dc-2' (nor between 1 more pairs of")
+    assert "link 'dc-1-to-dc-2'" in told
+
+
+@pytest.mark.parametrize("entry", ["senders(match='orders')", "receivers", "mesh", "cluster"])
+def test_what_is_carried_is_not_told(entry: str) -> None:
+    assert not_carried(build(entry), USERS) == ()
+
+
+@pytest.mark.parametrize("entry", ["senders(match='prices')", "receivers(match='prices')"])
+def test_what_a_parameter_of_an_entry_leaves_out_is_told(entry: str) -> None:
+    assert len(not_carried(build(entry), USERS)) == 1
