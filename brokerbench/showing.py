@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from brokerbench.drawing import drawn, has_the_shape_of
 from brokerbench.growth import Growth
+from brokerbench.settings import settings
 from topologies.brokers import AnyBroker
 from topologies.catalogue import Entry
 from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup
@@ -72,9 +73,7 @@ def _few(names: Sequence[str]) -> str:
 
 def _link(link: Link) -> str:
     arrow = "<->" if link.duplex else "-->"
-    ttl = f"message_ttl={link.message_ttl} consumer_ttl={link.consumer_ttl}"
-    made = f", {link.impairment}" if link.impairment else ""
-    return f"{link.opened_by.name} {arrow} {link.to.name}  {link.kind} {link.name}, {ttl}{made}"
+    return f"{link.opened_by.name} {arrow} {link.to.name}  {link.kind} {link.name}, {settings(link)}"
 
 
 def _paths(built: Topology) -> Iterator[str]:
