@@ -57,7 +57,8 @@ def configuration(broker: Broker, links: Sequence[Link], endpoints_of: Callable[
         etree.SubElement(root, f"{{{ACTIVEMQ}}}networkConnectors").text = URI
     if isinstance(broker.persistence, KahaDb) and (changed := _changed(broker.persistence, KahaDb(), KAHADB)):
         etree.SubElement(etree.SubElement(root, f"{{{ACTIVEMQ}}}persistenceAdapter"), f"{{{ACTIVEMQ}}}kahaDB", changed)
-    if changed := _changed(broker.connector("openwire"), TransportConnector("openwire"), CONNECTOR):
+    openwire = [connector for connector in broker.connectors if connector.protocol == "openwire"]
+    if openwire and (changed := _changed(openwire[0], TransportConnector("openwire"), CONNECTOR)):
         connectors = etree.SubElement(root, f"{{{ACTIVEMQ}}}transportConnectors")
         etree.SubElement(connectors, f"{{{ACTIVEMQ}}}transportConnector", {"name": "openwire"} | changed)
     head, marker, tail = etree.tostring(root, encoding="unicode").partition(URI)
@@ -124,7 +125,9 @@ def _refused(of: str, value: object, usual: object, permitted: Iterable[str]) ->
     for field in fields(value):  # type: ignore[arg-type]
         given, default = getattr(value, field.name), getattr(usual, field.name)
         if given != default and field.name not in permitted:
-            yield f"{of}: {field.name}={given!r}, but Amazon MQ is not known to permit it; leave it at {default!r}"
+            plain = isinstance(given, bool | int | float | str)
+            told, instead = (f"={given!r}", f"at {default!r}") if plain else (" with settings of its own", "out")
+            yield f"{of}: {field.name}{told}, but Amazon MQ is not known to permit it; leave it {instead}"
 
 
 def _changed(value: object, usual: object, table: Mapping[str, str]) -> dict[str, str]:

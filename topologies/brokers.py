@@ -10,7 +10,6 @@ from topologies.validity import (
     require_between,
     require_choice,
     require_name,
-    require_plain,
 )
 
 GIB = 1024**3
@@ -89,7 +88,8 @@ class AnyBroker:
     def __post_init__(self) -> None:
         of = f"broker {self.name!r}"
         require_name("broker", self.name)
-        require_plain(of, region=self.region)
+        if self.region:
+            require_name(f"{of}: region", self.region)
         if self.standby_of:
             require_name(f"{of}: standby_of", self.standby_of)
 

@@ -48,7 +48,7 @@ connectors = st.builds(
 )
 settings_of_a_broker: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {
-        "region": texts,
+        "region": st.just("") | names,
         "connectors": connectors,
         "policies": st.lists(policies, max_size=3).map(tuple),
         "persistence": st.none()

@@ -48,6 +48,7 @@ BREACHES: dict[str, Callable[[], object]] = {
     "a name that leaves its folder": lambda: Broker("../etc"),
     "a name that is an option": lambda: Broker("-rf"),
     "an empty name": lambda: Broker(""),
+    "a region that leaves its folder": lambda: Broker("a", region="../x"),
     "a topology's name": lambda: topology(name="a/b"),
     "an unknown flavour": lambda: Topology("t", (A,), (), (), flavour="rabbit"),
     "a link to an unknown broker": lambda: topology(links=(link(A, C),)),
