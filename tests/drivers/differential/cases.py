@@ -52,6 +52,12 @@ QUICK = (
         3,
     ),
     Case(
+        "a delay of its own until the first connection",
+        "failover:({A})?reconnectDelay=400&initialReconnectDelay=100&maxReconnectAttempts=3",
+        {"A": DEAD},
+        4,
+    ),
+    Case(
         "no first delay",
         "failover:({A},{B})?" + STEADY + "initialReconnectDelay=0&maxReconnectAttempts=3",
         _all(DEAD, "AB"),

@@ -2,7 +2,7 @@
 
 Run as a module with the log's path. Each line of its input is a round: the URIs by case, when to send in which of
 them, and how long the round lasts; its answer is how long each send was blocked, in milliseconds. Or it asks whether a
-URI is refused.
+URI is refused, or what a URI can set.
 """
 
 import json
@@ -29,6 +29,7 @@ logger.t.level=debug
 logger.t.appenderRef.f.ref=f
 """
 MS_PER_S = 1_000
+WRITTEN_AS_TEXT = {"boolean", "int", "long", "double", "java.lang.String"}
 
 
 class JavaRound:
@@ -78,7 +79,13 @@ def main(log: Path) -> None:
     jpype.startJVM(str(library), f"-Dlog4j2.configurationFile={configuration}", "-Xss512k", classpath=jars)
     for line in sys.stdin:
         asked: dict[str, Any] = json.loads(line)
-        print(json.dumps(refused(asked["refuses"]) if "refuses" in asked else played(**asked)), flush=True)
+        print(json.dumps(answer(asked)), flush=True)
+
+
+def answer(asked: dict[str, Any]) -> dict[str, float]:
+    if "refuses" in asked:
+        return refused(asked["refuses"])
+    return settable() if "settable" in asked else played(**asked)
 
 
 def played(uris: dict[str, str], sends: dict[str, float], for_s: float) -> dict[str, float]:
@@ -95,6 +102,14 @@ def refused(uri: str) -> dict[str, float]:
     except jpype.JException:
         return {"refused": 1}
     return {}
+
+
+def settable() -> dict[str, float]:
+    """What a URI can set on the transport: its setters of one value that can be written as text."""
+    methods = jpype.JClass("org.apache.activemq.transport.failover.FailoverTransport").class_.getMethods()
+    setters = [each for each in methods if str(each.getName()).startswith("set") and each.getParameterCount() == 1]
+    written = [each for each in setters if str(each.getParameterTypes()[0].getName()) in WRITTEN_AS_TEXT]
+    return {name[3].lower() + name[4:]: 1 for name in (str(each.getName()) for each in written)}
 
 
 if __name__ == "__main__":

@@ -76,6 +76,10 @@ class JavaSide:
         """Whether the Java client will not have that URI."""
         return "refused" in self._asked({"refuses": uri})
 
+    def settable(self) -> set[str]:
+        """The options that a URI can set."""
+        return set(self._asked({"settable": True}))
+
     def play(self, uris: dict[str, str], sends: dict[str, float], for_s: float) -> dict[str, float]:
         """One round; how long each send was blocked, in ms."""
         self._logged_before = self._log.stat().st_size if self._log.exists() else 0

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.failover import BadFailoverUriError, FailoverUri
+from drivers.failover import OPTION_NAMES, BadFailoverUriError, FailoverUri
 from tests.drivers.differential.cases import (
     OTHERS,
     OUR_WORDS,
@@ -39,6 +39,7 @@ TOLERANCE_MS = 60.0
 is 100 ms away."""
 SEND_TOLERANCE_MS = 160.0  # the Java client looks at its timeout every 100 ms
 
+NESTED = "nestedExtraQueryOptions"  # how the transport keeps what is ``nested.``
 LETTERS = "ABCD"
 PASSES = 5_000
 CHI_SQUARE = {3: 25.90, 23: 63.97}
@@ -154,6 +155,10 @@ def test_what_the_java_client_refuses_is_refused(option: str, java: JavaSide) ->
     assert java.refuses(f"failover:(tcp://127.0.0.1:1)?{option}")
     with pytest.raises(BadFailoverUriError, match=option.partition("=")[0]):
         FailoverUri.parse(f"failover:(stomp://127.0.0.1:1)?{option}")
+
+
+def test_the_options_are_those_that_the_java_client_can_be_told(java: JavaSide) -> None:
+    assert java.settable() - {NESTED} == set(OPTION_NAMES)
 
 
 def test_what_is_accepted_here_the_java_client_accepts(java: JavaSide) -> None:
