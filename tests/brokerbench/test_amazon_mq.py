@@ -207,7 +207,10 @@ def test_a_broker_that_is_declared_without_openwire_has_it_there_all_the_same() 
     ("topology", "told"),
     [
         (one(replace(A, persistence=None)), "always has a store"),
-        (one(replace(A, policies=(DestinationPolicy(),))), "broker 'a': policies with settings of its own, but.*leave it out$"),
+        (
+            one(replace(A, policies=(DestinationPolicy(),))),
+            "broker 'a': policies with settings of its own, but.*leave it out$",
+        ),
         (one(replace(A, persistence=KahaDb(checkpoint_interval_ms=1))), "checkpoint_interval_ms=1"),
         (one(replace(A, connectors=(TransportConnector(max_inactivity_ms=1),))), "max_inactivity_ms=1"),
         (linked(prefetch_size=1), "link 'a-to-b': prefetch_size=1"),
