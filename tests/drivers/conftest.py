@@ -1,0 +1,16 @@
+"""How many tests of the drivers' suites were there? CI's output says so at its end, beside the names that it lists."""
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+SUITES = ("conformance", "differential")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    passed = [report.nodeid for report in terminalreporter.stats.get("passed", ()) if report.when == "call"]
+    for suite in SUITES:
+        folder = (HERE / suite).relative_to(config.rootpath).as_posix()
+        if count := sum(nodeid.startswith(f"{folder}/") for nodeid in passed):
+            terminalreporter.write_line(f"{folder}: {count} passed")
