@@ -165,6 +165,7 @@ class JavaClient:
             return
         java, self._java = self._java, None
         self._over = self._over or f"{self._name} is closed"
+        self._requests.end()
         if not self._opened.what:
             java.abandon()
             self._closed.wait(ABANDON_TIMEOUT_S)
@@ -178,7 +179,7 @@ class JavaClient:
         hub(self._speech.protocol).forget(self._id)
         self.broker = None
         self._opened.give("unreachable", "it was closed meanwhile")  # nobody waits for what is not listened to any more
-        self._requests.end()
+        self._requests.end()  # of who asked meanwhile
         for finished in tuple(self._finished.values()):
             finished.give("finished", "")
 

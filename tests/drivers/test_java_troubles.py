@@ -99,6 +99,22 @@ def test_a_sender_that_no_connection_will_make_any_more_was_not_refused(
     assert (str(words), bool(refused), int(request)) == ("the connection is gone: reset", False, 7)
 
 
+@pytest.mark.parametrize("losses", [1_000_000, -1])
+def test_a_client_that_leaves_asks_no_further_and_its_goodbye_waits_for_no_such_answer(
+    java: Callable[[str], Any], books: list[Any], hub: Any, losses: int
+) -> None:
+    client = java("brokerbench.Fleeting")(*books, losses)
+    for request in (7, 8):
+        client.sender(request, False, "orders", 1, 2, True, True, 1, 0, b"")
+    until(lambda: client.asked > 0)
+    client.close()
+    events: dict[str, list[Any]] = {}
+    until(lambda: events.update({str(what): values for _, what, *values in hub.take()}) or len(events) == 2)
+    assert set(events) == {"closed", "unsendable"}
+    assert not events["unsendable"][1], "no broker said no"
+    until(lambda: "brokerbench-leave-4243" not in java_threads())
+
+
 def test_a_message_in_doubt_is_told_of_the_broker_by_whose_connection_it_was_written(
     java: Callable[[str], Any], books: list[Any]
 ) -> None:

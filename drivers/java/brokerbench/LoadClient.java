@@ -101,6 +101,9 @@ public abstract class LoadClient extends Standing implements ExceptionListener {
                     throw error;
                 }
                 senders.add(sender);
+                if (isClosing()) {
+                    sender.stop(); // it was not there yet when the others were
+                }
                 Thread thread = new Thread(sender, "brokerbench-sender-" + number);
                 thread.setDaemon(true);
                 thread.start();
@@ -155,12 +158,18 @@ public abstract class LoadClient extends Standing implements ExceptionListener {
         work.add(task);
     }
 
-    /** Leave: hear the answers that are under way, a bounded time; "closed" when that is done. */
+    /**
+     * Leave: hear the answers that are under way, a bounded time; "closed" when that is done. Nothing is asked any more,
+     * and what is being asked is not waited for: with the connection it comes to its end.
+     */
     public void close() {
-        work.add(new Runnable() {
+        leaving();
+        final Work by = work.asking() ? new Work("brokerbench-leave-" + id) : work;
+        by.add(new Runnable() {
             public void run() {
                 conclude(System.nanoTime() + CONCLUDE_NS);
                 leave();
+                by.end();
             }
         });
     }

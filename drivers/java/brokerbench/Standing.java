@@ -12,6 +12,7 @@ public abstract class Standing {
     boolean loggedIn; // once the broker has accepted the first connection
     boolean connected; // told so
     boolean closing;
+    private boolean leaving; // or about to, once it has heard the answers that are under way
     private boolean over; // there will be no connection again
 
     Standing(Hub hub, long id) {
@@ -47,6 +48,19 @@ public abstract class Standing {
     /** Whether there may be a connection again. */
     synchronized boolean stays() {
         return !closing && !over;
+    }
+
+    synchronized void leaving() {
+        leaving = true;
+    }
+
+    synchronized boolean leaves() {
+        return leaving || closing;
+    }
+
+    /** Whether anything is asked of a broker yet, or will be. */
+    synchronized boolean asks() {
+        return stays() && !leaving;
     }
 
     synchronized String address() {

@@ -5,6 +5,7 @@ import java.util.ArrayDeque;
 /** One client's blocking calls, one after the other on a thread of its own: whoever asks for one does not wait. */
 public final class Work implements Runnable {
     private final ArrayDeque waiting = new ArrayDeque();
+    private Runnable begun; // the task under way
     private boolean ended;
 
     public Work(String name) {
@@ -26,6 +27,11 @@ public final class Work implements Runnable {
         notifyAll();
     }
 
+    /** Whether it may take as long as the network likes until the next task has its turn. */
+    synchronized boolean asking() {
+        return begun instanceof Asked;
+    }
+
     public void run() {
         for (Runnable task = next(); task != null; task = next()) {
             try {
@@ -39,6 +45,7 @@ public final class Work implements Runnable {
 
     /** Not private: Janino compiles private methods to static ones, which lock something else. */
     synchronized Runnable next() {
+        begun = null;
         while (waiting.isEmpty() && !ended) {
             try {
                 wait();
@@ -46,6 +53,7 @@ public final class Work implements Runnable {
                 return null;
             }
         }
-        return ended ? null : (Runnable) waiting.remove();
+        begun = ended ? null : (Runnable) waiting.remove();
+        return begun;
     }
 }

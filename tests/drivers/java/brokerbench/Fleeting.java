@@ -1,14 +1,20 @@
 package brokerbench;
 
 import java.io.IOException;
+import java.util.concurrent.CountDownLatch;
 import javax.jms.Connection;
 import javax.jms.JMSException;
 import javax.jms.Session;
 
-/** A client that is connected, but not when something is asked of it: its connection goes so many times at that. */
+/**
+ * A client that is connected, but not when something is asked of it: its connection goes so many times at that. After
+ * fewer than none it is answered only once the client has left.
+ */
 public final class Fleeting extends LoadClient {
     private static final long ID = 4243L; // of no other client in the process
     private int losses;
+    public volatile int asked;
+    private final CountDownLatch left = new CountDownLatch(1);
 
     public Fleeting(Hub hub, Names names, SendRows sends, ReceiptRows receipts, int losses) {
         super(hub, ID, names, sends, receipts);
@@ -26,7 +32,16 @@ public final class Fleeting extends LoadClient {
         throw new Exception("it is connected already");
     }
 
+    void leave() {
+        super.leave();
+        left.countDown();
+    }
+
     Session session(boolean durable) throws JMSException {
+        asked++;
+        if (losses < 0) {
+            waitUntilLeft();
+        }
         if (losses == 0) {
             return null;
         }
@@ -34,6 +49,14 @@ public final class Fleeting extends LoadClient {
         JMSException error = new JMSException("the connection is gone");
         error.initCause(new IOException("reset"));
         throw error;
+    }
+
+    private void waitUntilLeft() {
+        try {
+            left.await();
+        } catch (InterruptedException unwanted) {
+            throw new RuntimeException(unwanted);
+        }
     }
 
     Sender sender(Session session, Task task) {
