@@ -141,13 +141,22 @@ def _outputs(topology: Topology, here: list[Broker]) -> Iterator[tuple[str, Json
     for group in topology.groups:
         entries = [broker for broker in here if broker in group.enter_at]
         if entries:
-            yield f"{logical(group.name)}FailoverUri", {"Value": _failover_uri(group, entries)}
+            yield f"{logical(group.name)}FailoverUri", _whose(group, entries) | {"Value": _failover_uri(group, entries)}
     circular = [broker.name for broker in here if _is_in_a_circle(topology, broker)]
     if circular:
         yield (
             "RebootNeeded",
             {"Description": "They have their configuration after a reboot", "Value": ",".join(circular)},
         )
+
+
+def _whose(group: ClientGroup, entries: list[Broker]) -> Json:
+    """Said of a group that enters in several regions: a template knows the addresses of its own."""
+    others = [broker.name for broker in group.enter_at if broker not in entries and not broker.standby_of]
+    if not others:
+        return {}
+    own = ", ".join(broker.name for broker in entries)
+    return {"Description": f"Of {own}; add {', '.join(others)}, whose addresses other stacks have as outputs"}
 
 
 def _failover_uri(group: ClientGroup, entries: list[Broker]) -> Json:

@@ -152,6 +152,15 @@ def test_clients_get_a_failover_uri_of_their_groups_brokers() -> None:
     assert uri == "failover:(ssl://Spoke1:61617,ssl://Spoke2:61617)?randomize=true"
 
 
+def test_a_group_that_enters_in_several_regions_is_told_whose_addresses_its_uri_lacks() -> None:
+    found = read(build("cross-region-mesh"))
+    west = found["cross-region-mesh-region-2.template.json"]["Outputs"]["ProducersFailoverUri"]
+    assert west["Description"] == (
+        "Of broker-4; add broker-1, broker-2, broker-3, whose addresses other stacks have as outputs"
+    )
+    assert "Description" not in only("mesh-of-pairs")["Outputs"]["ProducersFailoverUri"]
+
+
 def test_a_link_to_another_region_waits_for_that_stacks_endpoints() -> None:
     found = read(build("cross-region-mesh"))
     east = found["cross-region-mesh-region-1.template.json"]

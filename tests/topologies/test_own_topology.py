@@ -20,7 +20,8 @@ from topologies.model import CONSUMERS, PRODUCERS, AnyBroker, Broker, Topology, 
 from topologies.own_topology import BROKERS, LINKS, SECTIONS, hint, parse_topology
 from topologies.yaml_words import ANYWHERE, fields_within, places, plainly, spellings, words_at
 
-EXAMPLE = Path(__file__).parents[2] / "topologies" / "examples" / "branch-offices.yaml"
+REPOSITORY = Path(__file__).parents[2]
+EXAMPLE = REPOSITORY / "topologies" / "examples" / "branch-offices.yaml"
 TWO = "name: t\nbrokers: [a, b]\n"
 PAIRS = ("transport_options", "properties")  # fields that are written FIELD: VALUE
 ARTEMIS = "name: t\nflavour: artemis\n"
@@ -173,6 +174,17 @@ def test_the_example_is_a_topology_with_what_it_says() -> None:
     assert {path.begin for path in topology.paths_between(PRODUCERS, CONSUMERS)} == {"branch-1", "branch-2", "branch-3"}
     assert topology.reaches("branch-1", "branch-2", "queue://private.letters")
     assert not topology.reaches("branch-1", "branch-3", "queue://private.letters")
+
+
+def test_the_examples_of_the_page_are_topologies_whose_producers_reach_their_consumers() -> None:
+    page = (REPOSITORY / "docs" / "topologies.md").read_text(encoding="utf-8")
+    texts = [block.partition("```")[0] for block in page.split("```yaml\n")[1:]]
+    shown = [parse_topology(text, "page.yaml") for text in texts]
+    assert [each.flavour for each in shown] == ["classic", "artemis"]
+    for topology in shown:
+        assert topology.warnings == ()
+        (path,) = topology.paths_between(PRODUCERS, CONSUMERS)
+        assert topology.reaches(path.begin, path.end, "queue://orders")
 
 
 def test_the_example_of_clients_that_brokers_spread_has_connectors_that_tell_them() -> None:

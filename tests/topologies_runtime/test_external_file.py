@@ -76,6 +76,13 @@ def test_a_file_says_of_each_broker_its_uris_by_protocol_and_its_management(tmp_
             "brokers:\n  b:\n    stomp: stomp://h:1\n    management: h:8161\n",
             ":4:17: brokers.b.management: 'h:8161'; write the address of its Jolokia",
         ),
+        *(
+            (
+                f"brokers:\n  b:\n    stomp: stomp://h:1\n    management: {url}\n",
+                f":4:17: brokers.b.management: '{url}' is no URL (",
+            )
+            for url in ("https://[h/", "https://h:70000/")
+        ),
         ("brokers:\n  b:\n    stomp: stomp://h:1\n  b:\n    stomp: x\n", ":4:3: brokers: 'b' is given twice, first in"),
         ("broker:\n  b: 1\n", ":1:1: 'broker' is not known here; did you mean 'brokers'?"),
     ],

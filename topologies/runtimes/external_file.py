@@ -142,9 +142,13 @@ class _Reader:
 
     def _url(self, node: Node, where: str) -> str:
         text, rule = self._text(node, where), "write the address of its Jolokia, such as https://HOST:8162/api/jolokia/"
-        parts = urlsplit(text)
+        try:
+            parts = urlsplit(text)
+            fits = parts.scheme in MANAGEMENT_SCHEMES and parts.hostname and parts.port != 0
+        except ValueError as error:
+            raise self.document.wrong(node, where, f"{text!r} is no URL ({error}); {rule}") from None
         self._require_no_login(parts, node, where, rule)
-        if parts.scheme not in MANAGEMENT_SCHEMES or not parts.hostname:
+        if not fits:
             raise self.document.wrong(node, where, f"{text!r}; {rule}")
         return text if text.endswith("/") else f"{text}/"
 
