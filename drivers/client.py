@@ -11,7 +11,17 @@ from random import Random
 from uuid import uuid4
 
 from drivers.consumer import Consumer, Received
-from drivers.contract import Connection, Connector, Destination, DriverError, OnLost, Outcome, Refused, Subscription
+from drivers.contract import (
+    Connection,
+    Connector,
+    Destination,
+    DriverError,
+    OnLost,
+    Outcome,
+    Refused,
+    Subscription,
+    Untrusted,
+)
 from drivers.failover import FailoverUri, ServerUri
 from drivers.follower import MS_PER_S, Duties, Follower
 from drivers.honoured import refuse_unusable
@@ -181,6 +191,8 @@ class Client:
                 on_settled=_settle,
                 on_lost=on_lost,
             )
+        except Untrusted:
+            raise  # it is us who say no
         except Refused as error:
             raise self._refusal(broker, error) from error
         self._referrals.hear(connection)

@@ -53,6 +53,10 @@ class Refused(DriverError):
     """The broker answered and said no (credentials, destination, frame size): trying again will not help."""
 
 
+class Untrusted(Refused):
+    """The broker shows a certificate that is not to be believed."""
+
+
 @dataclass(frozen=True)
 class Destination:
     """``queue://orders`` or ``topic://prices``."""

@@ -6,7 +6,8 @@ in `usable`; whoever sees it break says so by `broken`.
 
 What a refusal means: a broker that says no before this client was ever connected ends the client at once, since trying
 again will not help. Later the same credentials were good, so a refusal is a failed attempt like any other and the
-schedule's limits decide: a broker that is coming up refuses only for a while.
+schedule's limits decide: a broker that is coming up refuses only for a while. But once each broker of the list shows a
+certificate that is not to be believed, there is nobody left to wait for.
 """
 
 import logging
@@ -19,7 +20,7 @@ from random import Random
 
 from drivers import reconnect
 from drivers.broker_words import too_large
-from drivers.contract import Connection, DriverError, OnLost, Redirected, Refused
+from drivers.contract import Connection, DriverError, OnLost, Redirected, Refused, Untrusted
 from drivers.failover import FailoverUri, ServerUri
 from drivers.link import Link
 
@@ -28,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class _UnwelcomeError(Exception):
-    """A refusal that no further attempt will change: before the first connection, or of what would be sent again."""
+    """What no further attempt will change: a refusal before the first connection, or of what would be sent again."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class Follower:
         self._over = ""  # why there will never be one again
         self._wake = threading.Event()  # the connection was lost, or the client is to close
         self._closing = threading.Event()
+        self._doubted: dict[str, str] = {}  # by address: why its certificate was not believed when it was last tried
         self._last_broker = ""
         self._worker = threading.Thread(target=self._follow, name=name, daemon=True)
 
@@ -200,9 +202,15 @@ class Follower:
                 return reconnect.connected(self._uri, state, server), link
         if sent_on := self._sent_on(state, failure.redirected_to):
             return sent_on, None
+        self._require_trust()
         after = reconnect.attempt_failed(self._uri, state, reason)
         self._warn(state.failed_passes, after.failed_passes, reason)
         return after, None
+
+    def _require_trust(self) -> None:
+        doubts = [self._doubted.get(server.address, "") for server in reconnect.listed(self._uri)]
+        if all(doubts):
+            raise _UnwelcomeError(f"{self._name}: no broker of {self._uri} is to be trusted any more: {doubts[0]}")
 
     def _sent_on(self, state: reconnect.State, address: str) -> reconnect.State | None:
         """The state of a client whose broker sent it to another one, if it did and that is one to go to."""
@@ -239,9 +247,15 @@ class Follower:
     def _connect(self, server: ServerUri, *, ever_connected: bool) -> tuple[Link | None, _Failure]:
         """One attempt: a link, or None and why not."""
         link, began_ns, failure = Link(self._broker_of(server)), self._clock(), _Failure()
+        self._doubted.pop(server.address, None)
         try:
             link.carry(self._duties.connect(server, partial(self._went, link)))
             return link, failure
+        except Untrusted as error:
+            failure = _Failure(str(error))
+            self._doubted[server.address] = failure.reason
+            if not ever_connected:
+                raise _UnwelcomeError(f"{self._name}: {failure.reason}") from error
         except Refused as error:
             failure = _Failure(str(error))
             if not ever_connected:

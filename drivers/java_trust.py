@@ -6,7 +6,7 @@ JVM (Believing.java) says of each attempt whether it was that.
 
 from collections.abc import Iterable, Mapping
 
-from drivers.contract import Refused
+from drivers.contract import Untrusted
 from drivers.failover import ServerUri
 from drivers.tls import doubted
 from topologies.trust import Trust
@@ -37,7 +37,7 @@ class Doubts:
         return "".join(f"; {each}" for each in (*told, step)) if told else ""
 
 
-def not_believed(servers: Iterable[ServerUri], brokers: Mapping[str, str], trusted_pem: str) -> Refused | None:
+def not_believed(servers: Iterable[ServerUri], brokers: Mapping[str, str], trusted_pem: str) -> Untrusted | None:
     """The first one's, in the words of every protocol; ``brokers``: names by address.
 
     Only a certificate counts: who cannot be reached, or speaks no TLS, may do so later.
@@ -46,6 +46,6 @@ def not_believed(servers: Iterable[ServerUri], brokers: Mapping[str, str], trust
         if "ssl" in server.scheme and server.port is not None:
             who = f"broker {brokers.get(server.address, '')} at {server.address}"
             doubt = doubted(who, server.host, server.port, Trust(trusted_pem), HANDSHAKE_TIMEOUT_S)
-            if isinstance(doubt, Refused):
+            if isinstance(doubt, Untrusted):
                 return doubt
     return None

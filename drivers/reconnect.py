@@ -167,7 +167,7 @@ def _lost_while_polling(uri: FailoverUri, polling: State, after: State, rng: Ran
 
 def fallbacks(uri: FailoverUri, current: ServerUri | None) -> tuple[ServerUri, ...]:
     """The brokers that a client on ``current`` would rather not be on, but is as well on."""
-    others = (server for server in distinct((*uri.updated, *uri.servers)) if server != current)
+    others = (server for server in listed(uri) if server != current)
     return tuple(server for server in others if not _is_priority(uri, server))
 
 
@@ -180,6 +180,11 @@ def pass_order(uri: FailoverUri, last_lost: ServerUri | None, rng: Random) -> tu
     if uri.options.randomize:
         _java_shuffle(servers, rng)
     return (*servers, last_lost) if moved and last_lost is not None else tuple(servers)
+
+
+def listed(uri: FailoverUri) -> tuple[ServerUri, ...]:
+    """Those that each pass tries."""
+    return distinct((*uri.updated, *uri.servers))
 
 
 def distinct(servers: Iterable[ServerUri]) -> tuple[ServerUri, ...]:
@@ -236,7 +241,7 @@ def _limit(options: FailoverOptions, ever_connected: bool) -> tuple[str, int]:
 
 
 def _exhausted(uri: FailoverUri, passes: int, name: str, limit: int, reason: str) -> str:
-    tried = ", ".join(server.address for server in distinct((*uri.updated, *uri.servers)))
+    tried = ", ".join(server.address for server in listed(uri))
     times = "one pass" if passes == 1 else f"{passes} passes"
     return (
         f"no broker of {tried} could be connected to in {times} over the list ({name}={limit}); the last said: {reason}"

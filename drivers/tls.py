@@ -11,7 +11,7 @@ import ssl
 import threading
 from functools import lru_cache
 
-from drivers.contract import ConnectFailed, DriverError, Refused
+from drivers.contract import ConnectFailed, DriverError, Untrusted
 from topologies.trust import Trust, untrusted
 
 RECEIVE_BYTES = 65_536
@@ -126,7 +126,7 @@ def secured(plain: socket.socket, host: str, trust: Trust) -> TlsSocket:
 def refused(who: str, error: ssl.SSLError) -> DriverError:
     """What a failed handshake means to a client: a certificate does not become better by trying again."""
     if doubt := untrusted(error):
-        return Refused(f"{who}: {doubt}")
+        return Untrusted(f"{who}: {doubt}")
     why = (error.reason or str(error)).replace("_", " ").lower()
     return ConnectFailed(f"{who}: no TLS there ({why}); check that this is its port for TLS")
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from drivers.contract import ConnectFailed, Destination, DriverError, Refused, Subscription
+from drivers.contract import ConnectFailed, Destination, DriverError, Refused, Subscription, Untrusted
 from tests.drivers.doubles import (
     RUN,
     KeepingRecorder,
@@ -130,6 +130,44 @@ def test_a_refusal_after_the_first_connection_is_one_failed_attempt() -> None:
         ("b", "producers client 1: broker b refused user 'bench': still starting"),
         ("a", ""),
     ]
+
+
+def test_a_certificate_that_is_not_believed_at_the_first_connection_is_an_error_at_once_and_no_brokers_refusal() -> (
+    None
+):
+    client = client_of(
+        ScriptedConnector(Untrusted("broker a: its certificate is a stranger's")), KeepingRecorder(), stomp_uri()
+    )
+    with pytest.raises(DriverError, match="^producers client 1: broker a: its certificate is a stranger's$"):
+        client.open()
+    client.close()
+
+
+def test_a_client_ends_once_each_broker_of_its_list_has_shown_a_certificate_that_is_not_believed() -> None:
+    later = [Untrusted("b has a stranger's"), ConnectFailed("a is down"), Untrusted("b's again"), Untrusted("and a's")]
+    recorder, connector = KeepingRecorder(), ScriptedConnector(None, *later)
+    client = client_of(connector, recorder, stomp_uri())
+    client.open()
+    connector.connections[0].on_lost("reset")
+    with pytest.raises(DriverError) as caught:
+        client.usable()
+    assert str(caught.value).startswith("producers client 1: no broker of failover:(stomp://localhost:1,")
+    assert str(caught.value).endswith(" is to be trusted any more: and a's")
+    attempts = [(row.broker, row.reason) for row in recorder.connections if row.event == "attempt"][1:]
+    assert attempts == [(broker, str(error)) for broker, error in zip("baba", later, strict=True)]
+    client.close()
+
+
+def test_a_certificate_that_is_believed_again_was_no_reason_to_end() -> None:
+    later = [Untrusted("b's"), ConnectFailed("a is down"), None, Untrusted("a's")]
+    recorder, connector = KeepingRecorder(), ScriptedConnector(None, *later)
+    client = client_of(connector, recorder, stomp_uri())
+    client.open()
+    connector.connections[0].on_lost("reset")
+    eventually(lambda: client.broker == "b")
+    connector.connections[1].on_lost("reset")
+    eventually(lambda: client.broker == "b" and len(connector.connections) == 3)
+    client.close()
 
 
 def test_a_connector_that_breaks_does_not_leave_its_client_waiting(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 import pytest
 import trustme
 
-from drivers.contract import ConnectFailed, Destination, Outcome, Outgoing, Refused, Subscription
+from drivers.contract import ConnectFailed, Destination, Outcome, Outgoing, Subscription, Untrusted
 from drivers.stomp import StompConnector
 from drivers.stomp_connection import StompConnection
 from tests.support.fake_stomp import FakeBroker, Session
@@ -99,7 +99,7 @@ def test_a_broker_that_is_not_trusted_is_refused_at_once(
 ) -> None:
     with (
         FakeBroker(welcoming, certificate) as broker,
-        pytest.raises(Refused, match=rf"^broker fake at 127\.0\.0\.1:\d+: its certificate is not to be .*{says}"),
+        pytest.raises(Untrusted, match=rf"^broker fake at 127\.0\.0\.1:\d+: its certificate is not to be .*{says}"),
     ):
         Told().connect(broker.endpoint(), trust)
 
