@@ -138,7 +138,7 @@ def test_a_certificate_that_is_not_believed_at_the_first_connection_is_an_error_
     client = client_of(
         ScriptedConnector(Untrusted("broker a: its certificate is a stranger's")), KeepingRecorder(), stomp_uri()
     )
-    with pytest.raises(DriverError, match="^producers client 1: broker a: its certificate is a stranger's$"):
+    with pytest.raises(DriverError, match=r"^producers client 1: broker a: its certificate is a stranger's$"):
         client.open()
     client.close()
 
