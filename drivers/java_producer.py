@@ -45,6 +45,7 @@ class JavaProducer:
         self._client, self._number, self._destination = client, number, destination
         self._manner, self._run = manner, run
         self._made: tuple[Any, Answer] | None = None  # the sender in the JVM, and what is told at its end
+        self._made_for = (0, 0)  # bodies of so many bytes, so many in flight
         self._kept: Any = None  # the sender, once it is to keep a schedule
 
     @property
@@ -54,14 +55,14 @@ class JavaProducer:
 
     def prepare(self, body_bytes: int, in_flight: int) -> None:
         """See `drivers.own_clients.OwnProducer`."""
-        self._made = self._sender(body_bytes, in_flight)
+        self._made, self._made_for = self._sender(body_bytes, in_flight), (body_bytes, in_flight)
 
     def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, pacing: Pacing) -> int:
         """Send each slot when it is due, until the schedule or producing ends; how many slots were begun.
 
-        Raises DriverError when nothing can be sent any more.
+        Raises DriverError when nothing can be sent any more, ValueError for other messages than those it was prepared for.
         """
-        sender, finished = self._made or self._sender(body_bytes, in_flight)
+        sender, finished = self._prepared(body_bytes, in_flight) or self._sender(body_bytes, in_flight)
         self._kept = sender
         slot, complete = 0, False
         try:
@@ -88,6 +89,14 @@ class JavaProducer:
         sender.alone(slot.seq, slot.begun_ns, slot.blocked)
         sender.add([slot.due_ns], True)
         self._await_end(finished)
+
+    def _prepared(self, body_bytes: int, in_flight: int) -> tuple[Any, Answer] | None:
+        if self._made and self._made_for != (body_bytes, in_flight):
+            raise ValueError(
+                f"producer {self._number} of {self._destination} was prepared for bodies of {self._made_for[0]} bytes and "
+                f"{self._made_for[1]} in flight, not for {body_bytes} and {in_flight}: prepare what is to be kept"
+            )
+        return self._made
 
     def _sender(self, body_bytes: int, in_flight: int) -> tuple[Any, Answer]:
         template = stamp(Identity(self._run, self._number, 0, 1), body_bytes)

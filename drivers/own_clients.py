@@ -41,6 +41,9 @@ class Clerk(Protocol):
     def counted(self, begun: int, settled: int) -> None:
         """So many more messages were begun, and so many got their final outcome."""
 
+    def refused(self, destination: str, broker: str, reason: str) -> None:
+        """A broker refused a message; not told of each."""
+
 
 class Pacing(Protocol):
     """Whether to go on producing: `drivers.session.Session`."""
@@ -56,12 +59,15 @@ class OwnProducer(Protocol):
         """How many slots `keep` has begun, also when it was stopped in their middle."""
 
     def prepare(self, body_bytes: int, in_flight: int) -> None:
-        """Make what `keep` sends by, before anything is due: that takes an answer of the broker. Raises DriverError."""
+        """Make what `keep` sends by, before anything is due: that takes an answer of the broker. Raises DriverError.
+
+        `keep` is then given the same size and cap.
+        """
 
     def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, pacing: Pacing) -> int:
         """Send each slot when it is due, until the schedule or producing ends; how many slots were begun.
 
-        Raises DriverError when nothing can be sent any more.
+        Raises DriverError when nothing can be sent any more, ValueError for other messages than those it was prepared for.
         """
 
     def send_one(self, slot: Slot, body_bytes: int) -> None:

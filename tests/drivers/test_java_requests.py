@@ -250,6 +250,20 @@ def test_what_a_producer_sends_by_is_made_before_it_keeps_a_schedule(
     assert (len(asked), producer.begun) == (1, 3)
 
 
+@pytest.mark.parametrize(("body_bytes", "in_flight"), [(65, 1), (64, 2)])
+def test_a_producer_keeps_no_schedule_of_other_messages_than_it_was_prepared_for(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch, body_bytes: int, in_flight: int
+) -> None:
+    made = Sender(begun=0)
+    monkeypatch.setattr(jvm, "sender", lambda request, *_what: jvm.tell("sender", made, None, request))
+    producer = client.producer(ORDERS, durable=True, run=RUN)
+    producer.prepare(64, 1)
+    told = f"queue://orders was prepared for bodies of 64 bytes and 1 in flight, not for {body_bytes} and {in_flight}"
+    with pytest.raises(ValueError, match=told):
+        producer.keep(Schedule(start_ns=0, rate_per_s=1.0, count=5), body_bytes, in_flight, Stopped())
+    assert producer.begun == 0
+
+
 class Stopped:
     """Where a producer would ask whether to go on, its user is stopped."""
 
