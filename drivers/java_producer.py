@@ -60,7 +60,7 @@ class JavaProducer:
     def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, pacing: Pacing) -> int:
         """Send each slot when it is due, until the schedule or producing ends; how many slots were begun.
 
-        Raises DriverError when nothing can be sent any more, ValueError for other messages than those it was prepared for.
+        Raises DriverError when nothing can be sent any more, and ValueError where it was prepared for other messages.
         """
         sender, finished = self._prepared(body_bytes, in_flight) or self._sender(body_bytes, in_flight)
         self._kept = sender
@@ -93,8 +93,8 @@ class JavaProducer:
     def _prepared(self, body_bytes: int, in_flight: int) -> tuple[Any, Answer] | None:
         if self._made and self._made_for != (body_bytes, in_flight):
             raise ValueError(
-                f"producer {self._number} of {self._destination} was prepared for bodies of {self._made_for[0]} bytes and "
-                f"{self._made_for[1]} in flight, not for {body_bytes} and {in_flight}: prepare what is to be kept"
+                f"producer {self._number} of {self._destination} was prepared for bodies of {self._made_for[0]} bytes "
+                f"and {self._made_for[1]} in flight, not for {body_bytes} and {in_flight}: prepare what is to be kept"
             )
         return self._made
 

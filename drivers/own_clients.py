@@ -67,7 +67,7 @@ class OwnProducer(Protocol):
     def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, pacing: Pacing) -> int:
         """Send each slot when it is due, until the schedule or producing ends; how many slots were begun.
 
-        Raises DriverError when nothing can be sent any more, ValueError for other messages than those it was prepared for.
+        Raises DriverError when nothing can be sent any more, and ValueError where it was prepared for other messages.
         """
 
     def send_one(self, slot: Slot, body_bytes: int) -> None:
