@@ -39,7 +39,7 @@ def topologies(name: str | None) -> None:
     NAME: mesh, 'mesh(brokers=5)', or a YAML file of your own.
     """
     from brokerbench import showing
-    from brokerbench.failover_options import with_options_that_clients_take
+    from brokerbench.failover_options import built_for_clients
     from brokerbench.growth import growths
     from topologies.catalogue import arguments, build, entries
     from topologies.own_topology import is_file
@@ -48,7 +48,7 @@ def topologies(name: str | None) -> None:
     if name is None:
         click.echo(showing.catalogue(entries()))
     elif is_file(name):
-        click.echo(showing.topology(with_options_that_clients_take(build(name)), growths(name)))
+        click.echo(showing.topology(built_for_clients(name), growths(name)))
     else:
         built, called = build(name), parse_call(name).name.replace("_", "-")
         entry = next(entry for entry in entries() if entry.name == called)
@@ -69,11 +69,10 @@ def render(name: str, to: str, out: Path, base_port: int) -> None:
     amazon-mq  a CloudFormation template for each region
     diagram    an SVG, the drawing of the reports
     """
-    from brokerbench.failover_options import with_options_that_clients_take
+    from brokerbench.failover_options import built_for_clients
     from brokerbench.rendering import rendered, write_files
-    from topologies.catalogue import build
 
-    topology = with_options_that_clients_take(build(name))
+    topology = built_for_clients(name)
     _warn(topology.warnings)
     for path in write_files(rendered(topology, to, base_port), out):
         click.echo(path)

@@ -4,7 +4,9 @@ A run asks for its own protocol too, which may honour fewer options.
 """
 
 from drivers.failover import BadFailoverUriError, FailoverUri
+from topologies.catalogue import build
 from topologies.model import Topology, TopologyInvalid
+from topologies.own_topology import place_of
 
 ANY_SERVER = "tcp://broker:61616"
 
@@ -18,13 +20,14 @@ def why_refused(options: str) -> str:
     return ""
 
 
-def with_options_that_clients_take(topology: Topology) -> Topology:
-    """The same; raises `TopologyInvalid` for client groups whose options no client takes."""
-    refused = {group: why_refused(group.failover) for group in topology.groups}
+def built_for_clients(name: str) -> Topology:
+    """What `topologies.catalogue.build` makes of it; raises `TopologyInvalid` also for options that no client takes."""
+    topology = build(name)
     problems = [
-        f"topology {topology.name!r}: client group {group.name!r}: failover={group.failover!r}: {why}"
-        for group, why in refused.items()
-        if why
+        f"{place_of(name, group.name, 'failover') or f'topology {name!r}: '}client group {group.name!r}: "
+        f"failover={group.failover!r}: {why}"
+        for group in topology.groups
+        if (why := why_refused(group.failover))
     ]
     if problems:
         raise TopologyInvalid(*problems)

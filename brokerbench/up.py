@@ -15,13 +15,12 @@ from types import FrameType
 from typing import Any
 
 from brokerbench import reaching
-from brokerbench.failover_options import why_refused, with_options_that_clients_take
+from brokerbench.failover_options import built_for_clients, why_refused
 from drivers import canary, java_vm
 from drivers.protocols import Spoken, connectors_of
 from records.rundir import RunDirectory, new_run_id
 from records.summary import EXIT_STATUS
 from scenarios.java_parts import find_java_parts
-from topologies.catalogue import build
 from topologies.groups import CONSUMERS, PRODUCERS
 from topologies.impaired import impaired
 from topologies.management.links import prove_links
@@ -70,7 +69,7 @@ def request(
     **wishes: Any,
 ) -> tuple[Request, str]:
     """What the command line asks for, and why it runs where it does. Raises ValueError, naming option and value."""
-    topology = _impaired(with_options_that_clients_take(build(name)), link)
+    topology = _impaired(built_for_clients(name), link)
     if why := why_refused(failover or ""):
         raise ValueError(f"--failover {failover}: {why}")
     try:

@@ -64,6 +64,23 @@ def read_topology(path: Path) -> Topology:
     return parse_topology(_text(path), str(path))
 
 
+def place_of(topology: str, group: str, field: str) -> str:
+    """Where a field of a client group stands in the file that ``topology`` names, to begin an error; '' where none.
+
+    For rules that topologies know nothing of.
+    """
+    if not is_file(topology):
+        return ""
+    path = Path(topology.strip())
+    document = Document(str(path), _text(path))
+    _, groups = document.mapping(document.root, "")["groups"]
+    for node, part in document.items(groups, "groups"):
+        fields = {name: value for name, (_, value) in document.mapping(node, part).items()}
+        if document.scalar(fields["name"]) == group and field in fields:
+            return f"{document.wrong(fields[field], f'{part}.{field}', '')}"
+    return ""
+
+
 def parse_topology(text: str, name: str) -> Topology:
     """``name``: what errors call the text."""
     document = Document(name, text)

@@ -24,7 +24,7 @@ from topologies.impaired import as_they_come, impaired
 from topologies.impairment import Impairment
 from topologies.links import Link
 from topologies.model import Broker, ClientGroup, Topology, TopologyInvalid
-from topologies.own_topology import is_file
+from topologies.own_topology import is_file, place_of
 from topologies.proxied import proxied
 from topologies.runtimes.external import UNTOUCHABLE
 from topologies.runtimes.linkproxies import no_proxies
@@ -229,7 +229,7 @@ def _group(topology: Topology, options: Options, user: type[BrokerUser]) -> Clie
             group = ClientGroup(group.name, group.enter_at, options.failover)
         protocol = Spoken.parse(options.protocol).of(user.role)
         refused = (
-            *unsupported(FailoverUri.parse(_with_ports(group, protocol)), protocol),
+            *_cannot_follow(group, protocol, options),
             *_cannot_speak(group, protocol, options),
             *(_too_large(group, protocol, user.body_bytes, options) if issubclass(user, ProducerUser) else ()),
         )
@@ -240,6 +240,19 @@ def _group(topology: Topology, options: Options, user: type[BrokerUser]) -> Clie
     if refused:
         raise OptionError(f"{user.__name__}: {'; '.join(refused)}")
     return group
+
+
+def _cannot_follow(group: ClientGroup, protocol: str, options: Options) -> Iterator[str]:
+    """Failover options that no client takes, or those of this protocol do not, with where a file has them."""
+    place = place_of(options.topology, group.name, "failover") if options.failover is None else ""
+    try:
+        uri = FailoverUri.parse(_with_ports(group, protocol))
+    except BadFailoverUriError as error:
+        if not place:
+            raise
+        yield f"{place}{error.advice}"
+    else:
+        yield from (f"{place}{each}" for each in unsupported(uri, protocol))
 
 
 def _cannot_speak(group: ClientGroup, protocol: str, options: Options) -> Iterator[str]:

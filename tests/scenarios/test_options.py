@@ -255,6 +255,20 @@ def test_a_failover_option_that_stomp_cannot_honour_is_refused_by_name() -> None
     assert "trackMessages" in message_of("--failover", "trackMessages=true")
 
 
+@pytest.mark.parametrize(
+    ("failover", "told"),
+    [
+        ("randomise=true", "unknown option 'randomise'; did you mean randomize?"),
+        ("trackMessages=true", "failover option trackMessages=true is not supported by STOMP: only OpenWire"),
+    ],
+)
+def test_failover_options_of_a_file_are_told_with_their_line(failover: str, told: str, tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    groups = f"[{{name: producers, enter_at: [a], failover: {failover}}}, {{name: consumers, enter_at: [a]}}]"
+    file.write_text(f"name: own\nbrokers: [a]\ngroups: {groups}\n", encoding="utf-8")
+    assert message_of("--topology", str(file)).startswith(f"Producer: {file}:3:53: groups[0].failover: {told}")
+
+
 def test_counts_are_spread_over_the_classes_of_a_role() -> None:
     plan = make(scenario(), read(namespace("--producers", "7"), scenario(), None))
     assert (plan.counts, plan.producers) == ({"Producer": 7, "Consumer": 3}, {"Producer": 7})
