@@ -32,7 +32,27 @@ def warnings(brokers: Brokers, links: Links, groups: Groups) -> tuple[str, ...]:
         for begin, end in _needed(groups)
         if (begin, end) not in paths
     )
-    return (*out_of_reach, *_wildcards(links), *_wildcards_of_policies(brokers))
+    return (*out_of_reach, *_unasked(links), *_wildcards(links), *_wildcards_of_policies(brokers))
+
+
+def _unasked(links: Links) -> Iterator[str]:
+    """Links by which nobody ever asks for a message: consumers are not heard of, and nothing is named instead."""
+    for link in links:
+        if not isinstance(link, NetworkConnector) or link.statically_included_destinations:
+            continue
+        if link.static_bridge:
+            yield (
+                f"link {link.name!r} carries nothing: it is a static_bridge, which hears of no consumers; name what it"
+                " shall carry in statically_included_destinations"
+            )
+            continue
+        for _, end in link.directions:
+            far = link.to if end == link.to.name else link.opened_by
+            if isinstance(far, Broker) and not far.advisory_support:
+                yield (
+                    f"link {link.name!r} carries nothing to {end!r}: without advisory_support that tells of no"
+                    " consumers; leave it on there, or name what shall cross in statically_included_destinations"
+                )
 
 
 def _wildcards_of_policies(brokers: Brokers) -> Iterator[str]:

@@ -135,6 +135,23 @@ def test_a_pair_that_cannot_reach_each_other_is_only_warned_of() -> None:
     assert no_link.warnings == ("a message sent at 'a' cannot reach a consumer at 'c': no link leads there",)
 
 
+def test_a_link_by_which_nobody_asks_for_a_message_is_warned_of() -> None:
+    named = ("queue://orders",)
+    (told,) = topology(links=(link(A, B, static_bridge=True, duplex=True),)).warnings
+    assert told.startswith("link 'a-to-b' carries nothing: it is a static_bridge")
+    mute = Broker("mute", advisory_support=False)
+    (told,) = topology((A, mute), (link(A, mute, duplex=True),)).warnings
+    assert told.startswith("link 'a-to-mute' carries nothing to 'mute': without advisory_support that tells of no")
+    (told,) = topology((A, mute), (link(mute, A, duplex=True),)).warnings
+    assert told.startswith("link 'mute-to-a' carries nothing to 'mute'")
+    assert topology((A, mute), (link(mute, A),)).warnings == (), "who only sends need not tell of consumers"
+    for way_out in (
+        NetworkConnector(A, B, static_bridge=True, statically_included_destinations=named),
+        NetworkConnector(A, mute, statically_included_destinations=named),
+    ):
+        assert topology((A, B, mute), (way_out,)).warnings == ()
+
+
 def test_the_other_brokers_wildcard_is_warned_of() -> None:
     meant = link(A, B, excluded_destinations=("queue://orders.>", "queue://c#"))
     mistaken = link(A, B, excluded_destinations=("queue://orders.#",))
