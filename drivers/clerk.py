@@ -20,6 +20,8 @@ NS_PER_MS = 1_000_000
 
 LatencyNs = Callable[[int, int, int], int | None]
 """(producer, seq, received_ns) -> from due to received, where this process knows"""
+Refused = Callable[[str, str, str], None]
+"""(destination, broker, reason)"""
 
 
 class Counts(Protocol):
@@ -32,10 +34,11 @@ class Counts(Protocol):
 
 
 class TallyClerk:
-    """Counts for one session; see `drivers.java_books.Clerk`."""
+    """Counts for one session; see `drivers.own_clients.Clerk`."""
 
-    def __init__(self, tally: Counts, recorder: Recorder, latency_ns: LatencyNs) -> None:
-        self._tally, self._recorder, self._latency_ns = tally, recorder, latency_ns
+    def __init__(self, tally: Counts, recorder: Recorder, latency_ns: LatencyNs, refused: Refused) -> None:
+        """``refused``: hears of messages that a broker refused."""
+        self._tally, self._recorder, self._latency_ns, self.refused = tally, recorder, latency_ns, refused
         self._shown: dict[int, tuple[RequestStats, str]] = {}  # by the number of a destination
         self._good = [recorder.number(Outcome.ACKED), recorder.number(Outcome.UNCONFIRMED)]
 

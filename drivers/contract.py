@@ -5,7 +5,7 @@ A driver is two things:
 * a *connector* (`Connector`): opens one connection to one broker, with no retry of its own;
 * the *client* above it (`drivers.client.Client`): follows the failover URI, resubscribes, resends what is in doubt.
 
-A protocol whose own library fails over (OpenWire) implements the client instead of the connector.
+A protocol whose own library fails over (OpenWire, Core) brings clients of its own beside its connector.
 
 Everything here is called from gevent greenlets: a call may block its greenlet, never the process. Callbacks
 (`on_settled`, `on_delivery`, `on_lost`) come from the connection's reader greenlet and must be short.

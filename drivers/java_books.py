@@ -28,7 +28,7 @@ class Books:
         self.names = _names(hub, recorder, brokers)
         self.sends = hub.java_class("SendRows")(hub.java, ROWS_AHEAD)
         self.receipts = hub.java_class("ReceiptRows")(hub.java, ROWS_AHEAD)
-        self.recorder, self._clerk, self._hub = recorder, clerk, hub
+        self.recorder, self.clerk, self._hub = recorder, clerk, hub
         self._send_views = [memoryview(self.sends.buffer(which)) for which in (0, 1)]
         self._receipt_views = [memoryview(self.receipts.buffer(which)) for which in (0, 1)]
         self._begun = self._settled = 0
@@ -59,11 +59,11 @@ class Books:
         settled, begun = int(self.sends.settled()), int(self.sends.begun())  # before the rows, which are then all there
         if sends := _taken(self.sends, self._send_views):
             self.recorder.packed("sends", sends)
-            self._clerk.took_sends(np.frombuffer(sends, SEND_ROW))
+            self.clerk.took_sends(np.frombuffer(sends, SEND_ROW))
         if receipts := _taken(self.receipts, self._receipt_views):
             self.recorder.packed("receipts", receipts)
-            self._clerk.took_receipts(np.frombuffer(receipts, RECEIPT_ROW))
-        self._clerk.counted(begun - self._begun, settled - self._settled)
+            self.clerk.took_receipts(np.frombuffer(receipts, RECEIPT_ROW))
+        self.clerk.counted(begun - self._begun, settled - self._settled)
         self._begun, self._settled = begun, settled
 
 

@@ -16,6 +16,7 @@ from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.failover import FailoverUri
 from drivers.java_books import Books
 from drivers.java_hub import Answer, JavaHub, hub
+from drivers.java_options import refuse_unknown
 from drivers.java_producer import JavaProducer, Manner
 from drivers.java_requests import ENDED, UNHEARD, Requests
 from drivers.java_speech import Speech
@@ -62,6 +63,7 @@ class JavaClient:
         self._opened, self._closed = Answer(), Answer()
         self._requests = Requests()  # subscriptions and senders that are being made
         self._finished: dict[int, Answer] = {}  # the producers', by their numbers
+        self._destinations: dict[int, Destination] = {}  # the same
         self._books: Books | None = None
         self._java: Any = None
 
@@ -71,6 +73,7 @@ class JavaClient:
     def open(self) -> None:
         """Connect as the URI says; blocks until connected. Raises DriverError: refused, or the schedule exhausted."""
         link = hub(self._speech.protocol)
+        refuse_unknown(link, self._uri, self._speech)
         self._id = link.listen(self._on_event)
         books = self._make_books(link)
         try:
@@ -190,6 +193,7 @@ class JavaClient:
     ) -> tuple[Any, Answer]:
         """A sender in the JVM, waiting for due times, and what is told at its end. Raises DriverError."""
         finished = self._finished[number] = Answer()
+        self._destinations[number] = destination
         with self._requests.new(_stop) as (request, answer):
             self._open_java().sender(
                 request,
@@ -242,6 +246,10 @@ class JavaClient:
                 self._requests.answered(int(third), what, first, second)
             case "finished" if int(second) in self._finished:
                 self._finished[int(second)].give(what, str(first))
+            case "message refused" if self._books:
+                self._books.clerk.refused(
+                    str(self._destinations[int(second)]), self.broker or self._last_broker, str(first)
+                )
             case "over":
                 self._over = self._over or f"{self._name}: {first}{self._doubts.told()}"
         if what in ("closed", "abandoned"):

@@ -4,7 +4,7 @@ from drivers.java_connector import JavaConnector
 from drivers.java_speech import Speech
 from topologies.trust import Trust
 
-OPENWIRE = Speech("openwire", "OpenWire", ("tcp", "ssl", "nio", "nio+ssl"), of_a_load=str, of_a_link=str)
+OPENWIRE = Speech("openwire", "OpenWire", ("tcp", "ssl"), of_a_load=str, of_a_link=str)
 
 
 class OpenWireConnector(JavaConnector):

@@ -21,6 +21,7 @@ from drivers.habits import POOLED, Pool, Seat, Shared
 from drivers.own_clients import MakesClients, OwnClient
 from drivers.pacing import Schedule
 from drivers.protocols import Spoken
+from drivers.refusals import Refusals
 from records.schemas import CLIENTS_PER_PROCESS
 from records.writer import Recorder
 from topologies.endpoints import Credentials
@@ -114,7 +115,8 @@ class Session:
         self.seed = seed
         self.clock = clock
         self.tally = Tally()
-        self.clerk = TallyClerk(self.tally, recorder, self.latency_ns)
+        self.refusals = Refusals()
+        self.clerk = TallyClerk(self.tally, recorder, self.latency_ns, self.refusals.heard)
         self.producing = True
         self.problems: list[str] = []
         self._schedules: dict[int, Schedule] = {}

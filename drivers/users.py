@@ -240,6 +240,8 @@ class ProducerUser(BrokerUser):
         if settled.attempt == 1:
             session.tally.lag[bucket_of(settled.sent_ns - settled.due_ns)] += 1
         room.set()
+        if settled.outcome is Outcome.FAILED and settled.broker:  # else nobody was asked, and its producer says why
+            session.refusals.heard(self.destination, settled.broker, settled.reason)
         error = None if settled.outcome in (Outcome.ACKED, Outcome.UNCONFIRMED) else DriverError(settled.outcome)
         ended_ns = settled.sent_ns if settled.settled_ns is None else settled.settled_ns
         self.fire("SEND", ended_ns - settled.sent_ns, settled.body_bytes, error)

@@ -47,6 +47,8 @@ class Clerk:
         self.begun += begun
         self.settled += settled
 
+    def refused(self, destination: str, broker: str, reason: str) -> None: ...
+
 
 class Producing:
     """Go on until told."""

@@ -30,6 +30,10 @@ class Tally:
     lag: Counter[int] = field(default_factory=Counter)
 
 
+def nobody(_destination: str, _broker: str, _reason: str) -> None:
+    raise AssertionError("no broker refused anything")
+
+
 @pytest.fixture
 def recorder(tmp_path: Path) -> Recorder:
     return Recorder(RunDirectory.create(tmp_path, "run"), "main")
@@ -59,7 +63,7 @@ def test_a_batch_in_locusts_statistics_is_as_its_messages_one_by_one(times_ms: l
 
 def test_sends_are_counted_by_lag_and_shown_by_destination(recorder: Recorder) -> None:
     tally, stats = Tally(), RequestStats()
-    clerk = TallyClerk(tally, recorder, lambda *_: None)
+    clerk = TallyClerk(tally, recorder, lambda *_: None, nobody)
     clerk.show(stats, "queue://q")
     q, acked, doubt = recorder.number("queue://q"), recorder.number("acked"), recorder.number("in_doubt")
     clerk.took_sends(
@@ -82,7 +86,7 @@ def test_sends_are_counted_by_lag_and_shown_by_destination(recorder: Recorder) -
 def test_receipts_are_timed_where_this_process_knows_when_they_were_due(recorder: Recorder) -> None:
     tally, stats = Tally(), RequestStats()
     due_ns = {(1, 7): 10 * MS}
-    clerk = TallyClerk(tally, recorder, lambda p, s, at: at - due_ns[p, s] if (p, s) in due_ns else None)
+    clerk = TallyClerk(tally, recorder, lambda p, s, at: at - due_ns[p, s] if (p, s) in due_ns else None, nobody)
     clerk.show(stats, "queue://q")
     q = recorder.number("queue://q")
     rows = [(2, 0, 1, seq, 1, q, 0, 30 * MS, False, 0, NULL_INT32) for seq in (7, 8)]

@@ -105,6 +105,7 @@ class Jvm(HubDouble):
         super().__init__()
         self.asked: list[int] = []
         self.frozen = self.recorded = False
+        self.clerk, self.refusals = self, list[tuple[str, str, str]]()
         self.recorded_at_close: list[bool] = []
 
     def open(self, *what: object) -> None:
@@ -128,6 +129,9 @@ class Jvm(HubDouble):
 
     def sender(self, request: int, *_what: object) -> None:
         self.asked.append(request)
+
+    def refused(self, *what: str) -> None:
+        self.refusals.append(what)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -207,6 +211,17 @@ def test_a_request_that_no_connection_will_answer_any_more_is_not_told_as_the_br
     monkeypatch.setattr(jvm, "sender", lambda request, *_: jvm.tell("unsendable", "it is gone", False, request))
     with pytest.raises(DriverError, match=r"^g client 1: there was no connection any more to send to .*: it is gone$"):
         client.sender(1, ORDERS, ALONE, 1, b"")
+
+
+def test_a_message_that_a_broker_refused_is_told_with_its_destination_the_broker_and_its_words(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jvm, "sender", lambda request, *_: jvm.tell("sender", Sender(), None, request))
+    client.sender(1, ORDERS, ALONE, 1, b"")
+    client.sender(2, RETURNS, ALONE, 1, b"")
+    jvm.tell("connected", 1, "", "127.0.0.1:1")
+    jvm.tell("message refused", "u may not", 2, None)
+    assert jvm.refusals == [("queue://returns", "b1", "u may not")]
 
 
 def test_a_sender_that_comes_after_the_time_out_is_stopped(

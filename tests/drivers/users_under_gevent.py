@@ -162,6 +162,24 @@ def test_a_pool_that_is_refused_is_told_by_each_of_its_users() -> None:
     bench.stop()
 
 
+@pytest.mark.parametrize("habit", ["one", "per-message"])
+def test_messages_that_a_broker_refuses_fail_and_its_words_are_told_once(
+    habit: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench = Bench(habit)
+    bench.start()
+    bench.network.refuse("queue://orders")
+    now_ns = time.perf_counter_ns()
+    bench.session.go(Go(Window(now_ns, now_ns, None), MESSAGES, {"Orders": PRODUCERS}, Counter()))
+    eventually(lambda: bench.session.tally.settled == MESSAGES, 20)
+    assert {row.outcome for row in bench.recorder.sends} == {"failed"}
+    says = "broker a takes no messages for queue://orders"
+    assert [record.getMessage() for record in caplog.records if record.name == "brokerbench"] == [
+        f"broker a refused a message to queue://orders, which has failed: {says} (told once)"
+    ]
+    bench.stop()
+
+
 class Stuck:
     """A producer that keeps its schedule by itself, as far as its third slot, whose send never ends."""
 

@@ -1,6 +1,6 @@
 """How does a test get real brokers? As a run does, through the process runtime."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -8,15 +8,19 @@ from records.rundir import RunDirectory
 from tests.support.waiting import until
 from topologies.catalogue import build
 from topologies.model import Topology
+from topologies.render.files import render
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.processes import ProcessRuntime
 
 
 @contextmanager
-def running(topology: str | Topology, parent: Path, memory_mb: int = 256) -> Iterator[Runtime]:
+def running(
+    topology: str | Topology, parent: Path, memory_mb: int = 256, renderer: Callable[..., Mapping[str, str]] = render
+) -> Iterator[Runtime]:
     """The brokers of a topology or catalogue entry, up; taken down at the end, whatever happened."""
     meant = build(topology) if isinstance(topology, str) else topology
-    runtime = ProcessRuntime(meant, RunDirectory.create(parent, "brokers"), broker_memory_mb=memory_mb)
+    folder = RunDirectory.create(parent, "brokers")
+    runtime = ProcessRuntime(meant, folder, broker_memory_mb=memory_mb, renderer=renderer)
     try:
         runtime.up(lambda line: None)
         yield runtime

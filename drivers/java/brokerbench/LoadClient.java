@@ -232,12 +232,8 @@ public abstract class LoadClient extends Standing implements ExceptionListener {
         hub.tell(id, "finished", trouble, Integer.valueOf(number), null);
     }
 
-    void refused(String reason) {
-        hub.tell(id, "message refused", reason, null, null);
-    }
-
-    void unsettled(JMSException error) {
-        hub.tell(id, "unsettled", Words.of(error), null, null);
+    void refused(int number, String reason) {
+        hub.tell(id, "message refused", reason, Integer.valueOf(number), null);
     }
 
     void interruptSenders(long atNs) {

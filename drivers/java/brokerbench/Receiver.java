@@ -31,8 +31,7 @@ final class Receiver implements MessageListener {
                 message.getJMSRedelivered(), names.integrity(of.integrity), Bodies.hops(message));
             Library.recorded(message);
         } catch (JMSException error) {
-            client.unsettled(error); // the connection is going: the broker delivers it again
-            Library.unrecorded(error);
+            Library.unrecorded(error); // the connection is going: the broker delivers it again
         } catch (Error error) {
             client.end("nothing more can be received: " + Words.of(error));
             throw error;

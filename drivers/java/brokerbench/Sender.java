@@ -36,6 +36,7 @@ public abstract class Sender implements Runnable {
     private boolean complete; // no further due times will come
     private long awaitedNs; // since when an answer is awaited; 0: none is. Guarded by `open`, as its address is
     private String awaitedFrom;
+    private boolean refused; // a broker refused a message of it, which was told. Guarded by `open`
     private volatile boolean stopping;
     private volatile Thread thread; // its own
     private volatile long begun;
@@ -250,8 +251,16 @@ public abstract class Sender implements Runnable {
         }
     }
 
+    /** A broker that refuses one message may refuse each: the first one's words are enough. */
     void refused(String reason) {
-        client.refused(reason);
+        boolean first;
+        synchronized (open) {
+            first = !refused;
+            refused = true;
+        }
+        if (first) {
+            client.refused(number, reason);
+        }
     }
 
     /** Wait until all is answered; what is not by then is in doubt. */
