@@ -3,6 +3,7 @@
 Each rule yields a sentence a breach.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -19,6 +20,8 @@ KINDS: dict[str, tuple[tuple[type, ...], tuple[type, ...]]] = {
     "artemis": ((ArtemisBroker, Router), (ClusterLink, BrokerConnection)),
 }
 """Flavour to its kinds of brokers and of links."""
+NO_KIND = "a name has no queue:// or topic:// before it here"
+KIND = re.compile(r"^(\s*!?)(queue|topic)://")
 
 
 def kind_problems(flavour: str, brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
@@ -48,6 +51,9 @@ def artemis_warnings(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Ite
     for broker in brokers:
         for setting in broker.address_settings if isinstance(broker, ArtemisBroker) else ():
             yield from _no_pattern(f"broker {broker.name!r}: address_settings have the match", setting.match)
+        for address in broker.addresses if isinstance(broker, ArtemisBroker) else ():
+            for what, name in (("address", address.name), ("queue", address.queue)):
+                yield from _without_kind(f"broker {broker.name!r} has the {what} {name!r}", name)
     for link in links:
         if isinstance(link, BrokerConnection) and isinstance(link.opened_by, ArtemisBroker):
             yield from _wildcards(link)
@@ -128,30 +134,43 @@ def _wildcards(link: BrokerConnection) -> Iterator[str]:
     """What Classic, or another field, would read as a pattern, and 2.44.0 as a name."""
     for match in (*link.senders, *link.receivers, *link.peers):
         yield from _no_pattern(f"link {link.name!r} has the address_match", match.address_match)
-        if {"*", "#", ">"} & {*match.queue_name.split(".")}:
-            yield (
-                f"link {link.name!r} has the queue_name {match.queue_name!r}: it has no wildcards; write address_match"
-            )
+        of = f"link {link.name!r} has the queue_name {match.queue_name!r}"
+        if {"*", "#", ">"} & {*_bare(match.queue_name).split(".")}:
+            yield f"{of}: it has no wildcards; write address_match"
+        else:
+            yield from _without_kind(of, match.queue_name)
     if link.mirror:
         yield from _prefixes(link.name, link.mirror.address_filter)
 
 
 def _no_pattern(of: str, pattern: str) -> Iterator[str]:
     """One sentence with what to write for all of it."""
-    name = pattern.rpartition("://")[2]
+    name = _bare(pattern)
     words = ["#" if word == ">" else word for word in name.split(".")]
-    wrong = ["an address is called neither queue nor topic"] if name != pattern else []
+    wrong = [NO_KIND] if name != pattern else []
     wrong += ["'>' is Classic's wildcard, and a word like others here"] if words != name.split(".") else []
     if wrong:
         yield f"{of} {pattern!r}: {'; '.join(wrong)}; write {'.'.join(words)!r}"
 
 
+def _without_kind(of: str, *names: str) -> Iterator[str]:
+    """``of``: what has the names, which are written as clients write a destination."""
+    if any(_bare(name) != name for name in names):
+        yield f"{of}: {NO_KIND}; write {','.join(map(_bare, names))!r}"
+
+
+def _bare(name: str) -> str:
+    """Without the ``queue://`` of a destination, also behind the ``!`` of a filter."""
+    return KIND.sub(r"\1", name)
+
+
 def _prefixes(link: str, address_filter: str) -> Iterator[str]:
-    of = f"link {link!r} has the address_filter {address_filter!r}"
-    if any({"*", "#", ">"} & {*each.lstrip("!").split(".")} for each in address_filter.split(",")):
+    of, parts = f"link {link!r} has the address_filter {address_filter!r}", address_filter.split(",")
+    if any({"*", "#", ">"} & {*_bare(each).lstrip("!").split(".")} for each in parts):
         yield f"{of}: it has no wildcards, but beginnings of addresses, such as 'eu.' for 'eu.#'; write those"
-    if any(each != each.strip() for each in address_filter.split(",")):
+    if any(each != each.strip() for each in parts):
         yield f"{of}: spaces belong to the names; leave them out"
+    yield from _without_kind(of, *parts)
 
 
 def _other_ends(link: BrokerConnection) -> Iterator[str]:

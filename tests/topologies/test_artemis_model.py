@@ -301,12 +301,22 @@ def test_ends_that_are_no_pair_are_warned_of_and_the_first_is_predicted(auto_sta
     ("link", "told"),
     [
         (pushing(A, B, "orders.>"), "has the address_match 'orders.>': '>' is Classic's wildcard"),
-        (pushing(A, B, "queue://orders.>"), "neither queue nor topic; '>' is Classic's wildcard"),
+        (pushing(A, B, "queue://orders.>"), "no queue:// or topic:// before it here; '>' is Classic's wildcard"),
         (pushing(A, B, "queue://orders.>"), "; write 'orders.#'"),
-        (pushing(A, B, "queue://orders"), "an address is called neither queue nor topic; write 'orders'"),
+        (pushing(A, B, "queue://orders"), "a name has no queue:// or topic:// before it here; write 'orders'"),
         (BrokerConnection(A, B, senders=(AddressMatch(queue_name="o.#"),)), "it has no wildcards; write address_match"),
         (BrokerConnection(A, B, senders=(AddressMatch(queue_name="o.>"),)), "it has no wildcards; write address_match"),
+        (
+            BrokerConnection(A, B, senders=(AddressMatch(queue_name="topic://o.>"),)),
+            "it has no wildcards; write address",
+        ),
+        (
+            BrokerConnection(A, B, senders=(AddressMatch(queue_name="queue://o"),)),
+            "or topic:// before it here; write 'o'",
+        ),
         (BrokerConnection(A, B, mirror=Mirror(address_filter="!eu.#")), "it has no wildcards, but beginnings"),
+        (BrokerConnection(A, B, mirror=Mirror(address_filter="queue://eu")), "topic:// before it here; write 'eu'"),
+        (BrokerConnection(A, B, mirror=Mirror(address_filter="eu,!topic://eu.uk")), "it here; write 'eu,!eu.uk'"),
         (BrokerConnection(A, B, mirror=Mirror(address_filter="eu, us")), "spaces belong to the names; leave them out"),
     ],
 )
@@ -321,6 +331,15 @@ def test_a_pattern_of_settings_that_is_none_here_is_warned_of() -> None:
     assert topology((broker,)).warnings == (
         "broker 'a': address_settings have the match 'orders.>': '>' is Classic's wildcard, and a word like others"
         " here; write 'orders.#'",
+    )
+
+
+def test_addresses_and_queues_that_are_named_as_clients_write_destinations_are_warned_of() -> None:
+    broker = ArtemisBroker("a", addresses=(Address("queue://eu", queue="queue://de"), Address("us")))
+    rule = "a name has no queue:// or topic:// before it here"
+    assert topology((broker,)).warnings == (
+        f"broker 'a' has the address 'queue://eu': {rule}; write 'eu'",
+        f"broker 'a' has the queue 'queue://de': {rule}; write 'de'",
     )
 
 
