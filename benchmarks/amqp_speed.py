@@ -8,7 +8,6 @@ messages that await their answer, the same prefetch.
 """
 
 import json
-import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +15,7 @@ from pathlib import Path
 
 from benchmarks import one_broker
 from benchmarks.stomp_speed import BROKER, Side, compare, side
-from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER
+from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER, children_cpu_s
 from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.java import find_java
 from topologies.runtimes.processes import ProcessRuntime
@@ -43,7 +42,7 @@ class Bench:
         """CPU: of the whole process, its start and its warm-up too, by the messages of the whole process."""
 
         def run() -> Sequence[float]:
-            before_s, report = _children_s(), self._folder / f"perf-{time.time_ns()}.json"
+            before_s, report = children_cpu_s(), self._folder / f"perf-{time.time_ns()}.json"
             persistent = ["--persistent"] if kind == "durable" else []
             self._artemis(
                 f"perf client --silent --protocol AMQP --url {self._uri} --message-size {BODY_BYTES} "
@@ -51,7 +50,7 @@ class Bench:
                 [*persistent, f"queue://perf.{time.time_ns()}"],
             )
             samples = json.loads(report.read_text())
-            return received_per_s(samples), (_children_s() - before_s) / samples[-1]["totalReceived"] * 1e6
+            return received_per_s(samples), (children_cpu_s() - before_s) / samples[-1]["totalReceived"] * 1e6
 
         return run
 
@@ -73,11 +72,6 @@ def received_per_s(samples: Sequence[Mapping[str, object]]) -> float:
     warm = [each for each in samples if each["sampleType"] == "interval" and each["warmup"] is False]
     lasted_ms = int(str(warm[-1]["time"])) - int(str(warm[0]["time"]))
     return sum(int(str(each["received"])) for each in warm[1:]) / lasted_ms * 1_000
-
-
-def _children_s() -> float:
-    times = os.times()
-    return times.children_user + times.children_system
 
 
 def _beside_proton(bench: Bench, kind: str, pairs: int) -> None:

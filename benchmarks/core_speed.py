@@ -8,7 +8,6 @@ messages by the time from the first send to the last receipt; CPU is the clients
 """
 
 import json
-import os
 import statistics
 import subprocess
 import time
@@ -18,7 +17,7 @@ from pathlib import Path
 from benchmarks import one_broker
 from benchmarks.java_side import users
 from benchmarks.pairs import HEADER, measure
-from benchmarks.stopwatch import BODY_BYTES, USER
+from benchmarks.stopwatch import BODY_BYTES, USER, children_cpu_s
 from topologies.runtimes.artemis_jvm import MAIN
 from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.java import find_java
@@ -56,7 +55,7 @@ class Bench:
 
     def _perf(self, wishes: str, *, durable: bool) -> tuple[float, list[dict[str, str]]]:
         """CPU seconds of one run, and what it told. The password goes by a file that only we can read."""
-        arguments, report, before_s = self._folder / "perf.args", self._folder / "perf.json", _children_s()
+        arguments, report, before_s = self._folder / "perf.args", self._folder / "perf.json", children_cpu_s()
         report.unlink(missing_ok=True)
         arguments.touch(mode=0o600)
         ahead_bytes = ANSWERED_BYTES if durable else -1
@@ -69,12 +68,7 @@ class Bench:
         )
         done = subprocess.run([self._java, f"@{arguments}"], cwd=self._folder, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout[-2_000:] + done.stderr[-2_000:]
-        return _children_s() - before_s, json.loads(report.read_text())
-
-
-def _children_s() -> float:
-    times = os.times()
-    return times.children_user + times.children_system
+        return children_cpu_s() - before_s, json.loads(report.read_text())
 
 
 def compare(bench: Bench, kind: str, pairs: int) -> None:

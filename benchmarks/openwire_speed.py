@@ -7,7 +7,6 @@ queue, take by a prefetch of 1,000 and begin with a cold JVM. A rate counts from
 is the clients', without what they need to start.
 """
 
-import os
 import re
 import subprocess
 import time
@@ -18,7 +17,7 @@ from pathlib import Path
 from benchmarks import one_broker
 from benchmarks.java_side import users
 from benchmarks.pairs import HEADER, measure
-from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER
+from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER, children_cpu_s
 from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.java import find_java
 from topologies.runtimes.processes import ProcessRuntime
@@ -39,7 +38,7 @@ class Bench:
 
     def tools(self, count: int, *, durable: bool) -> Sequence[float]:
         """Messages a second and CPU us a message of the distribution's producer and consumer."""
-        queue, before_s = f"queue://tools.{time.time_ns()}", _children_s()
+        queue, before_s = f"queue://tools.{time.time_ns()}", children_cpu_s()
         shared = f"--brokerUrl {self._uri} --destination {queue} --messageCount {count}"
         consumer = self._tool(f"consumer {shared}")
         persistent = f"--persistent {'true' if durable else 'false'}"
@@ -49,7 +48,7 @@ class Bench:
             began_s, ended_s = began.result(), ended.result()
         for each in (producer, consumer):
             assert each.wait(60) == 0
-        cpu_s = _children_s() - before_s - self._start_cpu_s
+        cpu_s = children_cpu_s() - before_s - self._start_cpu_s
         return count / (ended_s - began_s), cpu_s / count * 1e6
 
     def _tool(self, command: str) -> subprocess.Popen[str]:
@@ -91,11 +90,6 @@ def _said(tool: subprocess.Popen[str], pattern: str) -> tuple[int, float]:
             found = int(said.group(1)), time.perf_counter()
     assert found, last
     return found
-
-
-def _children_s() -> float:
-    times = os.times()
-    return times.children_user + times.children_system
 
 
 def compare(bench: Bench, kind: str, in_flight: int, pairs: int) -> None:
