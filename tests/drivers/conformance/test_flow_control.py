@@ -26,13 +26,22 @@ SMALL = tuple(
     replace(each, memory_limit_bytes=MIB, cursor_memory_high_water_mark_percent=1_000) for each in DEFAULT_POLICIES
 )
 FULL = Broker(NAME, persistence=None, policies=SMALL)
-BLOCKING = tuple(
-    replace(each, max_size_bytes=MIB, address_full_policy="BLOCK") for each in ArtemisBroker(NAME).address_settings
-)
+
+
+def when_full(policy: str) -> ArtemisBroker:
+    """An Artemis broker that does this with what comes to a full address."""
+    settings = ArtemisBroker(NAME).address_settings
+    return ArtemisBroker(
+        NAME,
+        address_settings=tuple(replace(each, max_size_bytes=MIB, address_full_policy=policy) for each in settings),
+    )
+
+
 KINDS: dict[str, AnyBroker] = {
     "classic": FULL,
     "classic-fail": replace(FULL, send_fail_if_no_space=True),
-    "artemis": ArtemisBroker(NAME, address_settings=BLOCKING),
+    "artemis": when_full("BLOCK"),
+    "artemis-fail": when_full("FAIL"),
 }
 NIGHTLY = [pytest.mark.brokers, pytest.mark.nightly]
 
@@ -62,7 +71,7 @@ MATRIX = [
     *every("classic", durable=True, but="stomp"),
     *every("classic", durable=False),
     *every("artemis", durable=True, but="stomp", also=("core",)),
-    pytest.param("artemis", "core", False, marks=NIGHTLY),
+    *every("artemis", durable=False, but="stomp", also=("core",)),
 ]
 
 
@@ -96,7 +105,10 @@ def _paired(tables: dict[str, list[dict[str, int]]]) -> Iterator[tuple[dict[str,
     return ((row, sends[row["seq"]]) for row in tables["receipts"])
 
 
-@pytest.mark.parametrize(("full", "protocol", "durable"), every("classic-fail", durable=True), indirect=["full"])
+FAILING = [*every("classic-fail", durable=True), *every("artemis-fail", durable=True, also=("core",))]
+
+
+@pytest.mark.parametrize(("full", "protocol", "durable"), FAILING, indirect=["full"])
 def test_a_full_broker_that_refuses_fails_the_sends_it_has_no_room_for_and_no_other(
     full: Runtime, protocol: str, durable: bool, tmp_path: Path
 ) -> None:
