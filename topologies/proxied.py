@@ -5,8 +5,9 @@ In between or not, for every link alike: else the proxy's own cost would be take
 
 from collections.abc import Iterable, Iterator
 
-from topologies.artemis_links import BrokerConnection, ClusterLink
+from topologies.artemis_links import BrokerConnection
 from topologies.brokers import AnyBroker
+from topologies.cluster_calls import called_twice
 from topologies.links import Link, MulticastDiscovery, NetworkConnector
 
 
@@ -20,11 +21,6 @@ def proxied(links: Iterable[Link]) -> tuple[Link, ...]:
 
 def cannot_be_proxied(link: Link) -> str:
     """Why a link cannot go through a proxy, with the next step; '' if it can."""
-    if isinstance(link, ClusterLink):
-        return (
-            "the members of a cluster tell each other their own addresses, so it cannot go through a proxy; join the"
-            " brokers by AMQP connections instead"
-        )
     if isinstance(link, NetworkConnector) and isinstance(link.discovery, MulticastDiscovery):
         return (
             "it finds its end by multicast, which tells the end's own address, so it cannot go through a proxy; give it"
@@ -42,6 +38,13 @@ def ends_of(link: Link, brokers: Iterable[AnyBroker]) -> tuple[AnyBroker, ...]:
 
 def impairment_problems(links: Iterable[Link]) -> Iterator[str]:
     """Why links cannot be as they are asked to be."""
-    for link in links:
+    every = tuple(links)
+    for one, other in called_twice(proxied(every)):
+        yield (
+            f"links {one.name!r} and {other.name!r} both join {one.opened_by.name!r} and {one.to.name!r}, each of which"
+            " has one address for all its clusters, so no proxy can tell them apart; keep one, or leave both as they"
+            " are"
+        )
+    for link in every:
         if link.impairment is not None and (why := cannot_be_proxied(link)):
             yield f"link {link.name!r} is to have {link.impairment}, but {why}"

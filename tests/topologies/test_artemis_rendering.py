@@ -278,3 +278,10 @@ def test_a_broker_without_a_store_keeps_messages_in_memory() -> None:
     element = core_of(every_artemis_feature(), "left")
     assert texts(element, "persistence-enabled") == ["false"]
     assert texts(element, "journal-type") == []
+
+
+def test_a_member_of_a_cluster_announces_what_it_is_told_to_and_listens_where_it_did() -> None:
+    topology = build("cluster(brokers=2)")
+    site = dataclasses.replace(site_of(topology), announced={"broker-1": "localhost:1", "broker-2": "localhost:2"})
+    assert texts(core_of(topology, "broker-1", site), "connector") == ["tcp://localhost:1", "tcp://localhost:2"]
+    assert texts(core_of(topology, "broker-1", site), "acceptor") == texts(core_of(topology, "broker-1"), "acceptor")

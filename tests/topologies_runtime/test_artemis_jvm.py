@@ -1,5 +1,6 @@
 """What does an Artemis broker's command line say, and what does it not?"""
 
+from dataclasses import replace
 from pathlib import Path
 
 import yaml
@@ -63,6 +64,12 @@ def test_a_backup_is_told_where_its_actives_store_is() -> None:
     assert store_of(pair, "broker-1", lambda name: Path("/data") / name) is None
     store = store_of(pair, "broker-1-backup", lambda name: Path("/data") / name)
     assert "-Dbrokerbench.store=/data/broker-1" in line(store)
+
+
+def test_a_broker_has_names_of_its_own_only_where_it_is_told_some() -> None:
+    named = command(replace(LAUNCH, hosts_file=Path("/conf/hosts")), FOLDERS, Path("/private/agent-hub.properties"))
+    assert "-Djdk.net.hosts.file=/conf/hosts" in named[: named.index("-classpath")]
+    assert set(named) - set(line()) == {"-Djdk.net.hosts.file=/conf/hosts"}
 
 
 def test_each_flavour_has_a_distribution_of_its_own() -> None:

@@ -136,3 +136,12 @@ def test_a_broker_that_tells_its_address_to_brokers_and_to_clients_has_none_for_
     assert told.startswith("broker 'broker-2' is found by multicast and has update_cluster_clients: in a container")
     assert told.endswith("use --runtime processes, or give the links that lead to it a static discovery")
     assert no_containers(found) == ""
+
+
+def test_a_clusters_links_that_differ_are_not_for_containers_whose_callers_share_its_doors() -> None:
+    looking = containers_for(impaired(build("cluster"), "broker-1<->broker-2:delay=9ms"), lambda *_: ALL_THERE)
+    assert choose("", None, looking).runtime == "processes"
+    with pytest.raises(RuntimeImpossible, match="--runtime containers: broker 'broker-1' tells its whole cluster one"):
+        choose("containers", None, looking)
+    alike = containers_for(impaired(build("cluster"), "*:delay=9ms"), lambda *_: ALL_THERE)
+    assert choose("", None, alike).runtime == "containers"

@@ -7,13 +7,11 @@ import dataclasses
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,120 +19,20 @@ from typing import Any
 import psutil
 import pytest
 
-from drivers.contract import Destination
-from records.rundir import RunDirectory
 from tests.support.crossings import observed, predicted
 from tests.support.docker import on_engine
-from tests.support.stomp_clients import Client, body, queue
+from tests.support.stomp_clients import body, queue
 from tests.support.waiting import until
+from tests.topologies_runtime.far_links import NS_PER_MS, Up, client, shut, times_ms
 from topologies.catalogue import build
-from topologies.impaired import impaired
 from topologies.management.links import prove_links
 from topologies.management.linktraffic import round_trips
 from topologies.management.views import serving
 from topologies.model import AnyBroker, Broker, NetworkConnector, Topology
-from topologies.runtimes.containers import ContainerRuntime
-from topologies.runtimes.contract import Runtime
-from topologies.runtimes.linkproxies import LinkProxies
-from topologies.runtimes.own import OwnBrokers, proxies_of
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.own import OwnBrokers
 
-NS_PER_MS = 1_000_000
-MEMORY_MB = 128
 MOST_BESIDE_THE_BODY = 400  # bytes that a bridge adds to a message of ours: headers, properties, commands
 ANSWER_BYTES = 100  # at most, for a message that crossed
-
-
-Up = Callable[..., AbstractContextManager[tuple[Runtime, Topology, LinkProxies]]]
-
-
-@pytest.fixture(
-    params=[
-        pytest.param(ProcessRuntime, marks=pytest.mark.brokers, id="processes"),
-        pytest.param(ContainerRuntime, marks=pytest.mark.containers, id="containers"),
-    ]
-)
-def kind(request: pytest.FixtureRequest) -> type[OwnBrokers[Any]]:
-    return request.param  # type: ignore[no-any-return]
-
-
-@pytest.fixture
-def up(kind: type[OwnBrokers[Any]], tmp_path: Path) -> Up:
-    """A topology or catalogue entry, its links as they are told to be and proven; nothing is left of it at the end.
-
-    ``loses_them``: Toxiproxy is to be gone before its end, and nobody may say so unless it is.
-    """
-
-    @contextmanager
-    def brought_up(
-        of: str | Topology, link: str, loses_them: bool = False
-    ) -> Iterator[tuple[Runtime, Topology, LinkProxies]]:
-        before = on_engine() if kind is ContainerRuntime else set()
-        topology = impaired(build(of) if isinstance(of, str) else of, link)
-        directory = RunDirectory.create(tmp_path, f"{tmp_path.name}-{len(list(tmp_path.iterdir()))}")
-        runtime = kind(topology, directory, broker_memory_mb=MEMORY_MB)
-        try:
-            runtime.up(lambda _line: None)
-            prove_links(runtime, topology, timeout_s=60)
-            proxies = proxies_of(runtime)
-            assert proxies is not None
-            yield runtime, topology, proxies
-            assert bool(proxies.loss()) == loses_them
-            with asked_all_the_while(proxies.loss) as told:
-                runtime.close()
-            assert loses_them or told == {""}, "it ends because the run does"
-        finally:
-            runtime.close()
-        assert kind is not ContainerRuntime or on_engine(tmp_path) == before
-
-    return brought_up
-
-
-@contextmanager
-def asked_all_the_while(question: Callable[[], str]) -> Iterator[set[str]]:
-    """Every answer that there was, from before the block to after it."""
-    told, over = {question()}, threading.Event()
-
-    def ask() -> None:
-        while not over.wait(0.001):
-            told.add(question())
-
-    asking = threading.Thread(target=ask)
-    asking.start()
-    try:
-        yield told
-    finally:
-        over.set()
-        asking.join()
-        told.add(question())
-
-
-def client(runtime: Runtime, broker: str) -> Client:
-    return Client(runtime.endpoint(broker, "stomp"), runtime.credentials())
-
-
-def shut(door: tuple[str, int]) -> bool:
-    """Nobody answers there: where it is published, an engine takes the connection and ends it at once."""
-    try:
-        with socket.create_connection(door, 1) as caller:
-            return caller.recv(1) == b""
-    except ConnectionError:
-        return True
-    except TimeoutError:  # AMQP brokers wait to be greeted
-        return False
-
-
-def times_ms(sender: Client, receiver: Client, to: Destination, count: int, body_bytes: int = 64) -> list[float]:
-    """How long each of so many messages took, one after the other; the one that finds the way is not among them."""
-    receiver.listen(to)
-    time.sleep(1)  # demand travels too
-    took = []
-    for number in range(count + 1):
-        sent_ns = time.perf_counter_ns()
-        sender.send(to, body(number, body_bytes))
-        until(lambda number=number: len(receiver.got) > number)  # type: ignore[misc]
-        took.append((receiver.got[number].received_ns - sent_ns) / NS_PER_MS)
-    return took[1:]
 
 
 def test_a_link_is_as_long_as_it_was_made_and_its_bytes_are_those_of_its_messages(up: Up) -> None:
@@ -212,7 +110,7 @@ def over(transport: str, topology: Topology) -> Topology:
     )
 
 
-# The links of a cluster and of multicast cannot go through a proxy, those of a router need one.
+# Clusters: tests/topologies_runtime/test_far_clusters.py. Links found by multicast cannot go through a proxy.
 THROUGH_PROXIES = [
     "two-one-way",
     "parallel-connectors",
@@ -359,8 +257,8 @@ if sys.argv[3] == "gevent":
 import json, signal, time
 from pathlib import Path
 from records.rundir import RunDirectory
+from tests.topologies_runtime.far_links import NS_PER_MS, Up, client, shut, times_ms
 from topologies.catalogue import build
-from topologies.impaired import impaired
 from topologies.runtimes.containers import ContainerRuntime
 from topologies.runtimes.processes import ProcessRuntime
 

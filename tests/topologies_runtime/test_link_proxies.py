@@ -14,7 +14,8 @@ from topologies.impairment import Impairment
 from topologies.model import Topology
 from topologies.runtimes import toxiproxy
 from topologies.runtimes.choice import Seen, choose, containers_for
-from topologies.runtimes.linkproxies import API, Carried, Door, LinkProxies, Place, Way, doors, no_proxies, ways
+from topologies.runtimes.linkproxies import Carried, LinkProxies, Place, no_proxies
+from topologies.runtimes.linkways import API, Door, Way, doors, ways
 from topologies.runtimes.socketbytes import (
     HEADER,
     LISTEN,
@@ -236,7 +237,7 @@ class Told:
     def __init__(self, *seen: list[Connection]) -> None:
         self.seen = list(seen)
 
-    def connections(self, port: int) -> list[Connection]:
+    def connections(self, port: int, address: str = "") -> list[Connection]:
         return self.seen.pop(0)
 
 

@@ -1,6 +1,7 @@
 """How long is a way over a link and back, as it came out? A short question through the link's own door, five times.
 
-What is asked takes no login: a broker repeats an OpenWire keep-alive at once, and answers an AMQP header by its own.
+What is asked takes no login: a broker repeats an OpenWire keep-alive or a Core ping at once, and answers an AMQP header
+by its own.
 Answers come from the broker's transport, so they do not wait for its messages. Links over ssl or http are not asked.
 """
 
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from statistics import median
 from typing import NamedTuple
 
-from topologies.artemis_links import BrokerConnection
+from topologies.artemis_links import BrokerConnection, ClusterLink
 from topologies.brokers import Broker
 from topologies.links import Link
 
@@ -23,6 +24,9 @@ KEEP_ALIVE_WANTED = struct.pack(
     ">IBIB", 6, KEEP_ALIVE, NO_COMMAND_ID, ANSWER_WANTED
 )  # its length, then OpenWire, loose
 AMQP_SASL = b"AMQP\x03\x01\x00\x00"
+CORE_MAGIC = b"ARTEMIS"
+PING, CHANNEL_OF_PINGS, CORE_TTL_MS = 10, 0, 60_000
+CORE_PING = struct.pack(">IBqq", 17, PING, CHANNEL_OF_PINGS, CORE_TTL_MS)  # its length first, as of any Core packet
 
 Exchange = Callable[[tuple[str, int], float], list[int]]
 
@@ -51,6 +55,8 @@ def round_trip(link: Link, door: tuple[str, int]) -> RoundTrip | None:
 def _exchange_of(link: Link) -> Exchange | None:
     if isinstance(link, BrokerConnection):
         return _by_amqp
+    if isinstance(link, ClusterLink):
+        return _by_core
     plain = isinstance(link.to, Broker) and link.to.connector("openwire").called_by in PLAIN
     return _by_openwire if plain else None
 
@@ -60,6 +66,13 @@ def _by_openwire(door: tuple[str, int], timeout_s: float) -> list[int]:
     with _connection(door, timeout_s) as link:
         _command(link)
         return [_timed(link, KEEP_ALIVE_WANTED, _command) for _ in range(TIMES)]
+
+
+def _by_core(door: tuple[str, int], timeout_s: float) -> list[int]:
+    """One connection, which begins with what tells Core from the acceptor's other protocols."""
+    with _connection(door, timeout_s) as link:
+        _timed(link, CORE_MAGIC + CORE_PING, _command)
+        return [_timed(link, CORE_PING, _command) for _ in range(TIMES)]
 
 
 def _by_amqp(door: tuple[str, int], timeout_s: float) -> list[int]:

@@ -78,7 +78,7 @@ def _add_connectors(
     connectors = add(parent, "connectors")
     for each in topology.brokers:
         if each.name in wanted:
-            address = site.address(each.name, each.listener("core"))
+            address = site.announced.get(each.name) or site.address(each.name, each.listener("core"))
             add(connectors, "connector", {"name": each.name}, f"tcp://{address}")
 
 

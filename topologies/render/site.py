@@ -36,6 +36,7 @@ class Site:
     """``ports``: by (broker, protocol). ``hosts``: how brokers reach a broker, ``bind_host`` where none is given.
 
     ``link_addresses``: "host:port" by (link, broker that it calls) where a proxy is between the two.
+    ``announced``: "host:port" by broker where members of a cluster tell another address than their own.
     ``loopback_interface``: where multicast goes when brokers listen on loopback; the system chooses it otherwise.
     """
 
@@ -43,6 +44,7 @@ class Site:
     bind_host: str = "127.0.0.1"
     hosts: Mapping[str, str] = field(default_factory=dict)
     link_addresses: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    announced: Mapping[str, str] = field(default_factory=dict)
     loopback_interface: str = "lo"
 
     def port(self, broker: str, protocol: str) -> int:

@@ -33,6 +33,7 @@ def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Pat
         f"-Djava.library.path={home}/bin/lib/linux-{platform.machine()}",
         f"-javaagent:{launch.agent}=config={agent_file}",
         *settings(str(home), folders.conf, folders.data, store),
+        *([f"-Djdk.net.hosts.file={launch.hosts_file}"] if launch.hosts_file else []),
         f"-D{SECRETS_PROPERTY}={launch.secrets_file}",
         *started(str(home), folders.conf, launch.secrets_file),
     ]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from topologies.artemis_router import Router
+from topologies.cluster_calls import no_shared_doors
 from topologies.model import Broker, Topology
 from topologies.proxied import proxied
 from topologies.render.classic_links import looked_for
@@ -91,7 +92,7 @@ def no_containers(topology: Topology) -> str:
                 " one address for brokers and another for clients, and tells both the same; use --runtime processes, or"
                 " give the links that lead to it a static discovery"
             )
-    return ""
+    return no_shared_doors(proxied(topology.links), topology.brokers)
 
 
 def _tells_clients(broker: Broker) -> bool:

@@ -18,7 +18,8 @@ from topologies.runtimes.brokercontainer import BrokerContainer
 from topologies.runtimes.container_ground import EVERYWHERE, Ground
 from topologies.runtimes.container_sockets import ContainerSockets
 from topologies.runtimes.handover import Handover
-from topologies.runtimes.linkproxies import LinkProxies, Place, Way
+from topologies.runtimes.linkproxies import LinkProxies, Place
+from topologies.runtimes.linkways import Way
 from topologies.runtimes.ports import LOOPBACK
 from topologies.runtimes.toxiproxy import ToxiproxyUnavailable
 from topologies.runtimes.toxiproxy import command as toxiproxy_line

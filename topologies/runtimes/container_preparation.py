@@ -27,7 +27,8 @@ from topologies.runtimes.distribution import pinned
 from topologies.runtimes.docker_engine import FAILURES, Engine, EngineTrouble, explained, find
 from topologies.runtimes.jvm import BrokerFolders, Launch, agent_properties
 from topologies.runtimes.kinds import kind_of, store_of
-from topologies.runtimes.linkproxies import API, Door, LinkProxies, doors, find_for, ways
+from topologies.runtimes.linkproxies import LinkProxies, find_for
+from topologies.runtimes.linkways import API, Door, Members, doors, ways
 from topologies.runtimes.ports import LOOPBACK, choose_ports
 from topologies.runtimes.preparation import (
     CLIENT,
@@ -136,7 +137,7 @@ def _prepared(
     toxiproxy: Path | None,
     links_log: Path,
 ) -> ContainersPrepared:
-    needed: list[tuple[str, str] | Door] = [*wanted_ports(topology), *doors(topology)]
+    needed: list[tuple[str, str] | Door] = [*wanted_ports(topology), *doors(topology, Members.SHARED)]
     chosen = choose_ports(needed, wishes.base_port, wishes.addresses)
     ports = {key: port for key, port in chosen.items() if not isinstance(key, Door)}
     client, agent_password = Credentials(CLIENT, new_password()), new_password()
@@ -152,7 +153,7 @@ def _prepared(
         links = toxiproxy and _links(toxiproxy, topology, ground, chosen, site, handles, links_log, private)
         if links:
             undo.callback(links.close)
-            site = replace(site, link_addresses=links.addresses)
+            site = replace(site, link_addresses=links.addresses, announced=links.announced)
         rendered = write_files(
             topology, lambda t, b, s: wishes.renderer(t, reachable(t, b), s), site, folders, private, secrets
         )
@@ -185,7 +186,8 @@ def _links(
 ) -> LinkProxies:
     log.parent.mkdir(exist_ok=True)
     at = {key: port for key, port in chosen.items() if isinstance(key, Door)}
-    every = ways(topology, at, {listener: site.address(*listener) for listener in site.ports})
+    upstream = {listener: site.address(*listener) for listener in site.ports}
+    every = ways(topology, at, upstream, Members.SHARED)
     return links_in_containers(toxiproxy, ground, every, at[API], brokers, log, private.path)
 
 

@@ -75,11 +75,11 @@ class ContainerSockets:
         """Every port of a topology is another one, in containers too."""
         return frozenset(port for broker in self._wanted for port in self._of(broker))
 
-    def connections(self, port: int) -> list[Connection]:
+    def connections(self, port: int, address: str = "") -> list[Connection]:
         with self._asking:
             if self._netlink is None:
                 raise OSError("Toxiproxy's container has not handed over by what its sockets are seen")
-            return connections_at(port, self._netlink)
+            return connections_at(port, self._netlink, address)
 
     def close(self) -> None:
         self._handed.close()

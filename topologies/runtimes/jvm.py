@@ -88,6 +88,7 @@ class Launch:
     secrets_file: Path
     memory_mb: int
     stores: Stores | None = None  # where brokers speak TLS
+    hosts_file: Path | None = None  # the names that an Artemis broker knows, instead of this machine's
 
 
 def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Path | None = None) -> list[str]:

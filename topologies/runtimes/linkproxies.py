@@ -2,27 +2,26 @@
 
     opener ──► door ──► broker          clients ──► broker: never through a door
 
-Doors are on loopback where brokers are local processes, and on the brokers' network where they are in containers.
-
-A link that may call several brokers (a pair behind its end, alternates) has a door to each, all of them alike. A door
-is open while its broker listens: a caller who is let in and then thrown out may believe in a connection that was never
-there, and not try again (AMQP connections of Artemis 2.44.0, ``masterslave:`` of Classic 5.18.3).
+Doors are on loopback where brokers are local processes, and on the brokers' network where they are in containers;
+topologies.runtimes.linkways says which there are. A door is open while its broker listens: a caller who is let in and
+then thrown out may believe in a connection that was never there, and not try again (AMQP connections of Artemis 2.44.0,
+``masterslave:`` of Classic 5.18.3).
 """
 
 import logging
 import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from topologies.brokers import AnyBroker
-from topologies.impairment import Impairment
+from topologies.artemis_links import ClusterLink
 from topologies.links import Link
 from topologies.model import Topology
-from topologies.proxied import ends_of, proxied
+from topologies.proxied import proxied
+from topologies.runtimes.linkways import LOCALHOST, Door, Way
 from topologies.runtimes.socketbytes import Connection, SocketsHere
 from topologies.runtimes.toxiproxy import LOOPBACK, Api, ToxiproxyUnavailable, find_toxiproxy, toxics
 
@@ -30,22 +29,9 @@ START_TIMEOUT_S = 15.0
 END_TIMEOUT_S = 5.0
 POLL_S = 0.05
 LOOK_EVERY_S = 0.1
-AS_IT_COMES = Impairment()
 LOG_LINES = 5
 NOT_BETWEEN = {"external": "brokers that run already", "memory": "brokers in memory"}
 log = logging.getLogger("brokerbench")
-
-
-@dataclass(frozen=True)
-class Door:
-    """What a port is chosen for: where a link calls one of its brokers."""
-
-    link: str
-    broker: str
-
-
-API = Door("", "")
-"""Toxiproxy's own port."""
 
 
 class Carried(NamedTuple):
@@ -53,24 +39,6 @@ class Carried(NamedTuple):
 
     forth_bytes: int
     back_bytes: int
-
-
-@dataclass(frozen=True)
-class Way:
-    """One proxy, as it is to be."""
-
-    door: Door
-    port: int
-    upstream: str
-    impairment: Impairment
-
-    @property
-    def name(self) -> str:
-        return f"{self.door.link}~{self.door.broker}"  # neither has a '~', and a path of the API takes it
-
-    @property
-    def upstream_port(self) -> int:
-        return int(self.upstream.rpartition(":")[2])
 
 
 class Server(Protocol):
@@ -99,8 +67,8 @@ class Sockets(Protocol):
     def listening(self) -> Collection[int]:
         """The ports at which brokers take connections now."""
 
-    def connections(self, port: int) -> list[Connection]:
-        """Those at a door."""
+    def connections(self, port: int, address: str = "") -> list[Connection]:
+        """Those at a door; ``address``: only at that one of its addresses."""
 
     def close(self) -> None: ...
 
@@ -112,25 +80,6 @@ class Place:
     sockets: Sockets
     host: str = LOOPBACK
     address: str = LOOPBACK
-
-
-def doors(topology: Topology) -> list[Door]:
-    """What needs a port for a topology's links: none, or Toxiproxy and each door. Pure."""
-    found = [Door(link.name, each.name) for link in proxied(topology.links) for each in ends_of(link, topology.brokers)]
-    return [API, *found] if found else []
-
-
-def ways(topology: Topology, ports: Mapping[Door, int], upstream: Mapping[tuple[str, str], str]) -> tuple[Way, ...]:
-    """``upstream``: address by (broker, listener). Pure."""
-    return tuple(
-        Way(door := Door(link.name, each.name), ports[door], upstream[each.name, _listener(link, each)], _of(link))
-        for link in proxied(topology.links)
-        for each in ends_of(link, topology.brokers)
-    )
-
-
-def _of(link: Link) -> Impairment:
-    return link.impairment or AS_IT_COMES
 
 
 def no_proxies(topology: Topology, runtime: str) -> str:
@@ -156,10 +105,6 @@ def find_for(topology: Topology) -> Path | None:
     return find_toxiproxy(through[0].name) if through else None
 
 
-def _listener(link: Link, called: AnyBroker) -> str:
-    return "openwire" if link.kind == "networkConnector" else called.listener("amqp")
-
-
 class LinkProxies:
     """The proxies of one run. `close` may be called at any moment and more than once."""
 
@@ -171,7 +116,7 @@ class LinkProxies:
         self._open: set[str] = set()
         self._shut: dict[str, str] = {}  # why a door cannot be set, by its name
         self._closed = threading.Event()
-        self._seen: dict[tuple[str, int, object], Carried] = {}  # by link, door's port and caller: also what has ended
+        self._seen: dict[tuple[str, str, object], Carried] = {}  # by link, door and caller: also what has ended
 
     def __repr__(self) -> str:
         return f"<LinkProxies of {len(self._ways)} ways, alive={self._server.alive}>"
@@ -179,7 +124,20 @@ class LinkProxies:
     @property
     def addresses(self) -> dict[tuple[str, str], str]:
         """What a link calls instead of a broker, by (link, broker)."""
-        return {(way.door.link, way.door.broker): f"{self._place.host}:{way.port}" for way in self._ways}
+        return {
+            (way.door.link, way.door.broker): f"{self._place.host}:{way.port}"
+            for way in self._ways
+            if not way.is_announced
+        }
+
+    @property
+    def announced(self) -> dict[str, str]:
+        """What members of a cluster tell each other, and clients, of where they are."""
+        return {
+            way.door.broker: f"{LOCALHOST if way.door.caller else self._place.host}:{way.port}"
+            for way in self._ways
+            if way.is_announced
+        }
 
     @property
     def pid(self) -> int | None:
@@ -187,10 +145,11 @@ class LinkProxies:
 
     def door_of(self, link: Link) -> tuple[str, int] | None:
         """Host and port at which this machine finds the door to a link's end; None for one that goes straight there."""
-        for way in self._ways:
-            if way.door == Door(link.name, link.to.name):
-                return LOOPBACK, way.port
-        return None
+        end = link.to.name
+        wanted = [Door(link.name, end), Door(link.name, end, link.opened_by.name)]
+        wanted += [Door("", end)] if isinstance(link, ClusterLink) else []
+        found = [(way.address or LOOPBACK, way.port) for door in wanted for way in self._ways if way.door == door]
+        return found[0] if found else None
 
     def start(self) -> None:
         """Returns when all proxies are there. Raises ToxiproxyUnavailable or OSError."""
@@ -204,7 +163,8 @@ class LinkProxies:
                 raise ToxiproxyUnavailable(f"Toxiproxy does not start; {self._log_end()}")
             time.sleep(POLL_S)
         for way in self._ways:
-            self._api.add_proxy(way.name, f"{self._place.address}:{way.port}", way.upstream, enabled=False)
+            listen = f"{way.address or self._place.address}:{way.port}"
+            self._api.add_proxy(way.name, listen, way.upstream, enabled=False)
             for toxic in toxics(way.impairment):
                 self._api.add_toxic(way.name, toxic)
         self._place.sockets.listening()  # where the kernel does not tell, no door would ever open
@@ -245,22 +205,27 @@ class LinkProxies:
         return f"its log {self._server.log} ends: {lines}"
 
     def carried(self) -> dict[str, Carried]:
-        """By link. Of a connection that has ended, what was last seen of it. Raises OSError."""
-        for way in self._ways:
-            for each in self._place.sockets.connections(way.port):
-                self._see((way.door.link, way.port, each.peer), Carried(each.received_bytes, each.sent_bytes))
-        totals = {way.door.link: Carried(0, 0) for way in self._ways}
+        """By link. Of a connection that has ended, what was last seen of it. Raises OSError.
+
+        What goes through a door that several links share is none of theirs.
+        """
+        counted = [way for way in self._ways if way.door.link]
+        for way in counted:
+            for each in self._place.sockets.connections(way.port, way.address):
+                forth, back = Carried(each.received_bytes, each.sent_bytes)[:: -1 if way.is_back else 1]
+                self._see((way.door.link, f"{way.address}:{way.port}", each.peer), Carried(forth, back))
+        totals = {way.door.link: Carried(0, 0) for way in counted}
         for (link, *_), seen in self._seen.items():
             forth, back = totals[link]
             totals[link] = Carried(forth + seen.forth_bytes, back + seen.back_bytes)
         return totals
 
-    def _see(self, key: tuple[str, int, object], now: Carried) -> None:
+    def _see(self, key: tuple[str, str, object], now: Carried) -> None:
         """A caller's address that comes again with less is another connection: the first one's bytes stay counted."""
         before = self._seen.get(key)
         if before is not None and now.forth_bytes < before.forth_bytes:
-            link, port, _ = key
-            self._seen[link, port, -len(self._seen)] = before
+            link, door, _ = key
+            self._seen[link, door, -len(self._seen)] = before
         self._seen[key] = now
 
     def leave(self) -> None:

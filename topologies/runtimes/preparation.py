@@ -11,7 +11,7 @@ from pathlib import Path
 from records.rundir import RunDirectory
 from topologies.artemis_router import Router
 from topologies.endpoints import Credentials, ManagementEndpoint
-from topologies.model import Topology
+from topologies.model import AnyBroker, Topology
 from topologies.render import site as names
 from topologies.render.artemis_files import SECRETS_FOLDER, filled
 from topologies.runtimes import artemis_router
@@ -23,10 +23,12 @@ from topologies.runtimes.distribution import Distribution, cached, ensure, pinne
 from topologies.runtimes.java import Java, find_java
 from topologies.runtimes.jvm import BrokerFolders, Launch, agent_properties, environment
 from topologies.runtimes.kinds import Kind, kind_of, store_of
-from topologies.runtimes.linkproxies import API, Door, LinkProxies, doors, find_for, ways
+from topologies.runtimes.linkproxies import LinkProxies, Place, find_for
+from topologies.runtimes.linkways import API, Door, doors, hosts_file, ways
 from topologies.runtimes.ports import LOOPBACK, choose_ports
 from topologies.runtimes.prepared import Ports, Prepared, Render, Wishes
 from topologies.runtimes.private import PrivateFolder, new_password, properties
+from topologies.runtimes.socketbytes import SocketsHere
 from topologies.runtimes.startup import MANAGEMENT
 from topologies.runtimes.toxiproxy import command as toxiproxy_line
 
@@ -34,6 +36,7 @@ CLIENT, AGENT = "brokerbench", "brokerbench-agent"
 JOLOKIA_AGENT = "jolokia-agent"
 SECRETS_FILE = "brokers.properties"
 MANIFEST = "META-INF/MANIFEST.MF"
+HOSTS = "hosts"
 
 
 def prepare(
@@ -62,12 +65,14 @@ def prepare(
         private.write(SECRETS_FILE, properties(secrets))
         site = names.Site(listening(ports), bind_host=wishes.bind_host)
         links = toxiproxy and _links(toxiproxy, topology, chosen, site, directory, private)
-        site = replace(site, link_addresses=links.addresses) if links else site
-        rendered = write_files(topology, wishes.renderer, site, folders, private, secrets)
+        site = replace(site, link_addresses=links.addresses, announced=links.announced) if links else site
+        rendered = write_files(topology, _and_hosts(wishes.renderer), site, folders, private, secrets)
         launch = Launch(java.executable, home, agent, private.path, wishes.memory_mb, stores)
         lines = {name: artemis_router.command(router, folders[name]) for name, router in routers.items()}
         for name in management:
             of_broker = replace(launch, secrets_file=private.path / kind.secrets.format(broker=name))
+            if f"{name}/{HOSTS}" in rendered:
+                of_broker = replace(of_broker, hosts_file=folders[name].conf / HOSTS)
             store = store_of(topology, name, lambda active: folders[active].data)
             agent_file = private.write(f"agent-{name}.properties", agent_properties(management[name]))
             lines[name] = kind.command(of_broker, folders[name], agent_file, store)
@@ -137,6 +142,16 @@ def write_files(
     return rendered
 
 
+def _and_hosts(renderer: Render) -> Render:
+    """The same, with the names that a broker takes for others where links need it."""
+
+    def rendered(topology: Topology, broker: AnyBroker, site: names.Site) -> Mapping[str, str]:
+        hosts = hosts_file(topology, broker.name)
+        return {**renderer(topology, broker, site), **({HOSTS: hosts} if hosts else {})}
+
+    return rendered
+
+
 def _process(
     line: list[str], broker: str, folders: BrokerFolders, private: PrivateFolder, keep_data: bool
 ) -> BrokerProcess:
@@ -165,7 +180,9 @@ def _links(
     pid_file = private.path / "toxiproxy.pid"
     process = BrokerProcess(line, environment(), log=log, pid_file=pid_file, remove=[private.path])
     upstream = {(broker, listener): site.address(broker, listener) for broker, listener in site.ports}
-    return LinkProxies(process, at[API], ways(topology, at, upstream))
+    every = ways(topology, at, upstream)
+    sockets = SocketsHere(frozenset(way.address for way in every if way.address))
+    return LinkProxies(process, at[API], every, Place(sockets))
 
 
 def _versions(java: Java, kind: Kind, home: Path) -> dict[str, str]:

@@ -6,7 +6,7 @@ Toxiproxy's own metrics count a connection when it ends, which a link between br
 import itertools
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -41,18 +41,22 @@ class Connection(NamedTuple):
 class SocketsHere:
     """Those of the network namespace that this process is in; see `topologies.runtimes.linkproxies.Sockets`."""
 
-    def listening(self) -> set[int]:
-        return listening_ports()
+    def __init__(self, doors_at: Collection[str] = ()) -> None:
+        """``doors_at``: addresses where no broker listens, but doors with the ports of brokers."""
+        self._doors_at = doors_at
 
-    def connections(self, port: int) -> list[Connection]:
-        return connections_at(port)
+    def listening(self) -> set[int]:
+        return listening_ports(self._doors_at)
+
+    def connections(self, port: int, address: str = "") -> list[Connection]:
+        return connections_at(port, address=address)
 
     def close(self) -> None:
         """Nothing is held between two questions."""
 
 
-def connections_at(port: int, netlink: socket.socket | None = None) -> list[Connection]:
-    """The established connections whose local port this is. Raises OSError.
+def connections_at(port: int, netlink: socket.socket | None = None, address: str = "") -> list[Connection]:
+    """The established connections whose local port this is, and ``address``, if it is given. Raises OSError.
 
     Of the namespace in which ``netlink`` was opened, one question at a time, or of this one.
     """
@@ -60,12 +64,21 @@ def connections_at(port: int, netlink: socket.socket | None = None) -> list[Conn
         _connection(family, message)
         for family in FAMILIES
         for message in _asked(family, ESTABLISHED, port, INET_DIAG_INFO, netlink)
+        if address in ("", _address(family, message))
     ]
 
 
-def listening_ports() -> set[int]:
-    """Those of this network namespace at which somebody takes TCP connections. Raises OSError."""
-    return {_ports(message)[0] for family in FAMILIES for message in _asked(family, LISTEN)}
+def listening_ports(besides: Collection[str] = ()) -> set[int]:
+    """Those of this network namespace at which somebody takes TCP connections. Raises OSError.
+
+    ``besides``: addresses that are left out.
+    """
+    return {
+        _ports(message)[0]
+        for family in FAMILIES
+        for message in _asked(family, LISTEN)
+        if _address(family, message) not in besides
+    }
 
 
 def _asked(
@@ -94,6 +107,12 @@ def _ports(message: bytes) -> tuple[int, int]:
     """This end's, and the other's."""
     here, there = struct.unpack_from("!HH", message, SOCKET_ID_AT)
     return here, there
+
+
+def _address(family: int, message: bytes) -> str:
+    """This end's."""
+    _, _, address, _ = SOCKET_ID.unpack_from(message, SOCKET_ID_AT)
+    return socket.inet_ntop(family, address[: 4 if family == socket.AF_INET else 16])
 
 
 def _messages(netlink: socket.socket, number: int) -> Iterator[bytes]:

@@ -1,0 +1,102 @@
+"""Who calls whom in a cluster, over which link, and where can one proxy stand for all who call a member?"""
+
+from dataclasses import replace
+
+import pytest
+
+from topologies.artemis import REPLICATION, ArtemisBroker, HaPolicy
+from topologies.artemis_links import ClusterConnection, ClusterLink, cluster_links
+from topologies.catalogue import build
+from topologies.cluster_calls import Call, cluster_calls, no_shared_doors
+from topologies.impaired import impaired
+from topologies.impairment import Impairment
+from topologies.model import Topology, TopologyInvalid
+
+
+def pairs_in_a_cluster(kind: str = "shared-store") -> Topology:
+    """Two actives joined, the first with a standby."""
+    ha = HaPolicy(kind)
+    one, spare, two = ArtemisBroker("one", ha=ha), ArtemisBroker("spare", ha=ha, standby_of="one"), ArtemisBroker("two")
+    return Topology("t", (one, spare, two), cluster_links((one, two), ClusterConnection()), (), "artemis")
+
+
+def told(call: Call) -> tuple[str, str, str]:
+    return call.caller.name, call.called.name, call.link_name
+
+
+def calls_of(topology: Topology) -> list[tuple[str, str, str]]:
+    return [told(call) for call in cluster_calls(topology.links, topology.brokers)]
+
+
+def test_each_of_two_members_calls_the_other_over_their_link() -> None:
+    link = "broker-1-to-broker-2"
+    assert calls_of(build("cluster(brokers=2)")) == [("broker-1", "broker-2", link), ("broker-2", "broker-1", link)]
+
+
+def test_every_member_calls_every_other_once() -> None:
+    calls = calls_of(build("cluster(brokers=4)"))
+    members = [f"broker-{n}" for n in range(1, 5)]
+    assert sorted((a, b) for a, b, _ in calls) == sorted((a, b) for a in members for b in members if a != b)
+
+
+def test_a_standby_calls_and_is_called_over_its_actives_link_and_over_none_between_the_two() -> None:
+    assert set(calls_of(pairs_in_a_cluster())) == {
+        ("one", "two", "one-to-two"), ("two", "one", "one-to-two"),
+        ("spare", "two", "one-to-two"), ("two", "spare", "one-to-two"),
+        ("one", "spare", ""), ("spare", "one", ""),
+    }  # fmt: skip
+
+
+def test_a_call_goes_back_where_the_links_opener_or_its_standby_is_called() -> None:
+    topology = pairs_in_a_cluster()
+    back = {told(call)[:2] for call in cluster_calls(topology.links, topology.brokers) if call.is_back}
+    assert back == {("two", "one"), ("two", "spare")}
+
+
+def test_links_that_are_no_clusters_are_called_by_their_openers_alone() -> None:
+    assert calls_of(build("senders")) == []
+
+
+def test_a_pair_that_is_in_no_cluster_calls_nobody_over_a_link() -> None:
+    assert calls_of(build("live-backup")) == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "link"),
+    [
+        ("cluster(brokers=2)", "*:delay=5ms"),
+        ("cluster", "*:delay=5ms"),
+        ("cluster", ""),
+        ("mesh", "broker-1<->broker-2:delay=5ms"),
+    ],
+)
+def test_one_proxy_before_each_member_does_where_all_links_that_lead_there_are_alike(entry: str, link: str) -> None:
+    topology = impaired(build(entry), link)
+    assert no_shared_doors(topology.links, topology.brokers) == ""
+
+
+def test_one_proxy_before_each_member_does_not_where_links_that_lead_there_differ() -> None:
+    topology = impaired(build("cluster"), "*:delay=5ms;broker-1<->broker-3:delay=40ms,jitter=2ms")
+    assert no_shared_doors(topology.links, topology.brokers) == (
+        "broker 'broker-1' tells its whole cluster one address, so in containers one proxy is before it, for every link"
+        " that leads to it: 'broker-1-to-broker-2' is to have delay=5ms and 'broker-1-to-broker-3'"
+        " delay=40ms,jitter=2ms; make them alike, or use --runtime processes, where each caller has a proxy of its own"
+    )
+
+
+def test_a_store_that_is_copied_would_go_through_a_shared_proxy_too() -> None:
+    shared, copied = pairs_in_a_cluster(), pairs_in_a_cluster(REPLICATION)
+    assert no_shared_doors(shared.links, shared.brokers) == ""
+    assert no_shared_doors(copied.links, copied.brokers).startswith(
+        "brokers 'one' and 'spare' copy a store to each other, which in containers would go through the proxy"
+    )
+
+
+def test_two_clusters_links_between_two_brokers_cannot_go_through_proxies() -> None:
+    topology = build("cluster(brokers=2)")
+    (link,) = topology.links
+    assert isinstance(link, ClusterLink)
+    other = replace(link, name="other", cluster=ClusterConnection("other"))
+    both = replace(topology, links=(link, other))
+    with pytest.raises(TopologyInvalid, match="links 'broker-1-to-broker-2' and 'other' both join 'broker-1' and"):
+        replace(both, links=tuple(replace(each, impairment=Impairment(1)) for each in both.links))

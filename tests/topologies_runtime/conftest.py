@@ -1,0 +1,63 @@
+"""Topologies with links through proxies, in each runtime that has them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from records.rundir import RunDirectory
+from tests.support.docker import on_engine
+from tests.topologies_runtime.far_links import MEMORY_MB, Up, asked_all_the_while
+from topologies.catalogue import build
+from topologies.impaired import impaired
+from topologies.management.links import prove_links
+from topologies.model import Topology
+from topologies.runtimes.containers import ContainerRuntime
+from topologies.runtimes.contract import Runtime
+from topologies.runtimes.linkproxies import LinkProxies
+from topologies.runtimes.own import OwnBrokers, proxies_of
+from topologies.runtimes.processes import ProcessRuntime
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(ProcessRuntime, marks=pytest.mark.brokers, id="processes"),
+        pytest.param(ContainerRuntime, marks=pytest.mark.containers, id="containers"),
+    ]
+)
+def kind(request: pytest.FixtureRequest) -> type[OwnBrokers[Any]]:
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def up(kind: type[OwnBrokers[Any]], tmp_path: Path) -> Up:
+    """A topology or catalogue entry, its links as they are told to be and proven; nothing is left of it at the end.
+
+    ``loses_them``: Toxiproxy is to be gone before its end, and nobody may say so unless it is.
+    """
+
+    @contextmanager
+    def brought_up(
+        of: str | Topology, link: str, loses_them: bool = False
+    ) -> Iterator[tuple[Runtime, Topology, LinkProxies]]:
+        before = on_engine() if kind is ContainerRuntime else set()
+        topology = impaired(build(of) if isinstance(of, str) else of, link)
+        directory = RunDirectory.create(tmp_path, f"{tmp_path.name}-{len(list(tmp_path.iterdir()))}")
+        runtime = kind(topology, directory, broker_memory_mb=MEMORY_MB)
+        try:
+            runtime.up(lambda _line: None)
+            prove_links(runtime, topology, timeout_s=60)
+            proxies = proxies_of(runtime)
+            assert proxies is not None
+            yield runtime, topology, proxies
+            assert bool(proxies.loss()) == loses_them
+            with asked_all_the_while(proxies.loss) as told:
+                runtime.close()
+            assert loses_them or told == {""}, "it ends because the run does"
+        finally:
+            runtime.close()
+        assert kind is not ContainerRuntime or on_engine(tmp_path) == before
+
+    return brought_up

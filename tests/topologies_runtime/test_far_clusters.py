@@ -1,0 +1,108 @@
+"""Are links between members of a cluster as long and as busy as they were made, though each tells all one address?
+
+As tests/topologies_runtime/test_far_links.py asks of links whose openers are told where to call.
+"""
+
+from typing import Any
+
+import pytest
+
+from tests.support.stomp_clients import queue
+from tests.support.waiting import until
+from tests.topologies_runtime.far_links import NS_PER_MS, Up, client, times_ms
+from topologies.artemis import ArtemisBroker, HaPolicy
+from topologies.artemis_links import ClusterConnection, cluster_links
+from topologies.management.links import prove_links
+from topologies.management.linktraffic import round_trips
+from topologies.management.views import serving
+from topologies.model import Topology
+from topologies.runtimes.contract import Runtime
+from topologies.runtimes.linkproxies import LinkProxies
+from topologies.runtimes.own import OwnBrokers
+from topologies.runtimes.processes import ProcessRuntime
+
+pytestmark = pytest.mark.nightly
+
+BODY_BYTES, COUNT = 20_000, 5
+BODIES_BYTES = (COUNT + 1) * BODY_BYTES  # with the one that finds the way
+BESIDE_BODIES_BYTES = 15_000  # at most, meanwhile: headers, pings, what members tell each other of consumers
+PROCESSES = pytest.mark.parametrize("kind", [pytest.param(ProcessRuntime, marks=pytest.mark.brokers)])
+"""In containers callers share the doors of a cluster, so its links are alike."""
+
+
+def quickest_ms(runtime: Runtime, sender: str, receiver: str) -> float:
+    one, other = client(runtime, sender), client(runtime, receiver)
+    took_ms = times_ms(one, other, queue(f"from-{sender}-to-{receiver}"), COUNT, BODY_BYTES)
+    one.close()
+    other.close()
+    return min(took_ms)
+
+
+def least_trips_ms(proxies: LinkProxies, topology: Topology) -> dict[str, float]:
+    trips, silent = round_trips(proxies, topology.links)
+    assert silent == []
+    return {name: trip.least_ns / NS_PER_MS for name, trip in trips.items()}
+
+
+def test_a_message_takes_as_long_as_the_link_of_a_cluster_was_made_both_ways(
+    up: Up, kind: type[OwnBrokers[Any]]
+) -> None:
+    link = "broker-1-to-broker-2"
+    with up("cluster(brokers=2)", "*:delay=100ms") as (runtime, topology, proxies):
+        assert 200 <= least_trips_ms(proxies, topology)[link] < 300
+        for forth, ends in ((True, ("broker-1", "broker-2")), (False, ("broker-2", "broker-1"))):
+            before = proxies.carried()[link]
+            assert quickest_ms(runtime, *ends) >= 100
+            after = proxies.carried()[link]
+            there, back = after.forth_bytes - before.forth_bytes, after.back_bytes - before.back_bytes
+            there, back = (there, back) if forth else (back, there)
+            assert BODIES_BYTES <= there <= BODIES_BYTES + BESIDE_BODIES_BYTES
+            assert back <= BESIDE_BODIES_BYTES
+        if kind is ProcessRuntime:
+            ports = [runtime.endpoint(each.name, "core").uri.rpartition(":")[2] for each in topology.brokers]
+            assert list(proxies.announced.values()) == [f"localhost:{port}" for port in reversed(ports)]
+
+
+def test_clients_of_a_cluster_go_through_no_proxy(up: Up) -> None:
+    with up("cluster(brokers=2)", "*:delay=2s") as (runtime, _, _):
+        assert quickest_ms(runtime, "broker-1", "broker-1") < 2000
+
+
+@PROCESSES
+def test_each_link_of_a_cluster_is_as_long_as_it_was_made(up: Up) -> None:
+    set_ms = {"broker-1-to-broker-2": 150, "broker-2-to-broker-3": 50, "broker-1-to-broker-3": 0}
+    with up("cluster", ";".join(f"{name}:delay={ms}ms" for name, ms in set_ms.items())) as (runtime, topology, proxies):
+        trips_ms = least_trips_ms(proxies, topology)
+        assert {name: 2 * ms <= trips_ms[name] < 2 * ms + 100 for name, ms in set_ms.items()} == dict.fromkeys(
+            set_ms, True
+        )
+        for link in topology.links:
+            for ends in ((link.opened_by.name, link.to.name), (link.to.name, link.opened_by.name)):
+                before = {name: sum(carried) for name, carried in proxies.carried().items()}
+                assert quickest_ms(runtime, *ends) >= set_ms[link.name]
+                more = {name: sum(carried) - before[name] for name, carried in proxies.carried().items()}
+                assert {name for name, size in more.items() if size >= BODIES_BYTES} == {link.name}
+
+
+def test_every_link_of_a_cluster_of_three_goes_through_a_proxy(up: Up) -> None:
+    with up("cluster", "*:delay=20ms") as (runtime, topology, proxies):
+        trips_ms = least_trips_ms(proxies, topology)
+        assert {name for name, ms in trips_ms.items() if ms >= 40} == {link.name for link in topology.links}
+        for ends in (("broker-1", "broker-2"), ("broker-3", "broker-1"), ("broker-2", "broker-3")):
+            assert quickest_ms(runtime, *ends) >= 20
+
+
+@PROCESSES
+def test_a_backup_that_took_over_is_called_through_doors_of_its_own(up: Up) -> None:
+    ha = HaPolicy()
+    active, alone = ArtemisBroker("active", ha=ha), ArtemisBroker("alone")
+    brokers = (active, ArtemisBroker("backup", standby_of="active", ha=ha), alone)
+    topology = Topology("t", brokers, cluster_links((active, alone), ClusterConnection()), (), "artemis")
+    with up(topology, "*:delay=100ms") as (runtime, _, proxies):
+        assert quickest_ms(runtime, "active", "alone") >= 100
+        before = proxies.carried()["active-to-alone"]
+        runtime.kill("active")
+        until(lambda: serving(runtime, topology, "active", 3.0) == "backup", 120)
+        prove_links(runtime, topology, timeout_s=60)
+        after = proxies.carried()["active-to-alone"]
+        assert min(after.forth_bytes - before.forth_bytes, after.back_bytes - before.back_bytes) > 1000

@@ -1,0 +1,138 @@
+"""Which doors have the links of a cluster, whose members each tell one address to all, and what is told of them?"""
+
+import socket
+from collections.abc import Collection
+
+import pytest
+
+from topologies.catalogue import build
+from topologies.impaired import impaired
+from topologies.impairment import Impairment
+from topologies.model import Topology
+from topologies.runtimes.linkproxies import Carried, LinkProxies, Place
+from topologies.runtimes.linkways import API, Door, Members, Way, doors, hosts_file, ways
+from topologies.runtimes.socketbytes import Connection, SocketsHere, connections_at, listening_ports
+
+ONE_TWO = "broker-1-to-broker-2"
+
+
+def cluster(brokers: int, link: str = "*:delay=5ms") -> Topology:
+    return impaired(build(f"cluster(brokers={brokers})"), link)
+
+
+def core_ports(topology: Topology) -> dict[tuple[str, str], str]:
+    return {(broker.name, "core"): f"127.0.0.1:{5000 + n}" for n, broker in enumerate(topology.brokers, start=1)}
+
+
+def ways_of(topology: Topology, members: Members) -> tuple[Way, ...]:
+    ports = {door: 7000 + n for n, door in enumerate(doors(topology, members))}
+    return ways(topology, ports, core_ports(topology), members)
+
+
+def proxies(every: Collection[Way], place: Place) -> LinkProxies:
+    return LinkProxies(None, 1, tuple(every), place)  # type: ignore[arg-type]
+
+
+class Told:
+    """Sockets with one connection at each door, which carried what its place in the list says."""
+
+    def __init__(self, *seen: tuple[str, int, int, int]) -> None:
+        self.seen = {(address, port): (received, sent) for address, port, received, sent in seen}
+
+    def connections(self, port: int, address: str = "") -> list[Connection]:
+        return [Connection(("127.0.0.1", 40_000), *self.seen[address, port])]
+
+
+def test_a_callers_own_doors_need_no_ports() -> None:
+    assert doors(cluster(3)) == [API]
+
+
+def test_a_caller_has_a_door_of_its_own_to_each_member_at_that_members_port() -> None:
+    found = ways_of(cluster(2, "*:delay=7ms"), Members.CALLERS)
+    assert found == (
+        Way(Door(ONE_TWO, "broker-2", "broker-1"), 5002, "127.0.0.1:5002", Impairment(7), "127.0.2.1", True, False),
+        Way(Door(ONE_TWO, "broker-1", "broker-2"), 5001, "127.0.0.1:5001", Impairment(7), "127.0.2.2", True, True),
+    )
+
+
+def test_each_callers_doors_are_as_its_own_links_were_made() -> None:
+    found = ways_of(cluster(3, "broker-1<->broker-2:delay=100ms;broker-2<->broker-3:delay=30ms"), Members.CALLERS)
+    assert {(way.door.caller[-1], way.door.broker[-1]): way.impairment.delay_ms for way in found} == {
+        ("1", "2"): 100, ("2", "1"): 100, ("2", "3"): 30, ("3", "2"): 30, ("1", "3"): 0, ("3", "1"): 0,
+    }  # fmt: skip
+    assert len({way.name for way in found}) == len({(way.address, way.port) for way in found}) == 6
+
+
+def test_what_members_announce_leads_clients_to_the_members_themselves() -> None:
+    topology = cluster(3)
+    found = proxies(ways_of(topology, Members.CALLERS), Place(Told()))  # type: ignore[arg-type]
+    assert found.announced == {f"broker-{n}": f"localhost:{5000 + n}" for n in (1, 2, 3)}
+    assert found.addresses == {}
+
+
+def test_a_caller_takes_localhost_for_where_its_doors_are() -> None:
+    topology = cluster(3)
+    here = f"127.0.0.1 {socket.gethostname()}\n"
+    assert hosts_file(topology, "broker-3") == f"127.0.2.3 localhost\n{here}"
+    assert hosts_file(build("cluster"), "broker-3") == ""
+    assert hosts_file(impaired(build("senders"), "*"), "source") == ""
+
+
+def test_callers_that_cannot_be_told_apart_share_one_door_to_each_member() -> None:
+    topology = cluster(3)
+    assert doors(topology, Members.SHARED) == [API, *(Door("", f"broker-{n}") for n in (2, 1, 3))]
+    found = ways_of(topology, Members.SHARED)
+    assert {way.door.broker: (way.upstream, way.impairment.delay_ms) for way in found} == {
+        f"broker-{n}": (f"127.0.0.1:{5000 + n}", 5) for n in (1, 2, 3)
+    }
+    place = Place(Told(), "toxiproxy.links")  # type: ignore[arg-type]
+    assert proxies(found, place).announced == {way.door.broker: f"toxiproxy.links:{way.port}" for way in found}
+
+
+def test_of_a_cluster_of_two_a_door_is_of_the_one_link() -> None:
+    assert doors(cluster(2), Members.SHARED) == [API, Door(ONE_TWO, "broker-2"), Door(ONE_TWO, "broker-1")]
+    assert [way.is_back for way in ways_of(cluster(2), Members.SHARED)] == [False, True]
+
+
+@pytest.mark.parametrize("members", Members)
+def test_a_link_is_measured_at_the_door_from_its_opener_to_its_end(members: Members) -> None:
+    topology = cluster(3)
+    every = ways_of(topology, members)
+    found = proxies(every, Place(Told())).door_of(topology.links[0])  # type: ignore[arg-type]
+    expected = ("127.0.2.1", 5002) if members is Members.CALLERS else ("127.0.0.1", 7001)
+    assert found == expected
+
+
+def test_what_two_bridges_carry_is_added_up_each_way() -> None:
+    every = ways_of(cluster(2), Members.CALLERS)
+    told = Told(("127.0.2.1", 5002, 1000, 10), ("127.0.2.2", 5001, 300, 3))
+    assert proxies(every, Place(told)).carried() == {ONE_TWO: Carried(1003, 310)}  # type: ignore[arg-type]
+
+
+def test_what_goes_through_a_door_that_links_share_is_told_of_none_of_them() -> None:
+    every = ways_of(cluster(3), Members.SHARED)
+    assert proxies(every, Place(Told())).carried() == {}  # type: ignore[arg-type]
+
+
+def test_a_door_at_a_brokers_port_is_not_taken_for_the_broker() -> None:
+    with socket.create_server(("127.0.2.1", 0)) as door:
+        port = door.getsockname()[1]
+        assert port in SocketsHere().listening()
+        assert port not in SocketsHere({"127.0.2.1"}).listening()
+        assert port in listening_ports({"127.0.2.2"})
+
+
+def test_only_what_goes_through_a_door_is_counted_not_what_goes_to_the_broker_at_the_same_port() -> None:
+    with socket.create_server(("127.0.2.1", 0)) as door:
+        port = door.getsockname()[1]
+        with (
+            socket.create_server(("127.0.0.1", port)),
+            socket.create_connection(("127.0.0.1", port)),
+            socket.create_connection(("127.0.2.1", port)) as caller,
+        ):
+            caller.sendall(b"abc")
+            with door.accept()[0] as called:
+                assert called.recv(3, socket.MSG_WAITALL) == b"abc"
+                (counted,) = connections_at(port, address="127.0.2.1")
+                assert counted.received_bytes == 3
+                assert len(connections_at(port)) == 2
