@@ -43,7 +43,8 @@ HEAD = f"""\
 # Ports are bound to loopback. {{variable}} names another image, with Java and {{called}} in it.
 """
 EXAMPLE = """\
-# No backslash and no "${" in a value: they go through a properties file.
+# Only letters, digits, "-", "_" and "." in a value: Compose, its versions and a properties file
+# read other signs each in their own way.
 BROKERBENCH_CLIENT_USERNAME=client
 BROKERBENCH_CLIENT_PASSWORD=
 BROKERBENCH_BRIDGE_USERNAME=bridge

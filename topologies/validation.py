@@ -23,16 +23,24 @@ def problems(brokers: Brokers, links: Links, groups: Groups) -> tuple[str, ...]:
 
 
 def warnings(brokers: Brokers, links: Links, groups: Groups) -> tuple[str, ...]:
-    """Pairs of entry brokers between which nothing can pass: sometimes meant, often a TTL that is too small."""
+    """What is allowed, and sometimes meant."""
+    return (
+        *out_of_reach(_needed(groups), brokers, links),
+        *_unasked(links),
+        *_wildcards(links),
+        *_wildcards_of_policies(brokers),
+    )
+
+
+def out_of_reach(needed: Iterable[tuple[str, str]], brokers: Brokers, links: Links) -> Iterator[str]:
+    """The (from, to) of brokers between which nothing can pass, often for a TTL that is too small."""
     names = tuple(broker.name for broker in brokers)
     paths, edges = shortest_paths(names, links), joined(names, links)
-    out_of_reach = (
-        f"a message sent at {begin!r} cannot reach a consumer at {end!r}: "
-        + (_to_raise(begin, end, links) if (begin, end) in edges else "no link leads there")
-        for begin, end in _needed(groups)
-        if (begin, end) not in paths
-    )
-    return (*out_of_reach, *_unasked(links), *_wildcards(links), *_wildcards_of_policies(brokers))
+    for begin, end in needed:
+        if (begin, end) not in paths:
+            yield f"a message sent at {begin!r} cannot reach a consumer at {end!r}: " + (
+                _to_raise(begin, end, links) if (begin, end) in edges else "no link leads there"
+            )
 
 
 def _unasked(links: Links) -> Iterator[str]:

@@ -1,29 +1,37 @@
 """Do the links carry what a scenario sends? Told before anything starts: afterwards messages would wait somewhere.
 
-Paths and their TTLs know nothing of destinations; links may include, exclude or match some of them only.
+A topology speaks of its producers and consumers itself; what clients a scenario has beside them, it cannot know. Nor
+do paths and their TTLs know of destinations, of which links may include, exclude or match some only.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 
 from drivers.users import BrokerUser, ConsumerUser, ProducerUser
-from topologies.model import Path, Topology
+from topologies.model import CONSUMERS, PRODUCERS, Path, Topology
+from topologies.validation import active, out_of_reach
 
 
 def not_carried(topology: Topology, users: Sequence[type[BrokerUser]]) -> tuple[str, ...]:
-    """A sentence for each destination that cannot get from where its producers enter to where its consumers do."""
+    """Sentences: who of a scenario's own groups are out of each other's reach, and which destinations stay behind."""
     consuming = [user for user in users if issubclass(user, ConsumerUser)]
     sent = dict.fromkeys(
-        (producer.destination, producer.group, consumer.group)
+        (producer.destination, (producer.group, consumer.group))
         for producer in users
         for consumer in consuming
         if issubclass(producer, ProducerUser) and producer.destination == consumer.destination
     )
-    return tuple(
-        _told(topology, destination, stopped)
-        for destination, producers, consumers in sent
-        if (stopped := topology.stopped(topology.paths_between(producers, consumers), destination))
-    )
+    far = (told for groups in dict.fromkeys(groups for _, groups in sent) for told in _out_of_reach(topology, *groups))
+    behind = ((sent_to, topology.stopped(topology.paths_between(*groups), sent_to)) for sent_to, groups in sent)
+    return (*far, *(_told(topology, sent_to, stopped) for sent_to, stopped in behind if stopped))
+
+
+def _out_of_reach(topology: Topology, producers: str, consumers: str) -> Iterator[str]:
+    """Of the groups that every topology speaks of, it has told already."""
+    if (producers, consumers) != (PRODUCERS, CONSUMERS):
+        begins, ends = (active(topology.group(name).enter_at) for name in (producers, consumers))
+        pairs = ((begin.name, end.name) for begin, end in product(begins, ends))
+        yield from out_of_reach(pairs, topology.brokers, topology.links)
 
 
 def _told(topology: Topology, destination: str, stopped: Sequence[Path]) -> str:

@@ -51,6 +51,30 @@ def test_of_several_pairs_the_first_is_told_and_the_others_are_counted() -> None
     assert "link 'dc-1-to-dc-2'" in told
 
 
+def test_groups_of_a_scenarios_own_that_are_out_of_reach_are_told_with_what_to_raise() -> None:
+    """A topology does so for producers and consumers only: of others it cannot know who sends to whom."""
+
+    class Shop(ProducerUser):
+        group, destination = "shops", "queue://orders"
+
+    class Store(ConsumerUser):
+        group, destination = "stores", "queue://orders"
+
+    groups = (ClientGroup("shops", (A,)), ClientGroup("stores", (B, C)))
+    topology = Topology("t", (A, B, C), (NetworkConnector(A, B), NetworkConnector(B, C)), groups)
+    assert topology.warnings == ()
+    assert not_carried(topology, (Shop, Store)) == (
+        "a message sent at 'a' cannot reach a consumer at 'c': raise consumer_ttl of link 'a-to-b' from 1 to 2,"
+        " message_ttl of link 'b-to-c' from 1 to 2",
+    )
+
+
+def test_what_a_topology_warns_of_itself_is_not_told_twice() -> None:
+    topology = build("ring(ttl=1)")
+    assert len(topology.warnings) == 2
+    assert not_carried(topology, USERS) == ()
+
+
 @pytest.mark.parametrize("entry", ["senders(match='orders')", "receivers", "mesh", "cluster"])
 def test_what_is_carried_is_not_told(entry: str) -> None:
     assert not_carried(build(entry), USERS) == ()
