@@ -13,8 +13,8 @@ Everything here is called from gevent greenlets: a call may block its greenlet, 
 Outcomes say no more than is known:
 
 * ``acked``        the broker confirmed the send; in a transaction, its commit;
-* ``failed``       the broker refused it, or its transaction was aborted;
-* ``in_doubt``     the connection went before the answer; the client resends with the next attempt number;
+* ``failed``       the broker refused it, its transaction was aborted, or it was never written: no connection in time;
+* ``in_doubt``     the connection went before the answer; a client that stays resends with the next attempt number;
 * ``unconfirmed``  sent one way, as non-durable sends are; never resent, only sent and received are claimed.
 """
 

@@ -12,8 +12,8 @@ from reports.views.histogram import Histogram, select
 MEANINGS = {
     "sent": "distinct messages attempted, warm-up included",
     "acked": "confirmed by a broker",
-    "failed": "refused by a broker",
-    "in_doubt": "the connection went before the broker's answer",
+    "failed": "refused by a broker, or never written: its client had no connection in time, or gave up",
+    "in_doubt": "the connection went, or its client left, before the broker's answer",
     "unconfirmed": "sent without asking for a confirmation",
     "received": "seen at least once, counted once for each subscription",
     "lost": "confirmed and expected, never received, found nowhere",
