@@ -18,19 +18,15 @@ import gevent
 import numpy as np
 import psutil
 
-from benchmarks.stomp_users import GROUP, QUEUE, Receiver
-from benchmarks.stopwatch import USER
+from benchmarks.stomp_users import GROUP, QUEUE, Receiver, session_for
 from drivers import java_vm
 from drivers.habits import ONE
-from drivers.protocols import Spoken, connectors_of
-from drivers.session import Go, Network, Session, Window, attach
+from drivers.session import Go, Session, Window, attach
 from drivers.users import ProducerUser
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from scenarios.java_parts import find_java_parts
-from topologies.endpoints import Credentials
-from topologies.trust import Trust
 
 MEASURED_S, SETTLING_S, GIVE_UP_S, SPAWNED_PER_S = 10.0, 3.0, 120.0, 500
 NS_PER_MS = 1e6
@@ -39,25 +35,6 @@ NS_PER_MS = 1e6
 class EachSecond(ProducerUser):
     group, destination = GROUP, QUEUE
     body_bytes, durable, sends_per_second = 1_024, False, 1.0
-
-
-def session_for(protocol: str, uri: str, password: str, recorder: Recorder) -> Session:
-    spoken = Spoken.parse(protocol)
-    network = Network(
-        spoken=spoken,
-        credentials=Credentials(USER, password),
-        failover_uris={protocol: {GROUP: f"failover:({uri})"}},
-        broker_names={uri.partition("://")[2].partition("?")[0]: "broker"},
-    )
-    return Session(
-        network=network,
-        connectors=connectors_of(spoken, Trust()),
-        recorder=recorder,
-        run_number=1,
-        seed=1,
-        process_index=0,
-        clock=time.perf_counter_ns,
-    )
 
 
 def cpu_share() -> float:

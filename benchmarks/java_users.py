@@ -5,46 +5,22 @@ password on standard input; prints one JSON line: `benchmarks.stopwatch`, and th
 (messages a second; 0: all is due at once). WARM_UP: so many messages before those that count.
 """
 
-from benchmarks.stomp_users import AT_ONCE_PER_S, GROUP, Receiver, Sender, messages_through  # isort: skip  # patches
+from benchmarks.stomp_users import AT_ONCE_PER_S, Receiver, Sender, messages_through, session_for  # isort: skip  # patches
 
 import json
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from locust.env import Environment
 
-from benchmarks.stopwatch import USER
 from drivers import java_vm
-from drivers.protocols import Spoken, connector_of
-from drivers.session import Network, Session
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from scenarios.java_parts import find_java_parts
-from topologies.endpoints import Credentials
-from topologies.trust import Trust
-
-
-def session_for(protocol: str, uri: str, password: str, recorder: Recorder) -> Session:
-    network = Network(
-        spoken=Spoken.parse(protocol),
-        credentials=Credentials(USER, password),
-        failover_uris={protocol: {GROUP: f"failover:({uri})"}},
-        broker_names={uri.partition("://")[2]: "broker"},
-    )
-    return Session(
-        network=network,
-        connectors={protocol: connector_of(protocol, Trust())},
-        recorder=recorder,
-        run_number=1,
-        seed=1,
-        process_index=0,
-        clock=time.perf_counter_ns,
-    )
 
 
 def lag_ms(directory: RunDirectory) -> dict[str, Any]:

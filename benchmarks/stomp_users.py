@@ -52,13 +52,14 @@ class Forgetful(Recorder):
         """Forget it."""
 
 
-def session_for(uri: str, password: str, recorder: Recorder, process_index: int) -> Session:
-    spoken = Spoken.parse(uri.partition("://")[0])
+def session_for(protocol: str, uri: str, password: str, recorder: Recorder, process_index: int = 0) -> Session:
+    """Of users of `GROUP` on the one broker behind that URI."""
+    spoken = Spoken.parse(protocol)
     network = Network(
         spoken=spoken,
         credentials=Credentials(USER, password),
-        failover_uris={str(spoken): {GROUP: f"failover:({uri})"}},
-        broker_names={uri.partition("://")[2]: "broker"},
+        failover_uris={protocol: {GROUP: f"failover:({uri})"}},
+        broker_names={uri.partition("://")[2].partition("?")[0]: "broker"},
     )
     return Session(
         network=network,
@@ -101,8 +102,9 @@ def main(mode: str, uri: str, count: int, durable: bool, rate: float) -> None:
         kind = Recorder if mode == "recorded" else Forgetful
         recorder = kind(RunDirectory.create(Path(folder), "run"), "main")
         recorder.start()
-        messages_through(runner, session_for(uri, password, recorder, 0), WARM_UP)
-        print(messages_through(runner, session_for(uri, password, recorder, 1), count))
+        protocol = uri.partition("://")[0]
+        messages_through(runner, session_for(protocol, uri, password, recorder), WARM_UP)
+        print(messages_through(runner, session_for(protocol, uri, password, recorder, process_index=1), count))
         recorder.close()
 
 
