@@ -18,6 +18,7 @@ from drivers.protocols import connector_of
 from scenarios.java_parts import find_java_parts
 from tests.drivers.conformance.stages import BROKER, Peer, RealStage, queue
 from tests.drivers.java_bench import RUN, Bench, Producing, every_ms
+from tests.drivers.java_loading import classes
 from tests.support.relay import Relay
 from tests.support.waiting import until
 from topologies.runtimes.contract import Runtime
@@ -179,3 +180,11 @@ def test_a_port_without_tls_is_told_as_such(broker: Broker) -> None:
         pytest.raises(ConnectFailed, match=SAYS_NOTHING if broker.protocol == "core" else "its port for TLS"),
     ):
         Peer(broker.reached(relay))
+
+
+@pytest.mark.parametrize("library", ["openwire", "core"])
+def test_authorities_are_read_once_though_each_connection_agrees_on_its_own_keys(library: str) -> None:
+    """Read for each connection, a system's were most of what one of OpenWire kept in memory."""
+    authorities = classes(library)("brokerbench.Authorities")
+    assert authorities.readOnce(TRUST.pem)
+    assert not authorities.oneContext(TRUST.pem)

@@ -3,7 +3,6 @@
 import os
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import jpype
@@ -12,14 +11,13 @@ import pytest
 
 from drivers import java_vm
 from drivers.java_books import SEND_ROW
-from drivers.java_vm import SOURCES, java_class
 from records.packing import NULL_INT64
 from scenarios.java_parts import find_java_parts
+from tests.drivers.java_loading import classes
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.brokers  # it needs their client's archives
 java_vm.use(find_java_parts)
-OURS = Path(__file__).parent / "java"
 LACKING = "NoClassDefFoundError: org/example/Lacking"
 
 
@@ -30,12 +28,7 @@ def library(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def java(library: str) -> Callable[[str], Any]:
-    """A class, by its whole name, as that library's clients see it; ours and those of this folder too."""
-    parent = java_class("Hub", library).class_.getClassLoader().getParent()
-    file = jpype.JClass("java.io.File")
-    folders = jpype.JArray(file)([file(str(each)) for each in (SOURCES, SOURCES / library, OURS)])
-    loader = jpype.JClass("org.codehaus.janino.JavaSourceClassLoader")(parent, folders, "UTF-8")
-    return lambda name: jpype.JClass(name, loader=loader)
+    return classes(library)
 
 
 @pytest.fixture
