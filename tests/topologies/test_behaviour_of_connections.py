@@ -14,7 +14,7 @@ from tests.topologies.experiments import SETTLES_S, client, depth, up
 from topologies.artemis import ArtemisBroker
 from topologies.artemis_links import AddressMatch, BrokerConnection
 from topologies.catalogue import build
-from topologies.management.artemis import broker_mbean, connection_mbean, start_connection
+from topologies.management.artemis import broker_mbean, start_connection
 from topologies.management.jolokia import Jolokia
 from topologies.management.views import view_of
 from topologies.model import Topology
@@ -35,8 +35,9 @@ def send_one(runtime: Runtime, broker: str, to: Destination, seq: int) -> None:
 
 
 def connected(runtime: Runtime, broker: str, link: str) -> bool:
+    mbean = f'{broker_mbean(broker)},component=broker-connections,name="{link}"'
     with closing(Jolokia(runtime.management(broker))) as agent:
-        return bool(agent.read(connection_mbean(broker, link), "Connected")["Connected"])
+        return bool(agent.read(mbean, "Connected")["Connected"])
 
 
 def serves(runtime: Runtime, topology: Topology, broker: str) -> None:

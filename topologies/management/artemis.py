@@ -85,10 +85,6 @@ def queue_mbean(broker: str, address: str, queue: str, routing: str = "anycast")
     return f"{broker_mbean(broker)},component=addresses,{of_queue}"
 
 
-def connection_mbean(broker: str, link: str) -> str:
-    return f'{broker_mbean(broker)},component=broker-connections,name="{link}"'
-
-
 def figures_of(agent: Jolokia, links: LinksHere) -> Figures:
     """One request. Raises ManagementFailed."""
     answers = agent.bulk(figures_asked(agent.broker, links))
