@@ -69,7 +69,10 @@ def _pairs(brokers: Sequence[AnyBroker]) -> Iterator[str]:
         active = by_name.get(broker.standby_of)
         if isinstance(broker, ArtemisBroker) and isinstance(active, ArtemisBroker):
             if broker.ha is None or broker.ha != active.ha:
-                yield f"broker {broker.name!r} stands by for {active.name!r}; give both the same ha, an HaPolicy"
+                yield (
+                    f"broker {broker.name!r} stands by for {active.name!r}; give both the same ha, e.g. kind:"
+                    " shared-store"
+                )
             if "core" not in active.spoken or "core" not in broker.spoken:
                 yield f"brokers {active.name!r} and {broker.name!r} are a pair; give both a core acceptor"
 
@@ -191,7 +194,7 @@ def _receivers_queues(link: BrokerConnection, opener: ArtemisBroker) -> Iterator
         if receiver.queue_name and receiver.queue_name not in made:
             yield (
                 f"link {link.name!r} receives into queue {receiver.queue_name!r}, which {opener.name!r} does not have"
-                " when it starts: nothing comes until somebody makes it; add an Address"
+                " when it starts: nothing comes until somebody makes it; name it in its addresses"
             )
         for address, queue in _received_into(receiver, opener):
             if address != queue:
@@ -207,8 +210,8 @@ def _peers_queues(link: BrokerConnection, opener: ArtemisBroker, router: Router)
         if not kept:
             yield (
                 f"link {link.name!r} has a peer for {peer.address_match or peer.queue_name!r}, of which {opener.name!r}"
-                f" has no queue when it starts: what is sent at {router.name!r} waits until somebody makes one; add an"
-                " Address"
+                f" has no queue when it starts: what is sent at {router.name!r} waits until somebody makes one; name it"
+                " in its addresses"
             )
         for address in kept:
             if not router.is_waypoint(address):
