@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple, Self, cast
@@ -27,6 +27,7 @@ from topologies.endpoints import Credentials, Endpoint
 
 RUN = 7
 BENCH = Credentials("bench", "secret")
+NO_OTHERS: Mapping[str, str] = {}
 
 
 class SendRow(NamedTuple):
@@ -187,15 +188,22 @@ class ScriptedConnector:
 
 
 def client_of(
-    connector: Any, recorder: KeepingRecorder, uri: str, *, number: int = 1, group: str = "producers", **more: Any
+    connector: Any,
+    recorder: KeepingRecorder,
+    uri: str,
+    *,
+    number: int = 1,
+    group: str = "producers",
+    brokers: Mapping[str, str] = NO_OTHERS,
+    **more: Any,
 ) -> Client:
-    """A client to brokers a, b, c, which are ports 1, 2, 3 of localhost, or their names in memory."""
+    """A client to brokers a, b, c: ports 1, 2, 3 of localhost, or names in memory; and to ``brokers``, by address."""
     hosts = {f"localhost:{port}": name for port, name in enumerate("abc", start=1)}
     return Client(
         number=number,
         group=group,
         uri=FailoverUri.parse(uri),
-        brokers={**hosts, **{name: name for name in "abc"}},
+        brokers={**hosts, **{name: name for name in "abc"}, **brokers},
         connector=connector,
         credentials=BENCH,
         recorder=cast(Recorder, recorder),

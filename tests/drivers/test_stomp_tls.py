@@ -1,11 +1,14 @@
 """Does STOMP over TLS do what it does without, and tell whom it does not trust? Run plainly, and under gevent."""
 
+import threading
+
 import pytest
 import trustme
 
-from drivers.contract import ConnectFailed, Destination, Outcome, Outgoing, Subscription, Untrusted
+from drivers.contract import ConnectFailed, Destination, DriverError, Outcome, Outgoing, Subscription, Untrusted
 from drivers.stomp import StompConnector
 from drivers.stomp_connection import StompConnection
+from tests.drivers.doubles import KeepingRecorder, client_of
 from tests.support.fake_stomp import FakeBroker, Session
 from tests.support.waiting import until
 from topologies.endpoints import Credentials, Endpoint
@@ -102,6 +105,33 @@ def test_a_broker_that_is_not_trusted_is_refused_at_once(
         pytest.raises(Untrusted, match=rf"^broker fake at 127\.0\.0\.1:\d+: its certificate is not to be .*{says}"),
     ):
         Told().connect(broker.endpoint(), trust)
+
+
+def test_a_client_ends_once_its_broker_comes_back_with_a_certificate_that_is_not_believed() -> None:
+    let_go = threading.Event()
+
+    def welcoming_for_a_while(session: Session) -> None:
+        session.welcome()
+        let_go.wait(60)
+
+    with FakeBroker(welcoming_for_a_while, HERE) as broker:
+        server = broker.endpoint().uri
+        at = server.partition("://")[2]
+        connector, recorder = StompConnector(heartbeat_ms=0, trust=TRUST), KeepingRecorder()
+        uri = f"failover:({server})?initialReconnectDelay=1"
+        client = client_of(connector, recorder, uri, brokers={at: "fake"})
+        client.open()
+        broker.show(trustme.CA().issue_cert("127.0.0.1"))
+        let_go.set()
+        until(lambda: ("lost", "fake") in recorder.events())
+        with pytest.raises(DriverError) as caught:
+            client.usable()
+        client.close()
+    said = str(caught.value)
+    assert said.startswith(f"producers client 1: no broker of failover:({server})?initialReconnectDelay=1 is to be")
+    assert f"trusted any more: broker fake at {at}: its certificate is not to be trusted" in said
+    assert "--ca-file" in said
+    assert recorder.events() == [("attempt", "fake"), ("connected", "fake"), ("lost", "fake"), ("attempt", "fake")]
 
 
 def with_tls(endpoint: Endpoint) -> Endpoint:

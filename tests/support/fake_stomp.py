@@ -64,8 +64,7 @@ class FakeBroker:
         self._script = script
         self._tls: ssl.SSLContext | None = None
         if certificate is not None:
-            self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            certificate.configure_cert(self._tls)
+            self.show(certificate)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
@@ -78,6 +77,11 @@ class FakeBroker:
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._thread.join(60)
+
+    def show(self, certificate: trustme.LeafCert) -> None:
+        """From now on: whoever connects again sees this one."""
+        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        certificate.configure_cert(self._tls)
 
     def endpoint(self, query: str = "") -> Endpoint:
         scheme = "stomp+ssl" if self._tls else "stomp"
