@@ -22,6 +22,7 @@ from topologies.runtimes.contract import Runtime
 from topologies.trust import Trust
 
 RUN = 0xBEEF
+NO_TRUST = Trust()
 TABLES = ("sends", "receipts", "connections", "subscriptions")
 java_vm.use(find_java_parts)
 
@@ -45,6 +46,7 @@ class Load:
         options: str = "",
         addresses: dict[str, str] | None = None,
         credentials: Credentials | None = None,
+        trust: Trust = NO_TRUST,
     ) -> None:
         addresses = addresses or {broker: address_of(runtime, broker, protocol) for broker in brokers}
         names = {address.partition("://")[2]: broker for broker, address in addresses.items()}
@@ -56,7 +58,7 @@ class Load:
             network=Network(
                 spoken, credentials or runtime.credentials(), {protocol: {"producers": uri, "consumers": uri}}, names
             ),
-            connectors=connectors_of(spoken, Trust()),
+            connectors=connectors_of(spoken, trust),
             recorder=self.recorder,
             run_number=RUN,
             seed=1,

@@ -1,0 +1,48 @@
+"""Do a load's messages cross by a broker's own TLS, by each protocol, and are its clients told by its name?
+
+Certificates that are not to be trusted: test_stomp_tls.py, test_amqp_troubles.py, test_java_tls.py.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.drivers.conformance.conftest import REAL
+from tests.support.brokers import running
+from tests.support.loads import Load
+from tests.support.stomp_clients import queue
+from tests.support.waiting import until
+from topologies.brokers import Broker
+from topologies.groups import ClientGroup
+from topologies.model import Topology, TransportConnector
+from topologies.runtimes.contract import Runtime
+from topologies.trust import Trust
+
+pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
+NAME, MESSAGES, BODY_BYTES = "broker-1", 200, 50_000  # a body is more than one record of TLS
+SECURE = Broker(NAME, connectors=tuple(TransportConnector(protocol, transport="ssl") for protocol in REAL))
+
+
+@pytest.fixture(scope="module")
+def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    """A Classic broker that speaks nothing but TLS."""
+    groups = tuple(ClientGroup(group, (SECURE,)) for group in ("producers", "consumers"))
+    with running(Topology("secure", (SECURE,), (), groups), tmp_path_factory.mktemp("secure")) as runtime:
+        yield runtime
+
+
+@pytest.mark.parametrize("protocol", REAL)
+def test_a_loads_messages_cross_by_the_brokers_own_tls(secure: Runtime, protocol: str, tmp_path: Path) -> None:
+    assert secure.endpoint(NAME, protocol).uri.partition("://")[0] in ("stomp+ssl", "amqps", "ssl")
+    load = Load(tmp_path, secure, protocol, [NAME], trust=Trust(secure.trusted_pem))
+    place = queue("secure")
+    load.consume(load.seat("consumer"), place)
+    load.produce(load.seat("producer"), place, MESSAGES, BODY_BYTES).join(120)
+    until(lambda: load.tally.received == load.tally.settled == MESSAGES)
+    tables = load.tables()
+    assert {(row["outcome"], row["broker"]) for row in tables["sends"]} == {("acked", NAME)}
+    assert Counter(row["seq"] for row in tables["receipts"]) == Counter(range(MESSAGES))
+    assert {row["integrity"] for row in tables["receipts"]} == {"intact"}
+    assert {row["broker"] for row in tables["connections"]} == {NAME}
