@@ -2,7 +2,7 @@
 
     NAME        the link of that name
     A<->B       every link between the two brokers, or the two regions, of these names, whoever opens it
-    *           every link that can go through a proxy
+    *           every link
 
 Several are separated by ``;``. Of two that mean the same link, the later one holds.
 """
@@ -12,7 +12,6 @@ from dataclasses import replace
 from topologies.impairment import Impairment, parse_impairment
 from topologies.links import Link
 from topologies.model import Topology
-from topologies.proxied import cannot_be_proxied
 from topologies.validity import TopologyInvalid
 from topologies.yaml_nodes import nearest
 
@@ -51,21 +50,13 @@ def _meant(topology: Topology, which: str) -> list[Link]:
     if not topology.links:
         raise TopologyInvalid(f"{which!r}: topology {topology.name!r} has no links; leave it out")
     if which == ALL:
-        return _all_that_can(topology)
+        return list(topology.links)
     if BETWEEN in which:
         return _between(topology, which)
     found = [link for link in topology.links if link.name == which]
     if not found:
         names = [link.name for link in topology.links]
         raise TopologyInvalid(f"{which!r}: there is no such link{nearest(which, names)} (links: {_few(names)})")
-    return found
-
-
-def _all_that_can(topology: Topology) -> list[Link]:
-    found = [link for link in topology.links if not cannot_be_proxied(link)]
-    if not found:
-        first = topology.links[0]
-        raise TopologyInvalid(f"{ALL!r}: link {first.name!r}: {cannot_be_proxied(first)}")
     return found
 
 

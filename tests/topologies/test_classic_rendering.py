@@ -21,11 +21,13 @@ from topologies.model import (
     NetworkConnector,
     StaticDiscovery,
     Topology,
-    TopologyInvalid,
 )
+from topologies.proxied import ends_of
 from topologies.render import classic_names as names
 from topologies.render.classic import ACTIVEMQ_XML, BROKER_PATH_PROPERTY, LOG4J2_PROPERTIES, render
+from topologies.render.classic_links import tellings
 from topologies.render.site import SECRET_KEYS, Site
+from topologies.render.xml import SPRING
 
 CLASSIC = tuple(entry for entry in ENTRIES if build(entry).flavour == "classic")
 CORE = "{http://activemq.apache.org/schema/core}"
@@ -206,13 +208,44 @@ def test_multicast_beyond_loopback_goes_where_the_system_sends_it() -> None:
     assert "nterface" not in uris(topology, "broker-1", "networkConnector", site)[0]
 
 
-def test_a_link_found_by_multicast_cannot_go_through_a_proxy() -> None:
-    topology = build("mesh(brokers=2, discovery='multicast')")
-    site = dataclasses.replace(
-        site_of(topology), link_addresses={("broker-1-to-broker-2", "broker-2"): "127.0.0.1:7777"}
-    )
-    with pytest.raises(TopologyInvalid, match="give the link a static discovery"):
-        uris(topology, "broker-1", "networkConnector", site)
+def through_proxies(topology: Topology) -> Site:
+    """Every link's door to each broker that it may call, at a port of its own."""
+    called = [(link.name, each.name) for link in topology.links for each in ends_of(link, topology.brokers)]
+    addresses = {each: f"127.0.0.1:{7001 + n}" for n, each in enumerate(called)}
+    return dataclasses.replace(site_of(topology), link_addresses=addresses)
+
+
+def test_a_broker_tells_each_link_that_looks_for_it_of_that_links_proxy_in_a_group_of_its_own(
+    classic_schema: etree.XMLSchema,
+) -> None:
+    topology = build("mesh(discovery='multicast')")
+    site = through_proxies(topology)
+    for broker in topology.brokers:
+        assert_golden(f"multicast-through-proxies/{broker.name}.xml", render(topology, broker, site)[ACTIVEMQ_XML])
+        element = broker_element(topology, broker.name, site)
+        etree.strip_elements(element, f"{{{SPRING}}}*")  # of which the broker's schema says nothing
+        classic_schema.assertValid(element)
+    for link in ("broker-1-to-broker-3", "broker-2-to-broker-3"):
+        looked = next(uri for uri in uris(topology, link[:8], "networkConnector", site) if f"group={link}-" in uri)
+        end = topology.broker("broker-3")
+        assert isinstance(end, Broker)
+        assert looked.startswith(tellings(topology, end, site)[link][0])
+
+
+def test_no_connector_tells_the_address_of_a_broker_whose_links_go_through_proxies() -> None:
+    topology = build("mesh(discovery='multicast')")
+    assert telling(topology, "broker-3") != [None]
+    assert telling(topology, "broker-3", through_proxies(topology)) == [None]
+
+
+def test_a_standby_tells_its_own_proxy_in_its_actives_group() -> None:
+    client, active, standby = Broker("client"), Broker("active"), Broker("standby", standby_of="active")
+    link = NetworkConnector(opened_by=client, to=active, discovery=MulticastDiscovery())
+    topology = Topology("pair", (client, active, standby), (link,), ())
+    site = through_proxies(topology)
+    groups, told = zip(*(tellings(topology, each, site)[link.name] for each in (active, standby)), strict=True)
+    assert len(set(groups)) == 1
+    assert told == ("tcp://127.0.0.1:7001", "tcp://127.0.0.1:7002")
 
 
 def test_a_link_to_a_broker_with_a_standby_tries_both() -> None:

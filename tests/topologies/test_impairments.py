@@ -31,7 +31,6 @@ MISTAKES = {
     "too long a delay": ("source-and-sink", "*:delay=61s"),
     "more jitter than delay": ("source-and-sink", "*:delay=5ms,jitter=6ms"),
     "no links at all": ("single", "*:delay=1ms"),
-    "found by multicast": ("mesh(brokers=2, discovery='multicast')", "broker-1-to-broker-2:delay=1ms"),
 }
 
 
@@ -76,21 +75,17 @@ def test_nothing_asked_for_changes_nothing() -> None:
     assert impaired(build("mesh"), None) == impaired(build("mesh"), "") == build("mesh")
 
 
-def test_as_soon_as_one_link_goes_through_a_proxy_all_do_that_can() -> None:
+def test_as_soon_as_one_link_goes_through_a_proxy_all_do() -> None:
     assert proxied(build("mesh").links) == ()
     made = impaired(build("mesh"), "broker-1-to-broker-2:delay=1ms")
     assert proxied(made.links) == made.links
 
 
-def test_what_cannot_go_through_a_proxy_is_left_out_where_all_are_meant() -> None:
-    mixed = parse_topology(
-        "name: t\nbrokers: [a, b, c]\nlinks:\n  - {opened_by: a, to: b}\n"
-        "  - {opened_by: a, to: c, discovery: {kind: multicast}}\n",
-        "t.yaml",
-    )
-    made = impaired(mixed, "*:delay=40ms")
-    assert of(made) == {"a-to-b": FORTY, "a-to-c": None}
-    assert [link.name for link in proxied(made.links)] == ["a-to-b"]
+@pytest.mark.parametrize("entry", ["cluster", "mesh(discovery='multicast')", "senders", "two-regions"])
+def test_any_link_goes_through_a_proxy_whatever_its_kind(entry: str) -> None:
+    made = impaired(build(entry), "*:delay=40ms")
+    assert set(of(made).values()) == {FORTY}
+    assert proxied(made.links) == made.links
 
 
 def test_a_link_to_a_pair_has_a_way_to_each_of_the_two() -> None:

@@ -110,11 +110,12 @@ def over(transport: str, topology: Topology) -> Topology:
     )
 
 
-# Clusters: tests/topologies_runtime/test_far_clusters.py. Links found by multicast cannot go through a proxy.
+# Clusters: tests/topologies_runtime/test_far_clusters.py.
 THROUGH_PROXIES = [
     "two-one-way",
     "parallel-connectors",
     "mesh",
+    "mesh(discovery='multicast')",
     "mesh-of-pairs(pairs=2)",
     "cross-region-mesh",
     "two-regions(brokers_each=2)",
@@ -221,17 +222,34 @@ def test_a_broker_that_was_killed_refuses_its_links_and_is_called_again_when_it_
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", ["source-and-sink", "senders"])
+@pytest.mark.parametrize("name", ["source-and-sink", "senders", "mesh(brokers=2, discovery='multicast')"])
 def test_a_broker_that_took_its_leave_is_called_again_when_it_is_back(name: str, up: Up) -> None:
     """An opener that were let in while the broker shuts down would wait for ever."""
     with up(name, "*:delay=20ms") as (runtime, topology, proxies):
         door = proxies.door_of(topology.links[0])
         assert door is not None
         assert not shut(door)
-        runtime.stop("sink")
+        runtime.stop(topology.links[0].to.name)
         until(lambda: shut(door))
-        runtime.start("sink")
+        runtime.start(topology.links[0].to.name)
         prove_links(runtime, topology, timeout_s=60)
+
+
+@pytest.mark.nightly
+def test_links_found_by_multicast_are_each_as_long_as_they_were_made(up: Up) -> None:
+    set_ms = {"broker-1-to-broker-3": 100, "broker-2-to-broker-3": 30, "broker-1-to-broker-2": 0}
+    of_each = ";".join(f"{name}:delay={ms}ms" for name, ms in set_ms.items())
+    with up("mesh(discovery='multicast')", of_each) as (runtime, topology, proxies):
+        trips, silent = round_trips(proxies, topology.links)
+        assert silent == []
+        assert {name for name, ms in set_ms.items() if trips[name].least_ns >= 2 * ms * NS_PER_MS} == set(set_ms)
+        for link in topology.links:
+            before = proxies.carried()[link.name].forth_bytes
+            one, other = client(runtime, link.opened_by.name), client(runtime, link.to.name)
+            assert min(times_ms(one, other, queue(f"by-{link.name}"), count=5, body_bytes=20_000)) >= set_ms[link.name]
+            assert proxies.carried()[link.name].forth_bytes - before >= 6 * 20_000
+            one.close()
+            other.close()
 
 
 @pytest.mark.nightly

@@ -14,6 +14,7 @@ from topologies.model import Topology
 from topologies.policies import DeadLetters, DestinationPolicy
 from topologies.render import classic_names as names
 from topologies.render.classic_links import add_network_connectors, telling_uri
+from topologies.render.classic_tellers import add_services, add_tellers
 from topologies.render.classic_tls import add_tls
 from topologies.render.log4j import log4j2_properties
 from topologies.render.site import (
@@ -52,6 +53,7 @@ def render(topology: Topology, broker: Broker, site: Site) -> dict[str, str]:
     root = root_of(SPRING, "beans")
     root.set(SCHEMA_LOCATION, f"{SPRING} {SPRING}/spring-beans.xsd {ACTIVEMQ} {ACTIVEMQ}/activemq-core.xsd")
     _add_placeholders(root)
+    add_tellers(root, topology, broker, site)
     root.append(_broker(topology, broker, site))
     return {ACTIVEMQ_XML: to_text(root), LOG4J2_PROPERTIES: log4j2_properties()}
 
@@ -72,6 +74,7 @@ def _broker(topology: Topology, broker: Broker, site: Site) -> etree._Element:
     add_network_connectors(element, topology, broker, site)
     _add_persistence(element, broker)
     _add_plugins(element, broker)
+    add_services(element, topology, broker, site)
     add_tls(element, topology, broker)
     _add_limits(element, broker)
     connectors = add(element, "transportConnectors")

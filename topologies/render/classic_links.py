@@ -1,6 +1,6 @@
 """How does a link become a ``networkConnector``, and what URI does it call?"""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from lxml import etree
 
@@ -10,7 +10,6 @@ from topologies.model import Topology
 from topologies.render import classic_names as names
 from topologies.render.site import BRIDGE_PASSWORD, BRIDGE_USERNAME, Site
 from topologies.render.xml import add, attributes_of
-from topologies.validity import TopologyInvalid
 
 
 def add_network_connectors(parent: etree._Element, topology: Topology, broker: Broker, site: Site) -> None:
@@ -29,55 +28,75 @@ def add_network_connectors(parent: etree._Element, topology: Topology, broker: B
 def bridge_uri(topology: Topology, link: NetworkConnector, site: Site) -> str:
     """``static:(tcp://host:port?…)?…``, ``masterslave:(…)`` where a standby waits behind the end, or ``multicast://…``."""
     if isinstance(link.discovery, MulticastDiscovery):
-        return _listening_uri(link, link.discovery, site)
+        inactivity = {"discovered.wireFormat.maxInactivityDuration": str(link.max_inactivity_ms)}
+        return _multicast_uri(link.discovery, *_group(link, site), site, inactivity)
     standbys = [broker for broker in topology.brokers if broker.standby_of == link.to.name]
     called = (link.to, *standbys)
-    uris = ",".join(_called_uri(link, each, site.address_for(link.name, each.name, "openwire")) for each in called)
+    uris = ",".join(
+        _with_options(link, _called_uri(each, site.address_for(link.name, each.name, "openwire"))) for each in called
+    )
     options = _query(attributes_of(link.discovery, names.STATIC_DISCOVERY))
     return f"{'masterslave' if standbys else 'static'}:({uris})?{options}"
 
 
-def _called_uri(link: NetworkConnector, broker: AnyBroker, address: str) -> str:
-    """One address of the link's end, by the scheme that its OpenWire connector listens for."""
+def _called_uri(broker: AnyBroker, address: str) -> str:
+    """By the scheme that a broker's OpenWire connector listens for."""
     assert isinstance(broker, Broker)  # what else could a networkConnector lead to
-    connector = broker.connector("openwire")
+    return f"{broker.connector('openwire').called_by}://{address}"
+
+
+def _with_options(link: NetworkConnector, uri: str) -> str:
     options: dict[str, str] = {}
-    if not connector.is_http:  # its XML has no such negotiation
+    if not uri.startswith("http"):  # its XML has no such negotiation
         options["wireFormat.maxInactivityDuration"] = str(link.max_inactivity_ms)
-    if connector.called_by == "ssl":
+    if uri.startswith("ssl:"):
         options["socket.verifyHostName"] = "true"
-    uri = f"{connector.called_by}://{address}"
     return f"{uri}?{_query(options)}" if options else uri
 
 
 def telling_uri(topology: Topology, broker: Broker, site: Site) -> str:
-    """Where a broker, or its standby in its place, tells that it is there; empty if no link looks for it so."""
+    """Where a broker, or its standby in its place, tells its own address; empty if no link looks for it so."""
     discovery = looked_for(topology, broker)
-    return _multicast_uri(discovery, broker.standby_of or broker.name, site, {}) if discovery else ""
+    if discovery is None or tellings(topology, broker, site):
+        return ""
+    reached = broker.standby_of or broker.name
+    return _multicast_uri(discovery, reached, reached, site, {})
 
 
 def looked_for(topology: Topology, broker: Broker) -> MulticastDiscovery | None:
     """How links look for a broker by multicast; None if none does."""
+    return next((discovery for _, discovery in _lookers(topology, broker)), None)
+
+
+def tellings(topology: Topology, broker: Broker, site: Site) -> dict[str, tuple[str, str]]:
+    """By link that looks for a broker and goes through a proxy: where is told that it is there, and with what address.
+
+    A link without a proxy is told the broker's own address, by `telling_uri`; with proxies are all or none.
+    """
+    return {
+        link.name: (_multicast_uri(discovery, *_group(link, site), site, {}), _called_uri(broker, address))
+        for link, discovery in _lookers(topology, broker)
+        if (address := site.link_addresses.get((link.name, broker.name)))
+    }
+
+
+def _lookers(topology: Topology, broker: Broker) -> Iterator[tuple[NetworkConnector, MulticastDiscovery]]:
     reached = broker.standby_of or broker.name
-    for link in topology.links:
-        if link.to.name == reached and isinstance(discovery := getattr(link, "discovery", None), MulticastDiscovery):
-            return discovery
-    return None
+    links = (link for link in topology.links if isinstance(link, NetworkConnector) and link.to.name == reached)
+    for link in links:
+        if isinstance(link.discovery, MulticastDiscovery):
+            yield link, link.discovery
 
 
-def _listening_uri(link: NetworkConnector, discovery: MulticastDiscovery, site: Site) -> str:
-    if (link.name, link.to.name) in site.link_addresses:
-        raise TopologyInvalid(
-            f"link {link.name!r} finds its end by multicast, which tells the end's own address: it cannot go through"
-            " a proxy; give the link a static discovery"
-        )
-    inactivity = {"discovered.wireFormat.maxInactivityDuration": str(link.max_inactivity_ms)}
-    return _multicast_uri(discovery, link.to.name, site, inactivity)
+def _group(link: NetworkConnector, site: Site) -> tuple[str, str]:
+    """Its name and the broker that is looked for there: one for each broker, or one for each link through a proxy."""
+    proxied = (link.name, link.to.name) in site.link_addresses
+    return link.name if proxied else link.to.name, link.to.name
 
 
-def _multicast_uri(discovery: MulticastDiscovery, reached: str, site: Site, more: Mapping[str, str]) -> str:
+def _multicast_uri(discovery: MulticastDiscovery, group: str, reached: str, site: Site, more: Mapping[str, str]) -> str:
     # With the port in it, no other run on this machine has the same group.
-    options = {"group": f"{reached}-{site.port(reached, 'openwire')}"}
+    options = {"group": f"{group}-{site.port(reached, 'openwire')}"}
     if site.bind_host.startswith("127."):
         options |= {"joinNetworkInterface": site.loopback_interface, "networkInterface": site.loopback_interface}
     options |= attributes_of(discovery, names.MULTICAST_DISCOVERY) | dict(more)
