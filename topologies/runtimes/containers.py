@@ -20,8 +20,9 @@ from topologies.runtimes.container_cleanup import left_behind, lost_with
 from topologies.runtimes.container_preparation import ContainersPrepared, prepare
 from topologies.runtimes.contract import Progress
 from topologies.runtimes.kinds import kind_of
-from topologies.runtimes.own import ASK_TIMEOUT_S, OwnBrokers
+from topologies.runtimes.own import OwnBrokers
 from topologies.runtimes.prepared import Prepared
+from topologies.runtimes.readiness import ASK_TIMEOUT_S
 
 log = logging.getLogger("brokerbench")
 

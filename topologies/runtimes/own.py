@@ -4,10 +4,8 @@ They differ in what prepares a broker and in what starts and ends it (a `Handle`
 it is reached, or in what can be done to it.
 """
 
-import socket
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from shutil import disk_usage, rmtree
 from typing import ClassVar, Generic
@@ -16,12 +14,12 @@ from records.errors import RunUnwritable, explained
 from records.rundir import RunDirectory
 from topologies.brokers import Broker
 from topologies.endpoints import Credentials, Endpoint, ManagementEndpoint
-from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.management.views import serving, view_of
+from topologies.management.jolokia import ManagementFailed
 from topologies.model import Topology
 from topologies.render.classic_tls import anyone_needs_tls
 from topologies.render.files import render
-from topologies.runtimes.artemis_router import RouterUnavailable, listens
+from topologies.runtimes import readiness
+from topologies.runtimes.artemis_router import RouterUnavailable
 from topologies.runtimes.certificates import Authority
 from topologies.runtimes.contract import Progress, Runtime, RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
@@ -33,13 +31,10 @@ from topologies.runtimes.prepared import AHandle, Prepared, Render, Wishes
 from topologies.runtimes.startup import agent_failure, explain
 
 POLL_S = 0.1
-ASK_TIMEOUT_S = 2.0
-CONNECT_TIMEOUT_S = 1.0
 START_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 15.0
 KILL_TIMEOUT_S = 20.0
 LEAST_MEMORY_MB = 64
-SERVES, STANDS_BY = "serves", "stands by"
 LEAST_FREE_BYTES = 1 << 20
 
 
@@ -248,31 +243,16 @@ class OwnBrokers(Generic[AHandle]):
         handle = self._handle(name)
         if not handle.alive:
             raise self._failed(name, f"died while starting (exit status {handle.exit_status})")
-        if why := agent_failure(handle.log_lines(of_this_start=True)):
+        log = handle.log_lines(of_this_start=True)
+        if why := agent_failure(log):
             handle.kill()
             raise self._failed(name, f"started without its Jolokia agent ({why}) and was ended")
-        state = self._state(name)
-        return state == STANDS_BY or (state == SERVES and self._listens(name))
-
-    def _state(self, name: str) -> str:
-        """What the broker says of itself: a port alone may be anybody's. A router says it in its log.
-
-        One that starts looks like one that waits, so waiting needs another that serves.
-        """
-        if name not in self._ready.management:
-            return SERVES if listens(self._handle(name).log_lines(of_this_start=True)) else ""
-        view = view_of(self._topology, name)
-        with closing(Jolokia(self.management(name), ASK_TIMEOUT_S)) as agent:
-            try:
-                if view.stands_by(agent):
-                    return STANDS_BY if serving(self, self._topology, name, ASK_TIMEOUT_S) else ""
-                return SERVES if view.serves(agent) else ""
-            except ManagementFailed:
-                return ""
+        state = readiness.state(self, self._topology, name, log)
+        return state == readiness.STANDS_BY or (state == readiness.SERVES and self._listens(name))
 
     def _listens(self, name: str) -> bool:
         ports = self._ready.ports_of(name)
-        return all(_accepts(self._wishes.address_of(protocol), port) for protocol, port in ports.items())
+        return all(readiness.accepts(self._wishes.address_of(protocol), port) for protocol, port in ports.items())
 
     def _failed(self, name: str, happened: str) -> RuntimeFailed:
         lines = self._handle(name).log_lines(of_this_start=True)
@@ -306,14 +286,6 @@ class OwnBrokers(Generic[AHandle]):
     def _require_running(self, broker: str, done: bool) -> None:
         if not done:
             raise RuntimeFailed(f"broker {broker!r} does not run, so it cannot be paused or resumed: start it first")
-
-
-def _accepts(address: str, port: int) -> bool:
-    try:
-        with socket.create_connection((address, port), CONNECT_TIMEOUT_S):
-            return True
-    except OSError:
-        return False
 
 
 def proxies_of(runtime: Runtime) -> LinkProxies | None:
