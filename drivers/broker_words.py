@@ -6,7 +6,7 @@ from functools import lru_cache
 from drivers.contract import ConnectFailed, DriverError, Outcome, Refused
 from drivers.logins import HungUp
 
-_TRY_AGAIN = ("already connected", "being stopped", "has been stopped", "is stopping", "maximum")
+_TRY_AGAIN = ("already connected", "already set", "being stopped", "has been stopped", "is stopping", "maximum")
 
 
 @lru_cache(maxsize=1_024)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from drivers.broker_words import out_of_reach, refused_user
+from drivers.broker_words import may_try_again, out_of_reach, refused_user, turned_away
 from drivers.contract import (
     Delivery,
     DriverError,
@@ -72,6 +72,8 @@ class JavaConnection:
         words = str(self._opened.values[0])
         if self._opened.what == "refused":
             raise refused_user(self._at, credentials.username, words)
+        if answered and may_try_again(words):
+            raise turned_away(self._at, credentials.username, words)
         if doubt := self._doubt(trusted_pem):
             raise doubt
         what = f"could not be reached: {words}" if answered else f"did not answer within {self._timeout_s:g} s"

@@ -14,7 +14,7 @@ import trustme
 
 from drivers.amqp import AmqpConnector
 from drivers.amqp_connection import CLOSE_TIMEOUT_S
-from drivers.contract import ConnectFailed, DriverError, Outcome, Outgoing, Refused, SendsBatches
+from drivers.contract import DriverError, Outcome, Outgoing, Refused, SendsBatches
 from drivers.logins import LOGINS
 from drivers.protocols import connector_of
 from tests.drivers.conformance.stages import BROKER, Connect, Peer, RealStage, body, queue
@@ -53,12 +53,6 @@ def connect(stage: RealStage) -> Iterator[Connect]:
     yield opened
     for peer in peers:
         peer.close()
-
-
-def test_a_client_id_in_use_may_be_free_later(connect: Connect) -> None:
-    connect(client_id="only-one")
-    with pytest.raises(ConnectFailed, match=r"for now: .*only-one already connected"):
-        connect(client_id="only-one")
 
 
 def test_a_broker_that_hangs_up_on_a_login_is_asked_again_for_its_reason(single_broker: Runtime) -> None:

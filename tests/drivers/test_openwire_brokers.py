@@ -167,12 +167,6 @@ def test_a_port_where_nobody_listens_could_not_be_reached() -> None:
         )
 
 
-def test_a_client_id_in_use_may_be_free_later(single_broker: Runtime, clients: list[Client]) -> None:
-    clients.append(Client(single_broker, client_id="only-one"))
-    with pytest.raises(ConnectFailed, match="only-one already connected"):
-        Client(single_broker, client_id="only-one")
-
-
 def test_a_selector_that_is_none_is_refused(clients: list[Client]) -> None:
     with pytest.raises(Refused, match=r"refused to subscribe queue://selected"):
         clients[0].connection.subscribe(Subscription(queue("selected"), selector="a b c"), clients[0].got.append)

@@ -113,12 +113,6 @@ def test_a_selector_that_is_none_is_refused_in_the_brokers_words(connect: Connec
         client.connection.subscribe(Subscription(queue("selected"), selector="a b c"), client.got.append)
 
 
-def test_a_client_id_in_use_may_be_free_later(connect: Connect) -> None:
-    connect(client_id="only-one")
-    with pytest.raises(ConnectFailed, match=r"for now: .*only-one already connected"):
-        connect(client_id="only-one")
-
-
 def test_a_wrong_password_is_refused_by_name_and_not_repeated(single_broker: Runtime) -> None:
     username = single_broker.credentials().username
     with pytest.raises(Refused) as caught:

@@ -39,13 +39,14 @@ REAL = tuple(protocol for protocol, broker in STAGES.values() if broker == CLASS
 
 DIFFERS: Mapping[str, Mapping[str, Any]] = {
     "core": {"tells_returns": False},
-    "amqp-on-artemis": {"tells_returns": False},
+    "amqp-on-artemis": {"tells_returns": False, "shares_ids": True},
     "stomp-on-artemis": {
         "tells_returns": None,
         "tells_losses": False,
         "durable_selector": "AMQDurable = 'DURABLE'",
         "prefetched_bytes": WINDOW_BYTES_A_MESSAGE,
         "survives_refusals": False,
+        "shares_ids": True,
     },
 }
 """What Artemis makes of a protocol, where Classic does otherwise. docs/drivers.md has the same in words."""

@@ -47,6 +47,7 @@ class Stage(Protocol):
     tells_losses: bool  # whether everything that a lost connection held is called redelivered, not just some of it
     prefetched_bytes: int  # how large a body has to be for a prefetch to count messages
     survives_refusals: bool  # whether the connection lives on after a subscription that was refused
+    shares_ids: bool  # whether two connections may have one client id
 
     @property
     def browses(self) -> bool:
@@ -74,6 +75,7 @@ class RealStage:
     tells_losses: bool = True
     prefetched_bytes: int = 64
     survives_refusals: bool = True
+    shares_ids: bool = False
     looks_by: tuple[Connector, Endpoint] | None = None
 
     @property
@@ -96,7 +98,7 @@ class MemoryStage:
     hops_at_home: int | None = 0
     tells_returns: bool | None = True
     prefetched_bytes = 64
-    browses = survives_refusals = tells_losses = True
+    browses = survives_refusals = tells_losses = shares_ids = True
 
     def __init__(self) -> None:
         self.credentials = Credentials("anna", "s3cret")

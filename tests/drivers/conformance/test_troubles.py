@@ -27,6 +27,20 @@ def test_a_wrong_password_is_refused_by_name_and_not_repeated(stage: Stage, conn
 
 
 @pytest.mark.smoke
+def test_a_client_id_that_another_one_has_may_be_free_later_or_is_anybodys(stage: Stage, connect: Connect) -> None:
+    orders, taken = queue("ids"), queue("only-one").name
+    first = connect(client_id=taken)
+    if stage.shares_ids:
+        connect(client_id=taken).send(orders, body(0))
+    else:
+        with pytest.raises(ConnectFailed, match=rf"broker {BROKER} .* away for now: .*{taken}"):
+            connect(client_id=taken)
+    first.send(orders, body(1))
+    assert first.outcomes(1) == [Outcome.ACKED], "who has it stays"
+    assert first.lost == []
+
+
+@pytest.mark.smoke
 def test_a_lost_connection_is_told_once_and_everything_on_it_raises_or_does_nothing(
     stage: Stage, connect: Connect
 ) -> None:
