@@ -3,8 +3,9 @@
 ``python -m benchmarks.core_speed [PAIRS [WHAT …]]`` starts one Artemis broker and prints Markdown tables for
 docs/performance.md; WHAT is any of `WHATS`, by default all. A is `benchmarks.java_users`, one process; B is the
 distribution's ``perf client --max-pending 1000``, one process: one producer and one consumer each, 1 KiB to one queue,
-as many sends ahead of their answers, both warmed up. B's rate is the median of what it received in each second, A's all
-messages by the time from the first send to the last receipt; CPU is the clients', B's without what it needs to start.
+as many sends ahead of their answers, both warmed up. B's rate is the mean of what it received in each second, A's all
+messages by the time from the first send to the last receipt: whatever the broker stops for is in both. CPU is the
+clients', B's without what it needs to start.
 """
 
 import json
@@ -51,7 +52,7 @@ class Bench:
         ]
         assert summary["result"] == "success", summary
         cpu_us = (cpu_s - self._start_cpu_s) / float(summary["totalReceived"]) * 1e6
-        return statistics.median(received[: TOOL_S - WARM_UP_S]), cpu_us
+        return statistics.fmean(received[: TOOL_S - WARM_UP_S]), cpu_us
 
     def _perf(self, wishes: str, *, durable: bool) -> tuple[float, list[dict[str, str]]]:
         """CPU seconds of one run, and what it told. The password goes by a file that only we can read."""
