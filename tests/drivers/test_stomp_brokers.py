@@ -1,4 +1,7 @@
-"""The STOMP driver on a real broker. Run plainly, and once more under gevent by test_stomp_gevent.py."""
+"""What has the STOMP driver beside the contract, on a real broker? Plainly, and under gevent by test_stomp_gevent.py.
+
+The contract itself is tested by tests/drivers/conformance.
+"""
 
 import random
 import threading
@@ -8,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.contract import ConnectFailed, Destination, DriverError, Outcome, Refused, Subscription
+from drivers.contract import ConnectFailed, DriverError, Outcome, Refused, Subscription
 from drivers.logins import LOGINS
 from drivers.stomp import StompConnector
 from drivers.stomp_connection import CLOSE_TIMEOUT_S
@@ -38,19 +41,6 @@ def connect(single_broker: Runtime) -> Iterator[Connect]:
         client.close()
 
 
-def test_durable_sends_are_acked_and_one_way_sends_arrive_unconfirmed(connect: Connect) -> None:
-    orders, client = queue("outcomes"), connect()
-    client.send(orders, body(0), body(1))
-    assert client.outcomes(2) == [Outcome.ACKED] * 2
-    client.send(orders, body(2), durable=False)
-    subscribed_ns = client.listen(orders)
-    assert [reading.seq for reading in client.received(3)] == [0, 1, 2]
-    assert len(client.settled) == 2
-    assert client.settled[-1][2] < subscribed_ns < time.perf_counter_ns()
-    assert [delivery.redelivered for delivery in client.got] == [False] * 3
-    assert [delivery.hops for delivery in client.got] == [0] * 3
-
-
 @pytest.mark.parametrize("body_bytes", [32, 33, 1_024, 65_536, 10_485_760])
 def test_a_body_of_any_bytes_comes_back_exactly(connect: Connect, body_bytes: int) -> None:
     anything = random.Random(body_bytes).randbytes(body_bytes - 4) + b"\0\n\n\0"
@@ -66,45 +56,6 @@ def test_a_name_with_every_special_character_is_one_queue(connect: Connect) -> N
     client.listen(odd)
     client.send(odd, body(5))
     assert client.received(1)[0].seq == 5
-
-
-def test_what_was_not_acknowledged_comes_again_and_says_so(connect: Connect) -> None:
-    orders, producer, first = queue("redelivery"), connect(), connect()
-    producer.send(orders, *(body(seq) for seq in range(4)))
-    first.listen(orders, settle=False)
-    first.received(4)
-    first.connection.settle(first.got[1])
-    first.close()
-
-    second = connect()
-    second.listen(orders)
-    assert [reading.seq for reading in second.received(3)] == [0, 2, 3]
-    assert [delivery.redelivered for delivery in second.got] == [True] * 3
-    assert [delivery.hops for delivery in second.got] == [0] * 3
-    assert first.lost == []
-
-
-def test_no_more_than_the_prefetch_is_sent_ahead(connect: Connect) -> None:
-    orders, client = queue("prefetch"), connect()
-    client.send(orders, *(body(seq) for seq in range(20)))
-    client.outcomes(20)
-    client.listen(orders, settle=False, prefetch=3)
-    client.received(3)
-    time.sleep(0.5)
-    assert len(client.got) == 3
-    client.connection.settle(client.got[0])
-    client.received(4)
-
-
-def test_a_durable_subscription_keeps_what_came_while_it_was_away(connect: Connect) -> None:
-    prices = Subscription(Destination("topic", queue("prices").name), durable_name="all")
-    once = connect(client_id="durable-1")
-    once.connection.subscribe(prices, once.got.append)
-    once.close()
-    connect().send(prices.destination, body(1), body(2))
-    again = connect(client_id="durable-1")
-    again.connection.subscribe(prices, again.got.append)
-    assert [reading.seq for reading in again.received(2)] == [1, 2]
 
 
 def test_a_selector_that_is_none_is_refused_in_the_brokers_words(connect: Connect) -> None:
@@ -229,21 +180,6 @@ def test_a_killed_broker_is_lost_once_by_each_connection(tmp_path: Path) -> None
         assert [len(client.lost) for client in clients] == [1, 1, 1]
         with pytest.raises(ConnectFailed, match="could not be reached"):
             Client(endpoint, credentials)
-
-
-def test_many_threads_share_one_connection_without_mixing_their_frames(connect: Connect) -> None:
-    orders, client = queue("shared"), connect()
-    client.listen(orders)
-    senders = [
-        threading.Thread(target=client.send, args=(orders, *(body(100 * n + k, 3_000) for k in range(100))))
-        for n in range(8)
-    ]
-    for sender in senders:
-        sender.start()
-    readings = client.received(800)
-    assert {reading.integrity for reading in readings} == {"intact"}
-    assert sorted(reading.seq for reading in readings) == list(range(800))
-    assert client.outcomes(800) == [Outcome.ACKED] * 800
 
 
 def test_a_message_across_one_link_says_one_hop(tmp_path: Path) -> None:
