@@ -87,11 +87,6 @@ def no_shared_doors(links: Iterable[Link], brokers: Iterable[AnyBroker]) -> str:
     return ""
 
 
-def links_to(calls: Iterable[Call], called: str) -> tuple[Call, ...]:
-    """One call a link that leads to a member, from whichever of a pair."""
-    return tuple({call.link_name: call for call in calls if call.called.name == called and call.link}.values())
-
-
 def _pair(active: AnyBroker, brokers: Iterable[AnyBroker]) -> tuple[AnyBroker, ...]:
     return (active, *(broker for broker in brokers if broker.standby_of == active.name))
 

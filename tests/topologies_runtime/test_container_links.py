@@ -2,6 +2,7 @@
 
 import errno
 import os
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -16,10 +17,10 @@ from topologies.impaired import impaired
 from topologies.impairment import Impairment
 from topologies.runtimes import container_links
 from topologies.runtimes.container_links import listeners, mounts
-from topologies.runtimes.container_sockets import ContainerSockets, listening_among, listening_in
+from topologies.runtimes.container_sockets import ContainerSockets, ends_among, ends_in, listening_among, listening_in
 from topologies.runtimes.containers import ContainerRuntime
 from topologies.runtimes.contract import RuntimeFailed
-from topologies.runtimes.linkproxies import Door, Way
+from topologies.runtimes.linkways import Door, Way
 
 TCP6 = """\
   sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when
@@ -74,6 +75,26 @@ def test_both_tables_of_a_process_are_read_where_the_first_does_not_do(tmp_path:
     (net / "tcp").write_text(TCP)
     assert listening_in(7, frozenset({0xF0B4, 0x9C7F, 1}), tmp_path) == {0xF0B4, 0x9C7F}
     assert listening_in(8, frozenset({1}), tmp_path) == frozenset()
+
+
+def test_the_near_ends_of_connections_are_told_by_their_addresses_whatever_table_they_are_in(tmp_path: Path) -> None:
+    assert ends_among(TCP6.splitlines()) == {("172.18.0.2", 0xF0B5)}
+    assert ends_among(["  3: 0C0012AC:C350 020012AC:1F90 01 00000000:00000000"]) == {("172.18.0.12", 50_000)}
+    assert ends_among(TCP.splitlines()) == set()
+    net = tmp_path / "7" / "net"
+    net.mkdir(parents=True)
+    (net / "tcp6").write_text(TCP6)
+    assert ends_in(7, tmp_path) == {("172.18.0.2", 0xF0B5)}
+    assert ends_in(8, tmp_path) == set()
+
+
+def test_a_caller_is_the_broker_in_whose_container_its_connection_begins() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as caller:
+        here, gone = cast("Any", Broker(os.getpid())), cast("Any", Broker(None))
+        sockets = ContainerSockets(cast("Any", None), {"gone": gone, "here": here}, {})
+        address, port = caller.getsockname()
+        assert sockets.caller((address, port)) == sockets.caller((f"::ffff:{address}", port)) == "here"
+        assert sockets.caller(("127.0.0.9", port)) == ""
 
 
 def test_a_broker_that_starts_is_looked_at_until_it_listens_and_then_seldom() -> None:

@@ -10,7 +10,7 @@ from topologies.impaired import impaired
 from topologies.impairment import Impairment
 from topologies.model import Topology
 from topologies.runtimes.linkproxies import Carried, LinkProxies, Place
-from topologies.runtimes.linkways import API, Door, Members, Way, doors, hosts_file, ways
+from topologies.runtimes.linkways import API, Door, Members, Use, Way, doors, hosts_file, ways
 from topologies.runtimes.socketbytes import Connection, SocketsHere, connections_at, listening_ports
 
 ONE_TWO = "broker-1-to-broker-2"
@@ -50,9 +50,15 @@ def test_a_callers_own_doors_need_no_ports() -> None:
 def test_a_caller_has_a_door_of_its_own_to_each_member_at_that_members_port() -> None:
     found = ways_of(cluster(2, "*:delay=7ms"), Members.CALLERS)
     assert found == (
-        Way(Door(ONE_TWO, "broker-2", "broker-1"), 5002, "127.0.0.1:5002", Impairment(7), "127.0.2.1", True, False),
-        Way(Door(ONE_TWO, "broker-1", "broker-2"), 5001, "127.0.0.1:5001", Impairment(7), "127.0.2.2", True, True),
-    )
+        Way(
+            Door(ONE_TWO, "broker-2", "broker-1"), 5002, "127.0.0.1:5002", Impairment(7), "127.0.2.1", True,
+            (("broker-1", Use(ONE_TWO, False)),),
+        ),
+        Way(
+            Door(ONE_TWO, "broker-1", "broker-2"), 5001, "127.0.0.1:5001", Impairment(7), "127.0.2.2", True,
+            (("broker-2", Use(ONE_TWO, True)),),
+        ),
+    )  # fmt: skip
 
 
 def test_each_callers_doors_are_as_its_own_links_were_made() -> None:
@@ -89,11 +95,6 @@ def test_callers_that_cannot_be_told_apart_share_one_door_to_each_member() -> No
     assert proxies(found, place).announced == {way.door.broker: f"toxiproxy.links:{way.port}" for way in found}
 
 
-def test_of_a_cluster_of_two_a_door_is_of_the_one_link() -> None:
-    assert doors(cluster(2), Members.SHARED) == [API, Door(ONE_TWO, "broker-2"), Door(ONE_TWO, "broker-1")]
-    assert [way.is_back for way in ways_of(cluster(2), Members.SHARED)] == [False, True]
-
-
 @pytest.mark.parametrize("members", Members)
 def test_a_link_is_measured_at_the_door_from_its_opener_to_its_end(members: Members) -> None:
     topology = cluster(3)
@@ -109,9 +110,37 @@ def test_what_two_bridges_carry_is_added_up_each_way() -> None:
     assert proxies(every, Place(told)).carried() == {ONE_TWO: Carried(1003, 310)}  # type: ignore[arg-type]
 
 
-def test_what_goes_through_a_door_that_links_share_is_told_of_none_of_them() -> None:
+class Shared:
+    """Sockets of shared doors, by port: who called from where, and with how much."""
+
+    def __init__(self, callers: dict[tuple[str, int], str], at: dict[int, list[Connection]]) -> None:
+        self._callers, self._at, self.asked = callers, at, 0
+
+    def connections(self, port: int, address: str = "") -> list[Connection]:
+        assert address == ""
+        return self._at[port]
+
+    def caller(self, peer: tuple[str, int]) -> str:
+        self.asked += 1
+        return self._callers.get(peer, "")
+
+
+def test_what_goes_through_a_shared_door_is_the_callers_links_and_nobodys_if_the_caller_is_on_none() -> None:
     every = ways_of(cluster(3), Members.SHARED)
-    assert proxies(every, Place(Told())).carried() == {}  # type: ignore[arg-type]
+    port_of = {way.door.broker: way.port for way in every}
+    one, two, three, me = (("172.18.0.9", 40_000 + n) for n in range(4))
+    at = {
+        port_of["broker-1"]: [Connection(two, 100, 10), Connection(three, 7, 5)],
+        port_of["broker-2"]: [Connection(one, 1000, 1), Connection(me, 55, 55)],
+        port_of["broker-3"]: [],
+    }
+    told = Shared({one: "broker-1", two: "broker-2", three: "broker-3"}, at)
+    found = proxies(every, Place(told))  # type: ignore[arg-type]
+    for _ in range(2):
+        assert found.carried() == {
+            ONE_TWO: Carried(1010, 101), "broker-1-to-broker-3": Carried(5, 7), "broker-2-to-broker-3": Carried(0, 0),
+        }  # fmt: skip
+    assert told.asked == 4 + 1, "of each broker's connection once"
 
 
 def test_a_door_at_a_brokers_port_is_not_taken_for_the_broker() -> None:

@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +19,9 @@ from topologies.runtimes.socketbytes import Connection, connections_at
 
 HANDOVER_LIMIT_S = 30.0
 SETTLED_S, UNSETTLED_S, LEAVING_S = 5.0, 0.5, 0.1
+MAPPED = "::ffff:"  # before an IPv4 address where the other end takes both kinds
 TABLES = ("tcp6", "tcp")  # Java's listeners are in the first
-LISTENS = "0A"
+LISTENS, ESTABLISHED = "0A", "01"
 
 
 def listening_in(pid: int, wanted: frozenset[int], proc: Path = Path("/proc")) -> frozenset[int]:
@@ -38,6 +40,22 @@ def listening_among(lines: Iterable[str]) -> set[int]:
     """Ports from the lines of /proc/net/tcp or tcp6: ``0: 0100007F:EE48 00000000:0000 0A …``. Pure."""
     rows = (line.split(maxsplit=4) for line in lines)
     return {int(row[1].rpartition(":")[2], 16) for row in rows if len(row) > 3 and row[3] == LISTENS}
+
+
+def ends_in(pid: int, proc: Path = Path("/proc")) -> set[tuple[str, int]]:
+    """The near ends of all connections in the network namespace of a process; none once it ended."""
+    found: set[tuple[str, int]] = set()
+    for table in TABLES:
+        with suppress(OSError):
+            found |= ends_among((proc / str(pid) / "net" / table).read_text(encoding="ascii").splitlines())
+    return found
+
+
+def ends_among(lines: Iterable[str]) -> set[tuple[str, int]]:
+    """Their IPv4 addresses and ports, from the lines of /proc/net/tcp or tcp6. Pure."""
+    rows = (line.split(maxsplit=4) for line in lines)
+    near = (row[1].split(":") for row in rows if len(row) > 3 and row[3] == ESTABLISHED)
+    return {(".".join(map(str, bytes.fromhex(address)[:-5:-1])), int(port, 16)) for address, port in near}
 
 
 @dataclass(frozen=True)
@@ -80,6 +98,12 @@ class ContainerSockets:
             if self._netlink is None:
                 raise OSError("Toxiproxy's container has not handed over by what its sockets are seen")
             return connections_at(port, self._netlink, address)
+
+    def caller(self, peer: tuple[str, int]) -> str:
+        """The broker in whose container a connection begins; '' if that is nowhere, as of what this machine calls."""
+        end = (peer[0].removeprefix(MAPPED), peer[1])
+        pids = ((broker, handle.pid) for broker, handle in self._brokers.items())
+        return next((broker for broker, pid in pids if pid is not None and end in ends_in(pid)), "")
 
     def close(self) -> None:
         self._handed.close()

@@ -70,6 +70,9 @@ class Sockets(Protocol):
     def connections(self, port: int, address: str = "") -> list[Connection]:
         """Those at a door; ``address``: only at that one of its addresses."""
 
+    def caller(self, peer: tuple[str, int]) -> str:
+        """The broker that a connection at a shared door is of; '' for nobody's."""
+
     def close(self) -> None: ...
 
 
@@ -117,6 +120,7 @@ class LinkProxies:
         self._shut: dict[str, str] = {}  # why a door cannot be set, by its name
         self._closed = threading.Event()
         self._seen: dict[tuple[str, str, object], Carried] = {}  # by link, door and caller: also what has ended
+        self._callers: dict[tuple[str, object], str] = {}  # brokers, by shared door and caller
 
     def __repr__(self) -> str:
         return f"<LinkProxies of {len(self._ways)} ways, alive={self._server.alive}>"
@@ -207,18 +211,25 @@ class LinkProxies:
     def carried(self) -> dict[str, Carried]:
         """By link. Of a connection that has ended, what was last seen of it. Raises OSError.
 
-        What goes through a door that several links share is none of theirs.
+        What goes through a cluster's doors without being on a link, as between the two of a pair, is counted nowhere.
         """
-        counted = [way for way in self._ways if way.door.link]
-        for way in counted:
+        for way in filter(lambda way: way.links, self._ways):
+            door = f"{way.address}:{way.port}"
             for each in self._place.sockets.connections(way.port, way.address):
-                forth, back = Carried(each.received_bytes, each.sent_bytes)[:: -1 if way.is_back else 1]
-                self._see((way.door.link, f"{way.address}:{way.port}", each.peer), Carried(forth, back))
-        totals = {way.door.link: Carried(0, 0) for way in counted}
+                if use := way.used_by(self._caller(door, each.peer) if way.is_shared else ""):
+                    sizes = (each.received_bytes, each.sent_bytes)
+                    self._see((use.link, door, each.peer), Carried(*(sizes[::-1] if use.is_back else sizes)))
+        totals = {link: Carried(0, 0) for way in self._ways for link in way.links}
         for (link, *_), seen in self._seen.items():
             forth, back = totals[link]
             totals[link] = Carried(forth + seen.forth_bytes, back + seen.back_bytes)
         return totals
+
+    def _caller(self, door: str, peer: tuple[str, int]) -> str:
+        """To find out takes milliseconds, so of each connection it is done once."""
+        if not (caller := self._callers.get((door, peer), "")):
+            caller = self._callers[door, peer] = self._place.sockets.caller(peer)
+        return caller
 
     def _see(self, key: tuple[str, str, object], now: Carried) -> None:
         """A caller's address that comes again with less is another connection: the first one's bytes stay counted."""

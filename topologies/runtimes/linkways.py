@@ -18,10 +18,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from ipaddress import IPv4Address
+from typing import NamedTuple
 
 from topologies.artemis_links import ClusterLink
 from topologies.brokers import AnyBroker
-from topologies.cluster_calls import AS_IT_COMES, Call, cluster_calls, links_to
+from topologies.cluster_calls import AS_IT_COMES, Call, cluster_calls
 from topologies.impairment import Impairment
 from topologies.links import Link
 from topologies.model import Topology
@@ -44,7 +45,7 @@ class Door:
     """What a port is chosen for: where a link calls one of its brokers.
 
     ``caller``: the only broker that finds it, '' where whoever calls comes in. Of a cluster's doors, ``link`` is '' for
-    one that several links share, and for one between the two of a pair.
+    one that all callers share, and for one between the two of a pair.
     """
 
     link: str
@@ -56,12 +57,18 @@ API = Door("", "")
 """Toxiproxy's own port."""
 
 
+class Use(NamedTuple):
+    """What a caller goes through a door for. ``is_back``: the link's opener is called by its end."""
+
+    link: str
+    is_back: bool
+
+
 @dataclass(frozen=True)
 class Way:
     """One proxy, as it is to be. ``address``: where it listens; '' for where all the others do.
 
-    ``is_announced``: by the broker behind it, a member of a cluster, who tells its own address to nobody.
-    ``is_back``: the link's opener is called by its end.
+    ``is_announced``: by the broker behind it, a member of a cluster. ``uses``: by caller, of that alone.
     """
 
     door: Door
@@ -70,12 +77,27 @@ class Way:
     impairment: Impairment
     address: str = ""
     is_announced: bool = False
-    is_back: bool = False
+    uses: tuple[tuple[str, Use], ...] = ()
 
     @property
     def name(self) -> str:
         """None of its parts has a '~', and a path of the API takes it."""
         return "~".join(filter(None, (self.door.caller, self.door.link, self.door.broker)))
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it takes a look at a caller to tell what it is used for."""
+        return self.is_announced and not self.door.caller
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        return tuple(use.link for _, use in self.uses) if self.is_announced else (self.door.link,)
+
+    def used_by(self, caller: str) -> Use | None:
+        """None for one who is on no link."""
+        if not self.is_announced:
+            return Use(self.door.link, is_back=False)
+        return dict(self.uses).get(self.door.caller or caller)
 
     @property
     def upstream_port(self) -> int:
@@ -93,7 +115,7 @@ def doors(topology: Topology, members: Members = Members.CALLERS) -> list[Door]:
     ]
     if members is Members.SHARED:
         calls = cluster_calls(through, topology.brokers)
-        found += [_shared(calls, called) for called in dict.fromkeys(call.called.name for call in calls)]
+        found += [Door("", called) for called in dict.fromkeys(call.called.name for call in calls)]
     return [API, *found] if through else []
 
 
@@ -135,18 +157,13 @@ def _with_addresses(links: tuple[Link, ...]) -> list[Link]:
     return [link for link in links if not isinstance(link, ClusterLink)]
 
 
-def _shared(calls: tuple[Call, ...], called: str) -> Door:
-    """Of one link, its name: what is carried there is that link's."""
-    links = links_to(calls, called)
-    return Door(links[0].link_name if len(links) == 1 else "", called)
-
-
 def _shared_ways(
     calls: tuple[Call, ...], ports: Mapping[Door, int], upstream: Mapping[tuple[str, str], str]
 ) -> Iterator[Way]:
     for called in dict.fromkeys(call.called.name for call in calls):
-        call, door = links_to(calls, called)[0], _shared(calls, called)
-        yield Way(door, ports[door], _core(call, upstream), call.impairment, "", True, call.is_back)
+        over, door = [call for call in calls if call.called.name == called and call.link], Door("", called)
+        uses = tuple(_use(call) for call in over)
+        yield Way(door, ports[door], _core(over[0], upstream), over[0].impairment, "", True, uses)
 
 
 def _callers_ways(
@@ -156,7 +173,12 @@ def _callers_ways(
         behind = _core(call, upstream)
         address = callers_address(topology, call.caller.name)
         door = Door(call.link_name, call.called.name, call.caller.name)
-        yield Way(door, int(behind.rpartition(":")[2]), behind, call.impairment, address, True, call.is_back)
+        uses = (_use(call),) if call.link else ()
+        yield Way(door, int(behind.rpartition(":")[2]), behind, call.impairment, address, True, uses)
+
+
+def _use(call: Call) -> tuple[str, Use]:
+    return call.caller.name, Use(call.link_name, call.is_back)
 
 
 def _core(call: Call, upstream: Mapping[tuple[str, str], str]) -> str:

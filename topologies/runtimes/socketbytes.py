@@ -51,6 +51,10 @@ class SocketsHere:
     def connections(self, port: int, address: str = "") -> list[Connection]:
         return connections_at(port, address=address)
 
+    def caller(self, peer: tuple[str, int]) -> str:
+        """Callers here have doors of their own."""
+        return ""
+
     def close(self) -> None:
         """Nothing is held between two questions."""
 
