@@ -177,7 +177,9 @@ class JavaClient:
             if not self._closed.wait(CLOSE_TIMEOUT_S):
                 java.abandon()
                 self._closed.wait(ABANDON_TIMEOUT_S)
-                self._event("closed", time.perf_counter_ns(), "no answer to the goodbye", "")
+                doubt = str(self._closed.values[0] or "") if self._closed.what == "abandoned" else ""
+                told = "; ".join(filter(None, ("no answer to the goodbye", doubt)))
+                self._event("closed", time.perf_counter_ns(), told, "")
         self._books.close()
         hub(self._speech.protocol).forget(self._id)
         self.broker = None
@@ -253,7 +255,7 @@ class JavaClient:
             case "over":
                 self._over = self._over or f"{self._name}: {first}{self._doubts.told()}"
         if what in ("closed", "abandoned"):
-            self._closed.give(what)
+            self._closed.give(what, first)
 
     def _attempted(self, reason: str, address: str) -> None:
         self._doubts.attempted(address, reason)

@@ -105,6 +105,7 @@ class Jvm(HubDouble):
         super().__init__()
         self.asked: list[int] = []
         self.frozen = self.recorded = False
+        self.doubt = ""
         self.clerk, self.refusals = self, list[tuple[str, str, str]]()
         self.recorded_at_close: list[bool] = []
 
@@ -122,7 +123,7 @@ class Jvm(HubDouble):
 
     def end_late(self) -> None:
         self.recorded = True
-        self.tell("abandoned", None, None, None)
+        self.tell("abandoned", self.doubt, None, None)
 
     def receiver(self, request: int, *_what: object) -> None:
         self.asked.append(request)
@@ -318,6 +319,23 @@ def test_who_asks_while_the_client_is_closed_does_not_wait_for_an_answer(jvm: Jv
     client.close()
     asking.join()
     assert told == ["g client 1 is closed"]
+
+
+@pytest.mark.parametrize(("doubt", "told"), [("", ""), ("2 messages are in doubt", "; 2 messages are in doubt")])
+def test_a_client_whose_broker_answers_no_goodbye_says_so_and_what_it_left_in_doubt(
+    jvm: Jvm, client: JavaClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch, doubt: str, told: str
+) -> None:
+    rows: list[tuple[object, ...]] = []
+    monkeypatch.setattr(recorder, "connection", lambda *row: rows.append(row))
+    monkeypatch.setattr(java_client, "CLOSE_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(jvm, "abandon", jvm.end_late)
+    jvm.frozen, jvm.doubt = True, doubt
+    jvm.tell("connected", 1, "", "127.0.0.1:1")
+    client.close()
+    assert [(row[3], row[4], row[6]) for row in rows] == [
+        ("b1", "connected", ""),
+        ("b1", "closed", f"no answer to the goodbye{told}"),
+    ]
 
 
 @pytest.mark.nightly

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -106,6 +107,21 @@ def test_a_client_that_leaves_asks_no_further_and_its_goodbye_waits_for_no_such_
     assert set(events) == {"closed", "unsendable"}
     assert not events["unsendable"][1], "no broker said no"
     until(lambda: "brokerbench-leave-4243" not in java_threads())
+
+
+def test_a_client_that_leaves_a_message_unanswered_says_so(
+    java: Callable[[str], Any], books: list[Any], hub: Any
+) -> None:
+    client = java("brokerbench.Fleeting")(*books, 0)
+    client.sender(7, False, "orders", 1, 2, True, True, 1, 0, jpype.JArray(jpype.JByte)(64))
+    _, what, sender, _, _ = until(lambda: list(hub.take()))[0]
+    assert str(what) == "sender"
+    sender.add(jpype.JArray(jpype.JLong)([time.perf_counter_ns()]), True)
+    until(lambda: client.written == 1)
+    client.abandon()
+    events: dict[str, Any] = {}
+    until(lambda: events.update({str(what): first for _, what, first, _, _ in hub.take()}) or "abandoned" in events)
+    assert str(events["abandoned"]) == "1 message is in doubt"
 
 
 def test_a_message_in_doubt_is_told_of_the_broker_by_whose_connection_it_was_written(

@@ -2,6 +2,7 @@ package brokerbench;
 
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.jms.Connection;
 import javax.jms.Destination;
 import javax.jms.ExceptionListener;
@@ -22,6 +23,7 @@ public abstract class LoadClient extends Standing implements ExceptionListener {
     private final ReceiptRows receipts;
     private final Work work;
     private final List senders = new CopyOnWriteArrayList();
+    private final AtomicInteger inDoubt = new AtomicInteger(); // messages that it left
     private volatile Connection connection;
 
     LoadClient(Hub hub, long id, Names names, SendRows sends, ReceiptRows receipts) {
@@ -160,11 +162,11 @@ public abstract class LoadClient extends Standing implements ExceptionListener {
 
     /**
      * Leave: hear the answers that are under way, a bounded time; "closed" when that is done. Nothing is asked any more,
-     * and what is being asked is not waited for: with the connection it comes to its end.
+     * and what is being asked, or sent again, has no time of its own: with the connection it comes to its end.
      */
     public void close() {
         leaving();
-        final Work by = work.asking() ? new Work("brokerbench-leave-" + id) : work;
+        final Work by = work.busy() ? new Work("brokerbench-leave-" + id) : work;
         by.add(new Runnable() {
             public void run() {
                 conclude(System.nanoTime() + CONCLUDE_NS);
@@ -182,7 +184,7 @@ public abstract class LoadClient extends Standing implements ExceptionListener {
         leaving.add(new Runnable() {
             public void run() {
                 conclude(System.nanoTime());
-                hub.tell(id, "abandoned");
+                hub.tell(id, "abandoned", doubt(), null, null);
                 try {
                     if (left != null) {
                         Library.cut(left);
@@ -199,8 +201,14 @@ public abstract class LoadClient extends Standing implements ExceptionListener {
 
     private void conclude(long endNs) {
         for (int i = 0; i < senders.size(); i++) {
-            ((Sender) senders.get(i)).conclude(endNs);
+            inDoubt.addAndGet(((Sender) senders.get(i)).conclude(endNs));
         }
+    }
+
+    /** What it leaves behind, as drivers/follower.py says it; "" if nothing. */
+    private String doubt() {
+        int messages = inDoubt.get();
+        return messages == 0 ? "" : messages == 1 ? "1 message is in doubt" : messages + " messages are in doubt";
     }
 
     synchronized void closing() {
@@ -224,7 +232,8 @@ public abstract class LoadClient extends Standing implements ExceptionListener {
         } catch (Throwable error) {
             trouble = Words.of(error);
         }
-        tell("closed", System.nanoTime(), trouble, "");
+        String doubt = doubt();
+        tell("closed", System.nanoTime(), trouble + (trouble.isEmpty() || doubt.isEmpty() ? "" : "; ") + doubt, "");
         work.end();
     }
 

@@ -263,8 +263,8 @@ public abstract class Sender implements Runnable {
         }
     }
 
-    /** Wait until all is answered; what is not by then is in doubt. */
-    void conclude(long endNs) {
+    /** Wait until all is answered; what is not by then is in doubt: how many messages. */
+    int conclude(long endNs) {
         Object[] left;
         synchronized (open) {
             for (long leftNs = endNs - System.nanoTime(); !open.isEmpty() && leftNs > 0; leftNs = endNs - System.nanoTime()) {
@@ -276,8 +276,10 @@ public abstract class Sender implements Runnable {
             }
             left = open.toArray();
         }
+        int inDoubt = 0;
         for (int i = 0; i < left.length; i++) {
-            ((Slot) left[i]).giveUp();
+            inDoubt += ((Slot) left[i]).giveUp() ? 1 : 0;
         }
+        return inDoubt;
     }
 }

@@ -118,11 +118,12 @@ final class Slot implements Answer {
         }
     }
 
-    /** Nobody will answer any more: in doubt if it was ever written, failed if not. */
-    synchronized void giveUp() {
+    /** Nobody will answer any more: in doubt, which is returned, if it was ever written, failed if not. */
+    synchronized boolean giveUp() {
         if (over) {
-            return;
+            return false;
         }
+        boolean written = attempt > 0;
         if (open) {
             row(Rows.NO_TIME, sender.names.inDoubt);
         } else if (attempt == 0) {
@@ -132,6 +133,7 @@ final class Slot implements Answer {
             row(sentNs, sender.names.failed);
         }
         finish();
+        return written;
     }
 
     private void finish() {

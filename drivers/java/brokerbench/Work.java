@@ -27,9 +27,9 @@ public final class Work implements Runnable {
         notifyAll();
     }
 
-    /** Whether it may take as long as the network likes until the next task has its turn. */
-    synchronized boolean asking() {
-        return begun instanceof Asked;
+    /** Whether it may take as long as the network likes until a further task has its turn. */
+    synchronized boolean busy() {
+        return begun != null || !waiting.isEmpty();
     }
 
     public void run() {

@@ -14,6 +14,7 @@ public final class Fleeting extends LoadClient {
     private static final long ID = 4243L; // of no other client in the process
     private int losses;
     public volatile int asked;
+    public volatile int written;
     private final CountDownLatch left = new CountDownLatch(1);
 
     public Fleeting(Hub hub, Names names, SendRows sends, ReceiptRows receipts, int losses) {
@@ -71,13 +72,19 @@ public final class Fleeting extends LoadClient {
 
     public void onException(JMSException error) {}
 
-    /** Sends nothing. */
+    /** Nobody answers what it sends. */
     static final class Mute extends Sender {
+        private final LoadClient client;
+
         Mute(LoadClient client, Task task) {
             super(client, task, null);
+            this.client = client;
         }
 
-        void send(Slot slot) {}
+        void send(Slot slot) {
+            slot.writing("first.example:1");
+            ((Fleeting) client).written++;
+        }
 
         void unanswered(Slot slot) {}
     }
