@@ -46,6 +46,23 @@ class Schedule:
         return slots if self.count is None else min(slots, self.count)
 
 
+@dataclass
+class Course:
+    """A schedule, and how many of its slots were begun: messages sent, or tried to send."""
+
+    schedule: Schedule
+    begun: int = 0
+
+    def unsent(self, now_ns: int) -> int:
+        """How many slots were due by ``now_ns`` and not begun."""
+        return max(self.schedule.slots_due(now_ns) - self.begun, 0)
+
+    def abandoned(self, now_ns: int) -> int:
+        """The same where the rest is left for good: what a count alone would have ended is not due, but given up."""
+        count, ends_ns = self.schedule.count, self.schedule.ends_ns
+        return self.unsent(now_ns) if count is None or ends_ns is not None else count - self.begun
+
+
 def random_phase_ns(rate_per_s: float, seed: int, client: int) -> int:
     """Where in its period a producer starts, so that producers do not send in step: 0 <= phase < period."""
     return int(random.Random(f"{seed}:{client}").random() * NS_PER_S / rate_per_s)

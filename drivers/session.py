@@ -73,7 +73,8 @@ class Tally:
     """What the users of this process have done so far.
 
     ``settled``: sends whose outcome is final; ``lag``: first attempts by how late they were written, as a bucket of
-    `records.buckets`.
+    `records.buckets`. ``failed``: users that failed and may (`drivers.broker_user`), by class; ``unsent``: what was
+    theirs to send until producing stops, and is on no record; ``first_errors``: of each such class.
     """
 
     sent: int = 0
@@ -83,6 +84,9 @@ class Tally:
     finished_producers: int = 0
     ready: Counter[str] = field(default_factory=Counter)
     lag: Counter[int] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    unsent: Counter[str] = field(default_factory=Counter)
+    first_errors: dict[str, str] = field(default_factory=dict)
 
 
 class _Who(TypedDict):
@@ -131,6 +135,7 @@ class Session:
         self._go: Go | None = None
         self._started = threading.Event()
         self._stop_producing = threading.Event()
+        self._stopped_ns = 0
 
     def next_number(self) -> int:
         """A client number that no other client of the run has."""
@@ -218,6 +223,11 @@ class Session:
         """A user cannot go on; the run will say so."""
         self.problems.append(problem)
 
+    def do_without(self, user_class: str, error: str) -> None:
+        """A user that may fail cannot go on; the others do."""
+        self.tally.failed[user_class] += 1
+        self.tally.first_errors.setdefault(user_class, error)
+
     def go(self, go: Go) -> None:
         self._go = go
         self._started.set()
@@ -230,11 +240,17 @@ class Session:
     def stop_producing(self) -> None:
         """No producer sends a further message; consumers go on."""
         self.producing = False
+        self._stopped_ns = self.clock()
         self._stop_producing.set()
 
     def wait_unless_stopped(self, timeout_s: float) -> bool:
         """Sleep, but wake when producing stops; True when it has stopped."""
         return self._stop_producing.wait(timeout_s)
+
+    def wait_stopped(self) -> int:
+        """Until producing stops; when that was, in nanoseconds."""
+        self._stop_producing.wait()
+        return self._stopped_ns
 
 
 _sessions: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()

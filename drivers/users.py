@@ -5,87 +5,29 @@ enters the network, and by which failover URI) and a destination. Locust starts,
 statistics get one request an outcome, but the event tables are what is analysed.
 """
 
-import logging
 from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
 import gevent
 from gevent.event import Event
-from locust import User, task
-from locust.exception import StopUser
+from locust import task
 
+from drivers.broker_user import LOOK_EVERY_S, BrokerUser
 from drivers.client import Client
 from drivers.consumer import Received
 from drivers.contract import Destination, DriverError, Outcome, Subscription
-from drivers.habits import ONE, PER_MESSAGE, Seat
+from drivers.habits import PER_MESSAGE, Seat
 from drivers.own_clients import OwnProducer, SendOptions
-from drivers.pacing import NS_PER_S, Schedule, random_phase_ns, share
+from drivers.pacing import NS_PER_S, Course, Schedule, random_phase_ns, share
 from drivers.per_message import PerMessage
 from drivers.producer import Producer, Settled, Slot
-from drivers.session import Go, Session, session_of
+from drivers.session import Go, Session
 from drivers.transacted import TransactedProducer
 from records.buckets import bucket_of
 
-NS_PER_MS = 1_000_000
-LOOK_EVERY_S = 1.0
 # Of late messages in one write: so few that they are as good as sent one by one.
 MOST_AT_ONCE, BYTES_AT_ONCE = 32, 65_536
-
-log = logging.getLogger("brokerbench")
-
-
-class BrokerUser(User):
-    """A client of one group. ``fixed_count`` (Locust's own) says how many of a class there are.
-
-    ``connections``: the habit by which it holds them (`drivers.habits`); ``pool_size``: how many the users of its group
-    share in each process, where they do.
-    """
-
-    abstract = True
-    connections: ClassVar[str] = ONE
-    pool_size: ClassVar[int] = 1
-    role: ClassVar[str] = ""
-    group: ClassVar[str] = ""
-    destination: ClassVar[str] = "queue://brokerbench"
-
-    def enter(self) -> Session:
-        """The run that this user belongs to; ends the user when there is none."""
-        session = session_of(self.environment)
-        if session is None:
-            raise StopUser
-        return session
-
-    def guard(self, work: Callable[[Session], None]) -> None:
-        """Do a user's work. What goes wrong ends this user and is told by the run; Locust would begin the task anew."""
-        session = self.enter()
-        try:
-            work(session)
-        except DriverError as error:
-            session.report(f"{type(self).__name__}: {error}")
-            raise StopUser from error
-        except Exception as error:
-            log.exception("%s", type(self).__name__)
-            session.report(f"{type(self).__name__} failed by a fault of brokerbench's own: {error!r}")
-            raise StopUser from error
-
-    def stay(self, seat: Seat | None) -> None:
-        """Until Locust stops the users. Raises DriverError when the client gives up, as its failover URI says."""
-        while True:
-            gevent.sleep(LOOK_EVERY_S)
-            if seat:
-                seat.usable()
-
-    def fire(self, kind: str, latency_ns: int | None, body_bytes: int, error: Exception | None) -> None:
-        """Tell Locust's statistics; milliseconds, or none where this process cannot know the latency."""
-        self.environment.events.request.fire(
-            request_type=kind,
-            name=self.destination,
-            response_time=None if latency_ns is None else latency_ns / NS_PER_MS,
-            response_length=body_bytes,
-            exception=error,
-            context={},
-        )
 
 
 class ProducerUser(BrokerUser):
@@ -104,6 +46,7 @@ class ProducerUser(BrokerUser):
     in_flight: ClassVar[int] = 1_000
     resend_in_doubt: ClassVar[bool] = True
     transaction_size: ClassVar[int] = 0
+    _course: Course | None = None
 
     @task
     def produce(self) -> None:
@@ -140,16 +83,33 @@ class ProducerUser(BrokerUser):
         finally:
             producer.close()
 
-    def _load(self, session: Session, number: int, keep: Callable[[Schedule], None]) -> None:
+    def _load(self, session: Session, number: int, keep: Callable[[Course], None]) -> None:
         """Be ready, wait for the start, and keep the schedule to its end."""
-        name = type(self).__name__
-        index = session.next_index(name)
-        session.ready(name)
-        go = session.wait_go()
-        keep(self._schedule(session, go, index, number))
-        session.tally.finished_producers += 1
+        course, failed = self._begin(session, number), False
+        try:
+            keep(course)
+        except DriverError:
+            failed = True  # what is left of its schedule is no fault of the generator: `leave` counts it
+            raise
+        finally:  # also of a user that is stopped while its last message waits for a broker that is gone
+            session.tally.missed += 0 if failed else course.unsent(session.clock())
+            session.tally.finished_producers += 1
 
-    def _keeper(self, session: Session, seat: Seat) -> Callable[[Schedule], None]:
+    def _begin(self, session: Session, number: int) -> Course:
+        """Be ready, and wait for the start: that gives this user its schedule."""
+        index = session.next_index(type(self).__name__)
+        self.be_ready(session)
+        self._course = Course(self._schedule(session, session.wait_go(), index, number))
+        return self._course
+
+    def leave(self, session: Session) -> None:
+        course = self._course
+        if course is None:  # it failed before its schedule began, of which it now keeps nothing
+            course = self._begin(session, session.next_number())
+            session.tally.finished_producers += 1
+        session.tally.unsent[type(self).__name__] += course.abandoned(session.wait_stopped())
+
+    def _keeper(self, session: Session, seat: Seat) -> Callable[[Course], None]:
         """What keeps a schedule: a producer that does it by itself, or this user, message by message."""
         to, room, number, client = Destination.parse(self.destination), Event(), seat.number, seat.client
         options = self._options(number, session.run_number)
@@ -170,18 +130,20 @@ class ProducerUser(BrokerUser):
             "transaction_size": self.transaction_size,
         }
 
-    def _let_keep(self, session: Session, number: int, producer: OwnProducer, schedule: Schedule) -> None:
-        session.note_schedule(number, schedule)
+    def _let_keep(self, session: Session, number: int, producer: OwnProducer, course: Course) -> None:
+        session.note_schedule(number, course.schedule)
         try:
-            producer.keep(schedule, self.body_bytes, self.in_flight, session)
-        finally:  # also of a user that is stopped while its last message waits for a broker that is gone
-            session.tally.missed += schedule.slots_due(session.clock()) - producer.begun
+            producer.keep(course.schedule, self.body_bytes, self.in_flight, session)
+        finally:
+            course.begun = producer.begun
 
     def _schedule(self, session: Session, go: Go, index: int, client: int) -> Schedule:
         name = type(self).__name__
         count = None
         if go.messages is not None:
-            count = share(go.messages, go.producers[name], go.first_index[name] + index)
+            classes = list(go.producers)
+            before = sum(go.producers[each] for each in classes[: classes.index(name)])
+            count = share(go.messages, sum(go.producers.values()), before + go.first_index[name] + index)
         return Schedule(
             start_ns=go.window.warm_up_began_ns,
             rate_per_s=self.sends_per_second,
@@ -191,25 +153,24 @@ class ProducerUser(BrokerUser):
         )
 
     def _keep(
-        self, schedule: Schedule, session: Session, number: int, producer: Producer | PerMessage, room: Event
+        self, course: Course, session: Session, number: int, producer: Producer | PerMessage, room: Event
     ) -> None:
-        slot = 0
+        schedule = course.schedule
         try:
-            while session.producing and (due_ns := schedule.due_ns(slot)) is not None:
+            while session.producing and (due_ns := schedule.due_ns(course.begun)) is not None:
                 blocked = self._wait_for(due_ns, session, producer, room)
                 if not session.producing:
                     return
-                first = Slot(slot, due_ns, blocked)
+                first = Slot(course.begun, due_ns, blocked)
                 batch = [first, *self._late_too(schedule, first, session.clock(), producer)]
                 for each in batch:
                     session.note_due(number, each.seq, each.due_ns)
                 session.tally.sent += len(batch)
-                slot += len(batch)
+                course.begun += len(batch)
                 producer.send_batch(batch, self.body_bytes)
         finally:
             if isinstance(producer, TransactedProducer):
                 producer.commit()  # what there is of the last transaction
-            session.tally.missed += schedule.slots_due(session.clock()) - slot
 
     def _late_too(self, schedule: Schedule, first: Slot, now_ns: int, producer: Producer | PerMessage) -> list[Slot]:
         """The slots behind ``first`` that are late already and may go with it."""
@@ -268,7 +229,7 @@ class ConsumerUser(BrokerUser):
         try:
             seat.open()
             self._subscribe(session, seat)
-            session.ready(type(self).__name__)
+            self.be_ready(session)
             self.stay(seat)  # deliveries come by callback
         finally:
             seat.close()

@@ -7,7 +7,8 @@ do paths and their TTLs know of destinations, of which links may include, exclud
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
 
-from drivers.users import BrokerUser, ConsumerUser, ProducerUser
+from drivers.broker_user import BrokerUser
+from drivers.users import ConsumerUser, ProducerUser
 from topologies.model import CONSUMERS, PRODUCERS, Path, Topology
 from topologies.validation import active, out_of_reach
 

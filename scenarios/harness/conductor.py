@@ -24,6 +24,7 @@ from scenarios.harness import jobs
 from scenarios.harness.chronicle import Chronicle
 from scenarios.harness.crew import Crew, Equipment, NotEquipped
 from scenarios.harness.drain import STUCK_AFTER_S, Observation, decide
+from scenarios.harness.failed_users import done_without
 from scenarios.harness.faults.timeline import Timeline
 from scenarios.harness.load import LOOK_EVERY_S, Load
 from scenarios.harness.options import Options
@@ -181,6 +182,8 @@ class Conductor:
         self.stage.close()
         self.recorder.close()
         self.load.trouble(brokers=False)
+        for warning in done_without(self.crew.tally(), self.plan.counts):
+            self.chronicle.warning(warning)
         missed = self.crew.tally().missed
         if missed and not self.interrupted and not self.info.problems:  # else what was due is no wonder
             self.chronicle.problem(

@@ -8,6 +8,7 @@ from drivers.session import Window
 from records.writer import Recorder
 from scenarios.harness.chronicle import Chronicle
 from scenarios.harness.crew import Crew
+from scenarios.harness.failed_users import nobody_sends
 from scenarios.harness.faults.timeline import Timeline
 from scenarios.harness.options import Options
 from scenarios.harness.plan import Plan
@@ -39,6 +40,7 @@ class Load:
         self.over = False
         self._plan, self._options, self._chronicle = plan, options, chronicle
         self._crew, self._stage, self._faults, self._recorder = crew, stage, faults, recorder
+        self._told_of: set[str] = set()
 
     def hold(self) -> None:
         """Wait for the users, give the start signal, and return when the load is over for whatever reason."""
@@ -51,6 +53,7 @@ class Load:
             if window.load_ends_ns is not None and now_ns >= window.load_ends_ns + CATCH_UP_S * NS_PER_S:
                 return
             if self._crew.tally().finished_producers >= sum(self._plan.producers.values()):
+                self._anybody_sends()
                 return
             if time.monotonic() - told_s >= TELL_EVERY_S:
                 told_s = time.monotonic()
@@ -64,12 +67,19 @@ class Load:
             ready = self._crew.tally().ready.total()
             if ready >= wanted:
                 self._chronicle.ended("clients")
-                return True
+                return self._anybody_sends()
             if time.monotonic() > deadline_s:
                 self._chronicle.problem(f"only {ready} of {wanted} clients were ready after {READY_TIMEOUT_S:g} s")
                 return False
             time.sleep(LOOK_EVERY_S / 4)
         return False
+
+    def _anybody_sends(self) -> bool:
+        """Users may fail that may, but not every producer: that is noted as a problem of the run."""
+        problem = nobody_sends(self._crew.tally(), self._plan.producers)
+        if problem:
+            self._chronicle.problem(problem)
+        return not problem
 
     def _go(self) -> Window:
         began_ns = time.perf_counter_ns() + round(LEAD_S * NS_PER_S)
@@ -92,6 +102,7 @@ class Load:
 
     def trouble(self, *, brokers: bool = True) -> bool:
         """Whether something happened that no run can go on with; noted as a problem of the run."""
+        self._warn_of_failed_users()
         found = self._crew.problems()
         if self._recorder.failure:
             found.append(self._recorder.failure)
@@ -99,6 +110,13 @@ class Load:
         for problem in found:
             self._chronicle.problem(problem)
         return bool(found)
+
+    def _warn_of_failed_users(self) -> None:
+        """Of each class of users that may fail, when the first one does; how many they were is known in the end."""
+        first_errors = self._crew.tally().first_errors
+        for user_class in first_errors.keys() - self._told_of:
+            log.warning("%s: %s. The others go on, as it may fail", user_class, first_errors[user_class].rstrip("."))
+        self._told_of |= first_errors.keys()
 
     def end(self) -> None:
         """No further message is sent. Idempotent; called by the clock, by Ctrl-C or by the web UI's stop button."""

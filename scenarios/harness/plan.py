@@ -5,12 +5,13 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from drivers.broker_user import BrokerUser
 from drivers.contract import Destination
 from drivers.failover import BadFailoverUriError, FailoverUri
 from drivers.habits import HABITS, ONE, PER_MESSAGE, POOLED
 from drivers.honoured import unsupported
 from drivers.protocols import PROTOCOLS, Spoken
-from drivers.users import BrokerUser, ConsumerUser, ProducerUser
+from drivers.users import ConsumerUser, ProducerUser
 from records.run import RECEIVERS, BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
 from scenarios.harness import machine
 from scenarios.harness.carried import not_carried
@@ -346,6 +347,8 @@ def _user_info(user: type[BrokerUser]) -> UserInfo:
             settings["transaction_size"] = user.transaction_size
     if issubclass(user, ConsumerUser):
         settings = {"prefetch": user.prefetch, "selector": user.selector, "durable": user.durable_subscription}
+    if user.may_fail:
+        settings["may_fail"] = True
     settings["connections"] = user.connections
     if user.connections == POOLED:
         settings["pool_size"] = user.pool_size

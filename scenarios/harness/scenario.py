@@ -5,7 +5,7 @@ A scenario names client groups, never brokers, so that one scenario runs on ever
 
 from dataclasses import dataclass
 
-from drivers.users import BrokerUser
+from drivers.broker_user import BrokerUser
 from records.checks import Check
 from scenarios.harness.faults.contract import Fault
 

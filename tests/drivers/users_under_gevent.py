@@ -3,18 +3,20 @@
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import gevent
 import pytest
 from locust.env import Environment
 
+from drivers.broker_user import BrokerUser
 from drivers.memory import MemoryConnector, MemoryNetwork
 from drivers.own_clients import OwnProducer
-from drivers.pacing import Schedule
 from drivers.protocols import Spoken
 from drivers.session import Go, Network, Session, Window, attach, detach
-from drivers.users import BrokerUser, ConsumerUser, ProducerUser
+from drivers.users import ConsumerUser, ProducerUser
 from records.writer import Recorder
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, eventually, memory_uri
 
@@ -180,6 +182,16 @@ def test_messages_that_a_broker_refuses_fail_and_its_words_are_told_once(
     bench.stop()
 
 
+def test_the_messages_of_a_run_are_shared_out_over_all_classes_of_producers() -> None:
+    bench = Bench("one")
+    producers = {"Others": 2, "Orders": 2}
+    user, now_ns = cast(ProducerUser, bench.producer(bench.environment)), time.perf_counter_ns()
+    go = Go(Window(now_ns, now_ns, None), 11, producers, Counter(Orders=1))  # one of them is in another process
+    assert user._schedule(bench.session, go, 0, 7).count == 2
+    assert user._schedule(bench.session, replace(go, first_index=Counter()), 0, 7).count == 3
+    bench.stop()
+
+
 class Stuck:
     """A producer that keeps its schedule by itself, as far as its third slot, whose send never ends."""
 
@@ -193,9 +205,11 @@ class Stuck:
 
 def test_what_a_producer_of_its_own_did_not_begin_is_missed_though_it_is_stopped_in_a_send() -> None:
     bench = Bench("one")
-    schedule = Schedule(start_ns=time.perf_counter_ns() - 60_000_000_000, rate_per_s=10.0, count=20)
     user, stuck = cast(ProducerUser, bench.producer(bench.environment)), Stuck()
-    keeping = gevent.spawn(user._let_keep, bench.session, 1, cast(OwnProducer, stuck), schedule)
+    ago_ns = time.perf_counter_ns() - 60_000_000_000
+    bench.session.go(Go(Window(ago_ns, ago_ns, None), 20, {"Orders": 1}, Counter()))
+    keep = partial(user._let_keep, bench.session, 1, cast(OwnProducer, stuck))
+    keeping = gevent.spawn(user._load, bench.session, 1, keep)
     eventually(lambda: stuck.begun)
     keeping.kill()
     assert bench.session.tally.missed == 17

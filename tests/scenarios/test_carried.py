@@ -2,7 +2,8 @@
 
 import pytest
 
-from drivers.users import BrokerUser, ConsumerUser, ProducerUser
+from drivers.broker_user import BrokerUser
+from drivers.users import ConsumerUser, ProducerUser
 from scenarios.harness.carried import not_carried
 from topologies.catalogue import build
 from topologies.model import Broker, ClientGroup, NetworkConnector, Topology

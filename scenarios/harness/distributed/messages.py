@@ -57,6 +57,8 @@ def told(session: Session) -> dict[str, Any]:
     tally = {
         **vars(session.tally),
         "ready": dict(session.tally.ready),
+        "failed": dict(session.tally.failed),
+        "unsent": dict(session.tally.unsent),
         "lag": [list(item) for item in session.tally.lag.items()],  # MessagePack's keys are text
     }
     connected = [[group, broker, count] for (group, broker), count in session.connected().items()]
@@ -76,6 +78,9 @@ def tally_in(reports: Iterable[Mapping[str, Any]]) -> Tally:
         total.finished_producers += tally["finished_producers"]
         total.ready.update(tally["ready"])
         total.lag.update(dict(tally["lag"]))
+        total.failed.update(tally["failed"])
+        total.unsent.update(tally["unsent"])
+        total.first_errors = {**tally["first_errors"], **total.first_errors}
     return total
 
 

@@ -1,0 +1,201 @@
+"""What of users that fail, and may? Real users, load and conductor on brokers in memory, as Locust would run them."""
+
+import logging
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import gevent
+import pytest
+from locust.env import Environment
+
+from drivers.broker_user import BrokerUser
+from drivers.users import ConsumerUser, ProducerUser
+from records.reader import read_events, seal
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, plan
+from scenarios.harness.conductor import Conductor
+from scenarios.harness.crew import LocalCrew
+from scenarios.harness.memory_runtime import MemoryRuntime
+from scenarios.harness.options import add_arguments, read
+from tests.drivers.doubles import eventually
+from topologies.brokers import Broker
+from topologies.groups import ClientGroup
+from topologies.links import NetworkConnector
+from topologies.model import Topology
+
+HOME, AWAY = Broker("home"), Broker("away")
+WIDE = Topology(
+    "wide",
+    (HOME, AWAY),
+    (NetworkConnector(HOME, AWAY, duplex=True),),
+    (
+        ClientGroup("producers", (HOME,)),
+        ClientGroup("guests", (AWAY,), "maxReconnectAttempts=1"),
+        ClientGroup("consumers", (HOME,)),
+    ),
+)
+EACH = 40  # messages of a producer
+REFUSED = "user name or password is wrong"
+
+
+class Orders(ProducerUser):
+    group, destination, fixed_count, body_bytes, sends_per_second = "producers", "queue://orders", 2, 64, 100.0
+
+
+class Guests(Orders):
+    group, fixed_count = "guests", 1
+
+
+class Takers(ConsumerUser):
+    group, destination, fixed_count = "consumers", "queue://orders", 1
+
+
+class Bench:
+    """A run on two brokers, of which one has the guests."""
+
+    def __init__(self, runs: Path, users: tuple[type[BrokerUser], ...]) -> None:
+        scenario = Scenario(users, "wide", Hold(for_s=60), (no_acked_send_lost(),))
+        parser = ArgumentParser()
+        add_arguments(parser, scenario)
+        messages = EACH * sum(user.fixed_count for user in users if issubclass(user, ProducerUser))
+        asked = {"runtime": "memory", "runs": str(runs), "warm_up": "0", "messages": str(messages)}
+        options = read(Namespace(**{**vars(parser.parse_args([])), **asked}), scenario, None)
+        self._environment = Environment(user_classes=list(users))
+        self._users = [user for user in users for _ in range(user.fixed_count)]
+        self.run = Conductor(
+            plan.make(scenario, options),
+            options,
+            lambda recorder, stage: LocalCrew(self._environment, recorder, stage.connectors),
+            "main",
+        )
+        assert isinstance(self.run.stage.runtime, MemoryRuntime)
+        self.network = self.run.stage.runtime.network
+        self._running: list[Any] = []
+
+    def go(self, happens: Callable[[], object] = lambda: None) -> None:
+        """The run until its brokers are down; ``happens``: meanwhile."""
+        for user in self._users:
+            made = user(self._environment)
+            self._running.append(gevent.spawn(made.consume if isinstance(made, ConsumerUser) else made.produce))  # type: ignore[attr-defined]
+        holding = gevent.spawn(self.run.load.hold)
+        happens()
+        holding.get(timeout=60)
+        self.run.drain()
+        gevent.killall(self._running)
+        self.run._close()
+        seal(self.run.directory)
+
+    def close(self) -> None:
+        gevent.killall(self._running)
+        self.run.stage.close()
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        return list(read_events(self.run.directory, table).to_pylist())
+
+    def lose_guests(self) -> None:
+        """Their broker goes, and when it comes back it does not know them."""
+        eventually(lambda: self.run.crew.tally().received > EACH / 2)
+        self.network.refuse_logins("away")
+        self.network.kill("away")
+        self.network.restore("away")
+
+
+@pytest.fixture
+def bench_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Bench]]:
+    monkeypatch.setattr(plan.catalogue, "build", lambda _: WIDE)
+    benches = []
+
+    def made(*users: type[BrokerUser]) -> Bench:
+        bench = Bench(tmp_path / "runs", users)
+        benches.append(bench)
+        bench.run.begin()
+        return bench
+
+    yield made
+    for each in benches:
+        each.close()
+
+
+class MayFail(Guests):
+    may_fail = True
+
+
+def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [
+        each.getMessage() for each in caplog.records if (each.name, each.levelno) == ("brokerbench", logging.WARNING)
+    ]
+
+
+def test_a_user_that_is_refused_and_may_fail_is_one_warning_and_the_others_send_all(
+    bench_of: Callable[..., Bench], caplog: pytest.LogCaptureFixture
+) -> None:
+    bench = bench_of(Orders, MayFail, Takers)
+    bench.network.refuse_logins("away")
+    bench.go()
+    assert bench.run.info.problems == ()
+    (warning,) = bench.run.info.warnings
+    assert warning.startswith(
+        f"1 of 1 users MayFail failed, as they may, and the load went on without them; {EACH} of "
+    )
+    assert "guests client" in warning
+    assert "broker away" in warning
+    assert REFUSED in warning
+    (said,) = warned(caplog)
+    assert said.startswith("MayFail: guests client ")
+    assert len(bench.rows("sends")) == len(bench.rows("receipts")) == 2 * EACH
+    assert bench.run.info.phases.load_ended_ns is not None
+    assert [user.settings.get("may_fail") for user in bench.run.info.users] == [None, True, None]
+
+
+def test_what_a_user_recorded_before_it_failed_stays_and_the_rest_is_told_as_unsent(
+    bench_of: Callable[..., Bench],
+) -> None:
+    bench = bench_of(Orders, MayFail, Takers)
+    bench.go(bench.lose_guests)
+    assert bench.run.info.problems == ()
+    sends = bench.rows("sends")
+    theirs = {row["seq"] for row in sends if row["broker"] == "away" or row["outcome"] == "failed"}
+    assert 0 < len(theirs) < EACH
+    assert f"; {EACH - len(theirs)} of their messages were never sent. " in bench.run.info.warnings[0]
+    assert len({(row["producer"], row["seq"]) for row in sends}) == 2 * EACH + len(theirs)
+    assert bench.run.crew.tally().missed == 0
+
+
+def test_an_error_of_a_user_that_may_not_fail_ends_the_load(bench_of: Callable[..., Bench]) -> None:
+    bench = bench_of(Orders, Guests, Takers)
+    bench.go(bench.lose_guests)
+    (problem,) = bench.run.info.problems
+    assert problem.startswith("Guests: guests client ")
+    assert REFUSED in problem
+    assert bench.run.info.warnings == ()
+    assert len(bench.rows("sends")) < 3 * EACH
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_where_every_producer_has_failed_the_load_ends_with_the_error(
+    bench_of: Callable[..., Bench], when: str
+) -> None:
+    bench = bench_of(MayFail, Takers)
+    if when == "before":
+        bench.network.refuse_logins("away")
+        bench.go()
+    else:
+        bench.go(bench.lose_guests)
+    (problem,) = bench.run.info.problems
+    assert problem.startswith("no producer is left, as all have failed; MayFail: guests client ")
+    assert REFUSED in problem
+    assert (bench.run.load.window is None) == (when == "before")
+
+
+def test_a_consumer_that_may_fail_leaves_what_is_queued_to_the_others(bench_of: Callable[..., Bench]) -> None:
+    class Choosy(Takers):
+        may_fail, selector, fixed_count = True, "colour = 'red'", 2  # which brokers in memory refuse
+
+    bench = bench_of(Orders, Takers, Choosy)
+    bench.go()
+    assert bench.run.info.problems == ()
+    (warning,) = bench.run.info.warnings
+    assert warning.startswith("2 of 2 users Choosy failed, as they may, and the load went on without them. The first")
+    assert warning.endswith("brokers in memory know none; subscribe without")
+    assert len(bench.rows("receipts")) == 2 * EACH
