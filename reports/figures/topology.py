@@ -1,5 +1,6 @@
 """How is the network drawn? Boxes for brokers with their clients, an arrow for each direction that a link carries."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from math import hypot, sqrt
@@ -12,7 +13,10 @@ from reports.views.network import Edge, Flow, Network, Node
 
 NAME_HEIGHT, LINE_HEIGHT = 30, 19
 ARROW, APART, TOUCH = 11, 7, 3
+LANE, LANES_OF_A_BOX = 26, 0.8
+"""Between two links that join the same brokers; as far as all of them leave the box within that part of its height."""
 MOST_LABELS = 24
+LABEL_HEIGHT = 14
 SHORT = 200
 FEW_LINKS = 10
 BROAD = 760
@@ -22,14 +26,28 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
+class Lane:
+    """Of links that join the same two brokers each has its own, seen from the one whose name is first: so far to the
+    right of the line between them, and its labels so far along it (0 to 1). ``width``: as far as the next one's."""
+
+    aside: float
+    along: float
+    width: float
+
+
+@dataclass(frozen=True)
 class Canvas:
-    """What every arrow needs to know: places, the busiest direction, and how thin a crowd of links makes them."""
+    """What every arrow needs to know: places, the busiest direction, and how thin a crowd of links makes them.
+
+    ``lanes``: by link, for those that are not alone between their brokers.
+    """
 
     placed: Layout
     box_height: float
     busiest: float
     labelled: bool
     weight: float
+    lanes: Mapping[str, Lane]
 
 
 def canvas(net: Network) -> Canvas:
@@ -39,7 +57,20 @@ def canvas(net: Network) -> Canvas:
     flows = [flow.per_s or 0 for edge in net.edges for flow in edge.flows]
     weight = min(1.0, max(0.25, (FEW_LINKS / max(1, len(net.edges))) ** 0.7))
     labelled = net.measured and len(flows) <= MOST_LABELS
-    return Canvas(placed, box_height, max(flows, default=0) or 1, labelled, weight)
+    return Canvas(placed, box_height, max(flows, default=0) or 1, labelled, weight, lanes(net.edges, box_height))
+
+
+def lanes(edges: Iterable[Edge], box_height: float) -> dict[str, Lane]:
+    """By link. One that is alone between its brokers has none."""
+    between: dict[frozenset[str], list[str]] = {}
+    for edge in edges:
+        between.setdefault(frozenset((edge.link.opened_by, edge.link.to)), []).append(edge.link.name)
+    found: dict[str, Lane] = {}
+    for links in (names for names in between.values() if len(names) > 1):
+        gaps = len(links) - 1
+        gap = min(LANE, LANES_OF_A_BOX * box_height / gaps)
+        found |= {name: Lane((at - gaps / 2) * gap, 0.3 + 0.4 * at / gaps, gap) for at, name in enumerate(links)}
+    return found
 
 
 def draw(net: Network, anchor: str, title: str, description: str) -> str:
@@ -84,21 +115,32 @@ def _short(text: str) -> str:
 
 def _edge(edge: Edge, on: Canvas) -> str:
     """The arrows of one link, side by side when there are two."""
-    aside = APART * on.weight if len(edge.flows) > 1 else 0.0
-    return '<g class="link">' + "".join(_flow(flow, on, aside) for flow in edge.flows) + "</g>"
+    return '<g class="link">' + "".join(_flow(flow, edge, on) for flow in edge.flows) + "</g>"
+
+
+def _lane(edge: Edge, sender: str, on: Canvas) -> Lane | None:
+    """The link's own, as it is seen from one of its ends."""
+    lane = on.lanes.get(edge.link.name)
+    if lane is None or sender == min(edge.link.opened_by, edge.link.to):
+        return lane
+    return Lane(-lane.aside, 1 - lane.along, lane.width)
 
 
 def _dot(edge: Edge, on: Canvas) -> str:
     """On the border of the broker that opened the link."""
     opener, other = on.placed.centres[edge.link.opened_by], on.placed.centres[edge.link.to]
     ux, uy = _unit(opener, other)
-    x, y = _border(opener, ux, uy, on.box_height)
+    lane = _lane(edge, edge.link.opened_by, on)
+    (x, y), _ = _ends(opener, other, on.box_height, lane.aside if lane else 0.0)
     return f'<circle class="opener" cx="{x - ux * TOUCH:.1f}" cy="{y - uy * TOUCH:.1f}" r="{2 + 3.5 * on.weight:.1f}"/>'
 
 
-def _flow(flow: Flow, on: Canvas, aside: float) -> str:
+def _flow(flow: Flow, edge: Edge, on: Canvas) -> str:
     """One direction: its arrow as wide as its share of the busiest, dashed when nothing flowed or nothing is known."""
-    centres = on.placed.centres
+    centres, lane = on.placed.centres, _lane(edge, flow.sender, on)
+    aside = APART * on.weight if len(edge.flows) > 1 else 0.0
+    if lane:
+        aside = lane.aside + min(aside, lane.width / 4)
     start, end = _ends(centres[flow.sender], centres[flow.receiver], on.box_height, aside)
     width = (1.5 + 4.5 * sqrt((flow.per_s or 0) / on.busiest)) * on.weight
     idle = "" if flow.per_s else ' class="idle"'
@@ -109,7 +151,8 @@ def _flow(flow: Flow, on: Canvas, aside: float) -> str:
         f'<line{idle} x1="{start[0]:.1f}" y1="{start[1]:.1f}" x2="{neck[0]:.1f}" y2="{neck[1]:.1f}" '
         f'stroke-width="{width:.1f}"/>'
     )
-    label = _flow_label(flow, start, end, width) if on.labelled else ""
+    roomy = lane is None or lane.width >= LABEL_HEIGHT
+    label = _flow_label(flow, start, end, width, lane) if on.labelled and roomy else ""
     return f"<g><title>{_said(flow)}</title>{line}{_head(end, ux, uy, size)}{label}</g>"
 
 
@@ -120,11 +163,12 @@ def _head(tip: Point, ux: float, uy: float, size: float) -> str:
     return '<polygon points="' + " ".join(f"{x:.1f},{y:.1f}" for x, y in corners) + '"/>'
 
 
-def _flow_label(flow: Flow, start: Point, end: Point, width: float) -> str:
-    """Near the sender and to the right of the arrow, so that the labels of both directions keep apart."""
+def _flow_label(flow: Flow, start: Point, end: Point, width: float, lane: Lane | None) -> str:
+    """Near the sender, or where its lane says, and to the right of the arrow, so that those of both directions keep
+    apart."""
     ux, uy = _unit(start, end)
     length = hypot(end[0] - start[0], end[1] - start[1])
-    along = length * (0.5 if length < SHORT else 0.32)
+    along = length * (lane.along if lane else 0.5 if length < SHORT else 0.32)
     aside = 13 + width / 2 + 22 * abs(uy)
     x, y = start[0] + ux * along - uy * aside, start[1] + uy * along + ux * aside
     return f'<text class="flow" x="{x:.1f}" y="{y + 4:.1f}">{escape(rate_text(flow.per_s))}</text>'

@@ -1,5 +1,6 @@
 """What did the network look like, and what flowed over it? Brokers, links with their flow each way, clients."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -8,6 +9,12 @@ import pyarrow.compute as pc
 
 from records.run import LinkInfo, RunInfo
 from reports.values import Cell, Column, Table
+
+Way = tuple[str, str]
+"""(from, to)"""
+Carried = Mapping[tuple[str, str, str], int]
+"""(from, to, the connector's name) to messages. A connector is called as its link; of a duplex one the far end may call
+it otherwise."""
 
 
 @dataclass(frozen=True)
@@ -61,27 +68,35 @@ class Network:
 
 def network(run: RunInfo, links: pa.Table, connections: pa.Table, over_s: float, load_s: float) -> Network:
     """``over_s``: the seconds in which messages were sent; a link's rate is its mean over them."""
-    forwarded = forwarded_by_direction(links)
+    carried = forwarded_by_connector(links)
     nodes = tuple(Node(b.name, b.region, b.standby_of, clients_at(b.name, connections, load_s)) for b in run.brokers)
-    return Network(nodes, tuple(_edge(link, forwarded, over_s) for link in run.links), over_s)
+    shared = Counter(way for link in run.links for way in _ways(link))
+    return Network(nodes, tuple(_edge(link, shared, carried, over_s) for link in run.links), over_s)
 
 
-def forwarded_by_direction(links: pa.Table) -> dict[tuple[str, str], int]:
-    """(from, to) -> messages, all connectors together."""
-    found = links.group_by(["from_broker", "to_broker"]).aggregate([("forwarded", "sum")])
-    columns = (found[c].to_pylist() for c in ("from_broker", "to_broker", "forwarded_sum"))
-    return {(sender, receiver): count for sender, receiver, count in zip(*columns, strict=True)}
+def forwarded_by_connector(links: pa.Table) -> Carried:
+    found = links.group_by(["from_broker", "to_broker", "connector"]).aggregate([("forwarded", "sum")])
+    columns = (found[c].to_pylist() for c in ("from_broker", "to_broker", "connector", "forwarded_sum"))
+    return {(sender, receiver, connector): count for sender, receiver, connector, count in zip(*columns, strict=True)}
 
 
-def _edge(link: LinkInfo, forwarded: Mapping[tuple[str, str], int], over_s: float) -> Edge:
+def _ways(link: LinkInfo) -> tuple[Way, ...]:
     there, back = (link.opened_by, link.to), (link.to, link.opened_by)
-    ways = (there, back) if link.duplex else (back,) if link.pulls else (there,)
-    return Edge(link, tuple(_flow(sender, receiver, forwarded, over_s) for sender, receiver in ways))
+    return (there, back) if link.duplex else (back,) if link.pulls else (there,)
 
 
-def _flow(sender: str, receiver: str, forwarded: Mapping[tuple[str, str], int], over_s: float) -> Flow:
-    count = forwarded.get((sender, receiver))
-    return Flow(sender, receiver, count, count / over_s if count is not None and over_s > 0 else None)
+def _edge(link: LinkInfo, shared: Mapping[Way, int], carried: Carried, over_s: float) -> Edge:
+    """``shared``: how many links go a way. One that goes it alone has all that went there, whatever it was called."""
+    flows = []
+    for way in _ways(link):
+        of_way = {connector: count for (*ends, connector), count in carried.items() if (*ends,) == way}
+        counts = [count for connector, count in of_way.items() if shared[way] == 1 or connector == link.name]
+        flows.append(_flow(way, sum(counts) if counts else None, over_s))
+    return Edge(link, tuple(flows))
+
+
+def _flow(way: Way, count: int | None, over_s: float) -> Flow:
+    return Flow(*way, count, count / over_s if count is not None and over_s > 0 else None)
 
 
 def clients_at(broker: str, connections: pa.Table, load_s: float) -> tuple[Clients, ...]:

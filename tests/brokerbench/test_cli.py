@@ -3,6 +3,8 @@
 import re
 import subprocess
 import sys
+from itertools import combinations
+from math import dist
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from brokerbench.cli import main
+from brokerbench.diagram import diagram
 from brokerbench.errors import OneLineErrors, sentence
 from brokerbench.rendering import broker_files
 from topologies.catalogue import ENTRIES, build, entries
@@ -119,6 +122,19 @@ def test_a_diagram_is_a_drawing_in_a_file_of_its_own(tmp_path: Path) -> None:
     assert not [text for text in texts if "?" in text or "/s" in text]
     assert len(list(drawn.iter(f"{SVG}line"))) == 8
     assert "--ink" in "".join(part.text or "" for part in drawn.iter(f"{SVG}style"))
+
+
+@pytest.mark.parametrize("entry", [*ENTRIES, "parallel-connectors(queue_connectors=20, duplex=True)"])
+def test_no_arrow_of_a_diagram_lies_on_another(entry: str) -> None:
+    drawn = ElementTree.fromstring(diagram(build(entry)))
+    strokes = [[float(line.attrib[at]) for at in ("x1", "y1", "x2", "y2")] for line in drawn.iter(f"{SVG}line")]
+    assert len(strokes) == sum(len(link.directions) for link in build(entry).links)
+    middles = [((x1 + x2) / 2, (y1 + y2) / 2) for x1, y1, x2, y2 in strokes]
+    for one, other in combinations(zip(strokes, middles, strict=True), 2):
+        (x1, y1, x2, y2), middle = one
+        length = dist((x1, y1), (x2, y2))
+        apart = [abs((x2 - x1) * (y - y1) - (y2 - y1) * (x - x1)) / length for x, y in (other[0][:2], other[0][2:])]
+        assert max(apart) > 1 or dist(middle, other[1]) > length / 2, (one, other)
 
 
 def test_a_topology_without_links_says_so() -> None:

@@ -104,6 +104,14 @@ def test_a_flow_is_the_mean_over_the_seconds_in_which_messages_were_sent() -> No
     assert found.nodes[0].clients[0].text == "4 → 6"
 
 
+def test_links_that_join_the_same_brokers_have_each_what_it_carried() -> None:
+    links = tuple(LinkInfo(name, opened_by="a", to="b", duplex=False) for name in ("queues-1", "queues-2", "topics"))
+    run = RunInfo("r", "s", "t", "p", "stomp", brokers=(BrokerInfo("a"), BrokerInfo("b")), links=links)
+    carried = table(LINKS, ("a", "b", "queues-1", 30), ("a", "b", "queues-2", 10), ("a", "b", "of nobody", 5))
+    found = network(run, carried, table(CONNECTIONS), over_s=10, load_s=10)
+    assert [edge.flows[0].forwarded for edge in found.edges] == [30, 10, None]
+
+
 def test_the_flow_of_a_link_that_pulls_comes_to_the_broker_that_opened_it() -> None:
     link = LinkInfo("sink-to-source", opened_by="sink", to="source", duplex=False, kind=RECEIVERS)
     run = RunInfo("r", "s", "t", "p", "stomp", brokers=(BrokerInfo("sink"), BrokerInfo("source")), links=(link,))
