@@ -12,6 +12,7 @@ import pytest
 from locust.env import Environment
 
 from drivers.broker_user import BrokerUser
+from drivers.contract import DriverError
 from drivers.memory import MemoryConnector, MemoryNetwork
 from drivers.own_clients import OwnProducer
 from drivers.protocols import Spoken
@@ -254,4 +255,30 @@ def test_what_a_producer_of_its_own_sends_by_is_made_before_the_start_signal(mon
     bench.session.go(Go(Window(now_ns, now_ns, None), 1, {"Orders": 1}, Counter()))
     eventually(lambda: client.asked == ["open", "prepare", "keep"])
     producing.kill()
+    bench.stop()
+
+
+class GivesUp(OwnClient):
+    """It sends three messages, and then no broker is left."""
+
+    def keep(self, *_what: object) -> int:
+        self.begun = 3
+        raise DriverError("no broker is left; check that one is up")
+
+
+def test_what_a_producer_of_its_own_leaves_that_may_fail_is_unsent_and_not_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench("one")
+    monkeypatch.setattr(bench.session, "client", lambda *_who, **_what: GivesUp())
+    monkeypatch.setattr(bench.producer, "may_fail", True)
+    producing = gevent.spawn(cast(ProducerUser, bench.producer(bench.environment)).produce)
+    tally, now_ns = bench.session.tally, time.perf_counter_ns()
+    bench.session.go(Go(Window(now_ns, now_ns, None), 20, {"Orders": 1}, Counter()))
+    eventually(lambda: tally.finished_producers == 1)
+    bench.session.stop_producing()
+    producing.join(60)
+    assert (tally.failed, tally.unsent, tally.missed) == (Counter(Orders=1), Counter(Orders=17), 0)
+    assert tally.first_errors == {"Orders": "no broker is left; check that one is up"}
+    assert bench.session.problems == []
     bench.stop()
