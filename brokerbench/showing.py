@@ -13,6 +13,7 @@ from topologies.model import Topology
 
 PROTOCOL = "stomp"  # what the shown failover URIs speak, where all their brokers do
 MOST_NAMES = 12
+MOST_PATHS = 100  # as many as a mesh of ten has
 GROWTH = "adding a broker, by what is rendered then and now"
 
 
@@ -81,5 +82,9 @@ def _paths(built: Topology) -> Iterator[str]:
     if not {PRODUCERS, CONSUMERS} <= names:
         yield f"this topology has no groups of those names, but {', '.join(sorted(names)) or 'none'}"
         return
-    for path in built.paths_between(PRODUCERS, CONSUMERS):
+    paths = built.paths_between(PRODUCERS, CONSUMERS)
+    for path in paths[:MOST_PATHS]:
         yield f"{path.hops} {'hop ' if path.hops == 1 else 'hops'}  {' -> '.join(path.route)}"
+    if len(paths) > MOST_PATHS:
+        longest = max(path.hops for path in paths)
+        yield f"… ({len(paths):,} in all, of {longest} hop{'' if longest == 1 else 's'} at most)"

@@ -60,6 +60,13 @@ def test_a_topology_is_shown_as_its_parameters_say() -> None:
     assert shown.count(" <-> ") == 6
 
 
+def test_of_very_many_paths_the_first_are_shown_and_all_are_counted() -> None:
+    shown = call("topologies", "mesh(brokers=11)").output
+    assert "  … (121 in all, of 1 hop at most)\n" in shown
+    assert len(re.findall(r"^  \d hops?  +broker", shown, re.MULTILINE)) == 100
+    assert "in all" not in call("topologies", "mesh(brokers=10)").output
+
+
 def test_an_entry_says_its_parameters_as_they_are() -> None:
     assert "parameters:\n  spokes=6\n  hub_standby=False\n" in call("topologies", "hub-and-spoke(spokes=6)").output
 
