@@ -107,7 +107,8 @@ class ProducerUser(BrokerUser):
         if course is None:  # it failed before its schedule began, of which it now keeps nothing
             course = self._begin(session, session.next_number())
             session.tally.finished_producers += 1
-        session.tally.unsent[type(self).__name__] += course.abandoned(session.wait_stopped())
+        stopped_ns = session.wait_stopped()
+        session.tally.unsent[type(self).__name__] += course.abandoned(stopped_ns)
 
     def _keeper(self, session: Session, seat: Seat) -> Callable[[Course], None]:
         """What keeps a schedule: a producer that does it by itself, or this user, message by message."""
