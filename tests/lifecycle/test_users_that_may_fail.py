@@ -14,7 +14,7 @@ QUICK = ("-t", "5s", "--warm-up", "1", "--lag-limit", "5000")
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("how", [("stomp", "--processes", "2"), ("openwire",)], ids=lambda how: how[0])
+@pytest.mark.parametrize("how", [("stomp", "--processes", "2"), ("amqp",), ("openwire",)], ids=lambda how: how[0])
 def test_users_that_the_broker_refuses_are_two_warnings_and_all_others_pass(
     how: tuple[str, ...], tmp_path: Path
 ) -> None:
