@@ -84,7 +84,7 @@ image() {
   touch "$no_registry" # .ci/run then does without Ryuk, whose image cannot be pulled either
   docker image inspect "$base" >/dev/null 2>&1 || make_base
   for name in classic artemis; do
-    .venv/bin/python -m topologies.runtimes.container_image --base "$base" --of "$name"
+    .venv/bin/python -m topologies.runtimes.containers.image --base "$base" --of "$name"
   done
   say "images of our own after $((SECONDS - began)) s"
 }

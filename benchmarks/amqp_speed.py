@@ -18,7 +18,7 @@ from benchmarks.stomp_speed import BROKER, Side, compare, side
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER, children_cpu_s
 from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.java import find_java
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 COUNT = {"durable": 10_000, "non-durable": 40_000}
 PERF_WARM_UP_S, PERF_S = 4, 8

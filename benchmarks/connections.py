@@ -14,7 +14,7 @@ from benchmarks.pairs import conditions
 from records.rundir import RunDirectory
 from topologies.catalogue import build
 from topologies.model import Topology
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 BROKER = "broker-1"
 HEADER = (

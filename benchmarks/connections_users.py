@@ -19,8 +19,8 @@ import numpy as np
 import psutil
 
 from benchmarks.stomp_users import GROUP, QUEUE, Receiver, session_for
-from drivers import java_vm
 from drivers.habits import ONE
+from drivers.jvm import vm
 from drivers.session import Go, Session, Window, attach
 from drivers.users import ProducerUser
 from records.reader import read_events, seal
@@ -98,7 +98,7 @@ def measure(protocol: str, uri: str, password: str, count: int, recorder: Record
 
 def main(protocol: str, uri: str, count: int) -> None:
     password = sys.stdin.readline().strip()
-    java_vm.use(find_java_parts)
+    vm.use(find_java_parts)
     with tempfile.TemporaryDirectory() as folder:
         directory = RunDirectory.create(Path(folder), "run")
         recorder = Recorder(directory, "main")

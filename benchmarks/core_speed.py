@@ -22,7 +22,7 @@ from benchmarks.stopwatch import BODY_BYTES, USER, children_cpu_s
 from topologies.runtimes.artemis_jvm import MAIN
 from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.java import find_java
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 AHEAD = 1_000  # sends without their answer, of either side
 ANSWERED_BYTES = (

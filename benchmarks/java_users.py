@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from locust.env import Environment
 
-from drivers import java_vm
+from drivers.jvm import vm
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
 from records.writer import Recorder
@@ -34,7 +34,7 @@ def lag_ms(directory: RunDirectory) -> dict[str, Any]:
 
 def main(protocol: str, uri: str, count: int, durable: bool, in_flight: int, rate: float, warm_up: int) -> None:
     password = sys.stdin.readline().strip()
-    java_vm.use(find_java_parts)
+    vm.use(find_java_parts)
     Sender.durable, Sender.in_flight, Sender.sends_per_second = durable, in_flight, rate or AT_ONCE_PER_S
     runner = Environment(user_classes=[Sender, Receiver]).create_local_runner()
 

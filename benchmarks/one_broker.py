@@ -9,7 +9,7 @@ from typing import TypeVar
 from benchmarks.pairs import conditions
 from records.rundir import RunDirectory
 from topologies.catalogue import build
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 PAIRS = 5
 Bench = TypeVar("Bench")

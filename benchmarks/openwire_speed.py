@@ -20,7 +20,7 @@ from benchmarks.pairs import HEADER, measure
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER, children_cpu_s
 from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.java import find_java
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 COUNT = {"durable": 10_000, "non-durable": 100_000}
 PACED_PER_S, PACED_S, PACED_WARM_UP = 10_000, 30, 50_000

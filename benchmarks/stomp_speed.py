@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.pairs import HEADER, conditions, measure
 from records.rundir import RunDirectory
 from topologies.catalogue import build
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 COUNT = {"durable": 6_000, "non-durable": 30_000}
 PACED_PER_S, PACED_COUNT = 2_000, 6_000

@@ -20,8 +20,8 @@ from brokerbench.compose_start import (
     with_secrets_script,
 )
 from brokerbench.rendering import files_of, ports_from
-from topologies.artemis import REPLICATION, ArtemisBroker
-from topologies.artemis_router import Router
+from topologies.artemis.brokers import REPLICATION, ArtemisBroker
+from topologies.artemis.router import Router
 from topologies.brokers import AnyBroker, Broker
 from topologies.model import Topology
 from topologies.render import site as names

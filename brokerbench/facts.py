@@ -18,10 +18,10 @@ import psutil
 
 from brokerbench.doctor import OPTIONAL_LIBRARIES, REQUIRED_LIBRARIES, WANTED_PORTS, Facts
 from topologies.runtimes.distribution import PINNED, Distribution, DistributionUnavailable, cache_folder, ensure
-from topologies.runtimes.guard import __file__ as guard_file
 from topologies.runtimes.java import NoJava, find_java
+from topologies.runtimes.links.toxiproxy import ToxiproxyUnavailable, find_toxiproxy
 from topologies.runtimes.ports import LOOPBACK
-from topologies.runtimes.toxiproxy import ToxiproxyUnavailable, find_toxiproxy
+from topologies.runtimes.processes.guard import __file__ as guard_file
 
 DOCKER_SOCKET = "unix:///var/run/docker.sock"
 DOCKER_TIMEOUT_S = 3.0

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from brokerbench.rendering import files_of, site_by_names
-from topologies.artemis_links import BrokerConnection, ClusterLink
+from topologies.artemis.links import BrokerConnection, ClusterLink
 from topologies.brokers import AnyBroker
 from topologies.catalogue import arguments, build
 from topologies.links import Link, NetworkConnector

@@ -20,8 +20,8 @@ from topologies.endpoints import Credentials
 from topologies.management.jolokia import ManagementFailed
 from topologies.model import Topology
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.external_credentials import ExternalCredentials
-from topologies.runtimes.external_file import BROKERS, CREDENTIALS_FILE, MANAGEMENT, SCHEMES
+from topologies.runtimes.external.credentials import ExternalCredentials
+from topologies.runtimes.external.file import BROKERS, CREDENTIALS_FILE, MANAGEMENT, SCHEMES
 from topologies.runtimes.private import PrivateFolder
 
 BROKERS_NAME, CREDENTIALS_NAME, AUTHORITY_NAME = "brokers.yaml", "credentials.env", "authority.pem"

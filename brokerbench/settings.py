@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any
 
-from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterLink
+from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterLink
 from topologies.brokers import AnyBroker
 from topologies.links import Link
 

@@ -16,7 +16,8 @@ from typing import Any
 
 from brokerbench import reaching
 from brokerbench.failover_options import built_for_clients, why_refused
-from drivers import canary, java_vm
+from drivers import canary
+from drivers.jvm import vm
 from drivers.protocols import Spoken, connectors_of
 from records.rundir import RunDirectory, new_run_id
 from records.summary import EXIT_STATUS
@@ -30,7 +31,7 @@ from topologies.model import Topology, TopologyInvalid
 from topologies.runtimes.addresses import addresses_here, no_address_to_bind
 from topologies.runtimes.choice import choose, containers_for, look_here
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.linkproxies import no_proxies
+from topologies.runtimes.links.proxies import no_proxies
 from topologies.runtimes.making import Wanted, external_of, runtime_of, trust_in
 from topologies.runtimes.own import proxies_of
 from topologies.trust import Trust
@@ -187,7 +188,7 @@ def _prove(request: Request, runtime: Runtime, progress: Say) -> int:
     prove_links(runtime, request.topology, timeout_s=PROOF_TIMEOUT_S, progress=progress)
     if proxies := proxies_of(runtime):
         tell_round_trips(proxies, request.topology.links, progress)
-    java_vm.use(find_java_parts)
+    vm.use(find_java_parts)
     paths = routes(request.topology)
     connectors = connectors_of(request.spoken, trust_in(runtime, request.wanted.trust))
     producers, consumers = canary.sides(runtime, connectors, request.spoken)

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from typing import Any
 from urllib.parse import quote_plus, unquote_plus, urlsplit
 
-from drivers.core_options import CORE_OPTIONS
+from drivers.jvm.core_options import CORE_OPTIONS
 
 NO_LIMIT = -1
 Pairs = tuple[tuple[str, str], ...]
@@ -90,7 +90,7 @@ OPTION_NAMES: tuple[str, ...] = tuple(OPTION_FIELDS)
 class FailoverUri:
     """A parsed URI. ``explicit`` names the options that the user wrote; ``nested`` goes into every server's query.
 
-    ``core``: options of Core's own client (drivers.core_options), as written, which only it understands;
+    ``core``: options of Core's own client (drivers.jvm.core_options), as written, which only it understands;
     ``updated``: servers that came later and go first (drivers.updated_uris); not written back.
     """
 

@@ -5,11 +5,12 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote_plus
 
-from drivers import amqp_messages, stomp_frames
+from drivers.amqp import messages as amqp_messages
 from drivers.contract import DriverError
-from drivers.core_options import REFUSED
-from drivers.core_uri import refusals as core_refusals
 from drivers.failover import OPTION_FIELDS, FailoverUri, written
+from drivers.jvm.core_options import REFUSED
+from drivers.jvm.core_uri import refusals as core_refusals
+from drivers.stomp import frames as stomp_frames
 
 _READ: Mapping[str, Callable[[str], object]] = {
     "stomp": partial(stomp_frames.read_address, heartbeat_ms=0),

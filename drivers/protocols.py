@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from drivers.contract import Connector
-from drivers.stomp import StompConnector
+from drivers.stomp.connector import StompConnector
 from topologies.trust import Trust
 
 PROTOCOLS: tuple[str, ...] = ("stomp", "amqp", "openwire", "core", "memory")
@@ -48,19 +48,19 @@ class Spoken:
 
 
 def _amqp(trust: Trust) -> Connector:
-    from drivers.amqp import AmqpConnector  # its library is optional: it is not there everywhere
+    from drivers.amqp.connector import AmqpConnector  # its library is optional: it is not there everywhere
 
     return AmqpConnector(trust=trust)
 
 
 def _openwire(trust: Trust) -> Connector:
-    from drivers.openwire import OpenWireConnector  # what other protocols need no Java bridge for
+    from drivers.jvm.openwire import OpenWireConnector  # what other protocols need no Java bridge for
 
     return OpenWireConnector(trust)
 
 
 def _core(trust: Trust) -> Connector:
-    from drivers.core import CoreConnector
+    from drivers.jvm.core import CoreConnector
 
     return CoreConnector(trust)
 

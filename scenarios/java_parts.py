@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from drivers.contract import DriverError
-from drivers.java_vm import JavaParts
+from drivers.jvm.vm import JavaParts
 from topologies.runtimes.distribution import DistributionUnavailable, ensure, pinned
 from topologies.runtimes.java import NoJava, find_java
 

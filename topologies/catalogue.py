@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from topologies import artemis_entries as artemis
 from topologies import entries as few
 from topologies import entries_meshes as meshes
 from topologies import entries_tiers as tiers
+from topologies.artemis import entries as artemis
 from topologies.impaired import impaired
 from topologies.model import Topology
 from topologies.own_topology import is_file, known_elsewhere, known_to_the_other, read_topology

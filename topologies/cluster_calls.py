@@ -7,8 +7,8 @@ others by the caller: where it cannot be, one is before each member, and the lin
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from topologies.artemis import REPLICATION, ArtemisBroker
-from topologies.artemis_links import ClusterLink
+from topologies.artemis.brokers import REPLICATION, ArtemisBroker
+from topologies.artemis.links import ClusterLink
 from topologies.brokers import AnyBroker
 from topologies.impairment import Impairment
 from topologies.links import Link

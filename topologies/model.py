@@ -7,8 +7,9 @@ legal but perhaps not meant is in `Topology.warnings`. The parts live in files o
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from topologies import artemis_reach, reach
-from topologies.artemis_validation import artemis_problems, artemis_warnings, kind_problems
+from topologies import reach
+from topologies.artemis import reach as artemis_reach
+from topologies.artemis.validation import artemis_problems, artemis_warnings, kind_problems
 from topologies.brokers import AnyBroker, Broker, KahaDb
 from topologies.connectors import TransportConnector
 from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup

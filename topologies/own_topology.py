@@ -19,9 +19,9 @@ from typing import Any
 
 from yaml.nodes import Node, ScalarNode
 
-from topologies.artemis import ArtemisBroker
-from topologies.artemis_links import BrokerConnection, ClusterLink
-from topologies.artemis_router import Router
+from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.links import BrokerConnection, ClusterLink
+from topologies.artemis.router import Router
 from topologies.brokers import AnyBroker, Broker
 from topologies.groups import ClientGroup
 from topologies.impaired import impaired

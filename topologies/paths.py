@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from topologies.artemis_links import BrokerConnection, ClusterLink
+from topologies.artemis.links import BrokerConnection, ClusterLink
 from topologies.links import Link
 from topologies.validity import UNLIMITED
 

@@ -5,7 +5,7 @@ In between or not, for every link alike: else the proxy's own cost would be take
 
 from collections.abc import Iterable, Iterator
 
-from topologies.artemis_links import BrokerConnection
+from topologies.artemis.links import BrokerConnection
 from topologies.brokers import AnyBroker
 from topologies.cluster_calls import called_twice
 from topologies.links import Link, NetworkConnector

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from topologies.artemis_links import BrokerConnection, ClusterLink
+from topologies.artemis.links import BrokerConnection, ClusterLink
 from topologies.brokers import AnyBroker, Broker
 from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup
 from topologies.links import Link, MulticastDiscovery, NetworkConnector

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from records.analysis_command import analysis_command, java_folder
 from records.rundir import RunDirectory
-from topologies.runtimes import guard, java
+from topologies.runtimes import java
+from topologies.runtimes.processes import guard
 
 TAIL_LINES = 15
 JAVA_STACK = re.compile(r"\s+(at |\.\.\. \d+ more)")

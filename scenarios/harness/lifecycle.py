@@ -24,7 +24,7 @@ from gevent.event import Event
 from locust import events
 from locust.runners import STATE_SPAWNING, MasterRunner, WorkerRunner
 
-from drivers import java_vm
+from drivers.jvm import vm
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
 from scenarios.harness import distributed, jobs, options, plan, web
@@ -44,7 +44,7 @@ def run(scenario: Scenario, *, reroute: Reroute | None = None) -> None:
 
     ``reroute``: where clients go instead of a broker's own listener, for a proxy in between.
     """
-    java_vm.use(find_java_parts)
+    vm.use(find_java_parts)
     lifecycle = Lifecycle(scenario, reroute)
     events.init_command_line_parser.add_listener(lifecycle.on_parser)
     events.init.add_listener(lifecycle.on_init)

@@ -5,7 +5,7 @@ The whole pipeline runs on it in seconds. It measures the harness, never a broke
 
 from pathlib import Path
 
-from drivers.memory import MemoryNetwork
+from drivers.memory.connector import MemoryNetwork
 from topologies.endpoints import Credentials, Endpoint, ManagementEndpoint
 from topologies.runtimes.contract import Progress, RuntimeFailed
 
@@ -13,7 +13,7 @@ NOBODY = Credentials("memory", "")
 
 
 class MemoryRuntime:
-    """Implements `topologies.runtimes.contract.Runtime` over ``drivers.memory``."""
+    """Implements `topologies.runtimes.contract.Runtime` over ``drivers.memory.connector``."""
 
     name = "memory"
     trusted_pem = ""

@@ -20,15 +20,15 @@ from scenarios.harness.options import OptionError, Options
 from scenarios.harness.scenario import Scenario
 from scenarios.harness.transactions import require_transactions
 from topologies import catalogue
-from topologies.artemis import ArtemisBroker
+from topologies.artemis.brokers import ArtemisBroker
 from topologies.impaired import as_they_come, impaired
 from topologies.impairment import Impairment
 from topologies.links import Link
 from topologies.model import Broker, ClientGroup, Topology, TopologyInvalid
 from topologies.own_topology import is_file, place_of
 from topologies.proxied import proxied
-from topologies.runtimes.external import UNTOUCHABLE
-from topologies.runtimes.linkproxies import no_proxies
+from topologies.runtimes.external.runtime import UNTOUCHABLE
+from topologies.runtimes.links.proxies import no_proxies
 from topologies.runtimes.making import external_of
 
 log = logging.getLogger("brokerbench")

@@ -6,7 +6,7 @@ import psutil
 
 from drivers import canary
 from drivers.contract import Connector
-from drivers.memory import MemoryConnector
+from drivers.memory.connector import MemoryConnector
 from drivers.protocols import Spoken, connectors_of
 from drivers.session import Network
 from records.rundir import RunDirectory

@@ -8,7 +8,7 @@ from drivers.contract import Connector
 from records.writer import Recorder
 from scenarios.harness.browsing import Browser, ManagementBrowser
 from scenarios.harness.memory_runtime import MemoryRuntime
-from topologies.artemis_router import Router
+from topologies.artemis.router import Router
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.links import prove_links
 from topologies.management.linktraffic import tell_round_trips, traffic

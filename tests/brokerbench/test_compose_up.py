@@ -22,8 +22,8 @@ from tests.support.runtimes import eventually
 from topologies.catalogue import build
 from topologies.endpoints import Credentials, Endpoint
 from topologies.model import Topology
-from topologies.runtimes.container_image import obtain
-from topologies.runtimes.docker_engine import client_of, find
+from topologies.runtimes.containers.engine import client_of, find
+from topologies.runtimes.containers.image import obtain
 from topologies.runtimes.kinds import kind_of
 from topologies.runtimes.ports import LOOPBACK, choose_ports
 from topologies.trust import Trust

@@ -13,8 +13,8 @@ import pytest
 
 from brokerbench import facts
 from brokerbench.doctor import WANTED_PORTS
-from topologies.runtimes import guard
 from topologies.runtimes.distribution import CACHE_VARIABLE, PINNED
+from topologies.runtimes.processes import guard
 
 ENGINE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 21\r\n\r\n"
 

@@ -10,10 +10,10 @@ from brokerbench.reaching import Asked, ReachFiles, brokers_file, failover_uris,
 from topologies.catalogue import build
 from topologies.endpoints import Credentials
 from topologies.model import Topology
-from topologies.runtimes import external_file
-from topologies.runtimes.external import ExternalRuntime
-from topologies.runtimes.external_credentials import ExternalCredentials
-from topologies.runtimes.external_file import BrokersFile, ExternalBroker
+from topologies.runtimes.external import file as external_file
+from topologies.runtimes.external.credentials import ExternalCredentials
+from topologies.runtimes.external.file import BrokersFile, ExternalBroker
+from topologies.runtimes.external.runtime import ExternalRuntime
 
 WHO = ExternalCredentials(Credentials("anna", "s3cret"), Credentials("admin", "s3cret-too"))
 SOURCE = ExternalBroker("source", 2, {"openwire": "tcp://h:1", "stomp": "stomp://h:2"}, "https://h:3/api/jolokia/")

@@ -5,8 +5,8 @@ import pytest
 from brokerbench.settings import settings
 from tests.topologies.artemis_samples import every_artemis_feature
 from tests.topologies.samples import every_feature
-from topologies.artemis import ArtemisBroker
-from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
+from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
 from topologies.brokers import Broker
 from topologies.impairment import Impairment
 from topologies.links import Link, MulticastDiscovery, NetworkConnector, StaticDiscovery

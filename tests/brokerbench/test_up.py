@@ -19,7 +19,7 @@ from brokerbench.up import _signals_interrupt, routes
 from tests.support.locust_run import REPOSITORY, nothing_left
 from topologies.catalogue import build
 from topologies.model import ClientGroup, Topology
-from topologies.runtimes.external_credentials import find
+from topologies.runtimes.external.credentials import find
 
 BROKERBENCH = str(Path(sys.executable).with_name("brokerbench"))
 UP_TIMEOUT_S = 120.0

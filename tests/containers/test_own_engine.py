@@ -10,10 +10,10 @@ from records.rundir import RunDirectory
 from tests.support.locust_run import LocustRun, nothing_left
 from tests.support.own_engine import OwnEngine, own_engine
 from topologies.catalogue import build
-from topologies.runtimes.container_cleanup import remove_leftovers
-from topologies.runtimes.containers import ContainerRuntime
+from topologies.runtimes.containers.cleanup import remove_leftovers
+from topologies.runtimes.containers.engine import find
+from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.contract import RuntimeFailed
-from topologies.runtimes.docker_engine import find
 from topologies.runtimes.kinds import KINDS
 
 pytestmark = pytest.mark.containers

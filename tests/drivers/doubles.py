@@ -21,7 +21,7 @@ from drivers.contract import (
     Transaction,
 )
 from drivers.failover import FailoverUri
-from drivers.java_hub import OnEvent
+from drivers.jvm.hub import OnEvent
 from records.writer import Recorder
 from topologies.endpoints import Credentials, Endpoint
 

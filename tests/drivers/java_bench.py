@@ -8,7 +8,7 @@ from typing import Any
 
 from drivers.contract import Destination
 from drivers.failover import FailoverUri
-from drivers.java_client import JavaClient
+from drivers.jvm.client import JavaClient
 from drivers.pacing import Schedule
 from drivers.protocols import connector_of
 from records.reader import read_events, seal

@@ -6,7 +6,7 @@ from typing import Any
 
 import jpype
 
-from drivers.java_vm import SOURCES, java_class
+from drivers.jvm.vm import SOURCES, java_class
 
 OF_TESTS = Path(__file__).parent / "java"
 

@@ -21,7 +21,7 @@ from tests.support.brokers import running
 from tests.support.loads import Load
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
-from topologies.artemis import ArtemisBroker
+from topologies.artemis.brokers import ArtemisBroker
 from topologies.brokers import AnyBroker, Broker
 from topologies.endpoints import Credentials
 from topologies.groups import ClientGroup

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from drivers.contract import Destination, Outcome
-from drivers.memory import MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MemoryConnector, MemoryNetwork
 from drivers.patience import BLOCKED_AFTER_NS
 from tests.drivers.doubles import (
     BENCH,

@@ -14,7 +14,7 @@ from drivers.client import Client
 from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.failover import FailoverUri
 from drivers.habits import Pool, Seat, Shared
-from drivers.memory import MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MemoryConnector, MemoryNetwork
 from drivers.own_clients import NoSenderError
 from drivers.per_message import Numbers, PerMessage
 from drivers.producer import Settled, Slot

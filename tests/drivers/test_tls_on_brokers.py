@@ -1,6 +1,6 @@
 """Do a load's messages cross by a broker's own TLS, by each protocol, and are its clients told by its name?
 
-Certificates that are not to be trusted: test_stomp_tls.py, test_amqp_troubles.py, test_java_tls.py.
+Certificates that are not to be trusted: stomp/test_tls.py, amqp/test_troubles.py, jvm/test_tls.py.
 """
 
 from collections import Counter

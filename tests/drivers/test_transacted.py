@@ -9,7 +9,7 @@ import pytest
 from drivers.client import Client
 from drivers.consumer import Received
 from drivers.contract import Destination, Outcome, Subscription
-from drivers.memory import MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MemoryConnector, MemoryNetwork
 from drivers.producer import Settled, Slot
 from drivers.transacted import TransactedProducer
 from tests.drivers.doubles import RUN, KeepingRecorder, client_of, eventually, memory_uri

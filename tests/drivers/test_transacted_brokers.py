@@ -25,7 +25,7 @@ from topologies.runtimes.contract import Runtime
 from topologies.trust import Trust
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
-PROTOCOLS = ("stomp", "amqp")  # Java clients: test_java_transactions.py
+PROTOCOLS = ("stomp", "amqp")  # Java clients: jvm/test_transactions.py
 SIZE, LAST, MESSAGES = 5, 14, 500
 
 

@@ -13,7 +13,7 @@ from locust.env import Environment
 
 from drivers.broker_user import BrokerUser
 from drivers.contract import DriverError
-from drivers.memory import MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MemoryConnector, MemoryNetwork
 from drivers.own_clients import OwnProducer
 from drivers.protocols import Spoken
 from drivers.session import Go, Network, Session, Window, attach, detach

@@ -79,7 +79,7 @@ def test_where_nothing_can_be_pulled_our_images_are_built_on_the_base_that_is_th
     done = machine.run("image")
     assert done.returncode == 0, done.stderr
     for flavour in KINDS:
-        expected = f"python -m topologies.runtimes.container_image --base brokerbench/base-java:17 --of {flavour}"
+        expected = f"python -m topologies.runtimes.containers.image --base brokerbench/base-java:17 --of {flavour}"
         assert expected in machine.calls
     assert (machine.clone / "build" / "no-registry").exists()
 

@@ -13,8 +13,8 @@ from topologies.catalogue import build
 from topologies.endpoints import Credentials
 from topologies.model import Topology
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.external_credentials import ExternalCredentials
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.external.credentials import ExternalCredentials
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 SHORT = ("-t", "3s", "--warm-up", "0", "--lag-limit", "5000", "--producers", "4", "--consumers", "4", "--rate", "200")

@@ -12,7 +12,7 @@ from tests.support.locust_run import free_port, make_run, nothing_left
 from tests.support.relay import Relay
 from topologies.endpoints import Credentials
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.external_credentials import ExternalCredentials
+from topologies.runtimes.external.credentials import ExternalCredentials
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
 

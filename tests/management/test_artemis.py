@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topologies.artemis import ArtemisBroker
-from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterLink, Mirror
-from topologies.artemis_router import Router
+from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterLink, Mirror
+from topologies.artemis.router import Router
 from topologies.links import Link
 from topologies.management.artemis import (
     CLUSTER_QUEUE,

@@ -26,7 +26,7 @@ from topologies.management.links import prove_links
 from topologies.management.views import view_of
 from topologies.model import CONSUMERS, PRODUCERS, Topology
 from topologies.runtimes.contract import Runtime, RuntimeFailed
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 pytestmark = pytest.mark.brokers
 

@@ -14,7 +14,7 @@ from topologies.links import Link
 from topologies.management.linktraffic import round_trip_rows, round_trips, tell_round_trips, told, traffic
 from topologies.management.roundtrip import AMQP_SASL, KEEP_ALIVE_WANTED, RoundTrip, round_trip
 from topologies.management.sampling import Row, Sampler
-from topologies.runtimes.linkproxies import Carried
+from topologies.runtimes.links.proxies import Carried
 
 GREETING = struct.pack(">I", 3) + b"\x01hi"
 KEEP_ALIVE = struct.pack(">IBIB", 6, 10, 0, 0)

@@ -15,7 +15,7 @@ from topologies.management.links import LinksNotProven, prove_links
 from topologies.management.sampling import Row, Sampler, sample
 from topologies.management.views import LinkNames
 from topologies.model import Topology
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 pytestmark = pytest.mark.brokers
 MESSAGES = 20

@@ -14,9 +14,9 @@ from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.faults import FreezeBroker
 from scenarios.harness.options import OptionError, add_arguments, read
 from scenarios.harness.plan import make
-from topologies.artemis import Acceptor, ArtemisBroker
+from topologies.artemis.brokers import Acceptor, ArtemisBroker
 from topologies.model import AnyBroker, Broker, ClientGroup, Topology, TransportConnector
-from topologies.runtimes import linkproxies
+from topologies.runtimes.links import proxies as linkproxies
 
 
 class Producer(ProducerUser):

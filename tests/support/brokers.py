@@ -10,7 +10,7 @@ from topologies.catalogue import build
 from topologies.model import Topology
 from topologies.render.files import render
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from topologies.runtimes.docker_engine import client_of, find
+from topologies.runtimes.containers.engine import client_of, find
 
 REAPER = "testcontainers-ryuk-"  # Testcontainers' own clean-up: one a process, ten seconds longer there than that
 

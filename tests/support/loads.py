@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from drivers import java_vm
 from drivers.client import Client
 from drivers.contract import Destination, Subscription
 from drivers.habits import ONE, Seat
+from drivers.jvm import vm
 from drivers.pacing import Schedule
 from drivers.protocols import Spoken, connectors_of
 from drivers.session import Network, Session
@@ -24,7 +24,7 @@ from topologies.trust import Trust
 RUN = 0xBEEF
 NO_TRUST = Trust()
 TABLES = ("sends", "receipts", "connections", "subscriptions")
-java_vm.use(find_java_parts)
+vm.use(find_java_parts)
 
 
 def address_of(runtime: Runtime, broker: str, protocol: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.support.disk import small_disk
 from tests.support.network import AS_ROOT, Host, other_hosts
 from tests.support.waiting import until
-from topologies.runtimes.docker_engine import answers
+from topologies.runtimes.containers.engine import answers
 
 START_LIMIT_S = 60.0
 END_LIMIT_S = 30.0

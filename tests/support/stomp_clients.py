@@ -6,8 +6,8 @@ from functools import partial
 
 from drivers.contract import Delivery, Destination, Outcome, Outgoing, Subscription
 from drivers.logins import answered
-from drivers.stomp import StompConnector
-from drivers.stomp_connection import StompConnection
+from drivers.stomp.connection import StompConnection
+from drivers.stomp.connector import StompConnector
 from records.identity import Identity, Reading, read, stamp
 from tests.support.waiting import until
 from topologies.endpoints import Credentials, Endpoint

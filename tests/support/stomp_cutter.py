@@ -1,6 +1,6 @@
 """What pieces is a STOMP stream made of? For whoever passes them on unchanged, and to hold the driver's reader against.
 
-Written before the driver's own `drivers.stomp_stream.FrameReader` and in another way, so that one can check the other.
+Written before the driver's own `drivers.stomp.stream.FrameReader` and in another way, so that one can check the other.
 """
 
 import re

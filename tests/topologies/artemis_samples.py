@@ -3,9 +3,9 @@
 from hypothesis import strategies as st
 
 from tests.topologies.samples import flags, names, texts
-from topologies.artemis import Acceptor, ArtemisBroker, Journal
-from topologies.artemis_addresses import Address, AddressSetting
-from topologies.artemis_links import BALANCING, AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
+from topologies.artemis.addresses import Address, AddressSetting
+from topologies.artemis.brokers import Acceptor, ArtemisBroker, Journal
+from topologies.artemis.links import BALANCING, AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
 from topologies.brokers import MIB
 from topologies.links import Link
 from topologies.model import ClientGroup, Topology

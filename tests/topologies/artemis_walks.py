@@ -6,8 +6,8 @@ Slow and literal: who consumes at a broker is looked up for each step, and addre
 import re
 from collections.abc import Iterator, Sequence
 
-from topologies.artemis import ArtemisBroker
-from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterLink
+from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterLink
 from topologies.links import Link
 
 

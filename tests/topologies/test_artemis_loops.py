@@ -8,9 +8,9 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from tests.topologies.artemis_walks import in_filter, in_pattern
-from topologies.artemis import ArtemisBroker
-from topologies.artemis_links import AddressMatch, BrokerConnection, Mirror
-from topologies.artemis_loops import MOST_TOLD, Flow, _meet, flows_of, loop_problems
+from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.links import AddressMatch, BrokerConnection, Mirror
+from topologies.artemis.loops import MOST_TOLD, Flow, _meet, flows_of, loop_problems
 from topologies.model import Topology
 
 BROKERS = tuple(ArtemisBroker(name) for name in "abcd")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topologies.artemis_matching import filter_overlaps, filter_passes, filters_overlap, overlap
+from topologies.artemis.matching import filter_overlaps, filter_passes, filters_overlap, overlap
 
 words = st.lists(st.sampled_from(["a", "b", "*", "#"]), min_size=1, max_size=4).map(".".join)
 plain = st.lists(st.sampled_from(["a", "b"]), min_size=1, max_size=4)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.topologies.golden_files import assert_golden
-from topologies.artemis import Acceptor, ArtemisBroker, HaPolicy, Journal
-from topologies.artemis_addresses import Address, AddressSetting
-from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
-from topologies.artemis_loops import MOST_TOLD
-from topologies.artemis_router import Router
+from topologies.artemis.addresses import Address, AddressSetting
+from topologies.artemis.brokers import Acceptor, ArtemisBroker, HaPolicy, Journal
+from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
+from topologies.artemis.loops import MOST_TOLD
+from topologies.artemis.router import Router
 from topologies.brokers import AnyBroker
 from topologies.catalogue import build
 from topologies.links import Link

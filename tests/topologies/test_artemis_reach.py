@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.topologies.artemis_walks import can_reach
-from topologies import artemis_reach
-from topologies.artemis import ArtemisBroker
-from topologies.artemis_addresses import Address, AddressSetting
-from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
-from topologies.artemis_router import Router
+from topologies.artemis import reach as artemis_reach
+from topologies.artemis.addresses import Address, AddressSetting
+from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
+from topologies.artemis.router import Router
 from topologies.brokers import AnyBroker
 from topologies.catalogue import ENTRIES, build
 from topologies.links import Link

@@ -10,9 +10,9 @@ from lxml import etree
 from tests.topologies.artemis_samples import clusters_and_connections, every_artemis_feature
 from tests.topologies.golden_files import FOLDER, assert_golden
 from tests.topologies.samples import site_of
-from topologies.artemis import Acceptor, ArtemisBroker, HaPolicy, Journal
-from topologies.artemis_addresses import Address, AddressSetting
-from topologies.artemis_links import BrokerConnection, ClusterConnection, Mirror
+from topologies.artemis.addresses import Address, AddressSetting
+from topologies.artemis.brokers import Acceptor, ArtemisBroker, HaPolicy, Journal
+from topologies.artemis.links import BrokerConnection, ClusterConnection, Mirror
 from topologies.brokers import AnyBroker
 from topologies.catalogue import ENTRIES, build
 from topologies.model import Topology

@@ -11,8 +11,8 @@ from tests.support.brokers import running
 from tests.support.stomp_clients import body
 from tests.support.waiting import until
 from tests.topologies.experiments import SETTLES_S, client, depth, up
-from topologies.artemis import ArtemisBroker
-from topologies.artemis_links import AddressMatch, BrokerConnection
+from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.links import AddressMatch, BrokerConnection
 from topologies.catalogue import build
 from topologies.management.artemis import broker_mbean, start_connection
 from topologies.management.jolokia import Jolokia

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from topologies.artemis import REPLICATION, ArtemisBroker, HaPolicy
-from topologies.artemis_links import ClusterConnection, ClusterLink, cluster_links
+from topologies.artemis.brokers import REPLICATION, ArtemisBroker, HaPolicy
+from topologies.artemis.links import ClusterConnection, ClusterLink, cluster_links
 from topologies.catalogue import build
 from topologies.cluster_calls import Call, cluster_calls, no_shared_doors
 from topologies.impaired import impaired

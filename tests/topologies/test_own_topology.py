@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.topologies.golden_files import assert_golden
 from tests.topologies.samples import every_feature, topologies
-from topologies.artemis_router import Router
+from topologies.artemis.router import Router
 from topologies.catalogue import ENTRIES, build
 from topologies.manual_words import HOPS_OF_LINKS, INSTEAD
 from topologies.model import CONSUMERS, PRODUCERS, AnyBroker, Broker, Topology, TopologyInvalid

@@ -12,7 +12,7 @@ from tests.support.waiting import until
 from tests.topologies.samples import every_feature
 from topologies.endpoints import Credentials
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 pytestmark = pytest.mark.brokers
 

@@ -14,11 +14,11 @@ from topologies.catalogue import build
 from topologies.impaired import impaired
 from topologies.management.links import prove_links
 from topologies.model import Topology
-from topologies.runtimes.containers import ContainerRuntime
+from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.linkproxies import LinkProxies
+from topologies.runtimes.links.proxies import LinkProxies
 from topologies.runtimes.own import OwnBrokers, proxies_of
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 
 @pytest.fixture(

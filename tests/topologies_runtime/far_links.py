@@ -11,7 +11,7 @@ from tests.support.stomp_clients import Client, body
 from tests.support.waiting import until
 from topologies.model import Topology
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.linkproxies import LinkProxies
+from topologies.runtimes.links.proxies import LinkProxies
 
 NS_PER_MS = 1_000_000
 MEMORY_MB = 128

@@ -18,7 +18,7 @@ from topologies.catalogue import build
 from topologies.management.links import prove_links
 from topologies.management.views import serving
 from topologies.model import Topology
-from topologies.runtimes.containers import ContainerRuntime
+from topologies.runtimes.containers.runtime import ContainerRuntime
 
 pytestmark = pytest.mark.containers
 

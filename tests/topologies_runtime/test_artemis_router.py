@@ -14,7 +14,7 @@ from topologies.runtimes.artemis_router import RouterUnavailable, command, find_
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.jvm import BrokerFolders
 from topologies.runtimes.ports import LOOPBACK
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 
 def program(folder: Path, name: str, body: str) -> Path:

@@ -6,8 +6,8 @@ from typing import Any, cast
 import psutil
 import pytest
 
-from topologies.runtimes import brokercontainer
-from topologies.runtimes.brokercontainer import BrokerContainer
+from topologies.runtimes.containers import broker as brokercontainer
+from topologies.runtimes.containers.broker import BrokerContainer
 
 COMMAND = ["java", "-jar", "broker.jar"]
 SHELL = ["/bin/sh", "-c", 'exec "$@"', "broker", *COMMAND]

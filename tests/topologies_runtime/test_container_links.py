@@ -15,12 +15,12 @@ from tests.support.docker import on_engine
 from topologies.catalogue import build
 from topologies.impaired import impaired
 from topologies.impairment import Impairment
-from topologies.runtimes import container_links
-from topologies.runtimes.container_links import listeners, mounts
-from topologies.runtimes.container_sockets import ContainerSockets, ends_among, ends_in, listening_among, listening_in
-from topologies.runtimes.containers import ContainerRuntime
+from topologies.runtimes.containers import links as container_links
+from topologies.runtimes.containers.links import listeners, mounts
+from topologies.runtimes.containers.runtime import ContainerRuntime
+from topologies.runtimes.containers.sockets import ContainerSockets, ends_among, ends_in, listening_among, listening_in
 from topologies.runtimes.contract import RuntimeFailed
-from topologies.runtimes.linkways import Door, Way
+from topologies.runtimes.links.ways import Door, Way
 
 TCP6 = """\
   sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when

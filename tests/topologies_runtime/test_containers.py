@@ -20,10 +20,10 @@ from records.rundir import RunDirectory
 from tests.support.docker import docker, on_engine, severable_engine
 from tests.support.runtimes import GONE_WITHIN_S, eventually, private_folder, secrets_of, stores_in
 from topologies.catalogue import build
-from topologies.runtimes.container_cleanup import remove_leftovers
-from topologies.runtimes.containers import ContainerRuntime
+from topologies.runtimes.containers.cleanup import remove_leftovers
+from topologies.runtimes.containers.engine import find
+from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.contract import RuntimeFailed
-from topologies.runtimes.docker_engine import find
 
 pytestmark = pytest.mark.containers
 
@@ -37,7 +37,7 @@ import json, signal, time
 from pathlib import Path
 from records.rundir import RunDirectory
 from topologies.catalogue import build
-from topologies.runtimes.containers import ContainerRuntime
+from topologies.runtimes.containers.runtime import ContainerRuntime
 
 runtime = ContainerRuntime(build("single"), RunDirectory.create(Path(sys.argv[1]), sys.argv[3]), broker_memory_mb=128)
 signal.signal(signal.SIGTERM, lambda *_: (runtime.close(), sys.exit(3)))

@@ -24,11 +24,11 @@ from topologies.management.sampling import process_rows
 from topologies.model import Broker, Topology
 from topologies.render.classic import render
 from topologies.render.site import Site
-from topologies.runtimes.containers import ContainerRuntime
+from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.own import OwnBrokers
 from topologies.runtimes.ports import LOOPBACK, choose_ports
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 from topologies.trust import Trust
 
 Runtime = OwnBrokers[Any]

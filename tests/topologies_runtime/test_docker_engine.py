@@ -9,11 +9,8 @@ from docker.errors import APIError, DockerException
 
 from topologies.catalogue import build
 from topologies.model import Broker, ClientGroup, Topology
-from topologies.runtimes import container_image
-from topologies.runtimes.container_image import RECIPES, cannot_be_had, wanted
-from topologies.runtimes.container_preparation import host_names, reachable
-from topologies.runtimes.distribution import pinned
-from topologies.runtimes.docker_engine import (
+from topologies.runtimes.containers import image as container_image
+from topologies.runtimes.containers.engine import (
     Engine,
     EngineTrouble,
     _not_local,
@@ -23,6 +20,9 @@ from topologies.runtimes.docker_engine import (
     find,
     is_gone,
 )
+from topologies.runtimes.containers.image import RECIPES, cannot_be_had, wanted
+from topologies.runtimes.containers.preparation import host_names, reachable
+from topologies.runtimes.distribution import pinned
 from topologies.runtimes.kinds import KINDS, Kind
 
 
@@ -136,7 +136,7 @@ def test_the_recipe_pins_what_the_process_runtime_runs(kind: Kind) -> None:
 @pytest.mark.parametrize("flavour", sorted(KINDS))
 def test_an_image_that_cannot_be_had_is_built_for_its_own_kind(flavour: str) -> None:
     told = cannot_be_had(KINDS[flavour], "some/image:1", "no such host")
-    assert f"python -m topologies.runtimes.container_image --base IMAGE --of {flavour})" in told
+    assert f"python -m topologies.runtimes.containers.image --base IMAGE --of {flavour})" in told
 
 
 def test_an_engine_without_room_for_an_image_is_told_to_make_room() -> None:

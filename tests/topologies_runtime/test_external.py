@@ -16,9 +16,9 @@ from topologies.endpoints import Credentials, Endpoint
 from topologies.management.jolokia import ManagementFailed
 from topologies.management.links import prove_links
 from topologies.runtimes.contract import RuntimeFailed
-from topologies.runtimes.external import ExternalRuntime
-from topologies.runtimes.external_credentials import ExternalCredentials
-from topologies.runtimes.external_file import BrokersFile, ExternalBroker
+from topologies.runtimes.external.credentials import ExternalCredentials
+from topologies.runtimes.external.file import BrokersFile, ExternalBroker
+from topologies.runtimes.external.runtime import ExternalRuntime
 
 CLASSIC, ARTEMIS = "org.apache.activemq:type=Broker,brokerName={}", 'org.apache.activemq.artemis:broker="{}"'
 WHO = ExternalCredentials(Credentials("anna", "s3cret"), Credentials("admin", "s3cret-too"))

@@ -17,11 +17,11 @@ from topologies.endpoints import Credentials
 from topologies.management.links import LinksNotProven, prove_links
 from topologies.model import Topology
 from topologies.render.files import render
-from topologies.runtimes.external import ExternalRuntime
-from topologies.runtimes.external_credentials import ExternalCredentials
-from topologies.runtimes.external_file import BrokersFile, ExternalBroker
+from topologies.runtimes.external.credentials import ExternalCredentials
+from topologies.runtimes.external.file import BrokersFile, ExternalBroker
+from topologies.runtimes.external.runtime import ExternalRuntime
 from topologies.runtimes.prepared import Render
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 from topologies.trust import Trust
 
 pytestmark = pytest.mark.brokers

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from topologies.runtimes.external_credentials import CredentialsUnusable, find
+from topologies.runtimes.external.credentials import CredentialsUnusable, find
 
 CLIENT = {"BROKERBENCH_USERNAME": "anna", "BROKERBENCH_PASSWORD": "s3cret"}
 

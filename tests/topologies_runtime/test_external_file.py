@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from topologies.catalogue import build
-from topologies.runtimes.external_file import BrokersFileInvalid, ExternalBroker, read
+from topologies.runtimes.external.file import BrokersFileInvalid, ExternalBroker, read
 
 WHOLE = """\
 brokers:

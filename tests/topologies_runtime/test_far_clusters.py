@@ -10,16 +10,16 @@ import pytest
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
 from tests.topologies_runtime.far_links import NS_PER_MS, Up, client, times_ms
-from topologies.artemis import ArtemisBroker, HaPolicy
-from topologies.artemis_links import ClusterConnection, cluster_links
+from topologies.artemis.brokers import ArtemisBroker, HaPolicy
+from topologies.artemis.links import ClusterConnection, cluster_links
 from topologies.management.links import prove_links
 from topologies.management.linktraffic import round_trips
 from topologies.management.views import serving
 from topologies.model import Topology
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.linkproxies import LinkProxies
+from topologies.runtimes.links.proxies import LinkProxies
 from topologies.runtimes.own import OwnBrokers
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 pytestmark = pytest.mark.nightly
 

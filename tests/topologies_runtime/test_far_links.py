@@ -277,8 +277,8 @@ from pathlib import Path
 from records.rundir import RunDirectory
 from tests.topologies_runtime.far_links import NS_PER_MS, Up, client, shut, times_ms
 from topologies.catalogue import build
-from topologies.runtimes.containers import ContainerRuntime
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.containers.runtime import ContainerRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 topology = impaired(build("source-and-sink"), "*:delay=1ms")
 kind = {each.name: each for each in (ContainerRuntime, ProcessRuntime)}[sys.argv[2]]

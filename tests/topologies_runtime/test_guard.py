@@ -13,13 +13,13 @@ import psutil
 import pytest
 
 from tests.support.runtimes import GONE_WITHIN_S, eventually
-from topologies.runtimes import guard
+from topologies.runtimes.processes import guard
 
 # A harness that starts one command under a guard, and waits. Its arguments: the folder to remove, the command.
 HARNESS = """
 import subprocess, sys
 from pathlib import Path
-from topologies.runtimes import guard
+from topologies.runtimes.processes import guard
 folder = Path(sys.argv[1])
 line = guard.command_line(sys.argv[2:], pid_file=folder / "child.pid", remove=[folder])
 process = subprocess.Popen(line, start_new_session=True)
@@ -170,7 +170,7 @@ def test_the_guard_runs_as_a_module_too() -> None:
     command = [
         sys.executable,
         "-m",
-        "topologies.runtimes.guard",
+        "topologies.runtimes.processes.guard",
         "--parent",
         str(os.getpid()),
         "--",

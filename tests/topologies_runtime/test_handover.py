@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from topologies.runtimes import handover
-from topologies.runtimes.handover import Handover
+from topologies.runtimes.containers import handover
+from topologies.runtimes.containers.handover import Handover
 from topologies.runtimes.socketbytes import Connection, connections_at
 
 SCRIPT = [sys.executable, "-I", "-S", str(handover.__file__)]

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from topologies.artemis import Acceptor, ArtemisBroker
-from topologies.artemis_links import AddressMatch, BrokerConnection
+from topologies.artemis.brokers import Acceptor, ArtemisBroker
+from topologies.artemis.links import AddressMatch, BrokerConnection
 from topologies.catalogue import build
 from topologies.impaired import impaired
 from topologies.impairment import Impairment
 from topologies.model import Topology
-from topologies.runtimes import toxiproxy
 from topologies.runtimes.choice import Seen, choose, containers_for
-from topologies.runtimes.linkproxies import Carried, LinkProxies, Place, no_proxies
-from topologies.runtimes.linkways import API, Door, Way, doors, ways
+from topologies.runtimes.links import toxiproxy
+from topologies.runtimes.links.proxies import Carried, LinkProxies, Place, no_proxies
+from topologies.runtimes.links.toxiproxy import ToxiproxyUnavailable, find_toxiproxy, toxics
+from topologies.runtimes.links.ways import API, Door, Way, doors, ways
 from topologies.runtimes.socketbytes import (
     HEADER,
     LISTEN,
@@ -26,7 +27,6 @@ from topologies.runtimes.socketbytes import (
     connections_at,
     listening_ports,
 )
-from topologies.runtimes.toxiproxy import ToxiproxyUnavailable, find_toxiproxy, toxics
 
 
 def test_links_that_are_as_they_come_need_no_proxy() -> None:

@@ -9,8 +9,8 @@ from topologies.catalogue import build
 from topologies.impaired import impaired
 from topologies.impairment import Impairment
 from topologies.model import Topology
-from topologies.runtimes.linkproxies import Carried, LinkProxies, Place
-from topologies.runtimes.linkways import API, Door, Members, Use, Way, doors, hosts_file, ways
+from topologies.runtimes.links.proxies import Carried, LinkProxies, Place
+from topologies.runtimes.links.ways import API, Door, Members, Use, Way, doors, hosts_file, ways
 from topologies.runtimes.socketbytes import Connection, SocketsHere, connections_at, listening_ports
 
 ONE_TWO = "broker-1-to-broker-2"

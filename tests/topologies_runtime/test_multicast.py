@@ -9,7 +9,7 @@ from records.rundir import RunDirectory
 from tests.support.crossings import observed, predicted
 from topologies.catalogue import build
 from topologies.management.links import prove_links
-from topologies.runtimes.containers import ContainerRuntime
+from topologies.runtimes.containers.runtime import ContainerRuntime
 
 pytestmark = [pytest.mark.containers, pytest.mark.nightly]
 

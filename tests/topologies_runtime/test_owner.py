@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from topologies.runtimes.container_cleanup import OWNER_LABEL, abandoned, labels
-from topologies.runtimes.container_guard import RUN_LABEL
-from topologies.runtimes.owner import Owner, is_dead, started_ticks, this_process
+from topologies.runtimes.containers.cleanup import OWNER_LABEL, abandoned, labels
+from topologies.runtimes.containers.guard import RUN_LABEL
+from topologies.runtimes.containers.owner import Owner, is_dead, started_ticks, this_process
 
 HERE = Owner("boot-1", "4026531836", 7, 500)
 

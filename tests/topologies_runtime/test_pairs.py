@@ -12,7 +12,7 @@ import pytest
 from drivers.client import Client as Failover
 from drivers.contract import Destination, Outcome
 from drivers.failover import FailoverUri
-from drivers.stomp import StompConnector
+from drivers.stomp.connector import StompConnector
 from records.rundir import RunDirectory
 from scenarios.harness.watch import ManagedWatch
 from tests.drivers.doubles import KeepingRecorder
@@ -24,10 +24,10 @@ from topologies.management.jolokia import Jolokia
 from topologies.management.links import prove_links
 from topologies.management.views import serving, view_of
 from topologies.model import CONSUMERS, Topology
-from topologies.runtimes.containers import ContainerRuntime
+from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.kinds import followers_of
 from topologies.runtimes.own import OwnBrokers
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 TAKES_OVER_WITHIN_S = 45.0  # a standby tries the lock every ten seconds
 MESSAGES = 20

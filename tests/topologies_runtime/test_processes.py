@@ -21,7 +21,7 @@ from topologies.runtimes import preparation
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
 from topologies.runtimes.ports import LOOPBACK
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 pytestmark = pytest.mark.brokers
 
@@ -35,7 +35,7 @@ import json, signal, time
 from pathlib import Path
 from records.rundir import RunDirectory
 from topologies.catalogue import build
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 runtime = ProcessRuntime(build("single"), RunDirectory.create(Path(sys.argv[1]), "run"), broker_memory_mb=128)
 signal.signal(signal.SIGTERM, lambda *_: (runtime.close(), sys.exit(3)))

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from drivers import canary
-from drivers.amqp import AmqpConnector
+from drivers.amqp.connector import AmqpConnector
 from drivers.contract import Delivery, Destination, Outcome, Outgoing, Subscription
 from drivers.protocols import Spoken
 from records.schemas import CANARY_PREFIX

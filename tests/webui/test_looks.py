@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from drivers.memory import MemoryConnector
+from drivers.memory.connector import MemoryConnector
 from drivers.protocols import Spoken
 from drivers.session import Network, Session, Tally, Window
 from drivers.users import ConsumerUser, ProducerUser

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from topologies.artemis_links import BrokerConnection, ClusterLink
+from topologies.artemis.links import BrokerConnection, ClusterLink
 from topologies.management.classic import HEAP, Bridge, Figures, value_of
 from topologies.management.jolokia import Answer, Jolokia, ManagementFailed, Request, execute, object_name, read
 from topologies.model import Topology

@@ -8,7 +8,7 @@ its mirror's queue is read; its senders and receivers come and go with queues, s
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from topologies.artemis_links import BrokerConnection, ClusterLink
+from topologies.artemis.links import BrokerConnection, ClusterLink
 from topologies.links import Link
 from topologies.management.artemis import CLUSTER_QUEUE, MIRROR_QUEUE, broker_mbean, members, queue_mbean
 from topologies.management.classic import value_of

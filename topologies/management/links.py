@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from topologies.artemis_links import BrokerConnection
-from topologies.artemis_router import Router
+from topologies.artemis.links import BrokerConnection
+from topologies.artemis.router import Router
 from topologies.endpoints import ManagementEndpoint
 from topologies.links import Link, NetworkConnector
 from topologies.management import artemis_links

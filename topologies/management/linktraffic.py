@@ -27,7 +27,7 @@ class Counted(Protocol):
 
 
 class Proxies(Protocol):
-    """What is needed of topologies.runtimes.linkproxies.LinkProxies."""
+    """What is needed of topologies.runtimes.links.proxies.LinkProxies."""
 
     def carried(self) -> Mapping[str, Counted]:
         """By link. Raises OSError."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from statistics import median
 from typing import NamedTuple
 
-from topologies.artemis_links import BrokerConnection, ClusterLink
+from topologies.artemis.links import BrokerConnection, ClusterLink
 from topologies.brokers import Broker
 from topologies.links import Link
 

@@ -6,8 +6,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from topologies.artemis import REPLICATION, ArtemisBroker
-from topologies.artemis_router import Router
+from topologies.artemis.brokers import REPLICATION, ArtemisBroker
+from topologies.artemis.router import Router
 from topologies.brokers import AnyBroker
 from topologies.endpoints import ManagementEndpoint
 from topologies.links import NetworkConnector

@@ -7,8 +7,8 @@ those are in the files below `SECRETS_FOLDER`, as ``${…}`` placeholders that a
 
 from lxml import etree
 
-from topologies.artemis import ACCEPTED, ALL, SHARED_STORE, Acceptor, ArtemisBroker
-from topologies.artemis_addresses import Address, AddressSetting
+from topologies.artemis.addresses import Address, AddressSetting
+from topologies.artemis.brokers import ACCEPTED, ALL, SHARED_STORE, Acceptor, ArtemisBroker
 from topologies.model import Topology
 from topologies.render import artemis_names as names
 from topologies.render.artemis_files import files_beside

@@ -8,8 +8,8 @@ by the system property `SECRETS_PROPERTY`, and reads broker.properties by ``arte
 from collections.abc import Mapping
 from string import Template
 
-from topologies.artemis import ArtemisBroker
-from topologies.artemis_router import Router
+from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.router import Router
 from topologies.model import Topology
 from topologies.render.artemis_links import clusters_of, connections_of
 from topologies.render.log4j import log4j2_properties

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from lxml import etree
 
-from topologies.artemis import ArtemisBroker, HaPolicy
-from topologies.artemis_links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
+from topologies.artemis.brokers import ArtemisBroker, HaPolicy
+from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
 from topologies.brokers import AnyBroker
 from topologies.model import Topology
 from topologies.render import artemis_names as names

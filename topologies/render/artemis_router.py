@@ -1,6 +1,6 @@
 """What configuration makes a Qpid Dispatch router beside Artemis brokers? Text out of values."""
 
-from topologies.artemis_router import Router
+from topologies.artemis.router import Router
 from topologies.render.site import Site
 
 QDROUTERD_CONF = "qdrouterd.conf"

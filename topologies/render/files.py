@@ -1,7 +1,7 @@
 """Which files does a broker get, whatever kind it is? The renderer of its kind says."""
 
-from topologies.artemis import ArtemisBroker
-from topologies.artemis_router import Router
+from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.router import Router
 from topologies.brokers import AnyBroker, Broker
 from topologies.model import Topology
 from topologies.render import artemis, artemis_router, classic

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from topologies.artemis_router import Router
+from topologies.artemis.router import Router
 from topologies.model import Topology
 from topologies.render.artemis_router import QDROUTERD_CONF
 from topologies.runtimes.jvm import BrokerFolders

@@ -7,7 +7,7 @@ import platform
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from topologies.artemis_router import Router
+from topologies.artemis.router import Router
 from topologies.cluster_calls import no_shared_doors
 from topologies.model import Broker, Topology
 from topologies.proxied import proxied
@@ -117,7 +117,8 @@ def links_need_this_kernel(first: str, engine: str, kernel: str) -> str:
 
 def look_here(flavour: str, image: str | None) -> Seen:
     """What this machine has for containers of such brokers."""
-    from topologies.runtimes import container_image, docker_engine  # takes a second, which other runs need not wait
+    from topologies.runtimes.containers import engine as docker_engine  # takes a second, which other runs need not wait
+    from topologies.runtimes.containers import image as container_image
 
     try:
         engine = docker_engine.find()

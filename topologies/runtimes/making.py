@@ -8,11 +8,12 @@ from typing import Any
 
 from records.rundir import RunDirectory
 from topologies.model import Topology
-from topologies.runtimes import external_credentials, external_file
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.external import ExternalRuntime
+from topologies.runtimes.external import credentials as external_credentials
+from topologies.runtimes.external import file as external_file
+from topologies.runtimes.external.runtime import ExternalRuntime
 from topologies.runtimes.ports import LOOPBACK
-from topologies.runtimes.processes import ProcessRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
 from topologies.trust import Trust
 
 
@@ -66,7 +67,9 @@ def runtime_of(wanted: Wanted, topology: Topology, directory: RunDirectory) -> R
         "keep_data": wanted.keep_data,
     }
     if wanted.runtime == "containers":
-        from topologies.runtimes.containers import ContainerRuntime  # half a second that other runs need not wait
+        from topologies.runtimes.containers.runtime import (
+            ContainerRuntime,  # half a second that other runs need not wait
+        )
 
         return ContainerRuntime(topology, directory, image=wanted.image, **wishes)
     return ProcessRuntime(topology, directory, **wishes)

@@ -25,7 +25,7 @@ from topologies.runtimes.contract import Progress, Runtime, RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
 from topologies.runtimes.java import NoJava
 from topologies.runtimes.kinds import followers_of
-from topologies.runtimes.linkproxies import LinkProxies
+from topologies.runtimes.links.proxies import LinkProxies
 from topologies.runtimes.ports import LOOPBACK, PortUnavailable, taken
 from topologies.runtimes.prepared import AHandle, Prepared, Render, Wishes
 from topologies.runtimes.startup import agent_failure, explain

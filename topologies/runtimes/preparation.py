@@ -9,28 +9,28 @@ from dataclasses import replace
 from pathlib import Path
 
 from records.rundir import RunDirectory
-from topologies.artemis_router import Router
+from topologies.artemis.router import Router
 from topologies.endpoints import Credentials, ManagementEndpoint
 from topologies.model import AnyBroker, Topology
 from topologies.render import site as names
 from topologies.render.artemis_files import SECRETS_FOLDER, filled
 from topologies.runtimes import artemis_router
 from topologies.runtimes.artemis_router import find_routers, versions_of
-from topologies.runtimes.brokerprocess import BrokerProcess
 from topologies.runtimes.certificates import Authority
 from topologies.runtimes.contract import Progress
 from topologies.runtimes.distribution import Distribution, cached, ensure, pinned
 from topologies.runtimes.java import Java, find_java
 from topologies.runtimes.jvm import BrokerFolders, Launch, agent_properties, environment
 from topologies.runtimes.kinds import Kind, kind_of, store_of
-from topologies.runtimes.linkproxies import LinkProxies, Place, find_for
-from topologies.runtimes.linkways import API, Door, doors, hosts_file, ways
+from topologies.runtimes.links.proxies import LinkProxies, Place, find_for
+from topologies.runtimes.links.toxiproxy import command as toxiproxy_line
+from topologies.runtimes.links.ways import API, Door, doors, hosts_file, ways
 from topologies.runtimes.ports import LOOPBACK, choose_ports
 from topologies.runtimes.prepared import Ports, Prepared, Render, Wishes
 from topologies.runtimes.private import PrivateFolder, new_password, properties
+from topologies.runtimes.processes.broker import BrokerProcess
 from topologies.runtimes.socketbytes import SocketsHere
 from topologies.runtimes.startup import MANAGEMENT
-from topologies.runtimes.toxiproxy import command as toxiproxy_line
 
 CLIENT, AGENT = "brokerbench", "brokerbench-agent"
 JOLOKIA_AGENT = "jolokia-agent"

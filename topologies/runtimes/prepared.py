@@ -10,7 +10,7 @@ from topologies.model import AnyBroker, Topology
 from topologies.render.files import render
 from topologies.render.site import Site
 from topologies.runtimes.jvm import BrokerFolders
-from topologies.runtimes.linkproxies import LinkProxies
+from topologies.runtimes.links.proxies import LinkProxies
 from topologies.runtimes.ports import LOOPBACK
 from topologies.runtimes.private import PrivateFolder
 from topologies.runtimes.startup import MANAGEMENT

@@ -39,7 +39,7 @@ class Connection(NamedTuple):
 
 
 class SocketsHere:
-    """Those of the network namespace that this process is in; see `topologies.runtimes.linkproxies.Sockets`."""
+    """Those of the network namespace that this process is in; see `topologies.runtimes.links.proxies.Sockets`."""
 
     def __init__(self, doors_at: Collection[str] = ()) -> None:
         """``doors_at``: addresses where no broker listens, but doors with the ports of brokers."""

@@ -4,7 +4,7 @@ import javax.jms.JMSException;
 
 /** Is a client of a load connected, and to which broker? What its library finds out is told to Python from here. */
 public abstract class Standing {
-    private static final String DOUBTED = "its certificate is not to be trusted"; // drivers/java_trust.py knows it by this
+    private static final String DOUBTED = "its certificate is not to be trusted"; // drivers/jvm/trust.py knows it by this
 
     final Hub hub;
     final long id;

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from drivers import java_vm
+from drivers.jvm import vm
 from drivers.protocols import connector_of
-from drivers.stomp_frames import WINDOW_BYTES_A_MESSAGE
+from drivers.stomp.frames import WINDOW_BYTES_A_MESSAGE
 from scenarios.java_parts import find_java_parts
 from tests.drivers.conformance.stages import BROKER, Connect, MemoryStage, Peer, RealStage, Stage
 from tests.support.relay import Relay
@@ -19,7 +19,7 @@ from topologies.endpoints import Endpoint
 from topologies.runtimes.contract import Runtime
 from topologies.trust import Trust
 
-java_vm.use(find_java_parts)
+vm.use(find_java_parts)
 
 
 CLASSIC, ARTEMIS = "single_broker", "single_artemis"

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from drivers.contract import Browsed, Connection, Connector, Delivery, Destination, Outcome, Outgoing, Subscription
 from drivers.logins import answered
-from drivers.memory import MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MemoryConnector, MemoryNetwork
 from records.identity import Identity, Reading, read, stamp
 from tests.support.relay import Relay
 from tests.support.waiting import until

@@ -11,7 +11,7 @@ from tests.drivers.conformance.stages import queue
 from tests.support.brokers import running
 from tests.support.loads import Load
 from tests.support.waiting import settled_for, until
-from topologies.artemis import ArtemisBroker
+from topologies.artemis.brokers import ArtemisBroker
 from topologies.brokers import AnyBroker, Broker
 from topologies.groups import ClientGroup
 from topologies.model import Topology

@@ -5,12 +5,12 @@ import time
 from random import Random
 from typing import cast
 
-from drivers.amqp import AmqpConnector
+from drivers.amqp.connector import AmqpConnector
 from drivers.client import Client
 from drivers.contract import Connector, Destination, DriverError
 from drivers.failover import FailoverUri
 from drivers.producer import Settled
-from drivers.stomp import StompConnector
+from drivers.stomp.connector import StompConnector
 from records.writer import Recorder
 from tests.drivers.differential.events import Event, of_ours
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder

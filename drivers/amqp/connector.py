@@ -1,0 +1,88 @@
+"""How does a client speak AMQP 1.0 to one broker? The connector, on the engine of python-qpid-proton.
+
+A connection is opened once and never reopened: failing over, resubscribing and resending are the client's
+(`drivers.client`).
+"""
+
+import ssl
+import time
+from functools import partial
+from uuid import uuid4
+
+from drivers.amqp.browsing import Browser
+from drivers.amqp.connection import AmqpConnection
+from drivers.amqp.messages import read_address
+from drivers.broker_words import nothing_sent
+from drivers.contract import Browsed, Destination, DriverError, OnLost, OnSettled, Refused
+from drivers.logins import answered
+from topologies.endpoints import Credentials, Endpoint
+from topologies.trust import Trust
+
+IDLE_TIMEOUT_MS = 20_000
+
+
+class AmqpConnector:
+    """Opens AMQP 1.0 connections; see `drivers.contract.Connector`. ``idle_timeout_ms`` may be overridden in the URI.
+
+    ``trust``: whose certificates are believed behind ``amqps://``.
+    """
+
+    protocol = "amqp"
+
+    def __init__(self, idle_timeout_ms: int = IDLE_TIMEOUT_MS, trust: Trust | None = None):
+        self._idle_timeout_ms, self._trust = idle_timeout_ms, trust or Trust()
+        self._context: ssl.SSLContext | None = None  # reading the authorities takes longer than a handshake: once
+
+    def connect(
+        self,
+        endpoint: Endpoint,
+        credentials: Credentials,
+        *,
+        client_id: str,
+        timeout_s: float,
+        on_settled: OnSettled,
+        on_lost: OnLost,
+    ) -> AmqpConnection:
+        """One attempt, all of it within ``timeout_s``. Raises `ConnectFailed` or `Refused`."""
+        try:
+            address = read_address(endpoint.uri, self._idle_timeout_ms)
+        except ValueError as error:
+            raise Refused(f"broker {endpoint.broker}: {error}") from error
+        if address.tls and self._context is None:
+            self._context = self._trust.context()
+        connection = AmqpConnection(endpoint.broker, address, timeout_s, on_settled, on_lost)
+        connection.open(credentials, client_id or str(uuid4()), self._context if address.tls else None)
+        return connection
+
+    def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
+        """Every message on a queue as it lies there; ages are by the wall clocks of the sender and of this host."""
+        trouble: list[str] = []
+        browser = Browser(Destination("queue", queue))
+
+        def on_lost(reason: str) -> None:
+            trouble.append(reason)
+            browser.stop()
+
+        deadline_s = time.monotonic() + timeout_s
+        log_in = partial(
+            self.connect,
+            endpoint,
+            credentials,
+            client_id="",
+            on_settled=nothing_sent,
+            on_lost=on_lost,
+        )
+        connection = answered(log_in, timeout_s)
+        try:
+            if not browser.run(connection.receiving, deadline_s):
+                trouble.append(f"no end after {timeout_s:g} s")
+        except ConnectionError as error:
+            trouble.append(str(error))
+        finally:
+            connection.close()
+        if trouble:
+            raise DriverError(
+                f"browsing queue {queue} of broker {endpoint.broker}: {trouble[0]}, {len(browser.found)} messages had "
+                "come; is the broker alive, or the time too short for what lies there?"
+            )
+        return browser.found

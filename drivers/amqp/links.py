@@ -1,0 +1,150 @@
+"""How are links to a broker's queues and topics asked for, and what did the broker answer?
+
+What each broker makes of it: the routing type comes from the capability ``queue`` or ``topic`` (Artemis) and from the
+prefix that the broker told (Classic); a durable subscription is a link whose source does not expire; its name, and the
+connection's container id, are whose it is. A browser is a receiver that copies.
+"""
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+from proton import Condition, Delivery, Described, Link, Receiver, Sender, Session, Terminus, symbol
+
+from drivers.amqp.wire import Wire
+from drivers.contract import Destination, Subscription
+
+SELECTOR = symbol("apache.org:selector-filter:string")
+_OUTCOMES = {Delivery.RELEASED: "released", Delivery.MODIFIED: "modified"}
+NOBODY_SAID = "the broker gives no reason"
+
+
+@dataclass
+class Answer:
+    """What came of something that somebody waits on: a time, or the broker's words, or neither when it is gone."""
+
+    came: threading.Event = field(default_factory=threading.Event)
+    at_ns: int = 0
+    refusal: str = ""
+
+    def give(self, at_ns: int, refusal: str = "") -> None:
+        self.at_ns, self.refusal = at_ns, refusal
+        self.came.set()
+
+
+class Attachments:
+    """Links that were asked for and not answered yet. ``who`` begins the errors: the broker and its address."""
+
+    def __init__(self, wire: Wire, who: str, timeout_s: float) -> None:
+        self._wire, self._who, self._timeout_s = wire, who, timeout_s
+        self._asked: dict[str, Answer] = {}
+
+    def expect(self, name: str) -> Answer:
+        """With the wire's lock held, before the link of that name is asked for. ConnectionError when there is none."""
+        self.require_open()
+        answer = self._asked[name] = Answer()
+        return answer
+
+    def require_open(self) -> None:
+        if self._wire.reason:
+            raise self.lost()
+
+    def wait(self, answer: Answer, what: str) -> None:
+        """Until granted or refused: a broker that does not answer in time is given up. Raises ConnectionError."""
+        self._wire.write_out()
+        if not answer.came.wait(self._timeout_s):
+            self._wire.lose(f"no answer {what} in {self._timeout_s:g} s")
+        if not answer.at_ns:
+            raise self.lost()
+
+    def lost(self) -> ConnectionError:
+        return ConnectionError(f"{self._who}: {self._wire.reason}")
+
+    def on_granted(self, link: Link) -> None:
+        """An attachment stands; without its far end it is about to be taken back, with the reason."""
+        far_end = link.remote_target if link.is_sender else link.remote_source
+        stands = far_end.address is not None or far_end.type == Terminus.COORDINATOR
+        if stands and link.name in self._asked:
+            self._asked.pop(link.name).give(time.perf_counter_ns())
+
+    def on_ended(self, link: Link) -> None:
+        """The broker refuses a link, or ends one that stood: then nothing on it can be relied on, and the connection
+        is given up."""
+        said = words(link.remote_condition)
+        link.close()
+        if link.name in self._asked:
+            self._asked.pop(link.name).give(time.perf_counter_ns(), said)
+        else:
+            self._wire.lose(f"the broker ended {link.name}: {said}")
+
+    def on_gone(self) -> None:
+        """No answer will come."""
+        for name in list(self._asked):
+            self._asked.pop(name).give(0)
+
+
+def attach_sender(session: Session, name: str, destination: Destination, node: str) -> Sender:
+    """Durable sends go unsettled over it, others settled."""
+    link = session.sender(name)
+    link.source.address = name
+    link.target.address = node
+    link.target.capabilities.put_object(symbol(destination.kind))
+    link.snd_settle_mode = Link.SND_MIXED
+    link.open()
+    return link
+
+
+def attach_coordinator(session: Session, name: str) -> Sender:
+    """What declares and ends transactions."""
+    link = session.sender(name)
+    link.source.address = name
+    link.target.type = Terminus.COORDINATOR
+    link.target.capabilities.put_object(symbol("amqp:local-transactions"))
+    link.snd_settle_mode = Link.SND_UNSETTLED
+    link.open()
+    return link
+
+
+def attach_receiver(session: Session, name: str, subscription: Subscription, node: str) -> Receiver:
+    """Gives its whole prefetch as credit."""
+    link = session.receiver(name)
+    link.source.address = node
+    link.source.capabilities.put_object(symbol(subscription.destination.kind))
+    link.target.address = name
+    if subscription.selector:
+        link.source.filter.put_object({SELECTOR: Described(SELECTOR, subscription.selector)})
+    if subscription.durable_name:
+        link.source.durability = Terminus.DELIVERIES
+        link.source.expiry_policy = Terminus.EXPIRE_NEVER
+    link.snd_settle_mode = Link.SND_UNSETTLED
+    link.open()
+    link.flow(subscription.prefetch)
+    return link
+
+
+def attach_browser(session: Session, name: str, node: str, most: int) -> Receiver:
+    """Gives credit for ``most`` messages."""
+    link = session.receiver(name)
+    link.source.address = node
+    link.source.capabilities.put_object(symbol("queue"))
+    link.source.distribution_mode = Terminus.DIST_MODE_COPY
+    link.target.address = name
+    link.snd_settle_mode = Link.SND_SETTLED
+    link.open()
+    link.flow(most)
+    return link
+
+
+def words(condition: Condition | None) -> str:
+    """What a broker said, on one line, without its stack trace."""
+    if condition is None:
+        return NOBODY_SAID
+    first_line = str(condition.description or "").strip().partition("\n")[0]
+    return " ".join(f"{condition.name}: {first_line}".split()) if first_line else str(condition.name)
+
+
+def rejection(delivery: Delivery) -> str:
+    """Why a send that is not accepted was not."""
+    if delivery.remote_state == Delivery.REJECTED:
+        return words(delivery.remote.condition)
+    return f"the broker answered {_OUTCOMES.get(delivery.remote_state, delivery.remote_state)}"

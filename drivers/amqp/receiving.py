@@ -1,0 +1,109 @@
+"""How do messages come from the broker by AMQP, and how are they acknowledged?
+
+Credit is the prefetch: each delivery that is settled gives the broker one back.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from proton import Receiver, Session
+
+from drivers.amqp import engine
+from drivers.amqp.engine import Transfer
+from drivers.amqp.links import Attachments, attach_browser, attach_receiver
+from drivers.amqp.messages import Incoming, node_address, read_message
+from drivers.amqp.wire import Call, Wire
+from drivers.contract import Destination, Refused, Subscription
+
+OnMessage = Callable[[Incoming, int, int], None]
+"""(message, received_ns, number to settle it by)"""
+
+
+@dataclass(frozen=True)
+class _Inlet:
+    """Who takes what comes by a receiver link. ``on_drained``: a browser's, called when it has what it asked for."""
+
+    on_message: OnMessage
+    on_drained: Call | None = None
+
+
+class Receiving:
+    """The receivers of one connection. What begins with ``on_`` is called by the reader, with the wire's lock held."""
+
+    def __init__(
+        self, broker: str, wire: Wire, session: Session, attachments: Attachments, numbers: Iterator[int]
+    ) -> None:
+        self.prefixes: Mapping[str, str] = {}
+        self._broker, self._wire, self._session, self._attachments = broker, wire, session, attachments
+        self._numbers = numbers
+        self._inlets: dict[str, _Inlet] = {}  # by link name
+        self._links: dict[str, Receiver] = {}
+        self._unacknowledged: dict[int, Transfer] = {}
+
+    def subscribe(self, subscription: Subscription, on_message: OnMessage) -> int:
+        """Return when (ns) the broker confirmed it. Raises `Refused` and ConnectionError."""
+        name = subscription.durable_name or f"receive-{next(self._numbers)}"
+        node = node_address(subscription.destination, self.prefixes)
+        attach = partial(attach_receiver, self._session, name, subscription, node)
+        selecting = f" with selector {subscription.selector!r}" if subscription.selector else ""
+        return self._receive(name, f"{subscription.destination}{selecting}", _Inlet(on_message), attach)
+
+    def browse(self, destination: Destination, most: int, on_message: OnMessage, on_drained: Call) -> str:
+        """Begin to get copies of the messages on a queue; the browser's name. Raises as `subscribe` does."""
+        name, node = f"browse-{next(self._numbers)}", node_address(destination, self.prefixes)
+        attach = partial(attach_browser, self._session, name, node, most)
+        self._receive(name, str(destination), _Inlet(on_message, on_drained), attach)
+        return name
+
+    def drain(self, name: str) -> None:
+        """Have the broker send a browser what it has at hand and take back the rest of the credit: ``on_drained``."""
+        with self._wire.lock:
+            self._links[name].drain(0)
+        self._wire.write_out()
+
+    def go_on(self, name: str, most: int) -> None:
+        """Give a drained browser credit for so many more."""
+        with self._wire.lock:
+            self._links[name].flow(most)
+        self._wire.write_out()
+
+    def settle(self, number: int) -> None:
+        """Acknowledge what came under this number."""
+        with self._wire.lock:
+            transfer = self._unacknowledged.pop(number, None)
+            if transfer is None or self._wire.reason:
+                return
+            engine.accept(transfer)
+            if self._wire.in_reader() or self._wire.flush():
+                return  # all that one read has led to, the reader writes at once
+        self._wire.write_out()
+
+    def on_transfer(self, transfer: Transfer) -> Call | None:
+        received_ns, come = time.perf_counter_ns(), engine.whole_message(transfer)
+        if come is None:
+            return None
+        (link, raw), number = come, next(self._numbers)
+        self._unacknowledged[number] = transfer
+        return partial(self._tell, self._inlets[link].on_message, raw, received_ns, number)
+
+    def on_flow(self, link: Receiver) -> Call | None:
+        return None if link.credit > link.queued else self._inlets[link.name].on_drained
+
+    def on_gone(self) -> None:
+        self._unacknowledged.clear()
+
+    def _tell(self, on_message: OnMessage, raw: bytes, received_ns: int, number: int) -> None:
+        if not self._wire.reason:
+            on_message(read_message(raw), received_ns, number)
+
+    def _receive(self, name: str, what: str, inlet: _Inlet, attach: Callable[[], Receiver]) -> int:
+        with self._wire.lock:
+            answer = self._attachments.expect(name)
+            self._inlets[name] = inlet
+            self._links[name] = attach()
+        self._attachments.wait(answer, f"to the subscription of {what}")
+        if answer.refusal:
+            raise Refused(f"broker {self._broker} refused to subscribe {what}: {answer.refusal}")
+        return answer.at_ns

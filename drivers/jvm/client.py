@@ -1,0 +1,300 @@
+"""How does a user of the network stay connected by a Java client, and send thousands of messages a second?
+
+By the Java client itself: its own failover follows the URI, and what is sent and received is sent, received and
+recorded by threads of the JVM (drivers/java/). Python opens and closes, hands down when messages are due, and hears
+of every attempt, connection and loss. The calls are those of `drivers.client.Client`, but a producer keeps its schedule
+by itself (`JavaProducer.keep`), and no callback comes for each message.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from drivers.consumer import kind_of, name_of
+from drivers.contract import Destination, DriverError, Refused, Subscription
+from drivers.failover import FailoverUri
+from drivers.jvm.books import Books
+from drivers.jvm.hub import Answer, JavaHub, hub
+from drivers.jvm.options import refuse_unknown
+from drivers.jvm.producer import JavaProducer, Manner
+from drivers.jvm.requests import ENDED, UNHEARD, Requests
+from drivers.jvm.speech import Speech
+from drivers.jvm.trust import Doubts, not_believed
+from records.writer import Recorder
+from topologies.endpoints import Credentials
+
+SUBSCRIBE_TIMEOUT_S = 60.0
+DOUBT_AFTER_S = 1.0  # without a connection; then twice as long, and so on
+UNTRUSTED = "untrusted"
+BROKER = "broker"  # that one told its clients to move
+LEFT = {BROKER: "the broker told it to move", "priority": "a better broker is there"}
+CLOSE_TIMEOUT_S = 12.0  # for the answers under way, then for the broker's goodbye
+ABANDON_TIMEOUT_S = 30.0  # no broker is waited for, but what is in doubt is yet to be recorded, on a busy machine too
+
+
+class JavaClient:
+    """One client of a group, made unconnected; see `drivers.client.Client` for the parameters."""
+
+    def __init__(
+        self,
+        *,
+        number: int,
+        group: str,
+        uri: FailoverUri,
+        brokers: Mapping[str, str],
+        credentials: Credentials,
+        recorder: Recorder,
+        books: Callable[[JavaHub], Books],
+        speech: Speech,
+        trusted_pem: str,
+        client_id: str = "",
+    ) -> None:
+        self.number, self.group = number, group
+        self.broker: str | None = None
+        self._name = f"{group} client {number}"
+        self._uri, self._brokers, self._credentials = uri, brokers, credentials
+        self._recorder, self._make_books, self._pem = recorder, books, trusted_pem
+        self._client_id, self._speech = client_id, speech
+        self._last_broker = ""
+        self._over = ""  # why there will be no connection again
+        self._looking = False  # at the certificates, none of which is believed
+        self._doubts = Doubts(uri.servers, brokers)
+        self._opened, self._closed = Answer(), Answer()
+        self._requests = Requests()  # subscriptions and senders that are being made
+        self._finished: dict[int, Answer] = {}  # the producers', by their numbers
+        self._destinations: dict[int, Destination] = {}  # the same
+        self._books: Books | None = None
+        self._java: Any = None
+
+    def __repr__(self) -> str:
+        return f"JavaClient({self.group} {self.number}, {self.broker or self._over or 'disconnected'})"
+
+    def open(self) -> None:
+        """Connect as the URI says; blocks until connected. Raises DriverError: refused, or the schedule exhausted."""
+        link = hub(self._speech.protocol)
+        refuse_unknown(link, self._uri, self._speech)
+        self._id = link.listen(self._on_event)
+        books = self._make_books(link)
+        try:
+            self._java = link.make("Client", link.java, self._id, books.names, books.sends, books.receipts)
+        except DriverError:
+            link.forget(self._id)
+            raise
+        self._books = books
+        books.open()
+        who = self._credentials
+        self._java.open(self._speech.of_a_load(self._uri), who.username, who.password, self._client_id, self._pem)
+        self._wait_opened(self._java)
+        if self._opened.what == "opened":
+            return
+        words = str(self._opened.values[0])
+        if self._opened.what == UNTRUSTED:
+            self._over = f"{self._name}: {words}"
+            raise Refused(self._over)
+        if self._opened.what == "refused":
+            self._over = (
+                f"{self._name}: a broker of {self._uri} refused user {who.username!r}: {words} "
+                "Check the user name and the password that this run was given."
+            )
+            raise Refused(self._over)
+        self._over = f"{self._name}: no broker of {self._uri} could be reached: {words}; check that one is up"
+        raise DriverError(self._over)
+
+    def _wait_opened(self, java: Any) -> None:
+        """Until connected, refused or given up; or until it is known that a certificate is what is in the way."""
+        patience_s = DOUBT_AFTER_S
+        while not self._opened.wait(patience_s):
+            patience_s *= 2
+            if doubt := not_believed(self._uri.servers, self._brokers, self._pem):
+                self._opened.give(UNTRUSTED, str(doubt))
+                if self._opened.what == UNTRUSTED:
+                    java.abandon()
+
+    def producer(
+        self,
+        destination: Destination,
+        *,
+        number: int | None = None,
+        durable: bool,
+        run: int,
+        resend_in_doubt: bool = True,
+        transaction_size: int = 0,
+    ) -> JavaProducer:
+        """A producer of this number. ``run`` is the number stamped into the bodies."""
+        number = self.number if number is None else number
+        manner = Manner(durable, resend_in_doubt, transaction_size)
+        return JavaProducer(self, number, destination, manner, run)
+
+    def consumer(self, subscription: Subscription, *, number: int | None = None, run: int) -> None:
+        """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError."""
+        if subscription.durable_name and not self._client_id:
+            raise DriverError(f"client {self.number} asks for a durable subscription without a client id: give it one")
+        number = self.number if number is None else number
+        wanted, name = subscription.destination, name_of(subscription, number)
+
+        def subscribed(began_ns: Any, address: Any) -> None:
+            broker = self._brokers.get(str(address), "")
+            self._recorder.subscription(number, name, str(wanted), kind_of(subscription), broker, int(began_ns))
+
+        def late(what: str, began_ns: Any, address: Any) -> None:
+            if what == "subscribed":  # and it receives: others may hold the connection open
+                subscribed(began_ns, address)
+
+        with self._requests.new(late) as (request, answer):
+            self._open_java().receiver(
+                request,
+                wanted.kind == "topic",
+                wanted.name,
+                subscription.prefetch,
+                subscription.selector,
+                subscription.durable_name,
+                number,
+                self._recorder.number(name),
+                self._recorder.number(str(wanted)),
+                _signed(run),
+            )
+            began_ns, address, _ = self._await(answer, "subscribed", f"to subscribe {wanted}")
+        subscribed(began_ns, address)
+
+    def usable(self) -> None:
+        """Raises DriverError once there will be no connection again."""
+        if self._over:
+            raise DriverError(self._over)
+
+    def close(self) -> None:
+        """Leave: waits a bounded time for answers and a goodbye; what is unanswered is in doubt. Idempotent."""
+        if self._java is None or self._books is None:
+            return
+        java, self._java = self._java, None
+        self._over = self._over or f"{self._name} is closed"
+        self._requests.end()
+        if not self._opened.what:
+            java.abandon()
+            self._closed.wait(ABANDON_TIMEOUT_S)
+        elif self._opened.what == "opened":
+            java.close()
+            if not self._closed.wait(CLOSE_TIMEOUT_S):
+                java.abandon()
+                self._closed.wait(ABANDON_TIMEOUT_S)
+                doubt = str(self._closed.values[0] or "") if self._closed.what == "abandoned" else ""
+                told = "; ".join(filter(None, ("no answer to the goodbye", doubt)))
+                self._event("closed", time.perf_counter_ns(), told, "")
+        self._books.close()
+        hub(self._speech.protocol).forget(self._id)
+        self.broker = None
+        self._opened.give("unreachable", "it was closed meanwhile")  # nobody waits for what is not listened to any more
+        self._requests.end()  # of who asked meanwhile
+        for finished in tuple(self._finished.values()):
+            finished.give("finished", "")
+
+    # For its producer.
+
+    def sender(
+        self, number: int, destination: Destination, manner: Manner, in_flight: int, template: bytes
+    ) -> tuple[Any, Answer]:
+        """A sender in the JVM, waiting for due times, and what is told at its end. Raises DriverError."""
+        finished = self._finished[number] = Answer()
+        self._destinations[number] = destination
+        with self._requests.new(_stop) as (request, answer):
+            self._open_java().sender(
+                request,
+                destination.kind == "topic",
+                destination.name,
+                number,
+                self._recorder.number(str(destination)),
+                manner.durable,
+                manner.resend,
+                in_flight,
+                manner.transaction_size,
+                template,
+            )
+            made, _, _ = self._await(answer, "sender", f"to send to {destination}")
+            return made, finished
+
+    def _open_java(self) -> Any:
+        if self._java is None:
+            raise DriverError(self._over)
+        return self._java
+
+    def _await(self, answer: Answer, wanted: str, what: str) -> tuple[Any, Any, Any]:
+        if not answer.wait(SUBSCRIBE_TIMEOUT_S):
+            answer.give(UNHEARD)
+        if answer.what == UNHEARD:
+            raise DriverError(f"{self._name}: no answer {what} within {SUBSCRIBE_TIMEOUT_S:g} s; is a broker alive?")
+        if answer.what == ENDED:
+            raise DriverError(self._over)
+        if answer.what == wanted:
+            return answer.values
+        words, refused, _ = answer.values
+        if refused:
+            raise DriverError(f"{self._name}: broker {self.broker} refused {what}: {words}")
+        raise DriverError(f"{self._name}: there was no connection any more {what}: {words}")
+
+    # Called by the hub.
+
+    def _on_event(self, what: str, first: Any, second: Any, third: Any) -> None:
+        match what:
+            case "opened" | "refused" | "unreachable":
+                self._opened.give(what, first)
+            case "attempt":
+                self._event(what, int(first), str(second), str(third))
+                self._attempted(str(second), str(third))
+            case "connected" | "lost" | "closed" | "blocked" | "unblocked":
+                self._event(what, int(first), str(second), str(third))
+            case "left":
+                self._event("closed", int(first), LEFT[str(second)], str(third))
+            case "sender" | "unsendable" | "subscribed" | "unsubscribed":
+                self._requests.answered(int(third), what, first, second)
+            case "finished" if int(second) in self._finished:
+                self._finished[int(second)].give(what, str(first))
+            case "message refused" if self._books:
+                self._books.clerk.refused(
+                    str(self._destinations[int(second)]), self.broker or self._last_broker, str(first)
+                )
+            case "over":
+                self._over = self._over or f"{self._name}: {first}{self._doubts.told()}"
+        if what in ("closed", "abandoned"):
+            self._closed.give(what, first)
+
+    def _attempted(self, reason: str, address: str) -> None:
+        self._doubts.attempted(address, reason)
+        if self._doubts.of_all() and self._opened.what == "opened" and self.broker is None and not self._looking:
+            self._looking = True
+            threading.Thread(target=self._look_at_them, daemon=True).start()
+
+    def _look_at_them(self) -> None:
+        """None of the list is believed any more, says the JVM. If that is so, to try on would be for ever."""
+        try:
+            doubt, java = not_believed(self._uri.servers, self._brokers, self._pem), self._java
+            if doubt and self._doubts.of_all() and java is not None and self.broker is None:
+                self._over = self._over or f"{self._name}: no broker of {self._uri} is to be trusted any more: {doubt}"
+                java.abandon()
+        finally:
+            self._looking = False
+
+    def _event(self, what: str, at_ns: int, reason: str, address: str) -> None:
+        """Record a change of the connection, with the broker's name."""
+        broker = self._brokers.get(address) if address else self._last_broker or None
+        if what == "closed" and self.broker is None:
+            return  # it was lost before, or never there
+        told, protocol = "" if what == "connected" else reason, self._speech.protocol
+        self._recorder.connection(self.number, self.group, protocol, broker, what, at_ns, told)
+        if what == "connected" and broker:
+            if self._last_broker not in ("", broker):
+                moved = f"from {self._last_broker}" + (f", by the {reason}" if reason == BROKER else "")
+                self._recorder.connection(self.number, self.group, protocol, broker, "moved", at_ns, moved)
+            self.broker = self._last_broker = broker
+        elif what in ("lost", "closed"):
+            self.broker = None
+
+
+def _stop(what: str, sender: Any, *_: Any) -> None:
+    """Nobody will ever hand it a due time."""
+    if what == "sender":
+        sender.stop()
+
+
+def _signed(number: int) -> int:
+    """An unsigned number of 32 bits as Java has it."""
+    return number - (1 << 32) if number >= 1 << 31 else number

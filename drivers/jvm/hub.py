@@ -1,0 +1,137 @@
+"""How does this process hear from its JVM? A pipe says that something happened; events and rows are then taken at once.
+
+No Java thread runs Python, and no call into Java waits: whatever may block is done by the JVM's own threads, which
+answer by events. One greenlet (or thread, without gevent) hands each event to whom it concerns.
+"""
+
+import atexit
+import logging
+import os
+import select
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import jpype
+
+from drivers.contract import DriverError
+from drivers.jvm.vm import java_class
+
+END_TIMEOUT_S = 1.0
+ROWS_EVERY_MS = 20
+log = logging.getLogger(__name__)
+
+OnEvent = Callable[[str, Any, Any, Any], None]
+"""(what happened, up to three values)"""
+
+
+@dataclass(eq=False)
+class Answer:
+    """What somebody waits for: set once, by an event."""
+
+    what: str = ""
+    values: tuple[Any, Any, Any] = (None, None, None)
+    _came: threading.Event = field(default_factory=threading.Event)
+    _giving: threading.Lock = field(default_factory=threading.Lock)
+
+    def give(self, what: str, *values: Any) -> None:
+        with self._giving:
+            if not self._came.is_set():
+                first, second, third = (*values, None, None, None)[:3]
+                self.what, self.values = what, (first, second, third)
+                self._came.set()
+
+    def wait(self, timeout_s: float | None) -> bool:
+        return self._came.wait(timeout_s)
+
+
+class JavaHub:
+    """The one link between this process and its JVM's clients of one protocol. Made by `hub`."""
+
+    def __init__(self, protocol: str) -> None:
+        self.protocol = protocol
+        self._reading, writing = os.pipe()
+        os.set_blocking(self._reading, False)
+        self._bell = writing
+        self.java: Any = self.java_class("Hub")(writing)
+        self._listeners: dict[int, OnEvent] = {}
+        self._takers: list[Callable[[], None]] = []
+        self._last_id = 0
+        self._over = False
+        self._pumping = threading.Thread(target=self._pump, name=f"java-hub-{protocol}", daemon=True)
+        self._pumping.start()
+        atexit.register(self._end)
+
+    def java_class(self, name: str) -> Any:
+        """A class of drivers/java/ for this protocol. Raises DriverError."""
+        return java_class(name, self.protocol)
+
+    def make(self, name: str, *what: Any) -> Any:
+        """A new one of that class. Raises DriverError: also where its thread cannot be started."""
+        try:
+            return self.java_class(name)(*what)
+        except jpype.JException as error:
+            raise DriverError(f"{self.protocol}: the JVM of this process can do no more: {error}") from None
+
+    def listen(self, on_event: OnEvent) -> int:
+        """A new number; events told to it go to ``on_event``."""
+        self._last_id += 1
+        self._listeners[self._last_id] = on_event
+        return self._last_id
+
+    def forget(self, number: int) -> None:
+        """Later events for this number are nobody's."""
+        self._listeners.pop(number, None)
+
+    def take_rows_by(self, take: Callable[[], None]) -> None:
+        """Call ``take`` some fifty times a second from now on."""
+        self._takers.append(take)
+
+    def stop_taking(self, take: Callable[[], None]) -> None:
+        self._takers.remove(take)
+
+    def _end(self) -> None:
+        """At the process's end, before the JVM's: Python ends a thread that is inside a call to Java by an abort."""
+        self._over = True
+        os.write(self._bell, b".")
+        self._pumping.join(END_TIMEOUT_S)
+
+    def _pump(self) -> None:
+        bell = select.poll()  # select() ends at 1,024 descriptors, and other clients of the process may have them
+        bell.register(self._reading, select.POLLIN)
+        while not self._over:
+            bell.poll(ROWS_EVERY_MS if self._takers else None)
+            try:
+                os.read(self._reading, 4_096)
+            except BlockingIOError:
+                pass  # nothing happened: it is time to take rows
+            else:
+                self._hand_out()
+            for take in list(self._takers):
+                self._safely(take)
+
+    def _hand_out(self) -> None:
+        for whom, what, first, second, third in self.java.take():
+            listener = self._listeners.get(int(whom))
+            if listener:
+                self._safely(listener, str(what), first, second, third)
+
+    def _safely(self, act: Callable[..., None], *values: Any) -> None:
+        """Whatever one client's callback raises, the others go on."""
+        try:
+            act(*values)
+        except Exception:
+            log.exception("an event of the Java clients could not be handled")
+
+
+_making = threading.Lock()
+_hubs: dict[str, JavaHub] = {}
+
+
+def hub(protocol: str) -> JavaHub:
+    """This process's hub for that protocol's clients; starts the JVM at its first use. Raises DriverError."""
+    with _making:
+        if protocol not in _hubs:
+            _hubs[protocol] = JavaHub(protocol)
+        return _hubs[protocol]

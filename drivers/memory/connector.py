@@ -1,0 +1,168 @@
+"""Can the whole pipeline run without a broker? The driver to the brokers of a `MemoryNetwork`, ``memory://NAME``.
+
+It is the reference of the driver contract. Each connection has a reader thread (a greenlet under gevent) that calls
+back, as a socket's reader would.
+"""
+
+import queue
+import threading
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from drivers.contract import (
+    Browsed,
+    ConnectFailed,
+    Delivery,
+    OnDelivery,
+    OnLost,
+    OnSettled,
+    Outcome,
+    Outgoing,
+    Subscription,
+)
+from drivers.memory.network import MemoryNetwork, Tampering
+from drivers.memory.queues import Taker, Waiting
+from drivers.memory.transactions import MemoryTransaction
+from topologies.endpoints import Credentials, Endpoint
+
+__all__ = ["MemoryConnection", "MemoryConnector", "MemoryNetwork", "Tampering"]
+
+
+class MemoryConnection:
+    """One connection to one broker in memory."""
+
+    def __init__(
+        self, network: MemoryNetwork, broker: str, client_id: str, on_settled: OnSettled, on_lost: OnLost
+    ) -> None:
+        self.broker = broker
+        self.client_id = client_id
+        self.takers: list[Taker] = []
+        self._network = network
+        self._clock = network.clock
+        self._on_settled = on_settled
+        self._on_lost = on_lost
+        self._lost = ""  # why
+        self._leaving = False
+        self._left = False
+        self._transactions: list[MemoryTransaction] = []
+        self._inbox: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, name=f"memory-{broker}-{client_id}", daemon=True)
+
+    def start(self) -> None:
+        """Begin to call back."""
+        self._reader.start()
+
+    # The driver's contract.
+
+    def send(self, message: Outgoing) -> int:
+        """Write; return when (ns). ConnectionError when the connection is gone."""
+        return self._network.take(self, message)
+
+    def begin(self) -> MemoryTransaction:
+        """Raises ConnectionError when the connection is gone."""
+        if not self.is_open():
+            raise ConnectionError(f"the connection to {self.broker} is gone")
+        transaction = MemoryTransaction(self._network, self, self._on_settled)
+        self._transactions = [each for each in self._transactions if not each.held.ended] + [transaction]
+        return transaction
+
+    def subscribe(self, subscription: Subscription, on_delivery: OnDelivery) -> int:
+        """Subscribe; return when (ns) that took effect. Raises `Refused` or ConnectionError."""
+
+        def take(taker: Taker, number: int, waiting: Waiting) -> None:
+            stored, redelivered = waiting.stored, waiting.redelivered
+            hops = 0 if stored.entered_at == self.broker else 1
+            self._inbox.put(
+                lambda: on_delivery(Delivery(stored.body, self._clock(), redelivered, hops, (taker, number)))
+            )
+
+        return self._network.subscribe(self, subscription, take)
+
+    def settle(self, delivery: Delivery) -> None:
+        """Acknowledge; does nothing when the connection was lost meanwhile."""
+        match delivery.ack_token:
+            case (Taker() as taker, int(number)):
+                self._network.acknowledge(self, taker, number)
+
+    def close(self) -> None:
+        """Leave once everything written is read, and every answer and delivery on its way is called back."""
+        if self._lost or self._leaving:
+            return
+        self._leaving = True
+        self._network.stop_delivering(self)
+        self._inbox.put(None)
+        if self._reader is not threading.current_thread():
+            self._reader.join()
+        self._left = True
+        self._lose_transactions()  # again: one that was asked for while we left
+        self._network.log_out(self)
+
+    # What the network asks (drivers.memory.network.Member).
+
+    def is_open(self) -> bool:
+        return not self._lost and not self._left
+
+    def answer(self, token: object, outcome: Outcome, reason: str) -> None:
+        self.soon(lambda: self._on_settled(token, outcome, self._clock(), reason))
+
+    def soon(self, call: Callable[[], None]) -> None:
+        """Have the reader call this, unless the connection is lost before."""
+        self._inbox.put(call)
+
+    def cut(self, reason: str) -> None:
+        """The connection is lost: what waits to be called back never is."""
+        self._lost = reason
+        self._inbox.put(None)
+
+    def _read(self) -> None:
+        while (call := self._inbox.get()) is not None:
+            if not self._lost:
+                call()
+        self._lose_transactions()
+        if self._lost and not self._leaving:
+            self._on_lost(self._lost)
+
+    def _lose_transactions(self) -> None:
+        for transaction in self._transactions:
+            transaction.held.lose()
+
+
+class MemoryConnector:
+    """Connects to the brokers of one network."""
+
+    protocol = "memory"
+
+    def __init__(self, network: MemoryNetwork) -> None:
+        self._network = network
+
+    def connect(
+        self,
+        endpoint: Endpoint,
+        credentials: Credentials,
+        *,
+        client_id: str,
+        timeout_s: float,
+        on_settled: OnSettled,
+        on_lost: OnLost,
+    ) -> MemoryConnection:
+        """Open one connection, once. Raises `ConnectFailed` or `Refused`."""
+        parts = urlsplit(endpoint.uri)
+        if parts.scheme != "memory" or not parts.netloc:
+            raise ConnectFailed(f"{endpoint.uri!r} is no broker in memory: write memory://NAME")
+        connection = MemoryConnection(self._network, parts.netloc, client_id, on_settled, on_lost)
+        self._network.log_in(connection, credentials, timeout_s)
+        connection.start()
+        return connection
+
+    def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
+        """Every message on a queue, without taking it away. Raises `DriverError`."""
+        connection = self.connect(
+            endpoint, credentials, client_id="browser", timeout_s=timeout_s, on_settled=_ignore, on_lost=_ignore
+        )
+        found, now_ns = self._network.browse(queue), self._network.clock()
+        connection.close()
+        return [Browsed(stored.body, now_ns - stored.entered_ns) for stored in found]
+
+
+def _ignore(*_: object) -> None:
+    """Nobody listens to this connection."""

@@ -1,0 +1,357 @@
+"""What can go wrong in a network of brokers? A network in memory whose faults a test orders one by one.
+
+    producer ─► broker a ─┐                        ┌─ broker a ─► consumer (0 hops)
+                          ├─ queues of the network ┤
+    producer ─► broker b ─┘                        └─ broker b ─► consumer (1 hop for what entered at a)
+
+All brokers share their queues and topics, as if every message were stored and forwarded (after ``delivery_delay_s``).
+A broker can be killed, frozen and brought back; a chosen message be dropped, duplicated, held back or corrupted; logins
+and destinations be refused: the planted truth that the measuring code must find again.
+
+One lock guards everything; connections are only handed callbacks under it, which they run on threads of their own.
+"""
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import count
+from typing import Protocol
+
+from drivers.contract import ConnectFailed, Destination, Outcome, Outgoing, Refused, Subscription
+from drivers.memory.queues import Queue, Stored, Taker, Waiting
+from topologies.endpoints import Credentials, Endpoint
+
+NS_PER_S = 1_000_000_000
+
+
+class Tampering(StrEnum):
+    """What the network does to a chosen message after it has confirmed it."""
+
+    DROP = "drop"
+    DUPLICATE = "duplicate"
+    HOLD_BACK = "hold back"  # delivered behind the message after it
+    CORRUPT = "corrupt"  # the last byte of the body is flipped
+
+
+class Member(Protocol):
+    """A connection, as the network sees it. All methods return at once."""
+
+    broker: str
+    client_id: str
+    takers: list[Taker]
+
+    def is_open(self) -> bool: ...
+    def answer(self, token: object, outcome: Outcome, reason: str) -> None: ...
+    def cut(self, reason: str) -> None: ...
+
+
+@dataclass
+class _Broker:
+    alive: bool = True
+    frozen: bool = False
+    refuses_logins: bool = False
+    holds_answers: bool = False
+    members: list[Member] = field(default_factory=list)
+    unread: list[tuple[Member, Callable[[], None]]] = field(default_factory=list)  # written while it was frozen
+
+
+class MemoryNetwork:
+    """The brokers of one network, by name, and the controls of a test. Safe from any thread."""
+
+    def __init__(
+        self,
+        brokers: Iterable[str],
+        *,
+        credentials: Credentials | None = None,
+        delivery_delay_s: float = 0.0,
+        clock: Callable[[], int] = time.perf_counter_ns,
+    ) -> None:
+        self.clock = clock
+        self._credentials = credentials
+        self._delay_ns = int(delivery_delay_s * NS_PER_S)
+        self._changed = threading.Condition(threading.RLock())
+        self._brokers = {name: _Broker() for name in brokers}
+        self._queues: dict[str, Queue] = {}
+        self._topics: dict[str, dict[str, Queue]] = {}
+        self._delayed: deque[tuple[int, Destination, Stored]] = deque()
+        self._held_back: dict[str, list[Stored]] = {}
+        self._tampering: dict[tuple[str, int], Tampering] = {}
+        self._accepted: Counter[str] = Counter()
+        self._refused: set[str] = set()
+        self._topic_subscriptions = count(1)
+        self._postman: threading.Thread | None = None
+        self._closed = False
+
+    def endpoint(self, broker: str) -> Endpoint:
+        """``memory://NAME``. KeyError when there is no such broker."""
+        self._broker(broker)
+        return Endpoint(broker, "memory", f"memory://{broker}")
+
+    # Controls: faults of brokers.
+
+    def kill(self, broker: str) -> None:
+        """Every connection is lost at once, and what was not yet answered never will be. The network keeps messages."""
+        with self._changed:
+            state = self._broker(broker)
+            state.alive, members = False, list(state.members)
+            state.unread.clear()
+            for member in members:
+                member.cut(f"broker {broker} was killed")
+            for member in members:
+                self._remove(member)
+            self._changed.notify_all()
+
+    def restore(self, broker: str) -> None:
+        """The killed broker accepts connections again."""
+        with self._changed:
+            state = self._broker(broker)
+            state.alive, state.frozen, state.holds_answers = True, False, False
+            self._changed.notify_all()
+
+    def freeze(self, broker: str) -> None:
+        """The broker stops where it stands: connections stay open, nothing is read, answered or delivered."""
+        with self._changed:
+            self._broker(broker).frozen = True
+
+    def thaw(self, broker: str) -> None:
+        """The frozen broker goes on, with all that was written to it meanwhile."""
+        with self._changed:
+            state = self._broker(broker)
+            state.frozen, unread = False, list(state.unread)
+            state.unread.clear()
+            for member, read in unread:
+                if member.is_open():
+                    read()
+            self._dispatch_all()
+            self._changed.notify_all()
+
+    def hold_answers(self, broker: str) -> None:
+        """The broker stores what it is sent and answers nothing until it is restored: in doubt, though it arrived."""
+        with self._changed:
+            self._broker(broker).holds_answers = True
+
+    def refuse_logins(self, broker: str, *, refuse: bool = True) -> None:
+        with self._changed:
+            self._broker(broker).refuses_logins = refuse
+
+    # Controls: what becomes of single messages, and what is there.
+
+    def refuse(self, destination: str) -> None:
+        """Sends to ``queue://x`` or ``topic://x`` fail, subscriptions to it are refused."""
+        with self._changed:
+            self._refused.add(str(Destination.parse(destination)))
+
+    def tamper(self, what: Tampering, destination: str, nth: int) -> None:
+        """Do that to the nth message (1, 2 …, resends included) that any broker accepts for ``destination``."""
+        with self._changed:
+            self._tampering[str(Destination.parse(destination)), nth] = what
+
+    def browse(self, queue: str) -> list[Stored]:
+        """What lies on a queue: delivered and not acknowledged, then waiting."""
+        with self._changed:
+            return self._queues[queue].browse() if queue in self._queues else []
+
+    def depths(self) -> dict[str, int]:
+        """How many messages lie on each queue, delivered and unacknowledged ones included."""
+        with self._changed:
+            return {name: len(queue.browse()) for name, queue in self._queues.items()}
+
+    def connections(self, broker: str) -> int:
+        """How many connections a broker has."""
+        with self._changed:
+            return len(self._broker(broker).members)
+
+    def close(self) -> None:
+        """Kill every broker and stop what runs for them."""
+        with self._changed:
+            self._closed = True
+            for broker in self._brokers:
+                self.kill(broker)
+
+    # What connections ask.
+
+    def log_in(self, member: Member, credentials: Credentials, timeout_s: float) -> None:
+        """Add a connection to its broker. Raises ConnectFailed or Refused."""
+        name = member.broker
+        with self._changed:
+            state = self._brokers.get(name)
+            if state is None:
+                raise ConnectFailed(f"no broker {name!r} in memory: there are {', '.join(self._brokers)}")
+            if not self._changed.wait_for(lambda: not (state.alive and state.frozen), timeout_s):
+                raise ConnectFailed(f"broker {name} did not answer within {timeout_s} s")
+            if not state.alive:
+                raise ConnectFailed(f"broker {name} is not running: connection refused")
+            if state.refuses_logins or self._credentials not in (None, credentials):
+                raise Refused(f"broker {name}: user name or password is wrong")
+            state.members.append(member)
+
+    def take(self, member: Member, message: Outgoing) -> int:
+        """A message is written to a connection; when (ns). ConnectionError when that is gone."""
+        with self._changed:
+            self._require_open(member)
+            sent_ns = self.clock()
+            self._read_soon(member, lambda: self._accept(member, message))
+            return sent_ns
+
+    def commit(self, member: Member, messages: Sequence[Outgoing], answer: Callable[[Outcome, str], None]) -> None:
+        """Messages of a transaction are asked for; ``answer`` gets what became of all. ConnectionError when gone."""
+        with self._changed:
+            self._require_open(member)
+            self._read_soon(member, lambda: self._accept_together(member, messages, answer))
+
+    def subscribe(self, member: Member, subscription: Subscription, take: Callable[[Taker, int, Waiting], None]) -> int:
+        """Add a taker; waits while the broker is frozen. Raises `Refused`, or ConnectionError when it is killed."""
+        state = self._broker(member.broker)
+        with self._changed:
+            self._changed.wait_for(lambda: not (state.frozen and member.is_open()))
+            self._require_open(member)
+            self._refuse_subscription(member, subscription)
+            source = self._source(member, subscription)
+            taker = Taker(source, subscription.prefetch, lambda: not state.frozen, take)
+            source.takers.append(taker)
+            member.takers.append(taker)
+            began_ns = self.clock()
+            source.dispatch()
+            return began_ns
+
+    def acknowledge(self, member: Member, taker: Taker, number: int) -> None:
+        """Lost with the connection, as the broker would never read it."""
+        with self._changed:
+            if member.is_open():
+                self._read_soon(member, lambda: taker.acknowledge(number))
+
+    def stop_delivering(self, member: Member) -> None:
+        """The connection says goodbye: all that it wrote is read, it gets nothing more. Waits while frozen."""
+        state = self._broker(member.broker)
+        with self._changed:
+            self._changed.wait_for(lambda: not (state.frozen and member.is_open()))
+            for taker in member.takers:
+                taker.source.leave(taker)
+
+    def log_out(self, member: Member) -> None:
+        """Take a connection off its broker."""
+        with self._changed:
+            self._remove(member)
+
+    # Inside; the lock is held.
+
+    def _broker(self, name: str) -> _Broker:
+        try:
+            return self._brokers[name]
+        except KeyError:
+            raise KeyError(f"no broker {name!r} in this network: there are {', '.join(self._brokers)}") from None
+
+    def _require_open(self, member: Member) -> None:
+        if not member.is_open():
+            raise ConnectionError(f"the connection to {member.broker} is gone")
+
+    def _read_soon(self, member: Member, read: Callable[[], None]) -> None:
+        state = self._brokers[member.broker]
+        if state.frozen:
+            state.unread.append((member, read))
+        else:
+            read()
+
+    def _accept(self, member: Member, message: Outgoing) -> None:
+        destination = str(message.destination)
+        refused = destination in self._refused
+        if message.durable and not self._brokers[member.broker].holds_answers:
+            reason = f"broker {member.broker} takes no messages for {destination}" if refused else ""
+            member.answer(message.token, Outcome.FAILED if refused else Outcome.ACKED, reason)
+        if not refused:
+            self._store(member, message)
+
+    def _accept_together(
+        self, member: Member, messages: Sequence[Outgoing], answer: Callable[[Outcome, str], None]
+    ) -> None:
+        """All of them, or none where one goes to a refused destination."""
+        refused = sorted({str(message.destination) for message in messages} & self._refused)
+        if not self._brokers[member.broker].holds_answers:
+            reason = f"broker {member.broker} takes no messages for {', '.join(refused)}" if refused else ""
+            answer(Outcome.FAILED if refused else Outcome.ACKED, reason)
+        for message in messages if not refused else ():
+            self._store(member, message)
+
+    def _store(self, member: Member, message: Outgoing) -> None:
+        destination = str(message.destination)
+        self._accepted[destination] += 1
+        stored = Stored(message.body, member.broker, self.clock())
+        for copy in self._tampered(destination, stored):
+            self._forward(message.destination, copy)
+
+    def _tampered(self, destination: str, stored: Stored) -> list[Stored]:
+        """The messages that go on in place of one that came in."""
+        what = self._tampering.get((destination, self._accepted[destination]))
+        if what is Tampering.DROP:
+            return []
+        if what is Tampering.HOLD_BACK:
+            self._held_back.setdefault(destination, []).append(stored)
+            return []
+        if what is Tampering.CORRUPT:
+            flipped = stored.body[:-1] + bytes([stored.body[-1] ^ 0xFF])
+            stored = Stored(flipped, stored.entered_at, stored.entered_ns)
+        copies = 2 if what is Tampering.DUPLICATE else 1
+        return [stored] * copies + self._held_back.pop(destination, [])
+
+    def _forward(self, destination: Destination, stored: Stored) -> None:
+        if not self._delay_ns:
+            return self._deliver(destination, stored)
+        self._delayed.append((self.clock() + self._delay_ns, destination, stored))
+        if self._postman is None:
+            self._postman = threading.Thread(target=self._deliver_delayed, name="memory-network", daemon=True)
+            self._postman.start()
+        return self._changed.notify_all()
+
+    def _deliver(self, destination: Destination, stored: Stored) -> None:
+        if destination.kind == "queue":
+            self._queues.setdefault(destination.name, Queue()).put(stored)
+        else:
+            for subscription in self._topics.get(destination.name, {}).values():
+                subscription.put(stored)
+
+    def _deliver_delayed(self) -> None:
+        with self._changed:
+            while not self._closed:
+                early_ns = self._delayed[0][0] - self.clock() if self._delayed else None
+                if early_ns is None or early_ns > 0:
+                    self._changed.wait(None if early_ns is None else early_ns / NS_PER_S)
+                else:
+                    _, destination, stored = self._delayed.popleft()
+                    self._deliver(destination, stored)
+
+    def _refuse_subscription(self, member: Member, subscription: Subscription) -> None:
+        if str(subscription.destination) in self._refused:
+            raise Refused(f"broker {member.broker} refuses subscriptions to {subscription.destination}")
+        if subscription.selector:
+            raise Refused(f"selector {subscription.selector!r}: brokers in memory know none; subscribe without")
+
+    def _source(self, member: Member, subscription: Subscription) -> Queue:
+        """The queue to take from; on a topic the subscription's own."""
+        destination = subscription.destination
+        if destination.kind == "queue":
+            return self._queues.setdefault(destination.name, Queue())
+        durable = subscription.durable_name
+        own = f"{member.client_id}/{durable}" if durable else f"#{next(self._topic_subscriptions)}"
+        source = self._topics.setdefault(destination.name, {}).setdefault(own, Queue())
+        if source.takers:
+            raise Refused(f"durable subscription {own} of {destination} is in use")
+        return source
+
+    def _remove(self, member: Member) -> None:
+        """Take back what it did not acknowledge; its topic subscriptions end unless durable."""
+        members = self._brokers[member.broker].members
+        if member in members:
+            members.remove(member)
+        for taker in member.takers:
+            taker.source.take_back(taker)
+        for subscriptions in self._topics.values():
+            for own in [own for own, source in subscriptions.items() if own.startswith("#") and not source.takers]:
+                del subscriptions[own]
+        member.takers.clear()
+
+    def _dispatch_all(self) -> None:
+        for source in (*self._queues.values(), *(own for topic in self._topics.values() for own in topic.values())):
+            source.dispatch()

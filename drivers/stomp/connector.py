@@ -1,0 +1,126 @@
+"""How does a client speak STOMP 1.2 to one broker? The connector, on stomp.py.
+
+A connection is opened once and never reopened: failing over, resubscribing and resending are the client's
+(`drivers.client`).
+"""
+
+import threading
+import time
+from functools import partial
+
+from drivers.broker_words import nothing_sent
+from drivers.contract import (
+    Browsed,
+    Destination,
+    DriverError,
+    OnLost,
+    OnSettled,
+    Refused,
+)
+from drivers.logins import answered
+from drivers.stomp.connection import StompConnection
+from drivers.stomp.frames import destination_header, read_address
+from drivers.stomp.stream import RawFrame
+from topologies.endpoints import Credentials, Endpoint
+from topologies.trust import Trust
+
+HEARTBEAT_MS = 10_000
+BROWSE_PREFETCH = 1_000
+ARTEMIS = "ActiveMQ-Artemis"  # what it says of itself
+
+
+class StompConnector:
+    """Opens STOMP connections; see `drivers.contract.Connector`. ``heartbeat_ms`` may be overridden in the URI.
+
+    ``trust``: whose certificates are believed where the URI says stomp+ssl.
+    """
+
+    protocol = "stomp"
+
+    def __init__(self, heartbeat_ms: int = HEARTBEAT_MS, trust: Trust | None = None):
+        self._heartbeat_ms, self._trust = heartbeat_ms, trust or Trust()
+
+    def connect(
+        self,
+        endpoint: Endpoint,
+        credentials: Credentials,
+        *,
+        client_id: str,
+        timeout_s: float,
+        on_settled: OnSettled,
+        on_lost: OnLost,
+    ) -> StompConnection:
+        """One attempt, all of it within ``timeout_s``. Raises `ConnectFailed` or `Refused`."""
+        try:
+            address = read_address(endpoint.uri, self._heartbeat_ms)
+            connection = StompConnection(endpoint.broker, address, timeout_s, on_settled, on_lost, self._trust)
+            connection.open(credentials, client_id)
+        except ValueError as error:
+            raise Refused(f"broker {endpoint.broker}: {error}") from error
+        return connection
+
+    def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
+        """Every message on a queue as it lies there; ages are by the wall clocks of the sender and of this host."""
+        found: list[Browsed] = []
+        ended = threading.Event()
+        trouble: list[str] = []
+        deadline_s = time.monotonic() + timeout_s
+
+        def on_message(frame: RawFrame, _received_ns: int) -> None:
+            if frame.header("browser") == "end":
+                ended.set()
+            else:
+                found.append(Browsed(frame.body, _age_ns(frame.header("timestamp"), time.time_ns())))
+
+        def on_lost(reason: str) -> None:
+            trouble.append(reason)
+            ended.set()
+
+        log_in = partial(
+            self.connect,
+            endpoint,
+            credentials,
+            client_id="",
+            on_settled=nothing_sent,
+            on_lost=on_lost,
+        )
+        connection = answered(log_in, timeout_s)
+        try:
+            _require_browsing(connection)
+            connection.consume(_browse_headers(queue), on_message)
+            if not ended.wait(max(0.0, deadline_s - time.monotonic())):
+                trouble.append(f"no end after {timeout_s:g} s")
+        except ConnectionError as error:
+            trouble.append(str(error))
+        finally:
+            connection.close()
+        if trouble:
+            raise DriverError(
+                f"browsing queue {queue} of broker {endpoint.broker}: {trouble[0]}, {len(found)} messages had come; "
+                "is the broker alive, or the time too short for what lies there?"
+            )
+        return found
+
+
+def _require_browsing(connection: StompConnection) -> None:
+    """Artemis knows no ``browser`` by STOMP: it would take a browser for a consumer and hand the messages over."""
+    if connection.server.startswith(ARTEMIS):
+        raise DriverError(
+            f"broker {connection.broker}: STOMP cannot browse a queue of Artemis, but would take its messages away; "
+            "browse it by another protocol, or by the broker's management"
+        )
+
+
+def _browse_headers(queue: str) -> dict[str, str]:
+    """Acknowledged as they are sent: a browser that acknowledged itself would stop at its prefetch."""
+    return {
+        "destination": destination_header(Destination("queue", queue)),
+        "id": "browse",
+        "ack": "auto",
+        "browser": "true",
+        "activemq.prefetchSize": str(BROWSE_PREFETCH),
+    }
+
+
+def _age_ns(timestamp_ms: str | None, now_ns: int) -> int | None:
+    return now_ns - int(timestamp_ms) * 1_000_000 if timestamp_ms and int(timestamp_ms) > 0 else None

@@ -1,0 +1,129 @@
+"""What goes over a STOMP 1.2 wire, and what does it mean? Values in, values out; no socket here.
+
+Source: the STOMP 1.2 specification, and what ActiveMQ 5.18.3 was seen to send.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import parse_qsl, urlsplit
+
+from drivers.contract import Destination, Subscription
+from drivers.stomp.stream import END
+
+TLS_SCHEME = "stomp+ssl"
+# Artemis counts what it sends ahead in bytes, and takes a prefetch for bytes too unless this is said. Classic does not
+# know the header. The size of a message of 1 KiB with its headers, and some room.
+WINDOW_BYTES_A_MESSAGE = 2048
+BROKER_PATH_PROPERTY = "bbBrokerPath"  # as the renderers name it; a test holds the two together
+_ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", ":": "\\c"})
+_PASSED_OVER_BEATS = 2.5  # ActiveMQ lets nearly two intervals pass when a frame went out in between
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to connect, and how often (ms) each side shall be heard; 0 is never."""
+
+    host: str
+    port: int
+    heartbeat_ms: int
+    tls: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+def read_address(uri: str, heartbeat_ms: int) -> Address:
+    """Read ``stomp://host:port[?heartbeat_ms=N]``, or stomp+ssl; ValueError names what is wrong and what to write."""
+    parts = urlsplit(uri)
+    if parts.scheme not in ("stomp", TLS_SCHEME) or not parts.hostname or parts.port is None:
+        raise ValueError(f"{uri}: write stomp://HOST:PORT, or {TLS_SCHEME}://HOST:PORT for TLS")
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    every = options.pop("heartbeat_ms", str(heartbeat_ms))
+    if options:
+        raise ValueError(f"{uri}: STOMP has no option {', '.join(sorted(options))}; it knows heartbeat_ms")
+    if not (every.isascii() and every.isdigit()):
+        raise ValueError(f"{uri}: heartbeat_ms={every}: write a whole number of milliseconds, 0 for none")
+    return Address(parts.hostname, parts.port, int(every), parts.scheme == TLS_SCHEME)
+
+
+@dataclass(frozen=True)
+class Beats:
+    """What was agreed: write at least every ``send_every_s``, give up after ``silent_after_s``; 0 is never."""
+
+    send_every_s: float
+    silent_after_s: float
+
+    @property
+    def tick_s(self) -> float:
+        """How often to look: often enough that a beat is never late; 0 when there is nothing to look after."""
+        return min((each for each in (self.send_every_s / 4, self.silent_after_s / 10) if each), default=0.0)
+
+    def beat_due(self, quiet_s: float) -> bool:
+        """Whether to write now, having written nothing for ``quiet_s``: early, as the broker grants no grace."""
+        return 0 < self.send_every_s <= 2 * quiet_s
+
+    def silent(self, unheard_s: float) -> bool:
+        return 0 < self.silent_after_s < unheard_s
+
+
+def agree_beats(ours_ms: int, theirs: str) -> Beats:
+    """What ``heart-beat:theirs`` of a CONNECTED frame and our own wish (the same both ways) amount to."""
+    can_send_ms, wants_ms = (int(number) for number in (theirs or "0,0").split(","))
+    send_ms = max(ours_ms, wants_ms) if ours_ms and wants_ms else 0
+    hear_ms = max(ours_ms, can_send_ms) if ours_ms and can_send_ms else 0
+    return Beats(send_ms / 1e3, hear_ms * _PASSED_OVER_BEATS / 1e3)
+
+
+def encode(command: str, headers: dict[str, str], body: bytes = b"") -> bytes:
+    """One frame; values are escaped, so no name can smuggle in a header. ValueError for a NUL, which none can carry."""
+    escape = command != "STOMP"  # the specification forbids it in this one frame
+    lines = [command]
+    for name, value in headers.items():
+        if "\0" in value or (not escape and ("\n" in value or "\r" in value)):
+            raise ValueError(f"STOMP {command} header {name}: a line break or NUL cannot be sent in it")
+        lines.append(f"{name}:{value.translate(_ESCAPES) if escape else value}")
+    return "\n".join(lines).encode() + b"\n\n" + body + END
+
+
+def destination_header(destination: Destination) -> str:
+    return f"/{destination.kind}/{destination.name}"
+
+
+@lru_cache(maxsize=1_024)
+def send_head(destination: Destination, body_bytes: int, durable: bool) -> bytes:
+    """A SEND frame up to what changes from one message to the next: its receipt, if it is durable, and its body.
+
+    ``content-length`` makes it a BytesMessage and lets a body hold any byte. ValueError as `encode` raises it.
+    """
+    headers = {"destination": destination_header(destination), "content-length": str(body_bytes)}
+    if durable:
+        return encode("SEND", headers | {"persistent": "true", "receipt": ""}).removesuffix(b"\n\n" + END)
+    return encode("SEND", headers).removesuffix(END)
+
+
+@lru_cache(maxsize=1_024)
+def transacted_head(destination: Destination, body_bytes: int, durable: bool) -> bytes:
+    """The same in a transaction, whose name and receipt are lines that follow: it has one, durable or not."""
+    headers = {"destination": destination_header(destination), "content-length": str(body_bytes)}
+    return encode("SEND", headers | ({"persistent": "true"} if durable else {})).removesuffix(b"\n" + END)
+
+
+def subscribe_headers(subscription: Subscription, number: str) -> dict[str, str]:
+    headers = {
+        "destination": destination_header(subscription.destination),
+        "id": number,
+        "ack": "client-individual",
+        "activemq.prefetchSize": str(subscription.prefetch),
+        "consumer-window-size": str(subscription.prefetch * WINDOW_BYTES_A_MESSAGE),
+    }
+    if subscription.selector:
+        headers["selector"] = subscription.selector
+    if subscription.durable_name:
+        headers["activemq.subscriptionName"] = subscription.durable_name
+    return headers
+
+
+def error_words(headers: dict[str, str], body: bytes) -> str:
+    """What an ERROR frame says, on one line, without the broker's stack trace."""
+    first_line = body.decode(errors="replace").strip().partition("\n")[0]
+    return " ".join((headers.get("message") or first_line or "no reason given").split())

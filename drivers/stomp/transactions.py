@@ -1,0 +1,110 @@
+"""How do messages go by STOMP so that all arrive or none? BEGIN, SENDs that name the transaction, COMMIT or ABORT.
+
+Each SEND asks for a receipt, although it says nothing of the end: only an ERROR with a receipt's id tells which message
+the broker refused. What was not refused by the receipt of the COMMIT has arrived.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from drivers.contract import OnSettled, Outcome, Outgoing, Refused
+from drivers.stomp.frames import encode, transacted_head
+from drivers.stomp.stream import END
+from drivers.transactions import ABORTED, Held
+
+PREFIX = b"tx-"
+
+
+class Writes(Protocol):
+    """`drivers.stomp.wire.Wire`."""
+
+    reason: str
+
+    def write(self, data: bytes) -> int: ...
+
+
+class StompTransaction:
+    """See `drivers.contract.Transaction`. ``who`` begins the errors: the broker and its address."""
+
+    def __init__(self, who: str, name: bytes, wire: Writes, on_settled: OnSettled) -> None:
+        self.held = Held(on_settled)
+        self._who, self._name, self._wire = who, name, wire
+        self._confirmed, self._why = Outcome.ACKED, ""  # what the receipt of its end means
+        self.ending = False  # somebody asked for that
+
+    def begin(self) -> None:
+        self._wire.write(encode("BEGIN", {"transaction": self._name.decode()}))
+
+    def send_batch(self, messages: Sequence[Outgoing]) -> int:
+        heads = [self._head(message) for message in messages]
+        return self._wire.write(b"".join(itertools.chain.from_iterable(map(self._frame, heads, messages))))
+
+    def commit(self) -> None:
+        self._end("COMMIT")
+
+    def abort(self) -> None:
+        self._confirmed, self._why = Outcome.FAILED, ABORTED
+        self._end("ABORT")
+
+    def ended(self, at_ns: int) -> None:
+        """The broker confirmed its end."""
+        self.held.settle(self._confirmed, at_ns, self._why)
+
+    def _frame(self, head: bytes, message: Outgoing) -> tuple[bytes, ...]:
+        number = b"%d" % self.held.add(message.token)
+        named = b"transaction:" + self._name + b"\nreceipt:" + self._name + b"/" + number
+        return head, named, b"\n\n", message.body, END
+
+    def _end(self, command: str) -> None:
+        name, self.ending = self._name.decode(), True
+        self._wire.write(encode(command, {"transaction": name, "receipt": name}))
+        if not self.held.wait():
+            raise ConnectionError(f"{self._who}: {self._wire.reason}")
+
+    def _head(self, message: Outgoing) -> bytes:
+        try:
+            return transacted_head(message.destination, len(message.body), message.durable)
+        except ValueError as error:
+            raise Refused(f"{self._who}: {error}") from error
+
+
+class StompTransactions:
+    """Those of one connection that have not ended. What begins with ``on_`` is called by the reader."""
+
+    def __init__(self, who: str, wire: Writes, on_settled: OnSettled) -> None:
+        self._who, self._wire, self._on_settled = who, wire, on_settled
+        self._names: Iterator[int] = itertools.count(1)
+        self._open: dict[bytes, StompTransaction] = {}
+
+    def begin(self) -> StompTransaction:
+        """As the contract says. Raises ConnectionError."""
+        name = PREFIX + b"%d" % next(self._names)
+        transaction = StompTransaction(self._who, name, self._wire, self._on_settled)
+        self._open[name] = transaction
+        if self._wire.reason:  # looked at after it was put there: whoever ends the connection loses those that it finds
+            raise ConnectionError(f"{self._who}: {self._wire.reason}")
+        transaction.begin()
+        return transaction
+
+    @property
+    def ending(self) -> bool:
+        """Whether the answer to a COMMIT or an ABORT is still to come."""
+        return any(transaction.ending for transaction in list(self._open.values()))
+
+    def on_receipt(self, receipt: bytes, at_ns: int) -> None:
+        """Of a message, which means nothing yet, or of an end."""
+        if receipt in self._open:
+            self._open.pop(receipt).ended(at_ns)
+
+    def on_error(self, receipt: bytes, at_ns: int, words: str) -> None:
+        """The broker refuses one message, or the end."""
+        name, _, number = receipt.partition(b"/")
+        if number and name in self._open:
+            self._open[name].held.refuse(int(number), at_ns, words)
+        elif name in self._open:
+            self._open.pop(name).held.settle(Outcome.FAILED, at_ns, words)
+
+    def on_gone(self) -> None:
+        for name in list(self._open):
+            self._open.pop(name).held.lose()

@@ -1,0 +1,299 @@
+"""The Core clients of a load on real Artemis brokers: the client's own failover, loops in the JVM, rows as recorded."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jpype
+import pytest
+
+from drivers.contract import DriverError, Refused, Subscription
+from drivers.jvm import vm
+from drivers.jvm.client import JavaClient
+from drivers.pacing import Schedule
+from scenarios.java_parts import find_java_parts
+from tests.drivers.java_bench import (
+    RUN,
+    UNKNOWN_BROKER,
+    Bench,
+    Producing,
+    address,
+    bench_on,
+    check_kept,
+    check_moved,
+    every_ms,
+)
+from tests.support.brokers import running
+from tests.support.relay import Relay
+from tests.support.stomp_clients import queue
+from tests.support.waiting import settled_for, until
+from topologies.artemis.brokers import ArtemisBroker
+from topologies.endpoints import Credentials
+from topologies.groups import ClientGroup
+from topologies.model import Topology
+from topologies.runtimes.contract import Runtime
+
+pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
+vm.use(find_java_parts)
+PATIENCE_S = 60  # Core's client waits half a minute for a broker that took its connection and then died
+
+
+@pytest.fixture(scope="module")
+def artemis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    """One to kill."""
+    with running("artemis-single", tmp_path_factory.mktemp("artemis")) as runtime:
+        yield runtime
+
+
+def core_bench(runtime: Runtime, folder: Path, *brokers: str, options: str = "") -> Bench:
+    return bench_on(runtime, folder, [*brokers], options, "core")
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(
+    single_artemis: Runtime, tmp_path: Path, durable: bool
+) -> None:
+    bench, orders = core_bench(single_artemis, tmp_path, "broker-1"), queue("kept")
+    bench.opened().consumer(Subscription(orders), run=RUN)
+    producer = bench.opened().producer(orders, durable=durable, run=RUN)
+    schedule = every_ms(300)
+    assert producer.keep(schedule, 100, 50, Producing()) == 300
+    until(lambda: bench.clerk.receipts == 300 and bench.clerk.settled == 300)
+    assert bench.clerk.begun == 300
+    check_kept(bench.tables(), schedule, orders, durable=durable, hops=None)
+
+
+def test_a_wrong_password_ends_the_client_at_once(single_artemis: Runtime, tmp_path: Path) -> None:
+    bench = core_bench(single_artemis, tmp_path, "broker-1")
+    bench.credentials = Credentials(single_artemis.credentials().username, "letmein")
+    with pytest.raises(Refused) as caught:
+        bench.client().open()
+    words = str(caught.value)
+    assert "refused user" in words
+    assert "letmein" not in words
+    assert "\n" not in words
+
+
+def test_a_dead_list_is_given_up_as_the_uri_says(tmp_path: Path) -> None:
+    uri = "failover:(tcp://127.0.0.1:1,tcp://127.0.0.1:2)?startupMaxReconnectAttempts=2&randomize=false"
+    bench = Bench(tmp_path, UNKNOWN_BROKER, Credentials("u", "secret"), uri, "core")
+    with pytest.raises(DriverError, match=r"no broker of failover.* could be reached: .*Cannot connect to server"):
+        bench.client().open()
+    told = bench.tables()["connections"]
+    assert [(row["event"], row["broker"]) for row in told] == [("attempt", name) for name in ("b1", "b2", "b1", "b2")]
+    assert "Cannot connect to server" in told[-1]["reason"]
+
+
+def test_attempts_are_all_told_when_a_broker_that_was_lost_is_given_up(artemis: Runtime, tmp_path: Path) -> None:
+    options = "?maxReconnectAttempts=2&useExponentialBackOff=false"
+    bench = core_bench(artemis, tmp_path, "broker-1", options=options)
+    client = bench.opened()
+    artemis.kill("broker-1")
+    try:
+        with pytest.raises(DriverError, match="no broker could be reached again"):
+            until(lambda: client.usable())
+    finally:
+        artemis.start("broker-1")
+    told = [(row["event"], row["reason"]) for row in bench.tables()["connections"]]
+    assert [event for event, _ in told] == ["attempt", "connected", "lost", "attempt", "attempt"]
+    assert {reason for _, reason in told[3:]} == {"could not be reached"}
+
+
+def test_a_client_that_is_closed_while_it_connects_tries_no_further(tmp_path: Path) -> None:
+    uri = "failover:(tcp://127.0.0.1:1,tcp://127.0.0.1:2)?maxReconnectDelay=50"
+    bench = Bench(tmp_path, UNKNOWN_BROKER, Credentials("u", "secret"), uri, "core")
+    client, told = bench.client(), list[str]()
+
+    def open_it() -> None:
+        with pytest.raises(DriverError) as caught:
+            client.open()
+        told.append(str(caught.value))
+
+    opening = threading.Thread(target=open_it, daemon=True)
+    opening.start()
+    until(lambda: events(bench) > 4)
+    before = client_threads()
+    client.close()
+    opening.join()
+    until(lambda: len(client_threads()) < len(before))
+    assert len(told) == 1
+
+
+def events(bench: Bench) -> int:
+    bench.recorder.flush()
+    return bench.recorder.counts["connections"]
+
+
+def client_threads() -> set[str]:
+    """The JVM's threads on which clients connect, by their names."""
+    names = {str(thread.getName()) for thread in jpype.JClass("java.lang.Thread").getAllStackTraces().keySet()}
+    return {name for name in names if name.startswith("brokerbench-client-")}
+
+
+@pytest.mark.parametrize("options", ["?randomize=false", "?ha=true&reconnectAttempts=-1&retryInterval=100"])
+def test_a_broker_that_comes_back_gets_what_it_had_not_answered(artemis: Runtime, tmp_path: Path, options: str) -> None:
+    bench, orders = core_bench(artemis, tmp_path, "broker-1", options=options), queue("back")
+    client, producing = bench.opened(), Producing()
+    bench.opened().consumer(Subscription(orders), run=RUN)
+    producer = client.producer(orders, durable=True, run=RUN)
+    begun: list[int] = []
+    keeping = threading.Thread(target=lambda: begun.append(producer.keep(every_ms(100_000), 100, 50, producing)))
+    keeping.start()
+    until(lambda: bench.clerk.settled > 200)
+    artemis.kill("broker-1")
+    try:
+        until(lambda: client.broker is None)
+    finally:
+        artemis.start("broker-1")
+    settled = bench.clerk.settled
+    until(lambda: client.broker == "broker-1" and bench.clerk.settled > settled + 200, PATIENCE_S)
+    producing.stop()
+    keeping.join()
+    until(lambda: bench.clerk.settled == begun[0] == len(bench.clerk.received), PATIENCE_S)
+    tables = bench.tables()
+    last = {row["seq"]: row for row in tables["sends"]}
+    assert sorted(last) == list(range(begun[0]))
+    assert {row["outcome"] for row in last.values()} == {"acked"}
+    events = [row["event"] for row in tables["connections"] if row["client"] == 0]
+    assert events[:3] == ["attempt", "connected", "lost"]
+    assert [event for event in events if "blocked" not in event][-3:] == ["attempt", "connected", "closed"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("timeout=1500", "it was disconnected for 1500 ms, as long as its URI lets a send wait"),
+        ("ha=true&reconnectAttempts=-1&callFailoverTimeout=1500", "it was disconnected for 1500 ms"),
+        ("maxReconnectAttempts=2", "there will be no connection again"),
+    ],
+)
+def test_a_send_without_a_connection_fails_as_the_uri_says_and_ends_its_producer(
+    single_artemis: Runtime, tmp_path: Path, options: str, words: str
+) -> None:
+    told, sends = cut_while_sending(single_artemis, tmp_path, options, durable=False, rate_per_s=200)
+    assert words in told
+    failed = {row["seq"] for row in sends if row["outcome"] != "unconfirmed"}
+    assert failed == {max(row["seq"] for row in sends)}, "no other is begun"
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_a_send_that_waits_for_credit_as_its_connection_goes_waits_no_longer_than_others(
+    single_artemis: Runtime, tmp_path: Path, durable: bool
+) -> None:
+    told, _ = cut_while_sending(single_artemis, tmp_path, "timeout=1500", durable=durable, rate_per_s=100_000)
+    assert "it was disconnected for 1500 ms" in told
+
+
+def cut_while_sending(
+    runtime: Runtime, folder: Path, options: str, *, durable: bool, rate_per_s: float
+) -> tuple[str, list[dict[str, Any]]]:
+    """What a producer says whose only way to the broker ends, and the rows of its sends."""
+    host, port = address(runtime, "broker-1", "core").split(":")
+    told: list[str] = []
+    with Relay((host, int(port))) as relay:
+        by = f"127.0.0.1:{relay.port}"
+        bench = Bench(folder, {by: "broker-1"}, runtime.credentials(), f"failover:(tcp://{by})?{options}", "core")
+        producer = bench.opened().producer(queue("impatient"), durable=durable, run=RUN)
+
+        def keep() -> None:
+            with pytest.raises(DriverError) as caught:
+                producer.keep(Schedule(time.perf_counter_ns(), rate_per_s), 100, 1_000, Producing())
+            told.append(str(caught.value))
+
+        keeping = threading.Thread(target=keep, daemon=True)
+        keeping.start()
+        until(lambda: bench.clerk.settled > rate_per_s / 40)
+    keeping.join(PATIENCE_S)
+    assert len(told) == 1, "it still waits"
+    return told[0], bench.tables()["sends"]
+
+
+def test_a_one_way_send_whose_write_breaks_is_in_doubt_and_tried_again(single_artemis: Runtime, tmp_path: Path) -> None:
+    bench, producing = core_bench(single_artemis, tmp_path, "broker-1"), Producing()
+    client = bench.opened()
+    producer = client.producer(queue("one-way"), durable=False, run=RUN)
+    keeping = threading.Thread(target=producer.keep, args=(every_ms(100_000), 100, 50, producing))
+    keeping.start()
+    until(lambda: bench.clerk.settled > 50)
+    channel = channel_of(client)
+    channel.setTransferring(True)  # as while the library moves to another connection: then a write is refused
+    settled = settled_for(lambda: bench.clerk.settled, 0.5)
+    channel.setTransferring(False)
+    until(lambda: bench.clerk.settled > settled + 50)
+    producing.stop()
+    keeping.join()
+    sends = bench.tables()["sends"]
+    last = {row["seq"]: row for row in sends}
+    assert {row["outcome"] for row in last.values()} == {"unconfirmed"}
+    doubted = [row for row in sends if row["outcome"] == "in_doubt"]
+    assert [row["attempt"] for row in doubted] == list(range(1, len(doubted) + 1))
+    assert [last[row["seq"]]["attempt"] for row in doubted] == [len(doubted) + 1] * len(doubted) != []
+
+
+def channel_of(client: JavaClient) -> Any:
+    """By which the library writes what the client's one sender sends."""
+    sender = private(client._java, "senders", of=1).get(0)
+    context = private(private(sender, "session").getCoreSession(), "sessionContext")
+    return private(context, "sessionChannel")
+
+
+def private(java: Any, name: str, of: int = 0) -> Any:
+    """A field of an object in the JVM; ``of``: how many classes above its own."""
+    declaring = java.getClass()
+    for _ in range(of):
+        declaring = declaring.getSuperclass()
+    field = declaring.getDeclaredField(name)
+    field.setAccessible(True)
+    return field.get(java)
+
+
+def test_a_message_that_the_library_holds_back_as_it_moves_is_told_of_the_broker_that_got_it(tmp_path: Path) -> None:
+    with running(two_alone(), tmp_path / "brokers") as runtime:
+        bench = core_bench(runtime, tmp_path, "broker-1", "broker-2", options="?randomize=false")
+        orders, client, producing = queue("held"), bench.opened(), Producing()
+        producer = client.producer(orders, durable=True, run=RUN)
+        keeping = threading.Thread(target=producer.keep, args=(every_ms(100_000), 100, 50, producing))
+        keeping.start()
+        until(lambda: bench.clerk.settled > 200)
+        channel_of(client).lock()  # as the library does from the loss of a connection to the next one
+        settled_for(lambda: producer.begun, 0.5)
+        until(lambda: bench.clerk.settled == producer.begun - 1)  # all but the one that waits in the library
+        answered = held = producer.begun - 1
+        runtime.kill("broker-1")
+        until(lambda: client.broker == "broker-2" and bench.clerk.settled > answered + 50)
+        producing.stop()
+        keeping.join()
+        bench.opened().consumer(Subscription(orders), run=RUN)
+        until(lambda: held in bench.clerk.received)
+        tables = bench.tables()
+    (row,) = [row for row in tables["sends"] if row["seq"] == held]
+    assert (row["attempt"], row["outcome"], row["broker"]) == (1, "acked", "broker-2")
+    there = {(row["seq"], row["attempt"]) for row in tables["sends"] if row["broker"] == "broker-2"}
+    assert {(row["seq"], row["attempt"]) for row in tables["receipts"]} <= there
+
+
+def two_alone() -> Topology:
+    one, other = ArtemisBroker("broker-1"), ArtemisBroker("broker-2")
+    return Topology("two-alone", (one, other), (), (ClientGroup("producers", (one, other)),), "artemis")
+
+
+def test_a_killed_broker_leaves_attempts_in_doubt_that_the_next_one_acks(tmp_path: Path) -> None:
+    with running(two_alone(), tmp_path / "brokers") as runtime:
+        bench = core_bench(runtime, tmp_path, "broker-1", "broker-2", options="?randomize=false")
+        orders, client, producing = queue("moved"), bench.opened(), Producing()
+        producer = client.producer(orders, durable=True, run=RUN)
+        begun: list[int] = []
+        keeping = threading.Thread(target=lambda: begun.append(producer.keep(every_ms(100_000), 100, 50, producing)))
+        keeping.start()
+        until(lambda: bench.clerk.settled > 200)
+        runtime.kill("broker-1")
+        settled = bench.clerk.settled
+        until(lambda: client.broker == "broker-2" and bench.clerk.settled > settled + 200)
+        producing.stop()
+        keeping.join()
+        bench.opened().consumer(Subscription(orders), run=RUN)
+        until(lambda: bench.clerk.receipts > 200)
+        tables = bench.tables()
+    check_moved(tables, begun[0])

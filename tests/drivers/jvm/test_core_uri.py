@@ -1,0 +1,123 @@
+"""What Core's own client makes of a failover URI, and what it cannot."""
+
+from urllib.parse import parse_qsl
+
+import pytest
+
+from drivers.failover import OPTION_NAMES, FailoverUri
+from drivers.honoured import unsupported
+from drivers.jvm.core_options import CORE_OPTIONS, HONOURED, REFUSED, SWITCHES
+from drivers.jvm.core_uri import IN_ORDER, SHUFFLED, uri_of_a_link, uri_of_a_load
+
+A, B = "tcp://127.0.0.1:1001", "tcp://127.0.0.1:1002"
+
+
+def uri(options: str = "", *servers: str) -> FailoverUri:
+    return FailoverUri.compose(servers or (A, B), options)
+
+
+def told(options: str) -> dict[str, str]:
+    """The options that the client gets for these of a failover URI."""
+    return dict(parse_qsl(uri_of_a_load(uri(options)).rpartition("?")[2]))
+
+
+def test_a_failover_uri_becomes_passes_over_the_list_and_no_try_of_the_lost_broker_alone() -> None:
+    assert uri_of_a_load(uri()) == (
+        f"({A},{B})?reconnectAttempts=0&failoverAttempts=-1&initialConnectAttempts=-1&retryInterval=10"
+        "&retryIntervalMultiplier=2.0&maxRetryInterval=30000&callFailoverTimeout=-1&useTopologyForLoadBalancing=false"
+        f"&connectionLoadBalancingPolicyClassName={SHUFFLED}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "value"),
+    [
+        ("randomize=false", "connectionLoadBalancingPolicyClassName", IN_ORDER),
+        ("maxReconnectAttempts=3", "failoverAttempts", "3"),
+        ("maxReconnectAttempts=3", "initialConnectAttempts", "3"),
+        ("maxReconnectAttempts=0", "failoverAttempts", "1"),
+        ("maxReconnectAttempts=3&startupMaxReconnectAttempts=7", "initialConnectAttempts", "7"),
+        ("reconnectDelay=50", "retryInterval", "50"),
+        ("reconnectDelayExponent=1.5", "retryIntervalMultiplier", "1.5"),
+        ("useExponentialBackOff=false", "retryIntervalMultiplier", "1.0"),
+        ("maxReconnectDelay=400", "maxRetryInterval", "400"),
+        ("timeout=3000", "callFailoverTimeout", "3000"),
+    ],
+)
+def test_an_option_that_means_the_same_is_translated(options: str, name: str, value: str) -> None:
+    assert told(options)[name] == value
+
+
+def test_options_of_cores_own_go_to_it_as_they_are_and_alone() -> None:
+    assert told("ha=true&reconnectAttempts=-1") == {"ha": "true", "reconnectAttempts": "-1"}
+
+
+def test_options_of_cores_own_are_written_back() -> None:
+    written = str(uri("ha=true&retryInterval=50&nested.tcpNoDelay=true"))
+    assert written == f"failover:({A},{B})?ha=true&retryInterval=50&nested.tcpNoDelay=true"
+    assert FailoverUri.parse(written) == uri("ha=true&retryInterval=50&nested.tcpNoDelay=true")
+
+
+def test_what_is_nested_goes_to_every_broker() -> None:
+    assert uri_of_a_load(uri("nested.tcpNoDelay=false")).startswith(f"({A}?tcpNoDelay=false,{B}?tcpNoDelay=false)?")
+
+
+def test_tls_is_an_option_to_core_whose_certificates_and_names_are_verified() -> None:
+    assert uri_of_a_link("ssl://localhost:61617") == (
+        "tcp://localhost:61617?sslEnabled=true&useDefaultSslContext=true&verifyHost=true"
+    )
+    assert uri_of_a_link(A) == A
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_an_option_that_a_client_cannot_honour_is_refused_with_why(name: str) -> None:
+    (problem,) = unsupported(uri(f"{name}=1"), "core")
+    assert problem.startswith(f"option {name} is not honoured by CORE clients: {REFUSED[name]}")
+
+
+@pytest.mark.parametrize("name", sorted(HONOURED))
+def test_every_other_option_of_cores_own_is_honoured_by_core_and_by_nobody_else(name: str) -> None:
+    assert unsupported(uri(f"{name}={'true' if name in SWITCHES else 1}"), "core") == ()
+    for protocol in ("openwire", "stomp", "amqp"):
+        (problem,) = unsupported(uri(f"{name}=1"), protocol)
+        assert f"option {name} is not supported by {protocol.upper()}: it is Core's own" in problem
+
+
+@pytest.mark.parametrize(
+    ("option", "rule"),
+    [
+        ("reconnectAttempts=x", "write a whole number"),
+        ("callTimeout=1.5", "write a whole number"),
+        ("retryIntervalMultiplier=fast", "write a number"),
+        ("ha=yes", "write true or false"),
+    ],
+)
+def test_a_value_that_cores_client_would_take_for_something_else_is_refused(option: str, rule: str) -> None:
+    (problem,) = unsupported(uri(option), "core")
+    assert problem.startswith(f"option {option} of Core's is not understood; {rule}")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "initialReconnectDelay=5",
+        "priorityBackup=true",
+        "warnAfterReconnectAttempts=3",
+        f"priorityURIs={A}",
+        "backup=true",
+        "updateURIsURL=x",
+    ],
+)
+def test_what_core_knows_nothing_like_is_refused_by_name(option: str) -> None:
+    problems = unsupported(uri(option), "core")
+    assert len(problems) == 1
+    assert option.partition("=")[0] in problems[0]
+
+
+def test_both_kinds_of_options_at_once_are_refused() -> None:
+    (problem,) = unsupported(uri("ha=true&randomize=false"), "core")
+    assert "failover option randomize beside Core's own ha" in problem
+
+
+def test_no_name_belongs_to_both() -> None:
+    assert not CORE_OPTIONS & set(OPTION_NAMES)

@@ -1,0 +1,46 @@
+"""What is lost when a Java client's connection goes just as something is made of it? Nothing: the next one makes it."""
+
+import random
+import threading
+from pathlib import Path
+
+import pytest
+
+from drivers.contract import Subscription
+from drivers.jvm import vm
+from scenarios.java_parts import find_java_parts
+from tests.drivers.java_bench import RUN, Producing, behind, every_ms, relay_to
+from tests.support.stomp_clients import queue
+from tests.support.waiting import until
+from topologies.runtimes.contract import Runtime
+
+pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
+vm.use(find_java_parts)
+MADE, MESSAGES = 30, 5
+
+
+@pytest.mark.parametrize("protocol", ["openwire", "core"])
+def test_senders_and_subscriptions_whose_connection_goes_as_they_are_made_are_made_by_the_next_one(
+    request: pytest.FixtureRequest, tmp_path: Path, protocol: str
+) -> None:
+    broker: Runtime = request.getfixturevalue("single_artemis" if protocol == "core" else "single_broker")
+    orders, rng = queue("made"), random.Random(3)
+    with relay_to(broker, protocol) as relay:
+        bench = behind(relay, broker, tmp_path, protocol)
+        client = bench.opened()
+        for number in range(MADE):
+            cutting = threading.Timer(rng.uniform(0, 0.02), relay.cut)
+            cutting.start()
+            producer = client.producer(orders, number=number, durable=True, run=RUN)
+            producer.prepare(100, MESSAGES)
+            client.consumer(Subscription(orders), number=MADE + number, run=RUN)
+            assert producer.keep(every_ms(MESSAGES), 100, MESSAGES, Producing()) == MESSAGES
+            cutting.join()
+        until(lambda: bench.clerk.settled == MADE * MESSAGES)
+        until(lambda: bench.clerk.receipts >= MADE * MESSAGES)
+        tables = bench.tables()
+    everything = {(number, seq) for number in range(MADE) for seq in range(MESSAGES)}
+    assert {(row["producer"], row["seq"]) for row in tables["sends"] if row["outcome"] == "acked"} == everything
+    assert {(row["producer"], row["seq"]) for row in tables["receipts"]} == everything
+    assert [row["consumer"] for row in tables["subscriptions"]] == [MADE + number for number in range(MADE)]
+    assert "lost" in {row["event"] for row in tables["connections"]}

@@ -1,0 +1,139 @@
+"""The OpenWire clients of a load on real brokers: Java's failover transport, loops in the JVM, rows as recorded."""
+
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from drivers.contract import DriverError, Outgoing, Refused, Subscription
+from drivers.jvm import vm
+from drivers.jvm.openwire import OpenWireConnector
+from records.identity import Identity, stamp
+from scenarios.java_parts import find_java_parts
+from tests.drivers.java_bench import (
+    RUN,
+    UNKNOWN_BROKER,
+    Bench,
+    Producing,
+    bench_on,
+    check_kept,
+    check_moved,
+    every_ms,
+)
+from tests.support.brokers import running
+from tests.support.stomp_clients import queue
+from tests.support.waiting import until
+from topologies.endpoints import Credentials
+from topologies.runtimes.contract import Runtime
+
+pytestmark = pytest.mark.brokers
+vm.use(find_java_parts)
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(
+    single_broker: Runtime, tmp_path: Path, durable: bool
+) -> None:
+    bench, orders = bench_on(single_broker, tmp_path, ["broker-1"]), queue("kept")
+    bench.opened().consumer(Subscription(orders), run=RUN)
+    producer = bench.opened().producer(orders, durable=durable, run=RUN)
+    schedule = every_ms(300)
+    assert producer.keep(schedule, 100, 50, Producing()) == 300
+    until(lambda: bench.clerk.receipts == 300 and bench.clerk.settled == 300)
+    assert bench.clerk.begun == 300
+    check_kept(bench.tables(), schedule, orders, durable=durable, hops=0)
+
+
+def test_producing_that_is_stopped_begins_no_further_message(single_broker: Runtime, tmp_path: Path) -> None:
+    bench, producing = bench_on(single_broker, tmp_path, ["broker-1"]), Producing()
+    producer = bench.opened().producer(queue("stopped"), durable=True, run=RUN)
+
+    def stop_once_it_sends() -> None:
+        until(lambda: bench.clerk.begun > 0)
+        producing.stop()
+
+    threading.Thread(target=stop_once_it_sends).start()
+    begun = producer.keep(every_ms(100_000), 64, 50, producing)
+    assert 0 < begun < 100_000
+    assert Counter(row["outcome"] for row in bench.tables()["sends"]) == {"acked": begun}
+
+
+def test_bodies_that_are_not_as_sent_are_told_apart(single_broker: Runtime, tmp_path: Path) -> None:
+    bench, orders = bench_on(single_broker, tmp_path, ["broker-1"]), queue("integrity")
+    good = stamp(Identity(RUN, 4, 9, 2), 200)
+    bodies = [good, good[:-1] + bytes([good[-1] ^ 1]), b"\1" + good[1:], b"short", stamp(Identity(5, 4, 9, 2), 40)]
+
+    def heard(*_what: object) -> None: ...
+
+    connection = OpenWireConnector().connect(
+        single_broker.endpoint("broker-1", "openwire"),
+        single_broker.credentials(),
+        client_id="",
+        timeout_s=60,
+        on_settled=heard,
+        on_lost=heard,
+    )
+    for body in bodies:
+        connection.send(Outgoing(orders, body, True, None))
+    bench.opened().consumer(Subscription(orders), run=RUN)
+    until(lambda: bench.clerk.receipts == len(bodies))
+    connection.close()
+    found = [(row["integrity"], row["producer"], row["seq"], row["attempt"]) for row in bench.tables()["receipts"]]
+    assert found == [
+        ("intact", 4, 9, 2),
+        ("corrupted", 4, 9, 2),
+        ("unreadable", -1, -1, -1),
+        ("unreadable", -1, -1, -1),
+        ("foreign", -1, -1, -1),
+    ]
+
+
+def test_a_dead_list_is_given_up_as_the_uri_says(tmp_path: Path) -> None:
+    uri = "failover:(tcp://127.0.0.1:1,tcp://127.0.0.1:2)?startupMaxReconnectAttempts=2&randomize=false"
+    bench = Bench(tmp_path, UNKNOWN_BROKER, Credentials("u", "secret"), uri)
+    client = bench.client()
+    with pytest.raises(DriverError) as caught:
+        client.open()
+    words = str(caught.value)
+    assert words == f"g client 0: no broker of {uri} could be reached: Connection refused; check that one is up"
+    tried = [(row["event"], row["broker"], row["reason"]) for row in bench.tables()["connections"]]
+    assert [(event, broker) for event, broker, _ in tried] == [("attempt", "b1"), ("attempt", "b2")] * 2
+    assert all("Connection refused" in reason for _, _, reason in tried)
+
+
+def test_a_wrong_password_ends_the_client_at_once(single_broker: Runtime, tmp_path: Path) -> None:
+    bench = bench_on(single_broker, tmp_path, ["broker-1"])
+    bench.credentials = Credentials(single_broker.credentials().username, "letmein")
+    with pytest.raises(Refused) as caught:
+        bench.client().open()
+    words = str(caught.value)
+    assert "password is invalid" in words
+    assert "letmein" not in words
+    assert "\n" not in words
+
+
+def test_a_broker_of_another_run_is_refused_by_name(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, UNKNOWN_BROKER, Credentials("u", "p"), "failover:(tcp://10.9.8.7:61616)")
+    with pytest.raises(DriverError, match=r"10\.9\.8\.7:61616 is no broker of this run; known are 127\.0\.0\.1:1"):
+        bench.client()
+
+
+def test_a_killed_broker_leaves_attempts_in_doubt_that_the_next_one_acks(tmp_path: Path) -> None:
+    with running("mesh(brokers=2)", tmp_path / "brokers") as runtime:
+        bench, orders = bench_on(runtime, tmp_path, ["broker-1", "broker-2"], "?randomize=false"), queue("moved")
+        client, producing = bench.opened(), Producing()
+        producer = client.producer(orders, durable=True, run=RUN)
+        begun: list[int] = []
+        keeping = threading.Thread(target=lambda: begun.append(producer.keep(every_ms(100_000), 100, 50, producing)))
+        keeping.start()
+        until(lambda: bench.clerk.settled > 200)
+        runtime.kill("broker-1")
+        settled = bench.clerk.settled
+        until(lambda: client.broker == "broker-2" and bench.clerk.settled > settled + 200)
+        producing.stop()
+        keeping.join()
+        bench.opened().consumer(Subscription(orders), run=RUN)
+        until(lambda: bench.clerk.receipts > 200)
+        tables = bench.tables()
+    check_moved(tables, begun[0])

@@ -1,0 +1,69 @@
+"""Is an option of a broker's own URI that a Java client does not know refused by its name? Java would try for ever."""
+
+from pathlib import Path
+
+import pytest
+
+from drivers.contract import DriverError, Refused
+from drivers.jvm import vm
+from scenarios.java_parts import find_java_parts
+from tests.drivers.java_bench import UNKNOWN_BROKER, Bench
+from topologies.endpoints import Credentials
+
+pytestmark = pytest.mark.brokers  # it needs their client's archives
+vm.use(find_java_parts)
+
+
+def opening(folder: Path, protocol: str, uri: str) -> str:
+    """What a client says that is to follow this URI to brokers that are not there."""
+    bench = Bench(folder, UNKNOWN_BROKER, Credentials("u", "secret"), uri, protocol)
+    client = bench.client()
+    with pytest.raises(DriverError) as caught:
+        client.open()
+    client.close()
+    rows = bench.tables()["connections"]
+    assert isinstance(caught.value, Refused) == (rows == []), "it is refused before anybody is attempted"
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "words"),
+    [
+        pytest.param("openwire", "Invalid connect parameters: {fooBar=1}", id="openwire"),
+        pytest.param("core", "its connector knows no fooBar", id="core"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("uri", "query"),
+    [
+        ("failover:(tcp://127.0.0.1:1,tcp://127.0.0.1:2)?nested.fooBar=1", "fooBar=1"),
+        ("failover:(tcp://127.0.0.1:1,ssl://127.0.0.1:2?fooBar=1)", "fooBar=1"),
+    ],
+    ids=["nested", "of one"],
+)
+def test_an_option_that_the_library_does_not_know_is_refused_at_once(
+    tmp_path: Path, protocol: str, words: str, uri: str, query: str
+) -> None:
+    told = opening(tmp_path, protocol, uri)
+    assert f" do not take {query!r} as options of 127.0.0.1:" in told
+    assert f": {words}; correct them in its URI, or as nested.… of the failover URI" in told
+
+
+@pytest.mark.parametrize(
+    ("protocol", "option"),
+    [
+        pytest.param("openwire", "wireFormat.maxInactivityDuration=5000", id="openwire"),
+        pytest.param("core", "tcpNoDelay=false", id="core"),
+    ],
+)
+@pytest.mark.parametrize("scheme", ["tcp", "ssl"])
+def test_an_option_that_it_knows_is_followed_to_the_end(
+    tmp_path: Path, protocol: str, option: str, scheme: str
+) -> None:
+    uri = f"failover:({scheme}://127.0.0.1:1)?maxReconnectAttempts=1&nested.{option}"
+    assert "could be reached" in opening(tmp_path, protocol, uri)
+
+
+def test_an_option_of_openwires_wire_format_is_one_that_it_knows_or_does_not(tmp_path: Path) -> None:
+    told = opening(tmp_path, "openwire", "failover:(tcp://127.0.0.1:1)?nested.wireFormat.fooBar=1")
+    assert "Invalid connect parameters: {wireFormat.fooBar=1}" in told

@@ -1,0 +1,348 @@
+"""Who gets the answer of the JVM? He who asked, in time; nobody else, however many share a client."""
+
+import queue
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from drivers.contract import Destination, DriverError, Subscription
+from drivers.failover import FailoverUri
+from drivers.jvm import client as java_client
+from drivers.jvm.client import JavaClient
+from drivers.jvm.core import CORE
+from drivers.jvm.producer import Manner
+from drivers.jvm.requests import ENDED, UNHEARD, Requests
+from drivers.own_clients import NoSenderError
+from drivers.pacing import Schedule
+from drivers.producer import Slot
+from records.rundir import RunDirectory
+from records.writer import Recorder
+from tests.drivers.doubles import BENCH, RUN, HubDouble, eventually
+
+ORDERS, RETURNS = Destination.parse("queue://orders"), Destination.parse("queue://returns")
+ALONE = Manner(durable=True, resend=True, transaction_size=0)
+
+
+def test_each_request_gets_its_own_answer() -> None:
+    requests = Requests()
+    with requests.new(nobody) as (one, answer), requests.new(nobody) as (other, others_answer):
+        requests.answered(other, "sender", 2)
+        requests.answered(one, "sender", 1)
+        assert (answer.values[0], others_answer.values[0]) == (1, 2)
+
+
+def nobody(*_answer: object) -> None:
+    raise AssertionError("somebody waited for it")
+
+
+def test_an_answer_that_nobody_waits_for_any_more_is_told_as_late_once_and_is_nobody_elses() -> None:
+    requests, heard = Requests(), list[tuple[object, ...]]()
+    with requests.new(lambda *answer: heard.append(answer)) as (late, _):
+        pass
+    with requests.new(nobody) as (_, answer):
+        requests.answered(late, "sender", 1)
+        requests.answered(late, "sender", 1)
+        assert answer.what == ""
+    assert heard == [("sender", 1)]
+
+
+def test_an_answer_that_comes_as_its_time_is_over_is_taken_by_one_of_the_two() -> None:
+    """However threads take turns: whoever waited has it, or it is told as late; never neither, never both."""
+    requests, heard = Requests(), list[int]()
+    numbers: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def answer_all() -> None:
+        while number := numbers.get():
+            requests.answered(number, "sender", number)
+
+    answering = threading.Thread(target=answer_all)
+    answering.start()
+    taken = list[int]()
+    for _ in range(2_000):
+        with requests.new(lambda _what, number: heard.append(number)) as (number, answer):
+            numbers.put(number)
+            answer.wait(0)
+            answer.give(UNHEARD)
+            if answer.what != UNHEARD:
+                taken.append(number)
+    numbers.put(0)
+    answering.join()
+    assert sorted(taken + heard) == list(range(1, 2_001))
+
+
+def test_who_waits_is_told_that_there_will_be_no_answer() -> None:
+    requests = Requests()
+    with requests.new(nobody) as (_, answer):
+        requests.end()
+        assert answer.what == ENDED
+
+
+class Sender:
+    """Stands where a sender of the JVM stands."""
+
+    def __init__(self, begun: int = 0) -> None:
+        self.stopped = False
+        self._begun = begun
+
+    def begun(self) -> int:
+        return self._begun
+
+    def add(self, times: list[int], last: bool) -> None: ...
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+class Jvm(HubDouble):
+    """Stands where the hub and the JVM's client stand: keeps what is asked, and answers when the test does."""
+
+    names = sends = receipts = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[int] = []
+        self.frozen = self.recorded = False
+        self.doubt = ""
+        self.clerk, self.refusals = self, list[tuple[str, str, str]]()
+        self.recorded_at_close: list[bool] = []
+
+    def open(self, *what: object) -> None:
+        if what:  # the client; as books they are opened without
+            self.tell("opened", None, None, None)
+
+    def close(self) -> None:
+        if not self.frozen:
+            self.tell("closed", 0, "", "")
+        self.recorded_at_close.append(self.recorded)
+
+    def abandon(self) -> None:
+        threading.Timer(1.2, self.end_late).start()
+
+    def end_late(self) -> None:
+        self.recorded = True
+        self.tell("abandoned", self.doubt, None, None)
+
+    def receiver(self, request: int, *_what: object) -> None:
+        self.asked.append(request)
+
+    def sender(self, request: int, *_what: object) -> None:
+        self.asked.append(request)
+
+    def refused(self, *what: str) -> None:
+        self.refusals.append(what)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def jvm(monkeypatch: pytest.MonkeyPatch) -> Jvm:
+    made = Jvm()
+    monkeypatch.setattr(java_client, "hub", lambda _protocol: made)
+    return made
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> Iterator[Recorder]:
+    made = Recorder(RunDirectory.create(tmp_path, "run"), "main")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(jvm: Jvm, recorder: Recorder) -> JavaClient:
+    made = JavaClient(
+        number=1,
+        group="g",
+        uri=FailoverUri.parse("failover:(tcp://127.0.0.1:1)"),
+        brokers={"127.0.0.1:1": "b1"},
+        credentials=BENCH,
+        recorder=recorder,
+        books=lambda _link: cast(Any, jvm),
+        speech=CORE,
+        trusted_pem="",
+    )
+    made.open()
+    return made
+
+
+def test_an_answer_after_the_time_out_does_not_go_to_the_next_who_asks(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java_client, "SUBSCRIBE_TIMEOUT_S", 0.01)
+    with pytest.raises(DriverError, match=r"no answer to subscribe queue://orders within 0\.01 s"):
+        client.consumer(Subscription(ORDERS), run=RUN)
+    monkeypatch.setattr(java_client, "SUBSCRIBE_TIMEOUT_S", 60.0)
+    told: list[str] = []
+
+    def ask() -> None:
+        with pytest.raises(DriverError) as caught:
+            client.consumer(Subscription(RETURNS), run=RUN)
+        told.append(str(caught.value))
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    eventually(lambda: len(jvm.asked) == 2)
+    late, current = jvm.asked
+    jvm.tell("subscribed", 5, "127.0.0.1:1", late)
+    jvm.tell("unsubscribed", "no such queue", True, current)
+    asking.join()
+    assert told == ["g client 1: broker None refused to subscribe queue://returns: no such queue"]
+
+
+def test_a_subscription_that_succeeds_after_its_time_out_has_a_row_as_it_receives(
+    jvm: Jvm, client: JavaClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java_client, "SUBSCRIBE_TIMEOUT_S", 0.01)
+    for _ in range(2):
+        with pytest.raises(DriverError, match="no answer to subscribe queue://orders"):
+            client.consumer(Subscription(ORDERS), number=7, run=RUN)
+    recorder.flush()
+    assert recorder.counts["subscriptions"] == 0
+    comes, fails = jvm.asked
+    jvm.tell("subscribed", 5, "127.0.0.1:1", comes)
+    jvm.tell("unsubscribed", "no such queue", True, fails)
+    recorder.flush()
+    assert recorder.counts["subscriptions"] == 1
+
+
+def test_a_request_that_no_connection_will_answer_any_more_is_not_told_as_the_brokers_refusal(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jvm, "sender", lambda request, *_: jvm.tell("unsendable", "it is gone", False, request))
+    with pytest.raises(DriverError, match=r"^g client 1: there was no connection any more to send to .*: it is gone$"):
+        client.sender(1, ORDERS, ALONE, 1, b"")
+
+
+def test_a_message_that_a_broker_refused_is_told_with_its_destination_the_broker_and_its_words(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jvm, "sender", lambda request, *_: jvm.tell("sender", Sender(), None, request))
+    client.sender(1, ORDERS, ALONE, 1, b"")
+    client.sender(2, RETURNS, ALONE, 1, b"")
+    jvm.tell("connected", 1, "", "127.0.0.1:1")
+    jvm.tell("message refused", "u may not", 2, None)
+    assert jvm.refusals == [("queue://returns", "b1", "u may not")]
+
+
+def test_a_sender_that_comes_after_the_time_out_is_stopped(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java_client, "SUBSCRIBE_TIMEOUT_S", 0.01)
+    with pytest.raises(DriverError, match="no answer to send to queue://orders"):
+        client.sender(1, ORDERS, ALONE, 1, b"")
+    made = Sender()
+    jvm.tell("sender", made, None, jvm.asked[0])
+    assert made.stopped
+
+
+def test_one_message_without_a_sender_was_never_begun(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(request: int, *_what: object) -> None:
+        jvm.tell("unsendable", "queue orders does not exist", True, request)
+
+    monkeypatch.setattr(jvm, "sender", refuse)
+    producer = client.producer(ORDERS, durable=True, run=RUN)
+    with pytest.raises(NoSenderError, match="refused to send to queue://orders: queue orders does not exist"):
+        producer.send_one(Slot(0, 7), 64)
+
+
+def test_what_a_producer_sends_by_is_made_before_it_keeps_a_schedule(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[int]()
+
+    def make(request: int, *_what: object) -> None:
+        asked.append(request)
+        jvm.tell("sender", Sender(begun=3), None, request)
+
+    monkeypatch.setattr(jvm, "sender", make)
+    producer = client.producer(ORDERS, durable=True, run=RUN)
+    producer.prepare(64, 1)
+    assert (len(asked), producer.begun) == (1, 0)
+    with pytest.raises(InterruptedError):
+        producer.keep(Schedule(start_ns=0, rate_per_s=1.0, count=5), 64, 1, Stopped())
+    assert (len(asked), producer.begun) == (1, 3)
+
+
+@pytest.mark.parametrize(("body_bytes", "in_flight"), [(65, 1), (64, 2)])
+def test_a_producer_keeps_no_schedule_of_other_messages_than_it_was_prepared_for(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch, body_bytes: int, in_flight: int
+) -> None:
+    made = Sender(begun=0)
+    monkeypatch.setattr(jvm, "sender", lambda request, *_what: jvm.tell("sender", made, None, request))
+    producer = client.producer(ORDERS, durable=True, run=RUN)
+    producer.prepare(64, 1)
+    told = f"queue://orders was prepared for bodies of 64 bytes and 1 in flight, not for {body_bytes} and {in_flight}"
+    with pytest.raises(ValueError, match=told):
+        producer.keep(Schedule(start_ns=0, rate_per_s=1.0, count=5), body_bytes, in_flight, Stopped())
+    assert producer.begun == 0
+
+
+class Stopped:
+    """Where a producer would ask whether to go on, its user is stopped."""
+
+    producing = True
+
+    def wait_unless_stopped(self, _timeout_s: float) -> bool:
+        raise InterruptedError
+
+
+def test_a_producer_that_is_stopped_still_says_how_many_messages_it_began(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Sender(begun=3)
+
+    def make(request: int, *_what: object) -> None:
+        jvm.tell("sender", made, None, request)
+
+    monkeypatch.setattr(jvm, "sender", make)
+    producer = client.producer(ORDERS, durable=True, run=RUN)
+    assert producer.begun == 0
+    with pytest.raises(InterruptedError):
+        producer.keep(Schedule(start_ns=0, rate_per_s=1.0, count=5), 64, 1, Stopped())
+    assert (producer.begun, made.stopped) == (3, True)
+
+
+def test_who_asks_while_the_client_is_closed_does_not_wait_for_an_answer(jvm: Jvm, client: JavaClient) -> None:
+    told: list[str] = []
+
+    def ask() -> None:
+        with pytest.raises(DriverError) as caught:
+            client.sender(1, ORDERS, ALONE, 1, b"")
+        told.append(str(caught.value))
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    eventually(lambda: len(jvm.asked) == 1)
+    client.close()
+    asking.join()
+    assert told == ["g client 1 is closed"]
+
+
+@pytest.mark.parametrize(("doubt", "told"), [("", ""), ("2 messages are in doubt", "; 2 messages are in doubt")])
+def test_a_client_whose_broker_answers_no_goodbye_says_so_and_what_it_left_in_doubt(
+    jvm: Jvm, client: JavaClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch, doubt: str, told: str
+) -> None:
+    rows: list[tuple[object, ...]] = []
+    monkeypatch.setattr(recorder, "connection", lambda *row: rows.append(row))
+    monkeypatch.setattr(java_client, "CLOSE_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(jvm, "abandon", jvm.end_late)
+    jvm.frozen, jvm.doubt = True, doubt
+    jvm.tell("connected", 1, "", "127.0.0.1:1")
+    client.close()
+    assert [(row[3], row[4], row[6]) for row in rows] == [
+        ("b1", "connected", ""),
+        ("b1", "closed", f"no answer to the goodbye{told}"),
+    ]
+
+
+@pytest.mark.nightly
+def test_rows_of_a_client_that_was_abandoned_are_taken_once_they_are_there_however_busy_the_machine(
+    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java_client, "CLOSE_TIMEOUT_S", 0.01)
+    jvm.frozen = True
+    client.close()
+    assert jvm.recorded_at_close == [False, True], "the client was asked to leave, and the books were closed"

@@ -1,0 +1,67 @@
+"""Do the Java sources agree with Python and the renderers, and keep clear of their compiler's traps?"""
+
+import re
+
+import pytest
+
+from drivers.jvm.core_uri import IN_ORDER, SHUFFLED
+from drivers.jvm.trust import DOUBTED
+from drivers.jvm.vm import SOURCES
+from records.packing import NULL_INT32, NULL_INT64, packed_dtype
+from records.schemas import RECEIPTS, SENDS
+from topologies.render.classic import BROKER_PATH_PROPERTY
+
+JAVA = {str(path.relative_to(SOURCES)): path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.java")}
+LIBRARIES = [path.parent for path in SOURCES.glob("*/brokerbench/Library.java")]
+
+
+def test_the_brokers_path_has_the_name_that_the_renderers_give_it() -> None:
+    assert f'BROKER_PATH = "{BROKER_PATH_PROPERTY}"' in JAVA["brokerbench/Bodies.java"]
+
+
+@pytest.mark.parametrize(("name", "schema"), [("SendRows", SENDS), ("ReceiptRows", RECEIPTS)])
+def test_a_row_is_as_long_as_the_recorders(name: str, schema: object) -> None:
+    terms = re.search(r"ROW_BYTES = ([\d +]+);", JAVA[f"brokerbench/{name}.java"])
+    assert terms
+    sizes = [int(term) for term in terms.group(1).split("+")]
+    dtype = packed_dtype(schema)  # type: ignore[arg-type]
+    assert sizes == [dtype[field].itemsize for field in dtype.names]
+
+
+def test_nulls_are_the_recorders() -> None:
+    assert (NULL_INT64, NULL_INT32) == (-(2**63), -(2**31))
+    assert "NO_TIME = Long.MIN_VALUE" in JAVA["brokerbench/Rows.java"]
+    assert "NO_NUMBER = Integer.MIN_VALUE" in JAVA["brokerbench/Rows.java"]
+
+
+def test_a_doubted_certificate_is_told_as_python_knows_it() -> None:
+    assert f'DOUBTED = "{DOUBTED}"' in JAVA["brokerbench/Standing.java"]
+
+
+@pytest.mark.parametrize("name", sorted(JAVA))
+def test_no_private_method_is_synchronized(name: str) -> None:
+    """Janino compiles private methods to static ones, which lock the class: waiting on the object then fails."""
+    assert not re.search(r"private\s+(final\s+)?synchronized|synchronized\s+private", JAVA[name])
+    assert "->" not in re.sub(r"/\*.*?\*/|//[^\n]*", "", JAVA[name], flags=re.DOTALL)
+
+
+def test_every_library_has_all_that_the_shared_sources_ask_of_it() -> None:
+    shared = "".join(text for path, text in JAVA.items() if path.startswith("brokerbench/"))
+    asked = set(re.findall(r"Library\.(\w+)", shared))
+    for library in LIBRARIES:
+        assert asked <= set(
+            re.findall(r"static [\w ]*?(\w+)(?= =|\()", JAVA[f"{library.parent.name}/brokerbench/Library.java"])
+        )
+        assert (library / "Client.java").exists()
+
+
+def test_turns_are_found_by_the_name_that_the_uri_gives_them() -> None:
+    for name in (IN_ORDER, SHUFFLED):
+        assert f"core/{name.replace('.', '/')}.java" in JAVA
+
+
+@pytest.mark.parametrize("name", ["Link", "LoadClient", "Transactions"])
+def test_who_answers_python_answers_an_error_of_javas_own_too(name: str) -> None:
+    """Out of memory, out of threads, a class that is not there: no Exception, and Python would wait for ever."""
+    assert "catch (Exception" not in JAVA[f"brokerbench/{name}.java"]
+    assert "catch (Throwable" in JAVA[f"brokerbench/{name}.java"]

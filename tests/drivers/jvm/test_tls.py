@@ -1,0 +1,193 @@
+"""Do Java clients do over TLS what they do without, and tell whom they do not trust? Real brokers behind a relay."""
+
+import random
+import re
+import threading
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from drivers.contract import ConnectFailed, DriverError, Outcome, Refused
+from drivers.jvm import vm
+from drivers.jvm.client import JavaClient
+from drivers.jvm.producer import JavaProducer
+from drivers.protocols import connector_of
+from scenarios.java_parts import find_java_parts
+from tests.drivers.conformance.stages import BROKER, Peer, RealStage, queue
+from tests.drivers.java_bench import RUN, Bench, Producing, every_ms
+from tests.drivers.java_loading import classes
+from tests.support.relay import Relay
+from tests.support.waiting import until
+from topologies.runtimes.contract import Runtime
+from topologies.trust import Trust
+
+pytestmark = pytest.mark.brokers
+vm.use(find_java_parts)
+OURS = trustme.CA()
+HERE, STRANGER = OURS.issue_cert("127.0.0.1"), trustme.CA().issue_cert("127.0.0.1")
+SAYS_NOTHING = "did not answer within "  # a Core acceptor without TLS waits for more than a client's hello
+TRUST = Trust(OURS.cert_pem.bytes().decode())
+
+
+@dataclass(frozen=True)
+class Broker:
+    """A broker without TLS, and the protocol in which it is spoken to."""
+
+    runtime: Runtime
+    protocol: str
+
+    @property
+    def upstream(self) -> tuple[str, int]:
+        at = self.runtime.endpoint(BROKER, self.protocol).uri.partition("://")[2].partition("?")[0]
+        host, _, port = at.rpartition(":")
+        return host, int(port)
+
+    def reached(self, relay: Relay, trust: Trust = TRUST) -> RealStage:
+        """The broker as it is reached by TLS."""
+        endpoint = replace(self.runtime.endpoint(BROKER, self.protocol), uri=f"ssl://127.0.0.1:{relay.port}")
+        return RealStage(connector_of(self.protocol, trust), self.runtime.credentials(), endpoint, relay)
+
+
+@pytest.fixture(params=["openwire", pytest.param("core", marks=pytest.mark.nightly)])
+def broker(request: pytest.FixtureRequest) -> Broker:
+    runtime: Runtime = request.getfixturevalue("single_artemis" if request.param == "core" else "single_broker")
+    return Broker(runtime, request.param)
+
+
+def test_messages_cross_by_tls_and_a_body_larger_than_its_records_too(broker: Broker) -> None:
+    with Relay(broker.upstream, HERE) as relay:
+        client = Peer(broker.reached(relay))
+        bodies, places = [random.Random(1).randbytes(size) for size in (32, 1_000, 3_000_000)], queue("tls")
+        client.listen(places)
+        client.send(places, *bodies)
+        client.received(3)
+        assert [delivery.body for delivery in client.got] == bodies
+        assert client.outcomes(3) == [Outcome.ACKED] * 3
+        client.close()
+        assert client.lost == []
+
+
+@pytest.mark.parametrize(
+    ("certificate", "trust", "says"),
+    [
+        (OURS.issue_cert("localhost"), TRUST, "reach it by a name that its certificate has"),
+        (STRANGER, TRUST, "name that one's certificate by --ca-file"),
+        (HERE, Trust(), "name that one's certificate by --ca-file"),
+    ],
+    ids=["another name", "a stranger", "nobody's authority"],
+)
+def test_a_broker_that_is_not_trusted_is_refused_at_once(
+    broker: Broker, certificate: trustme.LeafCert, trust: Trust, says: str
+) -> None:
+    with (
+        Relay(broker.upstream, certificate) as relay,
+        pytest.raises(Refused, match=rf"^broker broker-1 at 127\.0\.0\.1:\d+: its certificate is not to be .*{says}"),
+    ):
+        Peer(broker.reached(relay, trust))
+
+
+def test_a_client_of_a_load_ends_on_a_broker_that_is_not_trusted_where_java_tries_for_ever(
+    broker: Broker, tmp_path: Path
+) -> None:
+    with Relay(broker.upstream, HERE) as relay:
+        at = f"127.0.0.1:{relay.port}"
+        bench = Bench(tmp_path, {at: BROKER}, broker.runtime.credentials(), f"failover:(ssl://{at})", broker.protocol)
+        with pytest.raises(Refused, match=rf"^g client 0: broker {BROKER} at {at}: its certificate is not.*--ca-file"):
+            bench.client().open()
+        bench.tables()
+
+
+@pytest.mark.nightly
+def test_a_client_whose_last_broker_is_not_to_be_trusted_any_more_ends_with_one_error(
+    broker: Broker, tmp_path: Path
+) -> None:
+    with Relay(broker.upstream, HERE) as relay:
+        at = f"127.0.0.1:{relay.port}"
+        bench = Bench(
+            tmp_path, {at: BROKER}, broker.runtime.credentials(), f"failover:(ssl://{at})", broker.protocol, TRUST
+        )
+        client, producing, told = bench.opened(), Producing(), list[str]()
+        producer = client.producer(queue("renewed"), durable=True, run=RUN)
+        keeping = threading.Thread(target=keep, args=(producer, client, producing, told), daemon=True)
+        keeping.start()
+        until(lambda: bench.clerk.settled > 50)
+        relay.show(STRANGER)
+        relay.cut()
+        keeping.join(60)
+        producing.stop()
+        tables = bench.tables()
+    assert len(told) == 1
+    doubt = f"broker {BROKER} at {at}: its certificate is not to be trusted"
+    assert f"no broker of failover:(ssl://{at}) is to be trusted any more: {doubt}" in told[0]
+    assert "--ca-file" in told[0]
+    assert "\n" not in told[0]
+    check_told_as_doubted([row for row in tables["connections"] if row["event"] == "attempt"][1:])
+    last = {row["seq"]: row["outcome"] for row in tables["sends"]}
+    assert sorted(last) == list(range(producer.begun))
+    assert set(last.values()) <= {"acked", "in_doubt", "failed"}
+
+
+@pytest.mark.nightly
+def test_a_client_that_fails_over_to_an_untrusted_broker_tells_each_attempt_and_ends_as_its_uri_says(
+    broker: Broker, tmp_path: Path
+) -> None:
+    with Relay(broker.upstream, STRANGER) as other:
+        with Relay(broker.upstream, HERE) as relay:
+            names = {f"127.0.0.1:{relay.port}": "broker-1", f"127.0.0.1:{other.port}": "broker-2"}
+            uri = f"failover:({','.join(f'ssl://{at}' for at in names)})?randomize=false&maxReconnectAttempts=3"
+            bench = Bench(tmp_path, names, broker.runtime.credentials(), uri, broker.protocol, TRUST)
+            client = bench.opened()
+        said = until(lambda: gives_up(client))
+        tables = bench.tables()
+    attempts = [row for row in tables["connections"] if row["event"] == "attempt"]
+    assert attempts.pop(0)["reason"] == ""
+    doubted = [row for row in attempts if row["broker"] == "broker-2"]
+    assert len(doubted) >= 3
+    check_told_as_doubted(doubted)
+    assert not any("certificate" in row["reason"] for row in attempts if row["broker"] == "broker-1")
+    assert re.search(r"; broker broker-2 at 127.0.0.1:\d+: its certificate is not to be trusted \(.*--ca-file", said)
+
+
+def check_told_as_doubted(attempts: list[dict[str, Any]]) -> None:
+    assert attempts
+    for row in attempts:
+        assert row["reason"].startswith("its certificate is not to be trusted (")
+
+
+def gives_up(client: JavaClient) -> str:
+    try:
+        client.usable()
+    except DriverError as error:
+        return str(error)
+    return ""
+
+
+def keep(producer: JavaProducer, client: JavaClient, producing: Producing, told: list[str]) -> None:
+    """As a user does."""
+    try:
+        producer.keep(every_ms(100_000), 100, 50, producing)
+        until(lambda: client.usable())
+    except DriverError as error:
+        told.append(str(error))
+
+
+def test_a_port_without_tls_is_told_as_such(broker: Broker) -> None:
+    # Core's library gives up after a minute too, in words of its own.
+    words, within_s = (SAYS_NOTHING, 5) if broker.protocol == "core" else ("its port for TLS", 60)
+    with Relay(broker.upstream) as relay:
+        stage = broker.reached(relay)
+        with pytest.raises(ConnectFailed, match=words):
+            stage.connector.connect(
+                stage.endpoint, stage.credentials, client_id="x", timeout_s=within_s, on_settled=print, on_lost=print
+            )
+
+
+@pytest.mark.parametrize("library", ["openwire", "core"])
+def test_authorities_are_read_once_though_each_connection_agrees_on_its_own_keys(library: str) -> None:
+    """Read for each connection, a system's were most of what one of OpenWire kept in memory."""
+    authorities = classes(library)("brokerbench.Authorities")
+    assert authorities.readOnce(TRUST.pem)
+    assert not authorities.oneContext(TRUST.pem)

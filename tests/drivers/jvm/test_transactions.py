@@ -1,0 +1,212 @@
+"""Do transactions of the JVM's producers keep their word: together or not at all, and told as they are?"""
+
+import random
+import threading
+import time
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivers.contract import Destination, Subscription
+from drivers.jvm import vm
+from drivers.pacing import Schedule
+from scenarios.java_parts import find_java_parts
+from tests.drivers.java_bench import BROKER, RUN, Bench, Producing, behind, bench_on, every_ms, relay_to
+from tests.support.brokers import frozen, running
+from tests.support.stomp_clients import queue
+from tests.support.waiting import settled_for, until
+from topologies.artemis.brokers import ArtemisBroker
+from topologies.brokers import Broker
+from topologies.groups import ClientGroup
+from topologies.model import Topology
+from topologies.runtimes.contract import Runtime
+
+pytestmark = pytest.mark.brokers
+vm.use(find_java_parts)
+
+SIZE = 10
+PATIENCE_S = 60  # Core's client waits half a minute for a broker that took its connection and then died
+PROTOCOLS = {"openwire": "single_broker", "core": "single_artemis"}
+MIB = 1_048_576
+REFUSING = {
+    "openwire": Broker(BROKER, persistence=None, memory_limit_bytes=MIB, send_fail_if_no_space=True),
+    "core": ArtemisBroker(
+        BROKER,
+        address_settings=tuple(
+            replace(each, max_size_bytes=MIB, address_full_policy="FAIL")
+            for each in ArtemisBroker(BROKER).address_settings
+        ),
+    ),
+}
+Row = dict[str, Any]
+
+
+@pytest.fixture(params=PROTOCOLS)
+def protocol(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def broker(request: pytest.FixtureRequest, protocol: str) -> Runtime:
+    found: Runtime = request.getfixturevalue(PROTOCOLS[protocol])
+    return found
+
+
+def consuming(runtime: Runtime, folder: Path, protocol: str, orders: Destination) -> Bench:
+    """A consumer that nothing disturbs."""
+    folder.mkdir()
+    bench = bench_on(runtime, folder, [BROKER], "?randomize=false", protocol)
+    bench.opened().consumer(Subscription(orders), run=RUN)
+    return bench
+
+
+def has_settled(bench: Bench, enough: int) -> bool:
+    return bench.clerk.settled >= enough
+
+
+def by_seq(sends: list[Row]) -> dict[int, list[Row]]:
+    """The attempts of each message, in order."""
+    found: dict[int, list[Row]] = {}
+    for row in sorted(sends, key=lambda row: (row["seq"], row["attempt"])):
+        found.setdefault(row["seq"], []).append(row)
+    return found
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_messages_go_together_and_each_is_acked_by_the_commit_also_of_the_last_few(
+    broker: Runtime, tmp_path: Path, protocol: str, durable: bool
+) -> None:
+    bench, orders, count = bench_on(broker, tmp_path, [BROKER], "", protocol), queue("together"), 205
+    bench.opened().consumer(Subscription(orders), run=RUN)
+    producer = bench.opened().producer(orders, durable=durable, run=RUN, transaction_size=SIZE)
+    schedule = every_ms(count)
+    assert producer.keep(schedule, 100, SIZE, Producing()) == count
+    until(lambda: bench.clerk.receipts == count and bench.clerk.settled == count)
+    tables = bench.tables()
+    sends = [row for rows in by_seq(tables["sends"]).values() for row in rows]
+    assert [(row["seq"], row["attempt"], row["outcome"]) for row in sends] == [(n, 1, "acked") for n in range(count)]
+    assert [row["due_ns"] for row in sends] == [schedule.due_ns(slot) for slot in range(count)]
+    assert all(row["due_ns"] <= row["sent_ns"] for row in sends)
+    assert [row["seq"] for row in tables["receipts"]] == list(range(count))
+    received_ns = {row["seq"]: row["received_ns"] for row in tables["receipts"]}
+    committed_ns = 0
+    for first in range(0, count, SIZE):
+        together = sends[first : first + SIZE]
+        written_ns = max(row["sent_ns"] for row in together)
+        assert all(received_ns[row["seq"]] > written_ns for row in together)
+        assert all(row["blocked"] for row in together if row["due_ns"] < committed_ns)
+        settled = {row["settled_ns"] for row in together}
+        assert len(settled) == 1
+        committed_ns = settled.pop()
+        assert committed_ns > written_ns
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("resend", [True, False])
+def test_through_cut_connections_acked_messages_arrive_once_and_beside_them_only_what_is_in_doubt(
+    broker: Runtime, tmp_path: Path, protocol: str, resend: bool
+) -> None:
+    orders, count, size, rng = queue("cut"), 600, 7, random.Random(7)
+    taker = consuming(broker, tmp_path / "taker", protocol, orders)
+    with relay_to(broker, protocol) as relay:
+        bench = behind(relay, broker, tmp_path, protocol)
+        client = bench.opened()
+        producer = client.producer(orders, durable=True, run=RUN, resend_in_doubt=resend, transaction_size=size)
+        keeping = threading.Thread(target=producer.keep, args=(every_ms(count), 64, 50, Producing()), daemon=True)
+        keeping.start()
+        for enough in range(size, count, count // 12):  # once it sends: making a sender takes an answer
+            until(partial(has_settled, bench, enough), PATIENCE_S)
+            until(lambda: client.broker == BROKER, PATIENCE_S)
+            time.sleep(rng.uniform(0, 0.02))  # in the midst of a transaction, or of its commit
+            relay.cut()
+        keeping.join()
+        tables = bench.tables()
+    settled_for(lambda: taker.clerk.receipts, 1.0)
+    arrived = Counter((row["seq"], row["attempt"]) for row in taker.tables()["receipts"])
+    told = by_seq(tables["sends"])
+    assert sorted(told) == list(range(count))
+    for rows in told.values():
+        assert [row["attempt"] for row in rows] == list(range(1, len(rows) + 1))
+        assert {row["outcome"] for row in rows[:-1]} <= {"in_doubt"}
+        assert len(rows) == 1 or resend
+    last = Counter(rows[-1]["outcome"] for rows in told.values())
+    assert set(last) == {"acked"} if resend else {"acked", "in_doubt"}
+    outcomes = {(row["seq"], row["attempt"]): row["outcome"] for row in tables["sends"]}
+    assert all(arrived[sent] == 1 for sent, outcome in outcomes.items() if outcome == "acked")
+    assert set(arrived) <= set(outcomes)
+    assert "in_doubt" in outcomes.values()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("resend", [True, False])
+def test_a_commit_that_goes_with_its_connection_leaves_all_in_doubt_and_they_go_again_together(
+    broker: Runtime, tmp_path: Path, protocol: str, resend: bool
+) -> None:
+    orders = queue("doubt")
+    with relay_to(broker, protocol) as relay:
+        bench = behind(relay, broker, tmp_path, protocol)
+        client = bench.opened()
+        producer = client.producer(orders, durable=True, run=RUN, resend_in_doubt=resend, transaction_size=SIZE)
+        schedule = Schedule(time.perf_counter_ns(), 10.0, 0, 2 * SIZE)
+        keeping = threading.Thread(target=producer.keep, args=(schedule, 64, 50, Producing()), daemon=True)
+        keeping.start()
+        until(lambda: bench.clerk.settled == SIZE)
+        with frozen(broker, BROKER):
+            commits_ns = schedule.due_ns(2 * SIZE - 1) or 0
+            time.sleep((commits_ns - time.perf_counter_ns()) / 1e9 + 1.3)  # it has asked, and hears nothing
+            relay.cut()
+            until(lambda: client.broker is None)
+        keeping.join()
+        tables = bench.tables()
+    told = by_seq(tables["sends"])
+    attempts = [[(row["attempt"], row["outcome"]) for row in told[seq]] for seq in range(2 * SIZE)]
+    assert attempts[:SIZE] == [[(1, "acked")]] * SIZE
+    assert attempts[SIZE:] == [[(1, "in_doubt"), *([(2, "acked")] if resend else [])]] * SIZE
+    waited = [(row["event"], row["broker"]) for row in tables["connections"] if "blocked" in row["event"]]
+    assert waited == [("blocked", BROKER), ("unblocked", BROKER)]
+    taker = consuming(broker, tmp_path / "taker", protocol, orders)
+    settled_for(lambda: taker.clerk.receipts, 1.0)
+    arrived = Counter((row["seq"], row["attempt"]) for row in taker.tables()["receipts"])
+    assert set(arrived.values()) == {1}
+    second = set(range(SIZE, 2 * SIZE))
+    for attempt, possible in ((1, (set(), second)), (2, (second if resend else set(),))):
+        assert {seq for seq, number in arrived if number == attempt and seq >= SIZE} in possible
+
+
+@pytest.mark.nightly
+def test_what_a_full_broker_refuses_in_a_transaction_fails_and_what_is_acked_arrives(
+    tmp_path: Path, protocol: str
+) -> None:
+    broker, orders = REFUSING[protocol], queue("refused")
+    flavour = "artemis" if protocol == "core" else "classic"
+    topology = Topology("full", (broker,), (), (ClientGroup("producers", (broker,)),), flavour=flavour)
+    with running(topology, tmp_path / "brokers") as runtime:
+        bench = bench_on(runtime, tmp_path, [BROKER], "?randomize=false", protocol)
+        producer = bench.opened().producer(orders, durable=True, run=RUN, transaction_size=SIZE)
+        assert producer.keep(every_ms(200), 20_000, SIZE, Producing()) == 200
+        tables = bench.tables()
+        taker = consuming(runtime, tmp_path / "taker", protocol, orders)
+        settled_for(lambda: taker.clerk.receipts, 1.0)
+        arrived = [row["seq"] for row in taker.tables()["receipts"]]
+    outcome = {row["seq"]: row["outcome"] for row in tables["sends"]}
+    assert len(outcome) == len(tables["sends"]) == 200
+    assert set(outcome.values()) == {"acked", "failed"}
+    if protocol == "openwire":  # told by the commit; Core's client knows of some at the send, and goes on without them
+        together = [{outcome[seq] for seq in range(first, first + SIZE)} for first in range(0, 200, SIZE)]
+        assert all(len(each) == 1 for each in together)
+    assert sorted(arrived) == [seq for seq in range(200) if outcome[seq] == "acked"]
+
+
+@pytest.mark.nightly
+def test_a_producer_that_is_stopped_commits_what_it_has_begun(broker: Runtime, tmp_path: Path, protocol: str) -> None:
+    bench, producing = bench_on(broker, tmp_path, [BROKER], "", protocol), Producing()
+    producer = bench.opened().producer(queue("stopped"), durable=True, run=RUN, transaction_size=1_000)
+    threading.Timer(3.0, producing.stop).start()
+    slowly = Schedule(time.perf_counter_ns(), 50.0, 0, 100_000)
+    begun = producer.keep(slowly, 64, 1_000, producing)
+    assert 0 < begun < 1_000
+    assert Counter(row["outcome"] for row in bench.tables()["sends"]) == {"acked": begun}

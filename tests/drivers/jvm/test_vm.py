@@ -1,0 +1,91 @@
+"""Does a process that has a JVM inside go on, and end, as any other does?"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.brokers  # it needs their client's archives
+ROOT = Path(__file__).parents[3]
+ENDS_WHILE_JAVA_COLLECTS = """
+import jpype
+from drivers.jvm import vm
+from drivers.jvm.hub import hub
+from scenarios.java_parts import find_java_parts
+
+vm.use(find_java_parts)
+hub("openwire")
+compiler = jpype.JClass("org.codehaus.janino.SimpleCompiler")()
+compiler.cook("public class Collects extends Thread { public void run() { for (;;) { System.gc(); } } }")
+collects = jpype.JClass("Collects", loader=compiler.getClassLoader())()
+collects.setDaemon(True)
+collects.start()
+"""
+
+GROWS = """
+import gc
+import re
+import jpype
+from drivers.jvm import vm
+from drivers.jvm.hub import hub
+from scenarios.java_parts import find_java_parts
+
+vm.use(find_java_parts)
+hub("openwire")
+collectors = jpype.JClass("java.lang.management.ManagementFactory").getGarbageCollectorMXBeans()
+of_all = next(each for each in collectors if re.search("Old|MarkSweep", str(each.getName())))
+before, kept = of_all.getCollectionCount(), []
+for _ in range(5):
+    kept.append([bytes(4_096) for _ in range(4_000)])
+    gc.collect()
+print(of_all.getCollectionCount() - before)
+"""
+COLLECTS = """
+import gc
+import jpype
+from drivers.jvm import vm
+from drivers.jvm.hub import hub
+from scenarios.java_parts import find_java_parts
+
+vm.use(find_java_parts)
+hub("openwire")
+gc.set_threshold(1_000_000_000)
+seen = []
+gc.callbacks.append(lambda phase, _: seen.append(phase))
+lang = jpype.JPackage("java").lang
+for _ in range(4):
+    kept = lang.ref.WeakReference(lang.Object())
+    lang.System.gc()
+    assert kept.get() is None
+    lang.Thread.sleep(500)
+print(seen.count("stop"))
+"""
+
+
+def said(program: str) -> str:
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True, timeout=90).stdout.strip()
+
+
+def test_java_does_not_collect_all_because_python_did_and_grew() -> None:
+    assert said(GROWS) == "0"
+
+
+def test_python_does_not_collect_all_because_java_did() -> None:
+    assert int(said(COLLECTS)) <= 1, "JPype may do it once, if Java did not collect while it started"
+
+
+def test_a_process_ends_well_in_the_midst_of_javas_collections() -> None:
+    ended = [
+        subprocess.run(
+            [sys.executable, "-c", ENDS_WHILE_JAVA_COLLECTS],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=90,
+        )
+        for _ in range(3)
+    ]
+    assert [(each.returncode, each.stderr) for each in ended] == [(0, "")] * 3

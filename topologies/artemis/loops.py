@@ -1,0 +1,176 @@
+"""Do messages that AMQP connections push, pull and repeat come round to where they were? Then they go round for ever.
+
+Nothing on the way counts hops, and a sender or receiver asks for no demand, so the manual warns of it. Mirrors alone do
+not do it: each knows which broker a message came from. But what comes back by a sender or a receiver is a new message,
+and is mirrored again, while the mirror's own stays where it was.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+
+from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.links import AddressMatch, BrokerConnection
+from topologies.artemis.matching import filter_overlaps, filters_overlap, overlap
+from topologies.brokers import AnyBroker
+
+MOST_TOLD = 8
+# Patterns that overlap in part, such as a.*.* and *.b.*, can lead to a broker with as many different sets of what may
+# follow as there are ways. Of more than these at one broker it is not told what comes round through it.
+MOST_SETS = 16
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One direction in which a link moves what ``matching`` means, asked for or not: a pattern, or a mirror's filter.
+
+    ``instead_of``: the end of the link that this one is an alternate of.
+    """
+
+    link: str
+    begin: str
+    end: str
+    matching: str
+    mirrors: bool = False
+    instead_of: str = ""
+
+    @property
+    def kind(self) -> "Kind":
+        return self.mirrors, self.matching
+
+    @property
+    def what(self) -> str:
+        return "what is mirrored" if self.mirrors else repr(self.matching)
+
+
+Kind = tuple[bool, str]
+"""What a flow moves: whether a mirror does it, and what it matches."""
+
+Way = tuple[Flow, ...]
+
+
+def loop_problems(links: Sequence[BrokerConnection]) -> Iterator[str]:
+    """A sentence for a way round; of many the first. Each direction that is on one is in some sentence of all."""
+    ways = _ways_round(_going_on([flow for link in links for flow in flows_of(link)]))
+    yield from islice(map(_told, ways), MOST_TOLD)
+
+
+def flows_of(link: BrokerConnection) -> Iterator[Flow]:
+    """To and from its end, and to and from whom it tries next: a standby there is what it stands by for."""
+    here, there = link.opened_by.name, link.to.name
+    for end in dict.fromkeys(map(_serving, (link.to, *link.alternates))):
+        instead_of = "" if end == there else there
+        for match in link.senders:
+            yield Flow(link.name, here, end, _pattern(match, link.opened_by), instead_of=instead_of)
+        for match in link.receivers:
+            yield Flow(link.name, end, here, _pattern(match, link.opened_by), instead_of=instead_of)
+        if link.mirror:
+            yield Flow(link.name, here, end, link.mirror.address_filter, mirrors=True, instead_of=instead_of)
+
+
+def _serving(broker: AnyBroker) -> str:
+    return broker.standby_of or broker.name
+
+
+def _going_on(flows: Sequence[Flow]) -> Sequence[Flow]:
+    """Without those before or behind which nothing moves any of the same messages: they are on no way round."""
+    meets = cache(_meet)
+    before = -1
+    while len(flows) != before:
+        before, leaving, coming = len(flows), _kinds(flows, "begin"), _kinds(flows, "end")
+        flows = [
+            flow
+            for flow in flows
+            if any(meets(flow.kind, kind) for kind in leaving[flow.end])
+            and any(meets(kind, flow.kind) for kind in coming[flow.begin])
+        ]
+    return flows
+
+
+def _kinds(flows: Sequence[Flow], end: str) -> dict[str, dict[Kind, None]]:
+    """By broker what leaves it ("begin") or comes to it ("end"), each once, in the order of the links."""
+    found: dict[str, dict[Kind, None]] = defaultdict(dict)
+    for flow in flows:
+        found[getattr(flow, end)][flow.kind] = None
+    return found
+
+
+def _ways_round(flows: Sequence[Flow]) -> Iterator[Way]:
+    """For each flow but a mirror's the shortest way round that it begins, unless another's has shown it already."""
+    ways_on, shown = cache(_Search(flows).ways_on), set[Flow]()
+    for flow in flows:
+        if not flow.mirrors and flow not in shown:
+            back = ways_on(flow.end, flow.kind).get(flow.begin)
+            if back:
+                shown.update(back)
+                yield (flow, *back)
+
+
+class _Search:
+    """Breadth first. A way is known by where it ends and by the kinds that may follow: those that all of it meet.
+
+    One whose kinds another has had there can go nowhere that this other could not.
+    """
+
+    def __init__(self, flows: Sequence[Flow]) -> None:
+        self._leaving: dict[str, list[Flow]] = defaultdict(list)
+        for flow in flows:
+            self._leaving[flow.begin].append(flow)
+        self._bit = {kind: 1 << at for at, kind in enumerate(dict.fromkeys(flow.kind for flow in flows))}
+        self._followers = cache(self._followed_by)
+
+    def _followed_by(self, kind: Kind) -> int:
+        """The kinds that some address has in common with this one, a bit each."""
+        return sum(bit for other, bit in self._bit.items() if _meet(kind, other))
+
+    def ways_on(self, start: str, kind: Kind) -> dict[str, Way]:
+        """The shortest way to each broker for what a flow of ``kind`` has brought to ``start``."""
+        found: dict[str, Way] = {}
+        known: dict[str, list[int]] = defaultdict(list)
+        waiting: deque[tuple[str, int, Way]] = deque([(start, self._followers(kind), ())])
+        while waiting and len(found) < len(self._leaving):
+            here, kinds, way = waiting.popleft()
+            if len(known[here]) < MOST_SETS and all(kinds & ~others for others in known[here]):
+                known[here].append(kinds)
+                found.setdefault(here, way)
+                waiting.extend(self._steps(here, kinds, way))
+        return found
+
+    def _steps(self, here: str, kinds: int, way: Way) -> Iterator[tuple[str, int, Way]]:
+        for flow in self._leaving[here]:
+            if kinds & self._bit[flow.kind]:
+                yield flow.end, kinds & self._followers(flow.kind), (*way, flow)
+
+
+def _meet(one: Kind, other: Kind) -> bool:
+    """Whether some address is moved by both."""
+    (one_mirrors, one_matching), (other_mirrors, other_matching) = one, other
+    if one_mirrors and other_mirrors:
+        return filters_overlap(one_matching, other_matching)
+    if one_mirrors:
+        return filter_overlaps(one_matching, other_matching)
+    return filter_overlaps(other_matching, one_matching) if other_mirrors else overlap(one_matching, other_matching)
+
+
+def _told(way: Way) -> str:
+    links = list(dict.fromkeys(repr(flow.link) for flow in way))
+    where = f"link {links[0]}" if len(links) == 1 else f"links {', '.join(links[:-1])} and {links[-1]}"
+    first, *between, last = way
+    then = "".join(f", {flow.what} on to {flow.end!r}{_alternate(flow)}" for flow in between)
+    return (
+        f"{where}: {first.what} goes from {first.begin!r} to {first.end!r}{_alternate(first)}{then} and {last.what}"
+        f" comes back{_alternate(last)}, so messages go round for ever; let them match different addresses"
+    )
+
+
+def _alternate(flow: Flow) -> str:
+    return f" (in place of {flow.instead_of!r})" if flow.instead_of else ""
+
+
+def _pattern(match: AddressMatch, opener: AnyBroker) -> str:
+    """A queue by its name is asked for, and sent on, by its address, which the opener may call otherwise."""
+    addresses = opener.addresses if isinstance(opener, ArtemisBroker) else ()
+    of_queues = {queue: address.name for address in addresses for queue in address.queues}
+    return match.address_match or of_queues.get(match.queue_name, match.queue_name)

@@ -1,0 +1,230 @@
+"""Do Artemis brokers and their links make a topology together? Rules beside those that hold for every kind.
+
+Each rule yields a sentence a breach.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterLink
+from topologies.artemis.loops import loop_problems
+from topologies.artemis.matching import overlap
+from topologies.artemis.router import Router
+from topologies.brokers import AnyBroker, Broker
+from topologies.links import Link, NetworkConnector
+
+KINDS: dict[str, tuple[tuple[type, ...], tuple[type, ...]]] = {
+    "classic": ((Broker,), (NetworkConnector,)),
+    "artemis": ((ArtemisBroker, Router), (ClusterLink, BrokerConnection)),
+}
+"""Flavour to its kinds of brokers and of links."""
+NO_KIND = "a name has no queue:// or topic:// before it here"
+KIND = re.compile(r"^(\s*!?)(queue|topic)://")
+
+
+def kind_problems(flavour: str, brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
+    """Parts of the other broker's."""
+    of_brokers, of_links = KINDS[flavour]
+    for what, parts, kinds in (("broker", brokers, of_brokers), ("link", links, of_links)):
+        for part in parts:
+            if not isinstance(part, kinds):
+                fitting = " or ".join(kind.__name__ for kind in kinds)
+                yield (
+                    f"{what} {part.name!r} is of kind {type(part).__name__}, which flavour {flavour!r} does not have;"
+                    f" use {fitting}"
+                )
+
+
+def artemis_problems(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
+    yield from _pairs(brokers)
+    yield from _clusters([link for link in links if isinstance(link, ClusterLink)])
+    connections = [link for link in links if isinstance(link, BrokerConnection)]
+    for link in connections:
+        yield from _ends(link, brokers)
+    yield from loop_problems(connections)
+
+
+def artemis_warnings(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
+    """What is allowed, but leaves messages where nobody looks for them."""
+    for broker in brokers:
+        for setting in broker.address_settings if isinstance(broker, ArtemisBroker) else ():
+            yield from _no_pattern(f"broker {broker.name!r}: address_settings have the match", setting.match)
+        for address in broker.addresses if isinstance(broker, ArtemisBroker) else ():
+            for what, name in (("address", address.name), ("queue", address.queue)):
+                yield from _without_kind(f"broker {broker.name!r} has the {what} {name!r}", name)
+    for link in links:
+        if isinstance(link, BrokerConnection) and isinstance(link.opened_by, ArtemisBroker):
+            yield from _wildcards(link)
+            yield from _other_ends(link)
+            yield from _receivers_queues(link, link.opened_by)
+            if isinstance(link.to, Router):
+                yield from _peers_queues(link, link.opened_by, link.to)
+
+
+def _pairs(brokers: Sequence[AnyBroker]) -> Iterator[str]:
+    by_name = {broker.name: broker for broker in brokers}
+    for broker in brokers:
+        active = by_name.get(broker.standby_of)
+        if isinstance(broker, ArtemisBroker) and isinstance(active, ArtemisBroker):
+            if broker.ha is None or broker.ha != active.ha:
+                yield (
+                    f"broker {broker.name!r} stands by for {active.name!r}; give both the same ha, e.g. kind:"
+                    " shared-store"
+                )
+            if "core" not in active.spoken or "core" not in broker.spoken:
+                yield f"brokers {active.name!r} and {broker.name!r} are a pair; give both a core acceptor"
+
+
+def _clusters(links: Sequence[ClusterLink]) -> Iterator[str]:
+    settings: dict[str, ClusterLink] = {}
+    for link in links:
+        first = settings.setdefault(link.cluster.name, link)
+        if link.cluster != first.cluster:
+            yield (
+                f"links {first.name!r} and {link.name!r} are of cluster {link.cluster.name!r} but differ in its"
+                " settings; give both the same"
+            )
+        for end in (link.opened_by, link.to):
+            if "core" not in end.spoken:
+                yield f"link {link.name!r} needs a core acceptor on {end.name!r}; add one"
+
+
+def _ends(link: BrokerConnection, brokers: Sequence[AnyBroker]) -> Iterator[str]:
+    if isinstance(link.opened_by, Router):
+        yield f"link {link.name!r} is opened by {link.opened_by.name!r}, a Router: have a broker open it to the router"
+    for end in (link.to, *link.alternates):
+        if end not in brokers:
+            yield f"link {link.name!r} has the alternate {end.name!r}, which is not among the topology's brokers"
+        if "amqp" not in end.spoken:
+            yield f"link {link.name!r} needs an amqp acceptor on {end.name!r}; add one"
+    if link.peers and not isinstance(link.to, Router):
+        yield (
+            f"link {link.name!r} has a peer but ends at broker {link.to.name!r}: messages would go round between the"
+            " two for ever; a peer is for a Router, use senders or receivers between brokers"
+        )
+    yield from _alternates(link)
+
+
+def _alternates(link: BrokerConnection) -> Iterator[str]:
+    """Where it goes on when its end is gone: to a broker that is neither its end nor its own beginning."""
+    opener = link.opened_by.name
+    for name, times in Counter(end.name for end in (link.to, *link.alternates)).items():
+        if times > 1:
+            yield f"link {link.name!r} names {name!r} {times} times among its end and alternates; name each once"
+    for end in link.alternates:
+        if opener in (end.name, end.standby_of):
+            yield (
+                f"link {link.name!r} has the alternate {end.name!r}, by which {opener!r} would call itself; name"
+                " another broker"
+            )
+    strangers = _strangers(link)
+    if link.mirror and strangers:
+        yield (
+            f"link {link.name!r} mirrors to {link.to.name!r} or {strangers[0]!r}, two brokers with stores of their own:"
+            " each would get a part; alternates of a mirror are the standbys of its end"
+        )
+
+
+def _strangers(link: BrokerConnection) -> list[str]:
+    """Alternates with stores of their own."""
+    known = (link.to.name, link.opened_by.name)
+    return [end.name for end in link.alternates if end.standby_of != link.to.name and end.name not in known]
+
+
+def _wildcards(link: BrokerConnection) -> Iterator[str]:
+    """What Classic, or another field, would read as a pattern, and 2.44.0 as a name."""
+    for match in (*link.senders, *link.receivers, *link.peers):
+        yield from _no_pattern(f"link {link.name!r} has the address_match", match.address_match)
+        of = f"link {link.name!r} has the queue_name {match.queue_name!r}"
+        if {"*", "#", ">"} & {*_bare(match.queue_name).split(".")}:
+            yield f"{of}: it has no wildcards; write address_match"
+        else:
+            yield from _without_kind(of, match.queue_name)
+    if link.mirror:
+        yield from _prefixes(link.name, link.mirror.address_filter)
+
+
+def _no_pattern(of: str, pattern: str) -> Iterator[str]:
+    """One sentence with what to write for all of it."""
+    name = _bare(pattern)
+    words = ["#" if word == ">" else word for word in name.split(".")]
+    wrong = [NO_KIND] if name != pattern else []
+    wrong += ["'>' is Classic's wildcard, and a word like others here"] if words != name.split(".") else []
+    if wrong:
+        yield f"{of} {pattern!r}: {'; '.join(wrong)}; write {'.'.join(words)!r}"
+
+
+def _without_kind(of: str, *names: str) -> Iterator[str]:
+    """``of``: what has the names, which are written as clients write a destination."""
+    if any(_bare(name) != name for name in names):
+        yield f"{of}: {NO_KIND}; write {','.join(map(_bare, names))!r}"
+
+
+def _bare(name: str) -> str:
+    """Without the ``queue://`` of a destination, also behind the ``!`` of a filter."""
+    return KIND.sub(r"\1", name)
+
+
+def _prefixes(link: str, address_filter: str) -> Iterator[str]:
+    of, parts = f"link {link!r} has the address_filter {address_filter!r}", address_filter.split(",")
+    if any({"*", "#", ">"} & {*_bare(each).lstrip("!").split(".")} for each in parts):
+        yield f"{of}: it has no wildcards, but beginnings of addresses, such as 'eu.' for 'eu.#'; write those"
+    if any(each != each.strip() for each in parts):
+        yield f"{of}: spaces belong to the names; leave them out"
+    yield from _without_kind(of, *parts)
+
+
+def _other_ends(link: BrokerConnection) -> Iterator[str]:
+    """2.44.0 tries them in turn, from the first when it starts, and stays with the one that listens when it tries."""
+    strangers = _strangers(link)
+    if strangers:
+        begins = "; write auto_start: false, and a run starts it there once all listen" if link.auto_start else ""
+        yield (
+            f"link {link.name!r} may end at {link.to.name!r} or {' or '.join(map(repr, strangers))}, which are no pair:"
+            f" it stays where somebody listened when it tried, while what is predicted and proven is"
+            f" {link.to.name!r}{begins}"
+        )
+
+
+def _receivers_queues(link: BrokerConnection, opener: ArtemisBroker) -> Iterator[str]:
+    made = {queue for address in opener.addresses for queue in address.queues}
+    for receiver in link.receivers:
+        if receiver.queue_name and receiver.queue_name not in made:
+            yield (
+                f"link {link.name!r} receives into queue {receiver.queue_name!r}, which {opener.name!r} does not have"
+                " when it starts: nothing comes until somebody makes it; name it in its addresses"
+            )
+        for address, queue in _received_into(receiver, opener):
+            if address != queue:
+                yield (
+                    f"link {link.name!r} receives into queue {queue!r} of address {address!r}: it asks"
+                    f" the other end for {address!r}, where a queue of that name has to be; name both alike"
+                )
+
+
+def _peers_queues(link: BrokerConnection, opener: ArtemisBroker, router: Router) -> Iterator[str]:
+    for peer in link.peers:
+        kept = [address for address, _ in _received_into(peer, opener)]
+        if not kept:
+            yield (
+                f"link {link.name!r} has a peer for {peer.address_match or peer.queue_name!r}, of which {opener.name!r}"
+                f" has no queue when it starts: what is sent at {router.name!r} waits until somebody makes one; name it"
+                " in its addresses"
+            )
+        for address in kept:
+            if not router.is_waypoint(address):
+                yield (
+                    f"link {link.name!r} has a peer for {address!r}, which is no waypoint of {router.name!r}: messages"
+                    f" would stay on {opener.name!r}; give the router the waypoint {address!r}"
+                )
+
+
+def _received_into(receiver: AddressMatch, opener: ArtemisBroker) -> Iterator[tuple[str, str]]:
+    """(address, queue) of what is there from the start: one queue by its name, or those of all addresses that match."""
+    for address in opener.addresses:
+        for queue in address.queues:
+            by_name = bool(receiver.queue_name) and queue == receiver.queue_name
+            if by_name or (receiver.address_match and overlap(receiver.address_match, address.name)):
+                yield address.name, queue

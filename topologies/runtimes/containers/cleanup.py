@@ -1,0 +1,108 @@
+"""Who removes containers and networks? A run's own guard; and the next run, whatever a dead harness has left.
+
+Everything that a run creates on the engine is labelled with the run and with the process that made it.
+"""
+
+import subprocess
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from topologies.runtimes.containers import guard as container_guard
+from topologies.runtimes.containers.engine import FAILURES, Engine, EngineTrouble, client_of, explained
+from topologies.runtimes.containers.guard import LEFT_OVER, RUN_LABEL, Removal
+from topologies.runtimes.containers.owner import Owner, is_dead, this_process
+from topologies.runtimes.contract import Progress
+from topologies.runtimes.waiting import has_ended, pause
+
+OWNER_LABEL = "brokerbench.owner"
+RUN_ID_LABEL = "brokerbench.run-id"
+BROKER_LABEL = "brokerbench.broker"
+ENGINE_GONE_LIMIT_S = 2.0
+STATUS_LIMIT_S = 1.0
+
+
+def labels(token: str, run_id: str) -> dict[str, str]:
+    """``token`` is the run's own on every engine; ``run_id`` names its folder."""
+    return {RUN_LABEL: token, RUN_ID_LABEL: run_id, OWNER_LABEL: str(this_process())}
+
+
+class Guard:
+    """The watchdog process of one run's containers, which listens already. ``remove``: folders that go with the run."""
+
+    def __init__(self, engine: Engine, token: str, *, stop_first: bool, remove: Sequence[Path]) -> None:
+        self.engine, self.token = engine, token
+        self._process = subprocess.Popen(
+            container_guard.command_line(engine.host, token, stop_first=stop_first, remove=remove),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+        assert self._process.stdout is not None
+        self._process.stdout.readline()  # before this it would not hear that it is to remove anything
+        self._process.stdout.close()
+
+    def finish(self) -> bool:
+        """Have everything removed and wait for that; False if the engine would not. May be called again, anywhere."""
+        if not has_ended(self._process.pid):
+            with suppress(ProcessLookupError):
+                self._process.terminate()
+        while not has_ended(self._process.pid):  # it limits its own time
+            pause()
+        end = time.monotonic() + STATUS_LIMIT_S
+        while self._process.poll() is None and time.monotonic() < end:
+            pause()
+        if self._process.returncode in (0, None, LEFT_OVER):  # None: in a signal handler nobody can say
+            return self._process.returncode != LEFT_OVER
+        own = Removal(self.engine.host, self.token)  # somebody has killed it: its work is done here
+        return own.until_nothing_is_left(quiet_s=0, refusal_limit_s=ENGINE_GONE_LIMIT_S)
+
+
+def lost_with(host: str) -> str:
+    """The sentence for an engine that goes away while its brokers are in use."""
+    return f"the Docker engine at {host} does not answer any more, and this run's brokers with it: start it, run again"
+
+
+def left_behind(host: str, token: str) -> str:
+    """The sentence for what an engine did not let be removed."""
+    label = f"label={RUN_LABEL}={token}"
+    return (
+        f"this run's containers and network are left on the Docker engine at {host}, which did not let them go: "
+        f"the next run in containers does it once the engine answers (docker ps --all --filter {label} shows them)"
+    )
+
+
+def remove_leftovers(engine: Engine, progress: Progress) -> None:
+    """Remove the containers and networks of harnesses that no longer live. Raises EngineTrouble."""
+    for token in sorted(abandoned(_labels_on(engine), this_process())):
+        progress(f"removing the containers that run {token} left when its harness was killed")
+        if not Removal(engine.host, token).until_nothing_is_left(quiet_s=0, refusal_limit_s=ENGINE_GONE_LIMIT_S):
+            raise EngineTrouble(
+                f"what an earlier run left on the Docker engine cannot be removed; "
+                f"docker ps --all --filter label={RUN_LABEL}={token} shows it: remove it by hand"
+            )
+
+
+def abandoned(found: Iterable[Mapping[str, str]], here: Owner) -> set[str]:
+    """The runs, by their tokens, whose harness is dead, from the labels of what is on the engine."""
+    tokens = set()
+    for each in found:
+        with suppress(KeyError, ValueError):  # not ours after all, or of a version with other labels
+            token, owner = each[RUN_LABEL], Owner.parse(each[OWNER_LABEL])
+            if is_dead(owner, here):
+                tokens.add(token)
+    return tokens
+
+
+def _labels_on(engine: Engine) -> list[dict[str, str]]:
+    """Of every container and network that a run of ours has made."""
+    ours = {"label": [OWNER_LABEL]}
+    try:
+        with client_of(engine.host) as client:
+            found = [*client.api.containers(all=True, filters=ours), *client.api.networks(filters=ours)]
+    except FAILURES as error:
+        raise EngineTrouble(explained(error, engine.host)) from error
+    return [dict(each.get("Labels") or {}) for each in found]

@@ -1,0 +1,155 @@
+"""Which Docker engine answers, and what does it mean when it says no?
+
+Only an engine of this machine will do: containers mount the run's files and publish on this machine's loopback.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from http.client import HTTPException
+from typing import Any
+from urllib.parse import urlsplit
+
+import docker
+import requests
+from docker.errors import APIError, DockerException
+from testcontainers.core.docker_client import get_docker_host
+
+from topologies.runtimes.containers.guard import connection_to
+from topologies.runtimes.contract import RuntimeFailed
+
+DEFAULT_HOST = "unix:///var/run/docker.sock"
+ASK_TIMEOUT_S = 5.0
+OPERATE_TIMEOUT_S = 60
+LOOPBACKS = ("127.0.0.1", "localhost", "::1")
+CONNECTION_FAILURES = (requests.ConnectionError, ConnectionError, FileNotFoundError)
+FAILURES = (DockerException, requests.RequestException, OSError)
+
+SIGNS = (  # what an engine says, in small letters, and what to do about it
+    ("no space left on device", "the engine's disk is full: make room; docker system df shows what takes it"),
+    ("port is already allocated", "end what holds the port, or choose other ports"),
+    ("address already in use", "end what holds the port, or choose other ports"),
+    ("address pool", "the engine has no subnet left for one more network: docker network prune removes unused ones"),
+    ("already in use by container", "another run still has it: end that run, or docker rm --force that container"),
+    ("already exists", "another run still has it: end that run, or remove it"),
+    ("permission denied", "this user may not use the engine: join its group (docker), or use a rootless engine"),
+    ("executable file not found", "the image lacks what a broker needs: /bin/sh and java on its PATH"),
+    ("no such file or directory: unknown", "the image lacks what a broker needs: /bin/sh and java on its PATH"),
+)
+
+
+class EngineTrouble(RuntimeFailed):
+    """The engine is not there, not usable, or refused something: what, why, and the next step, in one sentence."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine that answered. ``user``: as whom a container can read and write this user's files."""
+
+    host: str  # unix:///var/run/docker.sock
+    version: str
+    user: str  # "1000:1000"
+    userns_mode: str | None = None
+    kernel: str = ""  # "6.1.0-32-amd64": what its containers run on
+
+    def another_kernel(self, here: str) -> str:
+        """Which kernel its containers run on, where it is not this machine's as in a virtual machine; else ''. Pure."""
+        return "" if self.kernel == here else self.kernel or "it does not say which"
+
+
+def find() -> Engine:
+    """The engine that DOCKER_HOST, the docker context or the default socket names. Raises EngineTrouble."""
+    host = get_docker_host() or os.environ.get("DOCKER_HOST") or DEFAULT_HOST
+    if why := _not_local(host):
+        raise EngineTrouble(f"the Docker engine at {host} cannot be used: {why}")
+    try:
+        with client_of(host, ASK_TIMEOUT_S) as client:
+            version, info = client.version(), client.info()
+    except FAILURES as error:
+        raise EngineTrouble(f"no Docker engine answers at {host} ({reason(error)}); {_step(error)}") from error
+    user, userns_mode = _user(info.get("SecurityOptions") or ())
+    return Engine(host, str(version.get("Version", "?")), user, userns_mode, str(info.get("KernelVersion", "")))
+
+
+@contextmanager
+def client_of(host: str, timeout_s: float = OPERATE_TIMEOUT_S) -> Iterator[docker.DockerClient]:
+    """A client of its own, closed at the end."""
+    client = docker.DockerClient(base_url=host, timeout=timeout_s, version="auto")
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def answers(host: str) -> bool:
+    """False only for an engine that is gone: a slow one is busy."""
+    try:
+        with closing(connection_to(host, ASK_TIMEOUT_S)) as connection:
+            connection.request("GET", "/_ping")
+            connection.getresponse().read()
+    except (ConnectionError, FileNotFoundError):
+        return False
+    except (OSError, HTTPException):
+        return True
+    return True
+
+
+def is_gone(error: BaseException) -> bool:
+    """Whether the error says that nobody listens (docker-py wraps it, more than once)."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, CONNECTION_FAILURES) and not isinstance(seen, requests.Timeout):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
+
+
+def explained(error: Exception, host: str = "") -> str:
+    """What an engine's error means, and the next step, as one sentence. Pure."""
+    if not isinstance(error, APIError) and is_gone(error):
+        return f"the Docker engine at {host} does not answer any more ({reason(error)}): start it again"
+    return f"{reason(error)}; {_step(error)}"
+
+
+def reason(error: BaseException) -> str:
+    """The engine's own words, or the innermost cause of a failed connection, on one line."""
+    if isinstance(error, APIError):
+        text = str(error.explanation or error)
+    else:
+        inner = error
+        while (deeper := inner.__cause__ or inner.__context__) is not None:
+            inner = deeper
+        text = getattr(inner, "strerror", None) or str(inner) or type(inner).__name__
+    return " ".join(text.split()).rstrip(".")
+
+
+def _step(error: BaseException) -> str:
+    if step := step_for(reason(error)):
+        return step
+    if is_gone(error):
+        return "start one, or leave containers out: --runtime processes"
+    return "see the engine's own log"
+
+
+def step_for(said: str) -> str:
+    """What to do about what an engine said; '' where that is not known. Pure."""
+    return next((step for sign, step in SIGNS if sign in said.lower()), "")
+
+
+def _not_local(host: str) -> str:
+    """Why the engine is not of this machine ('' if it is). Pure."""
+    where = urlsplit(host)
+    if where.scheme == "unix":
+        return ""
+    if where.scheme in ("tcp", "http") and where.hostname in LOOPBACKS and not os.environ.get("DOCKER_TLS_VERIFY"):
+        return ""
+    return "brokers mount files of this machine, so it takes a local one (unix://…), or --runtime processes"
+
+
+def _user(options: Any) -> tuple[str, str | None]:
+    """In a rootless engine this user is root; elsewhere a container runs as this user, to whom its files belong."""
+    names = {part for option in options for part in str(option).split(",")}
+    if "name=rootless" in names:
+        return "0:0", None
+    return f"{os.getuid()}:{os.getgid()}", "host" if "name=userns" in names else None

@@ -1,0 +1,159 @@
+"""Which image do brokers run from, is it there, and how is one made where none can be pulled?
+
+Upstream's by default. Where there is no registry, an image built from a folder of docker-compose/images by
+``python -m topologies.runtimes.containers.image --base IMAGE --of classic`` (or artemis) takes its place without being
+asked for.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+import docker
+from docker.errors import BuildError, ImageNotFound
+from testcontainers.core.config import testcontainers_config
+
+from topologies.runtimes.containers.engine import (
+    FAILURES,
+    Engine,
+    EngineTrouble,
+    client_of,
+    explained,
+    find,
+    reason,
+    step_for,
+)
+from topologies.runtimes.distribution import DistributionUnavailable, ensure, pinned
+from topologies.runtimes.kinds import KINDS, Kind
+
+RECIPES = Path(__file__).resolve().parents[3] / "docker-compose" / "images"
+PULL_TIMEOUT_S = 900
+REGISTRY_TIMEOUT_S = 15
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image on the engine. ``home``: where it has the brokers' distribution."""
+
+    name: str
+    id: str
+    home: PurePosixPath
+
+
+def wanted(kind: Kind, asked: str | None, is_here: Callable[[str], bool]) -> str:
+    """What was asked for; else upstream's, or the one built here if only that is on the engine. Pure but for asking."""
+    if asked:
+        return asked
+    ours, upstream = kind.image.built, kind.image.upstream
+    return ours if not is_here(upstream) and is_here(ours) else upstream
+
+
+def look(engine: Engine, kind: Kind, asked: str | None) -> tuple[str, str]:
+    """(name, '' if the image is on the engine or a registry has it, else why it cannot be had)."""
+    with client_of(engine.host, REGISTRY_TIMEOUT_S) as client:
+        name = wanted(kind, asked, lambda image: is_here(client, image))
+        if is_here(client, name):
+            return name, ""
+        try:
+            client.images.get_registry_data(_with_prefix(name))
+        except FAILURES as error:
+            return name, reason(error)
+    return name, ""
+
+
+def obtain(engine: Engine, kind: Kind, asked: str | None, progress: Progress) -> Image:
+    """The image, pulled first where the engine does not have it. Raises EngineTrouble."""
+    with client_of(engine.host, PULL_TIMEOUT_S) as client:
+        try:
+            name = wanted(kind, asked, lambda image: is_here(client, image))
+            if not is_here(client, name):
+                progress(f"pulling image {name} (once; later runs find it on the engine)")
+                client.images.pull(_with_prefix(name))
+            found = client.images.get(_with_prefix(name))
+        except FAILURES as error:
+            raise EngineTrouble(cannot_be_had(kind, name, reason(error))) from error
+    variables = dict(entry.partition("=")[::2] for entry in found.attrs["Config"].get("Env") or ())
+    return Image(name, str(found.id), PurePosixPath(variables.get(kind.image.home_variable) or kind.image.home))
+
+
+def cannot_be_had(kind: Kind, name: str, why: str) -> str:
+    """The sentence for an image that is neither on the engine nor to be pulled. Pure."""
+    if step := step_for(why):
+        return f"image {name} is not on the Docker engine and cannot be pulled: {why}; {step}"
+    flavour = next(flavour for flavour, known in KINDS.items() if known is kind)
+    return (
+        f"image {name} is not on the Docker engine and cannot be pulled ({why}); load it (docker load), name one "
+        "that is there by --image, build one (python -m topologies.runtimes.containers.image --base IMAGE --of "
+        f"{flavour}), or leave containers out: --runtime processes"
+    )
+
+
+def is_here(client: docker.DockerClient, name: str) -> bool:
+    try:
+        client.images.get(_with_prefix(name))
+    except ImageNotFound:
+        return False
+    return True
+
+
+def use_reaper_if_it_can_be_had(engine: Engine, progress: Progress) -> None:
+    """Testcontainers' own clean-up (Ryuk) is a container too; without its image ours does it alone."""
+    if testcontainers_config.ryuk_disabled:
+        return
+    name = testcontainers_config.ryuk_image
+    try:
+        with client_of(engine.host) as client:
+            if not is_here(client, name):
+                client.images.pull(_with_prefix(name))
+    except FAILURES as error:
+        testcontainers_config.ryuk_disabled = True
+        progress(f"without Testcontainers' Ryuk, whose image cannot be had ({reason(error)}): our own guard cleans up")
+
+
+def _with_prefix(name: str) -> str:
+    """As Testcontainers names images where TESTCONTAINERS_HUB_IMAGE_NAME_PREFIX is set."""
+    return testcontainers_config.hub_image_name_prefix + name
+
+
+def build(engine: Engine, base: str, kind: Kind, tag: str) -> str:
+    """Build the image of a kind from ``base``, which needs Java 17 or newer; returns its id. Needs no network but for
+    the distribution, which the cache keeps. Raises EngineTrouble or DistributionUnavailable."""
+    distribution = pinned(kind.distribution)
+    archive = ensure(replace(distribution, folder=""))
+    with tempfile.TemporaryDirectory() as context, client_of(engine.host, PULL_TIMEOUT_S) as client:
+        shutil.copy(RECIPES / kind.image.recipe / "Dockerfile", context)
+        shutil.copy(archive, context)
+        arguments = {"BASE": base, "ARCHIVE": archive.name, "SHA512": distribution.sha512}
+        try:
+            image, _ = client.images.build(path=context, tag=tag, rm=True, forcerm=True, buildargs=arguments)
+        except BuildError as error:
+            raise EngineTrouble(f"image {tag} cannot be built from {base}: {error.msg}") from error
+        except FAILURES as error:
+            raise EngineTrouble(f"image {tag} cannot be built from {base}: {explained(error, engine.host)}") from error
+    return str(image.id)
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description="Build the broker image where upstream's cannot be pulled.")
+    parser.add_argument("--base", required=True, help="image with Java 17 or newer on its PATH")
+    parser.add_argument("--of", choices=KINDS, default="classic", help="which brokers it is for")
+    parser.add_argument("--tag", help="what it is called, by default as it is then found")
+    options = parser.parse_args(arguments)
+    kind = KINDS[options.of]
+    tag = options.tag or kind.image.built
+    try:
+        print(f"{tag}: {build(find(), options.base, kind, tag)}")
+    except (EngineTrouble, DistributionUnavailable) as error:
+        print(f"container_image: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

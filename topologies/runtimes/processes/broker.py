@@ -1,0 +1,130 @@
+"""How is one broker process handled? Started below its guard; stopped, killed, frozen and thawed by signals."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from topologies.runtimes.brokerlog import BrokerLog
+from topologies.runtimes.processes import guard
+from topologies.runtimes.waiting import has_ended, pause
+
+GUARD_START_LIMIT_S = 10.0
+REAP_LIMIT_S = 1.0
+
+
+class BrokerProcess:
+    """One broker of a run; each `start` is a new process with the same command, data and log."""
+
+    def __init__(
+        self, command: Sequence[str], environment: dict[str, str], *, log: Path, pid_file: Path, remove: Sequence[Path]
+    ) -> None:
+        """``remove``: folders that the guard removes should the harness be killed."""
+        self._command, self._environment = command, environment
+        self._pid_file, self._remove = pid_file, remove
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._pid: int | None = None
+        self._log = BrokerLog(log)
+        self.log = log
+
+    def __repr__(self) -> str:
+        return f"<BrokerProcess {self.log.parent.parent.name} pid={self.pid} alive={self.alive}>"
+
+    def start(self) -> None:
+        """Return at once; the log and `alive` tell what becomes of it."""
+        self._pid = None
+        self._pid_file.unlink(missing_ok=True)
+        line = guard.command_line(self._command, pid_file=self._pid_file, remove=self._remove)
+        self._log.mark_start()
+        with self.log.open("ab") as output:
+            self._guard = subprocess.Popen(
+                line,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=self._environment,
+                cwd=self.log.parent,
+                start_new_session=True,
+            )
+
+    @property
+    def alive(self) -> bool:
+        return self._guard is not None and self._guard.poll() is None and not has_ended(self._guard.pid)
+
+    @property
+    def exit_status(self) -> int | None:
+        """Of a process that has ended (128 + N by signal N); None for one that runs or never did."""
+        if self._guard is None or self.alive:
+            return None
+        with suppress(subprocess.TimeoutExpired):
+            return self._guard.wait(REAP_LIMIT_S)
+        return None
+
+    @property
+    def pid(self) -> int | None:
+        """The broker's own, not the guard's; None when it does not run (or has not begun to)."""
+        if not self.alive:
+            return None
+        if self._pid is None:
+            with suppress(OSError, ValueError):
+                self._pid = int(self._pid_file.read_text(encoding="ascii"))
+        return self._pid
+
+    def terminate(self) -> None:
+        """Ask it to shut down; a frozen one is thawed, or it would not hear."""
+        if self._guard is not None and self.alive:
+            self.signal(signal.SIGCONT)
+            with suppress(ProcessLookupError):
+                self._guard.terminate()
+
+    def kill(self) -> None:
+        """SIGKILL for it and all that it started. Does not wait."""
+        if self._guard is None or not self.alive:
+            return
+        if not self.signal(signal.SIGKILL):
+            with suppress(ProcessLookupError):
+                self._guard.kill()  # not yet started below its guard: goes with it
+
+    def signal(self, number: signal.Signals) -> bool:
+        """Signal the broker's process group; False when it could not be."""
+        pid = self.pid
+        if pid is None:
+            return False
+        try:
+            os.killpg(pid, number)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
+
+    def wait_for_pid(self) -> int | None:
+        """The broker's pid, awaited for the moment that its guard needs; None if there is none in that time."""
+        end = time.monotonic() + GUARD_START_LIMIT_S
+        while self.pid is None and self.alive and time.monotonic() < end:
+            pause()
+        return self.pid
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until the process is gone; False when it still is there after ``timeout_s``."""
+        end = time.monotonic() + timeout_s
+        while self.alive:
+            if time.monotonic() >= end:
+                return False
+            pause()
+        return True
+
+    def freeze(self) -> bool:
+        """False when it does not run."""
+        return self.wait_for_pid() is not None and self.signal(signal.SIGSTOP)
+
+    def thaw(self) -> bool:
+        return self.wait_for_pid() is not None and self.signal(signal.SIGCONT)
+
+    def discard(self) -> None:
+        """It was started while the run closed: end it at once."""
+        self.kill()
+
+    def log_lines(self, *, of_this_start: bool = False) -> list[str]:
+        return self._log.lines(of_this_start=of_this_start)
