@@ -27,7 +27,7 @@ from locust.runners import STATE_SPAWNING, MasterRunner, WorkerRunner
 from drivers.jvm import vm
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
-from scenarios.harness import distributed, jobs, options, plan, web
+from scenarios.harness import distributed, jobs, options, plan, user_settings, web
 from scenarios.harness.conductor import CANNOT_RUN, CannotRun, Conductor
 from scenarios.harness.crew import Crew, LocalCrew
 from scenarios.harness.options import OptionError
@@ -64,7 +64,7 @@ class Lifecycle:
         self._idle = Event()
         self._idle.set()
         self._starting = False
-        self._own = plan.remember(scenario)
+        self._own = user_settings.remember(scenario)
         self._web: web.Web | None = None
         self.refusal = ""
         self._signals = 0
@@ -116,7 +116,7 @@ class Lifecycle:
     def _plan(self, namespace: Namespace, load_s: float | None) -> tuple[plan.Plan, options.Options]:
         """The user classes are as the scenario has them before, and as the options ask for after."""
         chosen = options.read(namespace, self._scenario, load_s)
-        plan.restore(self._own)
+        user_settings.restore(self._own)
         return plan.make(self._scenario, chosen), chosen
 
     # -- the web UI (scenarios.harness.web.Bench) ----------------------------------------------------------------------

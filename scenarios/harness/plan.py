@@ -1,29 +1,24 @@
 """What exactly will be run? Scenario, options and topology, put together and checked before anything starts."""
 
 import logging
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from drivers.broker_user import BrokerUser
 from drivers.contract import Destination
 from drivers.failover import BadFailoverUriError, FailoverUri
-from drivers.habits import HABITS, ONE, PER_MESSAGE, POOLED
 from drivers.honoured import unsupported
 from drivers.protocols import PROTOCOLS, Spoken
 from drivers.users import ConsumerUser, ProducerUser
-from records.run import RECEIVERS, BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
-from scenarios.harness import machine
-from scenarios.harness.carried import not_carried
+from records.run import RunInfo
+from scenarios.harness.description import describe
 from scenarios.harness.faults.contract import Fault
 from scenarios.harness.options import OptionError, Options
 from scenarios.harness.scenario import Scenario
-from scenarios.harness.transactions import require_transactions
+from scenarios.harness.user_settings import configure_users
 from topologies import catalogue
 from topologies.artemis.brokers import ArtemisBroker
 from topologies.impaired import as_they_come, impaired
-from topologies.impairment import Impairment
-from topologies.links import Link
 from topologies.model import Broker, ClientGroup, Topology, TopologyInvalid
 from topologies.own_topology import is_file, place_of
 from topologies.proxied import proxied
@@ -35,10 +30,6 @@ log = logging.getLogger("brokerbench")
 
 LISTENERS: Mapping[type, str] = {Broker: "a transport connector", ArtemisBroker: "an acceptor"}
 """By kinds of brokers what can be added to them, so that they speak one protocol more."""
-
-Setting = int | float | str
-Own = tuple[tuple[type[BrokerUser], str, Setting], ...]
-"""(user class, attribute, value)"""
 
 
 @dataclass(frozen=True)
@@ -78,86 +69,8 @@ def make(scenario: Scenario, options: Options) -> Plan:
         ),
         load_s=load_s,
         faults=_faults(scenario, options, topology, load_s),
-        info=_info(scenario, options, topology, groups),
+        info=describe(scenario, options, topology, groups),
     )
-
-
-CONFIGURED = (
-    "fixed_count",
-    "body_bytes",
-    "in_flight",
-    "sends_per_second",
-    "connections",
-    "pool_size",
-    "transaction_size",
-)
-
-
-def settings(users: Iterable[type]) -> dict[str, dict[str, Setting]]:
-    """What a run's options can change of user classes, by class: a worker's own classes know nothing of the options."""
-    return {user.__name__: {name: getattr(user, name) for name in CONFIGURED if hasattr(user, name)} for user in users}
-
-
-def remember(scenario: Scenario) -> Own:
-    """What the user classes say themselves, before any run's options change them; `restore` brings it back."""
-    return tuple(
-        (user, name, getattr(user, name)) for user in scenario.users for name in CONFIGURED if hasattr(user, name)
-    )
-
-
-def restore(own: Own) -> None:
-    """One process makes many runs in the web UI: what one run chose is not the next one's default."""
-    for user, name, value in own:
-        setattr(user, name, value)
-
-
-def configure_users(scenario: Scenario, options: Options) -> None:
-    """Give the scenario's user classes the counts, sizes and rates that were asked for."""
-    producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
-    consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
-    _count(producing, options.producers)
-    _count(consuming, options.consumers)
-    producers = sum(user.fixed_count for user in producing)
-    for user in producing:
-        if options.body_bytes is not None:
-            user.body_bytes = options.body_bytes
-        if options.in_flight is not None:
-            user.in_flight = options.in_flight
-        if options.transaction_size is not None:
-            user.transaction_size = options.transaction_size
-        if options.rate is not None:
-            user.sends_per_second = options.rate / producers
-    for each in scenario.users:
-        _connect(each, options)
-    require_transactions(producing)
-    if options.pool_size is not None and not any(user.connections == POOLED for user in scenario.users):
-        raise OptionError(
-            f"--pool-size {options.pool_size}: nobody shares connections; add --connections {POOLED}, or leave it out"
-        )
-
-
-def _connect(user: type[BrokerUser], options: Options) -> None:
-    """The habit by which a class holds its connections: what is called for each message sends, and never listens."""
-    user.connections = options.connections or user.connections
-    user.pool_size = user.pool_size if options.pool_size is None else options.pool_size
-    if user.connections not in HABITS:
-        known = ", ".join(HABITS)
-        raise OptionError(f"{user.__name__}: connections = {user.connections!r} is no habit; write one of {known}")
-    if user.pool_size < 1:
-        raise OptionError(f"{user.__name__}: pool_size = {user.pool_size}: must be at least 1")
-    if user.connections == PER_MESSAGE and issubclass(user, ConsumerUser):
-        user.connections = ONE
-
-
-def _count(users: Sequence[type[BrokerUser]], count: int | None) -> None:
-    """Spread a count over several classes, the first ones getting what does not divide."""
-    if count is None:
-        return
-    if count < len(users):
-        names = ", ".join(user.__name__ for user in users)
-        raise OptionError(f"{count} users for {len(users)} classes ({names}): each needs at least one")
-    for index, user in enumerate(users):
-        user.fixed_count = count // len(users) + (1 if index < count % len(users) else 0)
 
 
 def _topology(options: Options) -> Topology:
@@ -282,88 +195,3 @@ def _too_large(group: ClientGroup, protocol: str, body_bytes: int, options: Opti
 def _with_ports(group: ClientGroup, protocol: str) -> str:
     """The group's failover URI before the ports are known: to check its options before any broker starts."""
     return group.failover_uri({broker.name: f"{protocol}://{broker.name}:1" for broker in group.enter_at})
-
-
-def _info(scenario: Scenario, options: Options, topology: Topology, groups: tuple[ClientGroup, ...]) -> RunInfo:
-    named = {group.name: group for group in groups}
-    return RunInfo(
-        run_id="",
-        scenario=scenario.name,
-        topology=options.topology,
-        runtime=options.runtime,
-        protocol=options.protocol,
-        question=(scenario.question or "").strip(),
-        command=command_line(options),
-        seed=options.seed,
-        runtime_reason=options.runtime_reason,
-        brokers=tuple(BrokerInfo(b.name, b.region, b.standby_of) for b in topology.brokers),
-        links=_links(topology),
-        groups=tuple(
-            GroupInfo(g.name, tuple(b.name for b in g.enter_at), _told(g, scenario, options)) for g in named.values()
-        ),
-        users=tuple(_user_info(user) for user in scenario.users),
-        checks=scenario.checks,
-        lag_limit_ms=options.lag_limit_ms,
-        warnings=(*topology.warnings, *not_carried(topology, scenario.users)),
-        options=options.as_record(),
-        versions=machine.versions(),
-        machine=machine.describe(),
-    )
-
-
-def _links(topology: Topology) -> tuple[LinkInfo, ...]:
-    through = proxied(topology.links)
-    return tuple(
-        LinkInfo(
-            link.name,
-            link.opened_by.name,
-            link.to.name,
-            link.duplex,
-            _kind(link),
-            proxied=link in through,
-            **asdict(link.impairment or Impairment()),
-        )
-        for link in topology.links
-    )
-
-
-def _told(group: ClientGroup, scenario: Scenario, options: Options) -> str:
-    """The group's failover URI for people, once a protocol that its users speak."""
-    spoken = Spoken.parse(options.protocol)
-    protocols = dict.fromkeys(spoken.of(user.role) for user in scenario.users if user.group == group.name)
-    return " and ".join(group.failover_uri_by_name(protocol) for protocol in protocols)
-
-
-def _user_info(user: type[BrokerUser]) -> UserInfo:
-    settings: dict[str, str | int | float | bool] = {}
-    if issubclass(user, ProducerUser):
-        settings = {
-            "body_bytes": user.body_bytes,
-            "durable": user.durable,
-            "sends_per_second": user.sends_per_second,
-            "in_flight": user.in_flight,
-        }
-        if user.transaction_size:
-            settings["transaction_size"] = user.transaction_size
-    if issubclass(user, ConsumerUser):
-        settings = {"prefetch": user.prefetch, "selector": user.selector, "durable": user.durable_subscription}
-    if user.may_fail:
-        settings["may_fail"] = True
-    settings["connections"] = user.connections
-    if user.connections == POOLED:
-        settings["pool_size"] = user.pool_size
-    return UserInfo(user.__name__, user.role, user.group, user.destination, user.fixed_count, settings)
-
-
-def command_line(options: Options) -> tuple[str, ...]:
-    """The command that makes this run again, with what was chosen for it: the runtime and the seed."""
-    arguments = [*sys.argv[1:]]
-    for option, value in (("--runtime", options.runtime), ("--seed", str(options.seed))):
-        if not any(argument.partition("=")[0] == option for argument in arguments):
-            arguments += [option, value]
-    return ("locust", *arguments)
-
-
-def _kind(link: Link) -> str:
-    """Its own, or RECEIVERS where messages go only to the broker that opened it."""
-    return RECEIVERS if link.directions == ((link.to.name, link.opened_by.name),) else link.kind

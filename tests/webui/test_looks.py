@@ -16,7 +16,7 @@ from drivers.session import Network, Session, Tally, Window
 from drivers.users import ConsumerUser, ProducerUser
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, plan
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, plan, user_settings
 from scenarios.harness.conductor import Conductor
 from scenarios.harness.faults import FreezeBroker
 from scenarios.harness.memory_runtime import MemoryRuntime
@@ -83,13 +83,13 @@ NONE = {"transaction_size": 0}
 
 
 def test_what_one_run_chose_is_not_the_next_ones_default() -> None:
-    own = plan.remember(scenario())
+    own = user_settings.remember(scenario())
     plan.make(scenario(), read(namespace(producers="5", rate="50", body_bytes="64"), scenario(), None))
-    assert plan.settings((Producer,)) == {
+    assert user_settings.settings((Producer,)) == {
         "Producer": {"fixed_count": 5, "body_bytes": 64, "in_flight": 1_000, "sends_per_second": 10, **ONE_EACH, **NONE}
     }
-    plan.restore(own)
-    assert plan.settings((Producer, Consumer)) == {
+    user_settings.restore(own)
+    assert user_settings.settings((Producer, Consumer)) == {
         "Producer": {
             "fixed_count": 2,
             "body_bytes": 1_024,

@@ -11,7 +11,7 @@ from locust.runners import STATE_MISSING, MasterRunner
 from drivers.session import Tally, Window
 from records.gathering import Gathering
 from records.run import ProcessInfo
-from scenarios.harness import plan
+from scenarios.harness import user_settings
 from scenarios.harness.clocks import Offset
 from scenarios.harness.crew import Equipment, NotEquipped, process_info
 from scenarios.harness.distributed import messages
@@ -60,7 +60,7 @@ class MasterCrew:
         self._gathering = Gathering(equipment.directory)
         self._workers = tuple(worker.id for worker in self._runner.clients.ready)
         self._offsets = {worker: self._probe(worker) for worker in self._workers}
-        settings = plan.settings(self._runner.user_classes)
+        settings = user_settings.settings(self._runner.user_classes)
         for index, worker in enumerate(self._workers, start=1):
             self._runner.send_message("bb_equip", messages.equip(equipment, index, settings, self._edition), worker)
         self._await(self._equipped, EQUIP_TIMEOUT_S)

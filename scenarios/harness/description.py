@@ -1,0 +1,104 @@
+"""What is put on record of a run before it begins? Its brokers, links, clients and options, as in `records.run`."""
+
+import sys
+from dataclasses import asdict
+
+from drivers.broker_user import BrokerUser
+from drivers.habits import POOLED
+from drivers.protocols import Spoken
+from drivers.users import ConsumerUser, ProducerUser
+from records.run import RECEIVERS, BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
+from scenarios.harness import machine
+from scenarios.harness.carried import not_carried
+from scenarios.harness.options import Options
+from scenarios.harness.scenario import Scenario
+from topologies.impairment import Impairment
+from topologies.links import Link
+from topologies.model import ClientGroup, Topology
+from topologies.proxied import proxied
+
+
+def describe(scenario: Scenario, options: Options, topology: Topology, groups: tuple[ClientGroup, ...]) -> RunInfo:
+    """All of a run that is known before it begins; who keeps its record adds the id and what happens."""
+    named = {group.name: group for group in groups}
+    return RunInfo(
+        run_id="",
+        scenario=scenario.name,
+        topology=options.topology,
+        runtime=options.runtime,
+        protocol=options.protocol,
+        question=(scenario.question or "").strip(),
+        command=command_line(options),
+        seed=options.seed,
+        runtime_reason=options.runtime_reason,
+        brokers=tuple(BrokerInfo(b.name, b.region, b.standby_of) for b in topology.brokers),
+        links=_links(topology),
+        groups=tuple(
+            GroupInfo(g.name, tuple(b.name for b in g.enter_at), _told(g, scenario, options)) for g in named.values()
+        ),
+        users=tuple(_user_info(user) for user in scenario.users),
+        checks=scenario.checks,
+        lag_limit_ms=options.lag_limit_ms,
+        warnings=(*topology.warnings, *not_carried(topology, scenario.users)),
+        options=options.as_record(),
+        versions=machine.versions(),
+        machine=machine.describe(),
+    )
+
+
+def _links(topology: Topology) -> tuple[LinkInfo, ...]:
+    through = proxied(topology.links)
+    return tuple(
+        LinkInfo(
+            link.name,
+            link.opened_by.name,
+            link.to.name,
+            link.duplex,
+            _kind(link),
+            proxied=link in through,
+            **asdict(link.impairment or Impairment()),
+        )
+        for link in topology.links
+    )
+
+
+def _told(group: ClientGroup, scenario: Scenario, options: Options) -> str:
+    """The group's failover URI for people, once a protocol that its users speak."""
+    spoken = Spoken.parse(options.protocol)
+    protocols = dict.fromkeys(spoken.of(user.role) for user in scenario.users if user.group == group.name)
+    return " and ".join(group.failover_uri_by_name(protocol) for protocol in protocols)
+
+
+def _user_info(user: type[BrokerUser]) -> UserInfo:
+    settings: dict[str, str | int | float | bool] = {}
+    if issubclass(user, ProducerUser):
+        settings = {
+            "body_bytes": user.body_bytes,
+            "durable": user.durable,
+            "sends_per_second": user.sends_per_second,
+            "in_flight": user.in_flight,
+        }
+        if user.transaction_size:
+            settings["transaction_size"] = user.transaction_size
+    if issubclass(user, ConsumerUser):
+        settings = {"prefetch": user.prefetch, "selector": user.selector, "durable": user.durable_subscription}
+    if user.may_fail:
+        settings["may_fail"] = True
+    settings["connections"] = user.connections
+    if user.connections == POOLED:
+        settings["pool_size"] = user.pool_size
+    return UserInfo(user.__name__, user.role, user.group, user.destination, user.fixed_count, settings)
+
+
+def command_line(options: Options) -> tuple[str, ...]:
+    """The command that makes this run again, with what was chosen for it: the runtime and the seed."""
+    arguments = [*sys.argv[1:]]
+    for option, value in (("--runtime", options.runtime), ("--seed", str(options.seed))):
+        if not any(argument.partition("=")[0] == option for argument in arguments):
+            arguments += [option, value]
+    return ("locust", *arguments)
+
+
+def _kind(link: Link) -> str:
+    """Its own, or RECEIVERS where messages go only to the broker that opened it."""
+    return RECEIVERS if link.directions == ((link.to.name, link.opened_by.name),) else link.kind
