@@ -27,7 +27,7 @@ from locust.runners import STATE_SPAWNING, MasterRunner, WorkerRunner
 from drivers.jvm import vm
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
-from scenarios.harness import distributed, jobs, options, plan, user_settings, web
+from scenarios.harness import arguments, distributed, jobs, options, plan, user_settings, web
 from scenarios.harness.conductor import CANNOT_RUN, CannotRun, Conductor
 from scenarios.harness.crew import Crew, LocalCrew
 from scenarios.harness.options import OptionError
@@ -72,7 +72,7 @@ class Lifecycle:
     # -- Locust starts -------------------------------------------------------------------------------------------------
 
     def on_parser(self, parser: Any, **_: Any) -> None:
-        options.add_arguments(parser, self._scenario)
+        arguments.add_arguments(parser, self._scenario)
 
     def on_init(self, environment: Any, runner: Any, **_: Any) -> None:
         self._environment = environment

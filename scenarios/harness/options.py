@@ -1,19 +1,19 @@
-"""What can be asked of a run on Locust's command line, and is it sensible?
+"""Is what was asked of a run sensible?
 
-The arguments are added to Locust's own parser (the web UI's form shows them too); `read` turns the parsed namespace
-into one frozen value or raises `OptionError` with one sentence.
+`scenarios.harness.arguments` says what can be asked; `read` turns the parsed namespace into one frozen value or raises
+`OptionError` with one sentence.
 """
 
 import math
 import random
-from argparse import Action, ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from drivers.habits import HABITS
-from drivers.protocols import PROTOCOLS, Spoken, missing
+from drivers.protocols import Spoken, missing
 from scenarios.harness.scenario import Scenario
 from topologies.catalogue import built
 from topologies.runtimes.addresses import addresses_here, no_address_to_bind
@@ -84,99 +84,6 @@ class Options:
             self.brokers_file,
             self.trust,
         )
-
-
-class Joined(Action):
-    """An option that may be given more than once: what each says, joined by ``;``, as it may be written at once."""
-
-    def __call__(
-        self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None
-    ) -> None:
-        before = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, f"{before};{values}" if before else values)
-
-
-def add_arguments(parser: Any, scenario: Scenario) -> None:
-    """Add brokerbench's arguments to Locust's parser."""
-    group = parser.add_argument_group("brokerbench", "What is run on which brokers")
-
-    def add(*names: str, in_web_ui: bool = True, **settings: Any) -> None:
-        action = group.add_argument(*names, **settings)
-        action.include_in_web_ui = in_web_ui
-        action.is_secret = action.is_required = action.is_multiple = False  # as Locust's own add_argument sets them
-
-    _add_what_runs_where(add, scenario)
-    add("--protocol", default="", help=f"what the clients speak: {', '.join(PROTOCOLS)}; or PRODUCERS:CONSUMERS")
-    add("--messages", type=int, default=None, help="end the load after so many messages in all, instead of by time")
-    add("--warm-up", type=float, default=None, help=f"seconds before the load counts (default {scenario.warm_up_s:g})")
-    add("--rate", type=float, default=None, help="sends a second of all producers together")
-    add("--producers", type=int, default=None, help="how many producers (default: the scenario's)")
-    add("--consumers", type=int, default=None, help="how many consumers (default: the scenario's)")
-    add("--body-bytes", type=int, default=None, help="size of a message body, at least 32")
-    add("--in-flight", type=int, default=None, help="sends of one producer that may await their confirmation")
-    add(
-        "--connections",
-        default="",
-        choices=("", *HABITS),
-        help="one for each client (the scenarios' own way), pooled among those of a group, or per-message: producers "
-        "connect for each message as functions do, and consumers have one each",
-    )
-    add(
-        "--pool-size",
-        type=int,
-        default=None,
-        help="connections that producers, and consumers, of a group share in each process if pooled",
-    )
-    add("--transaction-size", type=int, default=None, help="messages of a producer that arrive together or not at all")
-    add("--failover", default=None, help="options of the failover URIs, such as 'randomize=false&timeout=3000'")
-    add("--drain-timeout", type=float, default=DRAIN_S, help="seconds that consumers get to empty the queues")
-    add("--seed", type=int, default=None, help="seed of every random choice (default: a new one, told in the report)")
-    add("--runs", default="runs", help="folder that keeps the runs", in_web_ui=False)
-    add("--broker-memory", type=int, default=BROKER_MEMORY_MB, help="heap of each broker in MiB")
-    add("--base-port", type=int, default=None, help="first port of a fixed range (default: free ports)")
-    add(
-        "--bind-host",
-        default=LOOPBACK,
-        help="address of this machine where the brokers listen; with another than the default (%(default)s) they can "
-        "be reached from its network, so that workers on other hosts can be their clients",
-    )
-    add("--keep-data", action="store_true", help="keep the brokers' message stores in the run's folder")
-    add("--lag-limit", type=float, default=None, help="p99 of the generator's lag in ms above which a run is invalid")
-    add("--spark-master", default=None, help="where the analysis runs (default local[*])", in_web_ui=False)
-
-
-def _add_what_runs_where(add: Callable[..., None], scenario: Scenario) -> None:
-    add(
-        "--topology",
-        default=scenario.default_topology,
-        help="catalogue entry, such as 'mesh(brokers=5)', or a YAML file",
-    )
-    add(
-        "--link",
-        default="",
-        action=Joined,
-        help="what links are like: 'LINK:delay=40ms,jitter=5ms,bandwidth=10MB/s', where LINK is a link's name, all "
-        "between two brokers or regions (A<->B), or *; several by ';'",
-    )
-    add(
-        "--runtime",
-        default="",
-        choices=("", *RUNTIMES),
-        help="where the brokers run (default: containers if possible)",
-    )
-    add(
-        "--brokers-file",
-        default=None,
-        help="YAML file: where brokers run already (--runtime external)",
-        in_web_ui=False,
-    )
-    add(
-        "--ca-file",
-        default=None,
-        help="authorities to trust for TLS, in PEM (default: this machine's)",
-        in_web_ui=False,
-    )
-    add("--image", default=None, help="image of the brokers' containers (default: upstream's)")
 
 
 def read(

@@ -30,7 +30,7 @@ def test_every_file_it_links_to_exists() -> None:
 
 
 def test_the_table_of_options_has_exactly_those_that_a_run_takes() -> None:
-    calls = [node for node in ast.walk(parsed(Path("scenarios/harness/options.py"))) if isinstance(node, ast.Call)]
+    calls = [node for node in ast.walk(parsed(Path("scenarios/harness/arguments.py"))) if isinstance(node, ast.Call)]
     literals = [call.args[0].value for call in calls if call.args and isinstance(call.args[0], ast.Constant)]
     taken = {value for value in literals if isinstance(value, str) and value.startswith("--")}
     rows = re.findall(r"^\| (`-[^|]*) \|", README, re.MULTILINE)

@@ -14,10 +14,11 @@ from drivers.broker_user import BrokerUser
 from drivers.users import ConsumerUser, ProducerUser
 from records.reader import read_events, seal
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, plan
+from scenarios.harness.arguments import add_arguments
 from scenarios.harness.conductor import Conductor
 from scenarios.harness.crew import LocalCrew
 from scenarios.harness.memory_runtime import MemoryRuntime
-from scenarios.harness.options import add_arguments, read
+from scenarios.harness.options import read
 from tests.drivers.doubles import eventually
 from topologies.brokers import Broker
 from topologies.groups import ClientGroup

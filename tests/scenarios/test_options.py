@@ -11,8 +11,9 @@ import trustme
 from drivers.protocols import PROTOCOLS, Spoken
 from drivers.users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
+from scenarios.harness.arguments import add_arguments
 from scenarios.harness.faults import FreezeBroker
-from scenarios.harness.options import OptionError, add_arguments, read
+from scenarios.harness.options import OptionError, read
 from scenarios.harness.plan import make
 from topologies.artemis.brokers import Acceptor, ArtemisBroker
 from topologies.model import AnyBroker, Broker, ClientGroup, Topology, TransportConnector

@@ -17,10 +17,11 @@ from drivers.users import ConsumerUser, ProducerUser
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, plan, user_settings
+from scenarios.harness.arguments import add_arguments
 from scenarios.harness.conductor import Conductor
 from scenarios.harness.faults import FreezeBroker
 from scenarios.harness.memory_runtime import MemoryRuntime
-from scenarios.harness.options import OptionError, add_arguments, read
+from scenarios.harness.options import OptionError, read
 from tests.management.test_sampling import Rows, Runtime
 from topologies.endpoints import Credentials
 from topologies.management.sampling import Row, Sampler
