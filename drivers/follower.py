@@ -2,12 +2,8 @@
 
 The worker (a thread, under gevent a greenlet) attempts, sleeps, puts each new connection to use (the client subscribes
 again and sends again what is in doubt), and only then lets new sends through. Whoever needs a connection waits for it
-in `usable`; whoever sees it break says so by `broken`.
-
-What a refusal means: a broker that says no before this client was ever connected ends the client at once, since trying
-again will not help. Later the same credentials were good, so a refusal is a failed attempt like any other and the
-schedule's limits decide: a broker that is coming up refuses only for a while. But once each broker of the list shows a
-certificate that is not to be believed, there is nobody left to wait for.
+in `usable`; whoever sees it break says so by `broken`. What one attempt means is told by `drivers.attempts`, and how a
+connection ends by `drivers.parting`.
 """
 
 import logging
@@ -15,29 +11,17 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from random import Random
 
 from drivers import reconnect
-from drivers.broker_words import too_large
-from drivers.contract import Connection, DriverError, OnLost, Redirected, Refused, Untrusted
+from drivers.attempts import Attempts, UnwelcomeError, passes_to_tell
+from drivers.contract import Connection, DriverError, OnLost
 from drivers.failover import FailoverUri, ServerUri
 from drivers.link import Link
+from drivers.parting import Parting, last_words
 
 MS_PER_S = 1_000
 log = logging.getLogger(__name__)
-
-
-class _UnwelcomeError(Exception):
-    """What no further attempt will change: a refusal before the first connection, or of what would be sent again."""
-
-
-@dataclass(frozen=True)
-class _Failure:
-    """Why an attempt gave no connection; ``redirected_to``: the host:port that the broker named instead of itself."""
-
-    reason: str = ""
-    redirected_to: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,7 +52,6 @@ class Follower:
     ) -> None:
         self._name = name
         self._uri = uri
-        self._broker_of = broker_of
         self._duties = duties
         self._rng = rng
         self._clock = clock
@@ -79,8 +62,9 @@ class Follower:
         self._over = ""  # why there will never be one again
         self._wake = threading.Event()  # the connection was lost, or the client is to close
         self._closing = threading.Event()
-        self._doubted: dict[str, str] = {}  # by address: why its certificate was not believed when it was last tried
         self._last_broker = ""
+        self._attempts = Attempts(name, broker_of, duties.connect, duties.record, self._went, clock)
+        self._parting = Parting(self._changed, duties.record, duties.dropped, clock, close_timeout_s)
         self._worker = threading.Thread(target=self._follow, name=name, daemon=True)
 
     @property
@@ -142,10 +126,10 @@ class Follower:
             self._over = self._over or f"{self._name} is closed"
             self._changed.notify_all()
         self._wake.set()
-        reason = self._leave(link) if link else ""
+        problem = self._parting.leave(link) if link else ""
         in_doubt = before_it_is_told()
         if link:
-            self._ended(link, "; ".join(filter(None, (reason, _told(in_doubt)))))
+            self._parting.ended(link, last_words(problem, in_doubt))
         if self._worker.is_alive():
             self._worker.join(self._close_timeout_s)
 
@@ -160,12 +144,12 @@ class Follower:
                 state, link = self._step(state, link)
             if isinstance(state.action, reconnect.GiveUp):
                 self._end(f"{self._name}: {state.action.reason}")
-        except _UnwelcomeError as unwelcome:
+        except UnwelcomeError as unwelcome:
             self._end(str(unwelcome))
         finally:
             self._end(f"{self._name} stopped following its failover URI because of an error in its driver: see the log")
             if link and not link.alive:
-                self._ended(link)
+                self._parting.ended(link)
 
     def _step(self, state: reconnect.State, link: Link | None) -> tuple[reconnect.State, Link | None]:
         match state.action:
@@ -187,14 +171,14 @@ class Follower:
         return self._lose(state, link), None
 
     def _lose(self, state: reconnect.State, link: Link, pause_ms: int = 0) -> reconnect.State:
-        self._drop(link)
-        self._refuse_to_repeat(link)
+        self._parting.drop(link)
+        self._attempts.refuse_to_repeat(link)
         self._refresh()
         after = reconnect.lost(self._uri, state, self._rng, link.reason, pause_ms)
         return self._sent_on(after, link.redirected_to) or after
 
     def _attempt(self, state: reconnect.State, server: ServerUri) -> tuple[reconnect.State, Link | None]:
-        link, failure = self._connect(server, ever_connected=state.ever_connected)
+        link, failure = self._attempts.make(server, ever_connected=state.ever_connected)
         reason = failure.reason
         if link is not None:
             reason = self._put_to_use(link)
@@ -202,15 +186,11 @@ class Follower:
                 return reconnect.connected(self._uri, state, server), link
         if sent_on := self._sent_on(state, failure.redirected_to):
             return sent_on, None
-        self._require_trust()
+        self._attempts.require_trust(self._uri)
         after = reconnect.attempt_failed(self._uri, state, reason)
-        self._warn(state.failed_passes, after.failed_passes, reason)
+        if passes := passes_to_tell(self._uri.options, state.failed_passes, after.failed_passes):
+            log.warning("%s: %s over its brokers failed; the last said: %s", self._name, passes, reason)
         return after, None
-
-    def _require_trust(self) -> None:
-        doubts = [self._doubted.get(server.address, "") for server in reconnect.listed(self._uri)]
-        if all(doubts):
-            raise _UnwelcomeError(f"{self._name}: no broker of {self._uri} is to be trusted any more: {doubts[0]}")
 
     def _sent_on(self, state: reconnect.State, address: str) -> reconnect.State | None:
         """The state of a client whose broker sent it to another one, if it did and that is one to go to."""
@@ -230,12 +210,12 @@ class Follower:
     ) -> tuple[reconnect.State, Link | None]:
         """Try the brokers of priority; when one answers, leave the present one for it, but not before the next poll."""
         for server in servers if not self._closing.is_set() else ():
-            link, _ = self._connect(server, ever_connected=True)
+            link, _ = self._attempts.make(server, ever_connected=True)
             if link is None:
                 continue
             self._sleep(state.delay_ms)
             if self._closing.is_set():
-                self._leave(link)
+                self._parting.leave(link)
                 return state, old
             self._part_from(old)
             reason = self._put_to_use(link)
@@ -243,30 +223,6 @@ class Follower:
                 return reconnect.connected(self._uri, state, server), link
             return reconnect.lost(self._uri, state, self._rng, reason), None
         return reconnect.poll_failed(self._uri, state), old
-
-    def _connect(self, server: ServerUri, *, ever_connected: bool) -> tuple[Link | None, _Failure]:
-        """One attempt: a link, or None and why not."""
-        link, began_ns, failure = Link(self._broker_of(server)), self._clock(), _Failure()
-        self._doubted.pop(server.address, None)
-        try:
-            link.carry(self._duties.connect(server, partial(self._went, link)))
-            return link, failure
-        except Untrusted as error:
-            failure = _Failure(str(error))
-            self._doubted[server.address] = failure.reason
-            if not ever_connected:
-                raise _UnwelcomeError(f"{self._name}: {failure.reason}") from error
-        except Refused as error:
-            failure = _Failure(str(error))
-            if not ever_connected:
-                raise _UnwelcomeError(failure.reason) from error
-        except Redirected as error:
-            failure = _Failure(str(error), error.address)
-        except (DriverError, OSError) as error:
-            failure = _Failure(str(error) or type(error).__name__)
-        finally:
-            self._duties.record("attempt", link.broker, began_ns, failure.reason)
-        return None, failure
 
     def _went(self, link: Link, reason: str) -> None:
         link.gone = True
@@ -285,19 +241,11 @@ class Follower:
         if link.leaving:
             return "closed"  # and told by who closed the client
         if link.alive:  # the client was closed before
-            self._ended(link, self._leave(link))
+            self._parting.ended(link, self._parting.leave(link))
         else:
-            self._drop(link)
-            self._refuse_to_repeat(link)
+            self._parting.drop(link)
+            self._attempts.refuse_to_repeat(link)
         return link.reason or "closed"
-
-    def _refuse_to_repeat(self, link: Link) -> None:
-        """A message that was too large for one connection would end each one that it is sent again by."""
-        if too_large(link.reason):
-            raise _UnwelcomeError(
-                f"{self._name}: broker {link.broker} ended the connection, as a message was larger than it takes in a "
-                f"frame: {link.reason}; send smaller bodies (--body-bytes), or raise the broker's maxFrameSize"
-            )
 
     def _fit(self, link: Link) -> bool:
         """Whether it is to be put to use: not if the client was closed meanwhile."""
@@ -320,39 +268,8 @@ class Follower:
         """Leave ``old`` politely for a better broker; what it leaves unanswered goes to that one."""
         with self._changed:
             self._link, old.leaving = None, old.alive
-        problem = self._leave(old) if old.alive else ""
-        self._drop(old, problem or "a broker of priority is back")
-
-    def _drop(self, link: Link, reason: str = "") -> None:
-        """``link`` is no more."""
-        self._ended(link, reason)
-        if not link.gone:  # we noticed first: let go of the connection, without waiting for a goodbye
-            threading.Thread(target=_close, args=(link, []), daemon=True).start()
-        self._duties.dropped(link)
-
-    def _ended(self, link: Link, reason: str = "") -> None:
-        """Record the end of a connection, once: as lost, or as closed by us."""
-        with self._changed:
-            if link.ended:
-                return
-            link.ended = True
-            closed, link.alive = link.alive, False
-        if closed:
-            link.gone = True
-            link.reason = reason or "closed before the answer came"
-            self._duties.record("closed", link.broker, self._clock(), reason)
-        else:
-            self._duties.record("lost", link.broker, link.lost_ns, link.reason)
-
-    def _leave(self, link: Link) -> str:
-        """Close the connection politely, but do not wait for ever; what went wrong, or ''."""
-        problems: list[str] = []
-        goodbye = threading.Thread(target=_close, args=(link, problems), daemon=True)
-        goodbye.start()
-        goodbye.join(self._close_timeout_s)
-        if goodbye.is_alive():
-            return f"no answer to the goodbye within {self._close_timeout_s} s"
-        return problems[0] if problems else ""
+        problem = self._parting.leave(old) if old.alive else ""
+        self._parting.drop(old, problem or "a broker of priority is back")
 
     def _lost_within(self, link: Link, timeout_s: float | None) -> bool:
         """Wait until ``link`` is lost; False after the timeout or when the client is to close."""
@@ -370,12 +287,6 @@ class Follower:
         else:
             time.sleep(0)  # no delay asked for: still let others run
 
-    def _warn(self, passes_before: int, passes: int, reason: str) -> None:
-        interval = self._uri.options.warn_after_reconnect_attempts
-        if passes > passes_before and interval > 0 and (passes == 1 or passes % interval == 0):
-            told = "1 pass" if passes == 1 else f"{passes} passes"
-            log.warning("%s: %s over its brokers failed; the last said: %s", self._name, told, reason)
-
     def _end(self, reason: str) -> None:
         """There will be no further connection. The first reason counts."""
         with self._changed:
@@ -384,15 +295,3 @@ class Follower:
             self._over = reason
             self._changed.notify_all()
         self._duties.gave_up()
-
-
-def _told(in_doubt: int) -> str:
-    messages = "1 message is" if in_doubt == 1 else f"{in_doubt} messages are"
-    return f"{messages} in doubt" if in_doubt else ""
-
-
-def _close(link: Link, problems: list[str]) -> None:
-    try:
-        link.connection.close()
-    except (DriverError, OSError) as error:
-        problems.append(str(error))

@@ -1,0 +1,61 @@
+"""Is the end of a connection told once, and with what is known of it?"""
+
+import threading
+
+import pytest
+
+from drivers.link import Link
+from drivers.parting import Parting, last_words
+
+
+class Ends:
+    """What a parting told: rows of the connections table, and the links that were dropped."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, str, int, str]] = []
+        self.dropped: list[Link] = []
+        self.parting = Parting(threading.Condition(), self._record, self.dropped.append, lambda: 7, timeout_s=5.0)
+
+    def _record(self, event: str, broker: str, at_ns: int, reason: str) -> None:
+        self.rows.append((event, broker, at_ns, reason))
+
+
+def lost_link() -> Link:
+    link = Link("a")
+    link.alive, link.gone, link.reason, link.lost_ns = False, True, "reset by peer", 3
+    return link
+
+
+def test_a_lost_connection_is_recorded_as_of_its_loss_and_once() -> None:
+    ends, link = Ends(), lost_link()
+    ends.parting.ended(link)
+    ends.parting.ended(link, "closed too late")
+    assert ends.rows == [("lost", "a", 3, "reset by peer")]
+
+
+def test_a_connection_that_still_lived_was_closed_by_us() -> None:
+    ends, link = Ends(), Link("a")
+    ends.parting.ended(link, "1 message is in doubt")
+    assert ends.rows == [("closed", "a", 7, "1 message is in doubt")]
+    assert not link.alive
+
+
+def test_what_is_open_on_a_dropped_link_is_in_doubt_after_its_end_was_recorded() -> None:
+    ends, link = Ends(), lost_link()
+    ends.parting.drop(link)
+    assert ends.dropped == [link]
+    assert [row[0] for row in ends.rows] == ["lost"]
+
+
+@pytest.mark.parametrize(
+    ("problem", "in_doubt", "told"),
+    [
+        ("", 0, ""),
+        ("", 1, "1 message is in doubt"),
+        ("", 2, "2 messages are in doubt"),
+        ("no answer to the goodbye within 5.0 s", 0, "no answer to the goodbye within 5.0 s"),
+        ("the broker hung up", 2, "the broker hung up; 2 messages are in doubt"),
+    ],
+)
+def test_the_last_row_tells_of_the_goodbye_and_of_the_doubt(problem: str, in_doubt: int, told: str) -> None:
+    assert last_words(problem, in_doubt) == told
