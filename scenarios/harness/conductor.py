@@ -23,10 +23,10 @@ from records.writer import Recorder
 from scenarios.harness import jobs
 from scenarios.harness.chronicle import Chronicle
 from scenarios.harness.crew import Crew, Equipment, NotEquipped
-from scenarios.harness.drain import STUCK_AFTER_S, Observation, decide
+from scenarios.harness.draining import until_still
 from scenarios.harness.failed_users import done_without
 from scenarios.harness.faults.timeline import Timeline
-from scenarios.harness.load import LOOK_EVERY_S, Load
+from scenarios.harness.load import Load
 from scenarios.harness.options import Options
 from scenarios.harness.plan import Plan
 from scenarios.harness.snapshot import FaultState, Snapshot
@@ -127,36 +127,10 @@ class Conductor:
         if self._given_up() or self.over:
             return
         self.load.end()
-        seen: list[Observation] = []
-        while not self._given_up():
-            seen.append(self._observe())
-            decision = decide(seen, self.options.drain_s)
-            if decision != "wait":
-                break
-            time.sleep(LOOK_EVERY_S)
-        else:
+        if not until_still(self.crew, self.stage, self.chronicle, self.options.drain_s, self._given_up):
             return
-        if decision != "drained":
-            self._unknown_if_moving(decision, seen[-1])
         self.chronicle.phases(drain_ended_ns=time.perf_counter_ns())
         self.chronicle.ended("drain")
-
-    def _observe(self) -> Observation:
-        tally = self.crew.tally()
-        return Observation(time.monotonic(), tally.sent - tally.settled, tally.received, self.stage.waiting())
-
-    def _unknown_if_moving(self, decision: str, last: Observation) -> None:
-        left = f"{last.unsettled} sends unanswered, {last.waiting} messages on queues"
-        if decision == "timeout":
-            text = f"the drain ended after {self.options.drain_s:g} s while messages still moved ({left})"
-            self.chronicle.unknown(text)
-            log.warning("%s; a longer --drain-timeout would tell", text)
-        elif last.waiting is None:
-            text = "whether the queues were empty after the drain is not known: a broker did not say"
-            self.chronicle.unknown(text)
-            log.warning("%s", text)
-        else:
-            log.warning("nothing has moved for %g s: %s", STUCK_AFTER_S, left)
 
     def finish(self) -> None:
         """Browse, take the brokers down, analyse, report: the verdict becomes `exit_status`."""

@@ -1,4 +1,4 @@
-"""Is everything delivered that can be? Decided from what was seen so far; the lifecycle looks once in a while.
+"""Is everything delivered that can be? Decided from what was seen so far; `scenarios.harness.draining` looks.
 
 After the load the producers are silent and the consumers go on until nothing moves any more. Waiting ends as *drained*
 (every send answered, every queue empty), *stuck* (something is left, but nothing has moved for a while: browsing will
