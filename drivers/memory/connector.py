@@ -20,12 +20,12 @@ from drivers.contract import (
     Outgoing,
     Subscription,
 )
-from drivers.memory.network import MemoryNetwork, Tampering
+from drivers.memory.network import MemoryNetwork
 from drivers.memory.queues import Taker, Waiting
 from drivers.memory.transactions import MemoryTransaction
 from topologies.endpoints import Credentials, Endpoint
 
-__all__ = ["MemoryConnection", "MemoryConnector", "MemoryNetwork", "Tampering"]
+__all__ = ["MemoryConnection", "MemoryConnector", "MemoryNetwork"]
 
 
 class MemoryConnection:

@@ -13,27 +13,16 @@ One lock guards everything; connections are only handed callbacks under it, whic
 
 import threading
 import time
-from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from itertools import count
 from typing import Protocol
 
 from drivers.contract import ConnectFailed, Destination, Outcome, Outgoing, Refused, Subscription
-from drivers.memory.queues import Queue, Stored, Taker, Waiting
+from drivers.memory.delayed_delivery import DelayedDelivery
+from drivers.memory.places import Places
+from drivers.memory.queues import Stored, Taker, Waiting
+from drivers.memory.tampering import Tamperer, Tampering
 from topologies.endpoints import Credentials, Endpoint
-
-NS_PER_S = 1_000_000_000
-
-
-class Tampering(StrEnum):
-    """What the network does to a chosen message after it has confirmed it."""
-
-    DROP = "drop"
-    DUPLICATE = "duplicate"
-    HOLD_BACK = "hold back"  # delivered behind the message after it
-    CORRUPT = "corrupt"  # the last byte of the body is flipped
 
 
 class Member(Protocol):
@@ -71,19 +60,12 @@ class MemoryNetwork:
     ) -> None:
         self.clock = clock
         self._credentials = credentials
-        self._delay_ns = int(delivery_delay_s * NS_PER_S)
         self._changed = threading.Condition(threading.RLock())
         self._brokers = {name: _Broker() for name in brokers}
-        self._queues: dict[str, Queue] = {}
-        self._topics: dict[str, dict[str, Queue]] = {}
-        self._delayed: deque[tuple[int, Destination, Stored]] = deque()
-        self._held_back: dict[str, list[Stored]] = {}
-        self._tampering: dict[tuple[str, int], Tampering] = {}
-        self._accepted: Counter[str] = Counter()
+        self._places = Places()
+        self._tamperer = Tamperer()
+        self._delivery = DelayedDelivery(delivery_delay_s, self._changed, clock, self._places.deliver)
         self._refused: set[str] = set()
-        self._topic_subscriptions = count(1)
-        self._postman: threading.Thread | None = None
-        self._closed = False
 
     def endpoint(self, broker: str) -> Endpoint:
         """``memory://NAME``. KeyError when there is no such broker."""
@@ -125,7 +107,7 @@ class MemoryNetwork:
             for member, read in unread:
                 if member.is_open():
                     read()
-            self._dispatch_all()
+            self._places.dispatch()
             self._changed.notify_all()
 
     def hold_answers(self, broker: str) -> None:
@@ -147,17 +129,17 @@ class MemoryNetwork:
     def tamper(self, what: Tampering, destination: str, nth: int) -> None:
         """Do that to the nth message (1, 2 …, resends included) that any broker accepts for ``destination``."""
         with self._changed:
-            self._tampering[str(Destination.parse(destination)), nth] = what
+            self._tamperer.plan(what, str(Destination.parse(destination)), nth)
 
     def browse(self, queue: str) -> list[Stored]:
         """What lies on a queue: delivered and not acknowledged, then waiting."""
         with self._changed:
-            return self._queues[queue].browse() if queue in self._queues else []
+            return self._places.browse(queue)
 
     def depths(self) -> dict[str, int]:
         """How many messages lie on each queue, delivered and unacknowledged ones included."""
         with self._changed:
-            return {name: len(queue.browse()) for name, queue in self._queues.items()}
+            return self._places.depths()
 
     def connections(self, broker: str) -> int:
         """How many connections a broker has."""
@@ -167,7 +149,7 @@ class MemoryNetwork:
     def close(self) -> None:
         """Kill every broker and stop what runs for them."""
         with self._changed:
-            self._closed = True
+            self._delivery.close()
             for broker in self._brokers:
                 self.kill(broker)
 
@@ -209,7 +191,7 @@ class MemoryNetwork:
             self._changed.wait_for(lambda: not (state.frozen and member.is_open()))
             self._require_open(member)
             self._refuse_subscription(member, subscription)
-            source = self._source(member, subscription)
+            source = self._places.source(member.client_id, subscription)
             taker = Taker(source, subscription.prefetch, lambda: not state.frozen, take)
             source.takers.append(taker)
             member.takers.append(taker)
@@ -276,69 +258,15 @@ class MemoryNetwork:
             self._store(member, message)
 
     def _store(self, member: Member, message: Outgoing) -> None:
-        destination = str(message.destination)
-        self._accepted[destination] += 1
         stored = Stored(message.body, member.broker, self.clock())
-        for copy in self._tampered(destination, stored):
-            self._forward(message.destination, copy)
-
-    def _tampered(self, destination: str, stored: Stored) -> list[Stored]:
-        """The messages that go on in place of one that came in."""
-        what = self._tampering.get((destination, self._accepted[destination]))
-        if what is Tampering.DROP:
-            return []
-        if what is Tampering.HOLD_BACK:
-            self._held_back.setdefault(destination, []).append(stored)
-            return []
-        if what is Tampering.CORRUPT:
-            flipped = stored.body[:-1] + bytes([stored.body[-1] ^ 0xFF])
-            stored = Stored(flipped, stored.entered_at, stored.entered_ns)
-        copies = 2 if what is Tampering.DUPLICATE else 1
-        return [stored] * copies + self._held_back.pop(destination, [])
-
-    def _forward(self, destination: Destination, stored: Stored) -> None:
-        if not self._delay_ns:
-            return self._deliver(destination, stored)
-        self._delayed.append((self.clock() + self._delay_ns, destination, stored))
-        if self._postman is None:
-            self._postman = threading.Thread(target=self._deliver_delayed, name="memory-network", daemon=True)
-            self._postman.start()
-        return self._changed.notify_all()
-
-    def _deliver(self, destination: Destination, stored: Stored) -> None:
-        if destination.kind == "queue":
-            self._queues.setdefault(destination.name, Queue()).put(stored)
-        else:
-            for subscription in self._topics.get(destination.name, {}).values():
-                subscription.put(stored)
-
-    def _deliver_delayed(self) -> None:
-        with self._changed:
-            while not self._closed:
-                early_ns = self._delayed[0][0] - self.clock() if self._delayed else None
-                if early_ns is None or early_ns > 0:
-                    self._changed.wait(None if early_ns is None else early_ns / NS_PER_S)
-                else:
-                    _, destination, stored = self._delayed.popleft()
-                    self._deliver(destination, stored)
+        for copy in self._tamperer.passed(str(message.destination), stored):
+            self._delivery.forward(message.destination, copy)
 
     def _refuse_subscription(self, member: Member, subscription: Subscription) -> None:
         if str(subscription.destination) in self._refused:
             raise Refused(f"broker {member.broker} refuses subscriptions to {subscription.destination}")
         if subscription.selector:
             raise Refused(f"selector {subscription.selector!r}: brokers in memory know none; subscribe without")
-
-    def _source(self, member: Member, subscription: Subscription) -> Queue:
-        """The queue to take from; on a topic the subscription's own."""
-        destination = subscription.destination
-        if destination.kind == "queue":
-            return self._queues.setdefault(destination.name, Queue())
-        durable = subscription.durable_name
-        own = f"{member.client_id}/{durable}" if durable else f"#{next(self._topic_subscriptions)}"
-        source = self._topics.setdefault(destination.name, {}).setdefault(own, Queue())
-        if source.takers:
-            raise Refused(f"durable subscription {own} of {destination} is in use")
-        return source
 
     def _remove(self, member: Member) -> None:
         """Take back what it did not acknowledge; its topic subscriptions end unless durable."""
@@ -347,11 +275,5 @@ class MemoryNetwork:
             members.remove(member)
         for taker in member.takers:
             taker.source.take_back(taker)
-        for subscriptions in self._topics.values():
-            for own in [own for own, source in subscriptions.items() if own.startswith("#") and not source.takers]:
-                del subscriptions[own]
+        self._places.end_unused()
         member.takers.clear()
-
-    def _dispatch_all(self) -> None:
-        for source in (*self._queues.values(), *(own for topic in self._topics.values() for own in topic.values())):
-            source.dispatch()

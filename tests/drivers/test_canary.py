@@ -3,7 +3,8 @@
 import pytest
 
 from drivers.canary import PathsUnproven, Side, askable, prove, told
-from drivers.memory.connector import MemoryConnector, MemoryNetwork, Tampering
+from drivers.memory.connector import MemoryConnector, MemoryNetwork
+from drivers.memory.tampering import Tampering
 from scenarios.harness.memory_runtime import NOBODY
 from topologies.catalogue import build
 from topologies.model import CONSUMERS, PRODUCERS, Broker, NetworkConnector, Path, Topology

@@ -9,7 +9,8 @@ from random import Random
 import pytest
 
 from drivers.contract import ConnectFailed, Delivery, Destination, Outcome, Outgoing, Refused, Subscription
-from drivers.memory.connector import MemoryConnection, MemoryConnector, MemoryNetwork, Tampering
+from drivers.memory.connector import MemoryConnection, MemoryConnector, MemoryNetwork
+from drivers.memory.tampering import Tampering
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, client_of, eventually, memory_uri
 from topologies.endpoints import Credentials, Endpoint
 

@@ -1,0 +1,55 @@
+"""When is a message delivered? At once, or so long after it was stored; in the order in which all were stored."""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from drivers.contract import Destination
+from drivers.memory.queues import Stored
+
+NS_PER_S = 1_000_000_000
+
+
+class DelayedDelivery:
+    """Calls ``deliver`` later, on a thread of its own, or at once where there is no delay.
+
+    ``changed`` is the lock of the network: it is held when a method is called, and when ``deliver`` is.
+    """
+
+    def __init__(
+        self,
+        delay_s: float,
+        changed: threading.Condition,
+        clock: Callable[[], int],
+        deliver: Callable[[Destination, Stored], None],
+    ) -> None:
+        self._delay_ns = int(delay_s * NS_PER_S)
+        self._changed = changed
+        self._clock = clock
+        self._deliver = deliver
+        self._delayed: deque[tuple[int, Destination, Stored]] = deque()
+        self._postman: threading.Thread | None = None
+        self._closed = False
+
+    def forward(self, destination: Destination, stored: Stored) -> None:
+        if not self._delay_ns:
+            return self._deliver(destination, stored)
+        self._delayed.append((self._clock() + self._delay_ns, destination, stored))
+        if self._postman is None:
+            self._postman = threading.Thread(target=self._deliver_delayed, name="memory-network", daemon=True)
+            self._postman.start()
+        return self._changed.notify_all()
+
+    def close(self) -> None:
+        """The thread ends with the next change; what is not delivered by then never is."""
+        self._closed = True
+
+    def _deliver_delayed(self) -> None:
+        with self._changed:
+            while not self._closed:
+                early_ns = self._delayed[0][0] - self._clock() if self._delayed else None
+                if early_ns is None or early_ns > 0:
+                    self._changed.wait(None if early_ns is None else early_ns / NS_PER_S)
+                else:
+                    _, destination, stored = self._delayed.popleft()
+                    self._deliver(destination, stored)

@@ -1,0 +1,29 @@
+"""Does what was planned happen to the chosen message, and to no other?"""
+
+import pytest
+
+from drivers.memory.queues import Stored
+from drivers.memory.tampering import Tamperer, Tampering
+
+
+def arrivals(what: Tampering) -> list[bytes]:
+    """What goes on of three messages, of which the second is chosen; another destination has its own second."""
+    tamperer, passed = Tamperer(), []
+    tamperer.plan(what, "queue://orders", 2)
+    for body in (b"a1", b"b1", b"c1"):
+        passed += tamperer.passed("queue://orders", Stored(body, "broker-1", 0))
+        assert tamperer.passed("queue://others", Stored(body, "broker-1", 0)) == [Stored(body, "broker-1", 0)]
+    return [stored.body for stored in passed]
+
+
+@pytest.mark.parametrize(
+    ("what", "bodies"),
+    [
+        (Tampering.DROP, [b"a1", b"c1"]),
+        (Tampering.DUPLICATE, [b"a1", b"b1", b"b1", b"c1"]),
+        (Tampering.HOLD_BACK, [b"a1", b"c1", b"b1"]),
+        (Tampering.CORRUPT, [b"a1", b"b\xce", b"c1"]),
+    ],
+)
+def test_only_the_chosen_message_is_tampered_with(what: Tampering, bodies: list[bytes]) -> None:
+    assert arrivals(what) == bodies
