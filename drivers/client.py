@@ -26,8 +26,9 @@ from drivers.failover import FailoverUri, ServerUri
 from drivers.follower import MS_PER_S, Duties, Follower
 from drivers.honoured import refuse_unusable
 from drivers.link import Link
-from drivers.producer import Answer, Producer, SendAttempt, Settled
+from drivers.producer import Producer
 from drivers.referrals import Referrals
+from drivers.sends import Answer, SendAttempt, Settled
 from drivers.transacted import TransactedProducer
 from records.writer import Recorder
 from topologies.endpoints import Credentials, Endpoint

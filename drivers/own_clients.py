@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypedDict, runtime_checkable
 from drivers.contract import Destination, DriverError, Subscription
 from drivers.failover import FailoverUri
 from drivers.pacing import Schedule
-from drivers.producer import Slot
+from drivers.sends import Slot
 from records.writer import Recorder
 from topologies.endpoints import Credentials
 

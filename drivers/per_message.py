@@ -16,7 +16,7 @@ from typing import Protocol
 from drivers.client import Client
 from drivers.contract import Destination, DriverError, Outcome
 from drivers.own_clients import NoSenderError, OwnClient
-from drivers.producer import Settled, Slot
+from drivers.sends import Settled, Slot
 from records.writer import Recorder
 
 CLOSE_TIMEOUT_S = 5.0  # for what is under way when the producer ends

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from drivers.contract import Destination, Transaction
 from drivers.link import Access, Link
-from drivers.producer import Producer, SendAttempt, Settled
+from drivers.producer import Producer
+from drivers.sends import SendAttempt, Settled
 
 
 @dataclass

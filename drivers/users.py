@@ -21,7 +21,8 @@ from drivers.habits import PER_MESSAGE, Seat
 from drivers.own_clients import OwnProducer, SendOptions
 from drivers.pacing import NS_PER_S, Course, Schedule, random_phase_ns, share
 from drivers.per_message import PerMessage
-from drivers.producer import Producer, Settled, Slot
+from drivers.producer import Producer
+from drivers.sends import Settled, Slot
 from drivers.session import Go, Session
 from drivers.transacted import TransactedProducer
 from records.buckets import bucket_of

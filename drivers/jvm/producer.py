@@ -11,7 +11,7 @@ from drivers.contract import Destination, DriverError
 from drivers.jvm.hub import Answer
 from drivers.own_clients import NoSenderError, Pacing
 from drivers.pacing import Schedule
-from drivers.producer import Slot
+from drivers.sends import Slot
 from records.identity import Identity, stamp
 
 AHEAD_NS = 3_000_000_000  # due times are with the JVM so long before

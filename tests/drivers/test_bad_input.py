@@ -15,7 +15,7 @@ import pytest
 from drivers.client import Client
 from drivers.contract import DriverError
 from drivers.per_message import PerMessage
-from drivers.producer import Slot
+from drivers.sends import Slot
 from tests.drivers.conformance.conftest import REAL
 from tests.support.brokers import running
 from tests.support.loads import Load

@@ -17,7 +17,7 @@ from drivers.habits import Pool, Seat, Shared
 from drivers.memory.connector import MemoryConnector, MemoryNetwork
 from drivers.own_clients import NoSenderError
 from drivers.per_message import Numbers, PerMessage
-from drivers.producer import Settled, Slot
+from drivers.sends import Settled, Slot
 from records.writer import Recorder
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, client_of, eventually, memory_uri
 

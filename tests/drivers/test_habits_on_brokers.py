@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from drivers.per_message import PerMessage
-from drivers.producer import Slot
+from drivers.sends import Slot
 from tests.drivers.conformance.conftest import REAL
 from tests.drivers.java_bench import WAITED
 from tests.support.loads import Load

@@ -9,7 +9,8 @@ import pytest
 from drivers.client import Client
 from drivers.contract import ConnectFailed, Destination, DriverError, Outcome, Outgoing, Refused
 from drivers.link import Link
-from drivers.producer import Producer, Settled, Slot
+from drivers.producer import Producer
+from drivers.sends import Settled, Slot
 from records.identity import Identity, read
 from tests.drivers.doubles import (
     RUN,

@@ -10,7 +10,7 @@ from drivers.client import Client
 from drivers.consumer import Received
 from drivers.contract import Destination, Outcome, Subscription
 from drivers.memory.connector import MemoryConnector, MemoryNetwork
-from drivers.producer import Settled, Slot
+from drivers.sends import Settled, Slot
 from drivers.transacted import TransactedProducer
 from tests.drivers.doubles import RUN, KeepingRecorder, client_of, eventually, memory_uri
 

@@ -13,8 +13,8 @@ from drivers.client import Client
 from drivers.consumer import Received
 from drivers.contract import Outcome, Subscription
 from drivers.failover import FailoverUri
-from drivers.producer import Settled, Slot
 from drivers.protocols import connector_of
+from drivers.sends import Settled, Slot
 from drivers.transacted import TransactedProducer
 from records.writer import Recorder
 from tests.drivers.conformance.stages import BROKER, RUN, queue

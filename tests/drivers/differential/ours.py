@@ -9,7 +9,7 @@ from drivers.amqp.connector import AmqpConnector
 from drivers.client import Client
 from drivers.contract import Connector, Destination, DriverError
 from drivers.failover import FailoverUri
-from drivers.producer import Settled
+from drivers.sends import Settled
 from drivers.stomp.connector import StompConnector
 from records.writer import Recorder
 from tests.drivers.differential.events import Event, of_ours

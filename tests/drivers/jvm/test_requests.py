@@ -17,7 +17,7 @@ from drivers.jvm.producer import Manner
 from drivers.jvm.requests import ENDED, UNHEARD, Requests
 from drivers.own_clients import NoSenderError
 from drivers.pacing import Schedule
-from drivers.producer import Slot
+from drivers.sends import Slot
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from tests.drivers.doubles import BENCH, RUN, HubDouble, eventually
