@@ -30,6 +30,7 @@ from records.writer import Recorder
 from scenarios.harness import arguments, distributed, jobs, options, plan, user_settings, web
 from scenarios.harness.conductor import CANNOT_RUN, CannotRun, Conductor
 from scenarios.harness.crew import Crew, LocalCrew
+from scenarios.harness.left_out import require_all_named
 from scenarios.harness.options import OptionError
 from scenarios.harness.scenario import Scenario
 from scenarios.harness.snapshot import Snapshot
@@ -102,6 +103,7 @@ class Lifecycle:
 
     def _count_users(self, namespace: Any) -> None:
         """Locust has to know how many users there are: all that the scenario counts, at once."""
+        require_all_named(self._environment.user_classes, self._scenario.users)
         counts = self.check(namespace)
         wanted = sum(counts.values())
         if namespace.num_users not in (None, wanted):

@@ -23,7 +23,10 @@ class Hold:
 
 @dataclass(frozen=True)
 class Scenario:
-    """``question``: the locustfile's docstring, shown at the top of the report."""
+    """``users``: every class of the locustfile's that is not abstract, as Locust makes users of all of them.
+
+    ``question``: the locustfile's docstring, shown at the top of the report.
+    """
 
     users: tuple[type[BrokerUser], ...]
     default_topology: str

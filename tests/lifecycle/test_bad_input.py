@@ -19,9 +19,9 @@ STEADY = "scenarios/steady.py"
 MEMORY = ("--runtime", "memory", "-t", "2s", "--warm-up", "0", "--lag-limit", "5000")
 
 
-def refused(tmp_path: Path, *arguments: str, env: dict[str, str] | None = None) -> str:
+def refused(tmp_path: Path, *arguments: str, env: dict[str, str] | None = None, locustfile: str = STEADY) -> str:
     """The error lines of a run that must not start: no run folder of it may be left with events."""
-    outcome = make_run(STEADY, *arguments, runs=tmp_path / "runs", env=env)
+    outcome = make_run(locustfile, *arguments, runs=tmp_path / "runs", env=env)
     assert outcome.status == 2, outcome.output
     assert "Traceback" not in outcome.output
     assert not list((tmp_path / "runs").glob("*/streams/sends/*")), "no message may have been sent"
@@ -52,6 +52,17 @@ def refused(tmp_path: Path, *arguments: str, env: dict[str, str] | None = None) 
 def test_what_cannot_be_run_is_refused_in_one_sentence(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
     errors = refused(tmp_path, *arguments)
     assert said in errors
+    assert len(errors.splitlines()) == 1
+
+
+def test_a_class_of_users_that_the_scenario_leaves_out_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    """Locust would make users of it too, in the place of the scenario's own."""
+    steady = (REPOSITORY / STEADY).read_text(encoding="utf-8")
+    stray = "class Stray(SteadyProducer):\n    fixed_count = 1\n\n\n"
+    (tmp_path / "stray.py").write_text(steady.replace("run(\n", f"{stray}run(\n"), encoding="utf-8")
+    errors = refused(tmp_path, *MEMORY, locustfile=str(tmp_path / "stray.py"))
+    assert "Stray: Locust makes users of every class" in errors
+    assert "write `abstract = True` in it" in errors
     assert len(errors.splitlines()) == 1
 
 
