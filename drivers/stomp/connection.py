@@ -10,7 +10,6 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import cast
 
 from stomp.utils import Frame
@@ -28,12 +27,14 @@ from drivers.contract import (
     Refused,
     Subscription,
 )
+from drivers.stomp.answers import Answer
 from drivers.stomp.frames import (
     BROKER_PATH_PROPERTY,
     Address,
     agree_beats,
     encode,
     error_words,
+    login,
     send_head,
     subscribe_headers,
 )
@@ -50,20 +51,6 @@ SUBSCRIPTION, RECEIPT_ID, ACK, REDELIVERED = b"\nsubscription:", b"\nreceipt-id:
 BROKER_PATH = f"\n{BROKER_PATH_PROPERTY}:".encode()
 
 OnMessage = Callable[[RawFrame, int], None]
-
-
-@dataclass
-class _Answer:
-    """What came of a frame that somebody waits on: a time, or the broker's words, or neither when it is gone."""
-
-    came: threading.Event = field(default_factory=threading.Event)
-    at_ns: int = 0
-    refusal: str = ""
-    frame: Frame | None = None
-
-    def give(self, at_ns: int, refusal: str = "", frame: Frame | None = None) -> None:
-        self.at_ns, self.refusal, self.frame = at_ns, refusal, frame
-        self.came.set()
 
 
 class StompConnection:
@@ -87,7 +74,7 @@ class StompConnection:
         self._numbers: Iterator[int] = itertools.count(1)
         self._unsettled: dict[bytes, object] = {}  # receipt id -> token of a durable send
         self._all_settled = threading.Event()  # once the connection is being closed
-        self._asked: dict[str, _Answer] = {}  # receipt id -> who waits for it
+        self._asked: dict[str, Answer] = {}  # receipt id -> who waits for it
         self._consumers: dict[bytes, OnMessage] = {}  # subscription id -> callback
         self._changing = threading.Lock()
         self._open = self._gone = False
@@ -108,8 +95,8 @@ class StompConnection:
             raise
 
     def _log_in(self, credentials: Credentials, client_id: str, deadline_s: float) -> None:
-        hello = _hello(self._address, credentials, client_id)
-        connected = self._asked["STOMP"] = _Answer()
+        hello = login(self._address, credentials, client_id)
+        connected = self._asked["STOMP"] = Answer()
         try:
             self._wire.open(self._timeout_s)
             self._wire.write(hello)
@@ -230,8 +217,8 @@ class StompConnection:
         with contextlib.suppress(ConnectionError):
             self._wire.reply(b"".join((b"ACK\nid:", cast(bytes, delivery.ack_token), b"\n\n\0")))
 
-    def _expect(self) -> tuple[str, _Answer]:
-        receipt, answer = f"ask-{next(self._numbers)}", _Answer()
+    def _expect(self) -> tuple[str, Answer]:
+        receipt, answer = f"ask-{next(self._numbers)}", Answer()
         self._asked[receipt] = answer
         if self._gone:  # checked after it was put there: whoever ends the connection answers those that it finds
             raise ConnectionError(f"broker {self.broker} at {self._address}: {self._wire.reason}")
@@ -292,17 +279,6 @@ class StompConnection:
         self._transactions.on_gone()
         if was_open:
             self._on_lost(f"{reason} (its last error: {self._last_error})" if self._last_error else reason)
-
-
-def _hello(address: Address, credentials: Credentials, client_id: str) -> bytes:
-    headers = {
-        "accept-version": "1.2",
-        "host": address.host,
-        "login": credentials.username,
-        "passcode": credentials.password,
-        "heart-beat": f"{address.heartbeat_ms},{address.heartbeat_ms}",
-    }
-    return encode("STOMP", headers | {"client-id": client_id} if client_id else headers)
 
 
 def _delivery(frame: RawFrame, received_ns: int) -> Delivery:

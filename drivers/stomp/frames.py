@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from drivers.contract import Destination, Subscription
 from drivers.stomp.stream import END
+from topologies.endpoints import Credentials
 
 TLS_SCHEME = "stomp+ssl"
 # Artemis counts what it sends ahead in bytes, and takes a prefetch for bytes too unless this is said. Classic does not
@@ -106,6 +107,18 @@ def transacted_head(destination: Destination, body_bytes: int, durable: bool) ->
     """The same in a transaction, whose name and receipt are lines that follow: it has one, durable or not."""
     headers = {"destination": destination_header(destination), "content-length": str(body_bytes)}
     return encode("SEND", headers | ({"persistent": "true"} if durable else {})).removesuffix(b"\n" + END)
+
+
+def login(address: Address, credentials: Credentials, client_id: str) -> bytes:
+    """The first frame of a connection: who it is, and how often it wants to be heard."""
+    headers = {
+        "accept-version": "1.2",
+        "host": address.host,
+        "login": credentials.username,
+        "passcode": credentials.password,
+        "heart-beat": f"{address.heartbeat_ms},{address.heartbeat_ms}",
+    }
+    return encode("STOMP", headers | {"client-id": client_id} if client_id else headers)
 
 
 def subscribe_headers(subscription: Subscription, number: str) -> dict[str, str]:

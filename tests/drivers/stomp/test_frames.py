@@ -16,10 +16,12 @@ from drivers.stomp.frames import (
     agree_beats,
     encode,
     error_words,
+    login,
     read_address,
     send_head,
     subscribe_headers,
 )
+from topologies.endpoints import Credentials
 from topologies.render import classic
 
 ORDERS = Destination.parse("queue://orders")
@@ -79,6 +81,19 @@ def test_a_durable_send_asks_for_a_receipt_and_any_other_does_not() -> None:
     }
     other = parse_frame(send_head(ORDERS, 3, False) + b"abc")
     assert (other.headers.keys(), other.body) == ({"destination", "content-length"}, b"abc")
+
+
+@pytest.mark.parametrize("client_id", ["", "shop-1"])
+def test_a_login_names_the_host_and_both_heartbeats_and_a_client_only_where_there_is_one(client_id: str) -> None:
+    frame = parse_frame(login(Address("localhost", 61613, 5_000), Credentials("bench", "a:b"), client_id))
+    assert frame.cmd == "STOMP"
+    assert frame.headers == {
+        "accept-version": "1.2",
+        "host": "localhost",
+        "login": "bench",
+        "passcode": "a:b",
+        "heart-beat": "5000,5000",
+    } | ({"client-id": client_id} if client_id else {})
 
 
 def test_a_subscription_says_only_what_was_asked_for() -> None:
