@@ -236,6 +236,10 @@ class ConsumerUser(BrokerUser):
         finally:
             seat.close()
 
+    def is_owed(self) -> bool:
+        """Each subscriber of a topic is owed every message from when it subscribed on, whoever fails."""
+        return self._ready and self.destination.startswith("topic://")
+
     def _subscribe(self, session: Session, seat: Seat) -> None:
         client, wanted = seat.client, self._subscription(seat.number)
         if isinstance(client, Client):

@@ -92,7 +92,7 @@ class Topology:
     def reaches(self, producer: str, consumer: str, destination: str) -> bool:
         """Whether a message to ``queue://NAME`` or ``topic://NAME`` can get from broker to broker, by name.
 
-        A prediction: topologies/reach.py says what it knows of, and artemis_reach.py there. KeyError for a broker,
+        A prediction: topologies/reach.py says what it knows of, and topologies/artemis/reach.py. KeyError for a broker,
         `TopologyInvalid` for a destination that is none.
         """
         require_destinations(f"topology {self.name!r}", destination=(destination,))

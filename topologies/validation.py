@@ -146,7 +146,7 @@ def _told_apart(links: Links) -> Iterator[str]:
 def _twice(links: Links) -> Iterator[str]:
     """Two duplex links the same way may be meant (more throughput); one from each end makes every message loop.
 
-    Not those of AMQP, which carry what they match: artemis_loops.py looks at that.
+    Not those of AMQP, which carry what they match: topologies/artemis/loops.py looks at that.
     """
     duplex = [link for link in links if link.duplex and not isinstance(link, BrokerConnection)]
     opened = {(link.opened_by.name, link.to.name): link.name for link in duplex}

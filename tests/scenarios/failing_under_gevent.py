@@ -36,7 +36,7 @@ WIDE = Topology(
         ClientGroup("consumers", (HOME,)),
     ),
 )
-EACH = 40  # messages of a producer
+EACH = 400  # messages of a producer: four seconds, of which a busy machine may take two
 REFUSED = "user name or password is wrong"
 
 
@@ -96,7 +96,7 @@ class Bench:
 
     def lose_guests(self) -> None:
         """Their broker goes, and when it comes back it does not know them."""
-        eventually(lambda: self.run.crew.tally().received > EACH / 2)
+        eventually(lambda: self.run.crew.tally().received > 20)
         self.network.refuse_logins("away")
         self.network.kill("away")
         self.network.restore("away")
@@ -187,6 +187,20 @@ def test_where_every_producer_has_failed_the_load_ends_with_the_error(
     assert problem.startswith("no producer is left, as all have failed; MayFail: guests client ")
     assert REFUSED in problem
     assert (bench.run.load.window is None) == (when == "before")
+
+
+def test_a_subscriber_of_a_topic_that_fails_in_the_load_ends_it_as_its_messages_would_count_as_lost(
+    bench_of: Callable[..., Bench],
+) -> None:
+    class Listener(Takers):
+        may_fail, group, destination = True, "guests", "topic://prices"
+
+    bench = bench_of(Orders, Takers, Listener)
+    bench.go(bench.lose_guests)
+    (problem,) = bench.run.info.problems
+    assert problem.startswith("Listener: guests client ")
+    assert REFUSED in problem
+    assert bench.run.info.warnings == ()
 
 
 def test_a_consumer_that_may_fail_leaves_what_is_queued_to_the_others(bench_of: Callable[..., Bench]) -> None:

@@ -275,8 +275,8 @@ if sys.argv[3] == "gevent":
 import json, signal, time
 from pathlib import Path
 from records.rundir import RunDirectory
-from tests.topologies_runtime.far_links import NS_PER_MS, Up, client, shut, times_ms
 from topologies.catalogue import build
+from topologies.impaired import impaired
 from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.processes.runtime import ProcessRuntime
 

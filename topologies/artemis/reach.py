@@ -20,6 +20,8 @@ What "can" leaves out: a message may be taken elsewhere before, by another consu
   it stays (`Topology.warnings` says so).
 * addresses of whose queues another setting says that they are not made by clients, queues that a mirror makes, and
   what STRICT and OFF_WITH_REDISTRIBUTION do beside what ON_DEMAND does.
+* receivers one behind another: a queue that a receiver made at its other end starts the receivers of that broker too,
+  as any queue does that is made there; that it does is not looked for, and such a path is taken to be none.
 * a router's own addresses: what it takes and gives out itself passes, also where no queue stands behind a waypoint.
 """
 

@@ -205,7 +205,7 @@ public abstract class LoadClient extends Standing implements ExceptionListener {
         }
     }
 
-    /** What it leaves behind, as drivers/follower.py says it; "" if nothing. */
+    /** What it leaves behind, as drivers/parting.py says it; "" if nothing. */
     private String doubt() {
         int messages = inDoubt.get();
         return messages == 0 ? "" : messages == 1 ? "1 message is in doubt" : messages + " messages are in doubt";

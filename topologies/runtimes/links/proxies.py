@@ -193,7 +193,8 @@ class LinkProxies:
         except ToxiproxyUnavailable as error:
             if not self._closed.is_set() and self._shut.get(way.name) != str(error):
                 self._shut[way.name] = str(error)
-                log.warning("link %s: its door to %s cannot be set: %s", way.door.link, way.door.broker, error)
+                links = ", ".join(dict.fromkeys(way.links)) or "of a pair"
+                log.warning("link %s: its door to %s cannot be set: %s", links, way.door.broker, error)
             return
         (self._open.add if wanted else self._open.discard)(way.name)
         self._shut.pop(way.name, None)
