@@ -16,7 +16,7 @@ _READ: Mapping[str, Callable[[str], object]] = {
     "stomp": partial(stomp_frames.read_address, heartbeat_ms=0),
     "amqp": partial(amqp_messages.read_address, idle_timeout_ms=0),
 }
-"""Who reads the URI of one broker, and what is nested in it: of Java clients their library does (drivers/jvm/options.py)."""
+"""Who reads the URI of one broker, and what is nested in it: of Java clients the library (drivers/jvm/options.py)."""
 
 
 def unsupported(uri: FailoverUri, protocol: str) -> tuple[str, ...]:
