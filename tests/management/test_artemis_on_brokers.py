@@ -88,7 +88,8 @@ def test_what_lies_on_a_queue_is_shown_with_the_identity_of_its_message(brokers:
         return len(shown) == 3
 
     until(found)  # the broker answers the sender before it has put the message where it is shown
-    assert [identity.read(each.body, RUN).seq for each in shown] == [0, 1, 2]
+    # Their order is not promised: seen out of it once, on a busy machine, on their way into the queue.
+    assert sorted(identity.read(each.body, RUN).seq for each in shown) == [0, 1, 2]
     assert all(each.age_ns is not None and each.age_ns < 60 * 10**9 for each in shown)
     sender.close()
 
