@@ -60,7 +60,8 @@ def askable(topology: Topology, paths: Iterable[Path]) -> list[Path]:
 
 def told(paths: Sequence[Path], asked: Sequence[Path]) -> str:
     """One line of what was proven, and of what could not be."""
-    left = [f"{path.begin} → {path.end}" for path in paths if path not in asked]
+    proven = set(asked)
+    left = [f"{path.begin} → {path.end}" for path in paths if path not in proven]
     without = f"; not proven so, as their links let no canary pass: {', '.join(left)}" if left else ""
     return f"paths proven by a canary each: {len(asked)}{without}"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from drivers.contract import Destination
+from drivers.contract import Destination, Subscription
 from drivers.failover import FailoverUri
 from drivers.jvm.client import JavaClient
 from drivers.pacing import Schedule
@@ -15,6 +15,8 @@ from records.reader import read_events, seal
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from tests.support.relay import Relay
+from tests.support.stomp_clients import queue
+from tests.support.waiting import until
 from topologies.endpoints import Credentials
 from topologies.runtimes.contract import Runtime
 from topologies.trust import Trust
@@ -181,6 +183,24 @@ def check_kept(
     assert [(row["consumer"], row["kind"], row["broker"]) for row in tables["subscriptions"]] == [
         (0, "queue", "broker-1")
     ]
+
+
+def killed_under_a_load(runtime: Runtime, bench: Bench) -> tuple[Mapping[str, list[dict[str, Any]]], int]:
+    """The events of a load whose client has to move from broker-1 to broker-2, and how many messages it began."""
+    orders, client, producing = queue("moved"), bench.opened(), Producing()
+    producer = client.producer(orders, durable=True, run=RUN)
+    begun: list[int] = []
+    keeping = threading.Thread(target=lambda: begun.append(producer.keep(every_ms(100_000), 100, 50, producing)))
+    keeping.start()
+    until(lambda: bench.clerk.settled > 200)
+    runtime.kill("broker-1")
+    settled = bench.clerk.settled
+    until(lambda: client.broker == "broker-2" and bench.clerk.settled > settled + 200)
+    producing.stop()
+    keeping.join()
+    bench.opened().consumer(Subscription(orders), run=RUN)
+    until(lambda: bench.clerk.receipts > 200)
+    return bench.tables(), begun[0]
 
 
 def check_moved(tables: Mapping[str, list[dict[str, Any]]], begun: int) -> None:

@@ -24,6 +24,7 @@ from tests.drivers.java_bench import (
     check_kept,
     check_moved,
     every_ms,
+    killed_under_a_load,
 )
 from tests.support.brokers import running
 from tests.support.relay import Relay
@@ -282,18 +283,4 @@ def two_alone() -> Topology:
 def test_a_killed_broker_leaves_attempts_in_doubt_that_the_next_one_acks(tmp_path: Path) -> None:
     with running(two_alone(), tmp_path / "brokers") as runtime:
         bench = core_bench(runtime, tmp_path, "broker-1", "broker-2", options="?randomize=false")
-        orders, client, producing = queue("moved"), bench.opened(), Producing()
-        producer = client.producer(orders, durable=True, run=RUN)
-        begun: list[int] = []
-        keeping = threading.Thread(target=lambda: begun.append(producer.keep(every_ms(100_000), 100, 50, producing)))
-        keeping.start()
-        until(lambda: bench.clerk.settled > 200)
-        runtime.kill("broker-1")
-        settled = bench.clerk.settled
-        until(lambda: client.broker == "broker-2" and bench.clerk.settled > settled + 200)
-        producing.stop()
-        keeping.join()
-        bench.opened().consumer(Subscription(orders), run=RUN)
-        until(lambda: bench.clerk.receipts > 200)
-        tables = bench.tables()
-    check_moved(tables, begun[0])
+        check_moved(*killed_under_a_load(runtime, bench))
