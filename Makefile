@@ -4,11 +4,12 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup bench test nightly-tests router-tests lint types lock clean
+.PHONY: help setup bench test test-rest test-all nightly-tests router-tests lint types lock clean
 
 SCENARIO ?= scenarios/steady.py
 TOPOLOGY ?= mesh
 TIME ?= 30s
+PART ?= 1/1
 ARGS ?=
 
 BIN := .venv/bin
@@ -24,11 +25,17 @@ help: ## Show what can be made
 bench: .venv/.installed .venv/.installed-amqp ## Run a benchmark on real brokers: SCENARIO, TOPOLOGY, TIME, ARGS
 	$(BIN)/locust -f $(SCENARIO) --headless --runtime processes --topology '$(TOPOLOGY)' -t $(TIME) $(ARGS)
 
-test: .venv/.installed-dev .venv/.installed-amqp ## Run every test but the nightly ones (ARGS are passed to pytest)
-	$(BIN)/python -m pytest -v --durations=60 -m "not nightly" $(ARGS)
+test: .venv/.installed-dev .venv/.installed-amqp ## Run what this machine can run in ten minutes (ARGS are passed to pytest)
+	$(BIN)/python -m tests.run test $(ARGS)
 
-nightly-tests: .venv/.installed-dev .venv/.installed-amqp ## Run the full matrices
-	$(BIN)/python -m pytest -v --durations=60 -m "nightly and not router" $(ARGS)
+test-rest: .venv/.installed-dev .venv/.installed-amqp ## Run the slow tests that `make test` leaves out; nothing may be missing
+	$(BIN)/python -m tests.run rest $(ARGS)
+
+test-all: ## Install and start what is missing (apt, root or sudo), then run every test but the nightly ones
+	bash .ci/with-everything.sh .venv/bin/python -m tests.run all $(ARGS)
+
+nightly-tests: ## Run the full matrices, or one part of them (PART=2/4); installs what is missing
+	bash .ci/with-everything.sh compose .venv/bin/python -m tests.run nightly --part $(PART) $(ARGS)
 
 router-tests: .venv/.installed-dev .venv/.installed-amqp ## Run the tests that take a router: first .ci/build-router.sh SOURCES
 	$(BIN)/python -m pytest -v -m router $(ARGS)
@@ -42,17 +49,26 @@ lint: .venv/.installed-dev ## Check style and formatting
 types: .venv/.installed-dev ## Check types
 	$(BIN)/mypy
 
-# pyspark comes as a source archive. It is built by the setuptools that is installed first, hash-checked like the rest,
-# instead of by whichever one is the newest on the day.
+# A lock file is whole, so pip need not look for what its packages require (--no-deps). pyspark comes as a source archive
+# of 450 MB: it is built while the others are installed, by the setuptools that is installed first, hash-checked like the
+# rest. Python compiles a module as it is first imported (--no-compile).
+FROM_LOCK = $(PIP_INSTALL) --no-deps --no-compile --require-hashes --use-pep517 --no-build-isolation
+SPLIT = /^[a-zA-Z0-9]/ { spark = /^pyspark==/ } { print > (spark ? "$@.spark" : "$@.others") }
+define install_lock
+@awk '$(SPLIT)' $(1)
+@$(FROM_LOCK) -r $@.spark & spark=$$!; $(FROM_LOCK) -r $@.others; others=$$?; wait $$spark && exit $$others
+@rm -f $@.spark $@.others
+endef
+
 .venv/.installed: .venv/bin/python requirements-build.lock requirements.lock pyproject.toml
-	@echo "Installing the locked packages into .venv (about a minute the first time)"
+	@echo "Installing the locked packages into .venv (about two minutes the first time)"
 	@$(PIP_INSTALL) --require-hashes -r requirements-build.lock
-	@$(PIP_INSTALL) --require-hashes --use-pep517 --no-build-isolation -r requirements.lock
+	$(call install_lock,requirements.lock)
 	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv/.installed-dev: .venv/.installed requirements-dev.lock
-	@$(PIP_INSTALL) --require-hashes --use-pep517 --no-build-isolation -r requirements-dev.lock
+	@$(FROM_LOCK) -r requirements-dev.lock
 	@touch $@
 
 # Left out, with one line that says so, where it cannot be built: then it is tried again the next time.
@@ -75,7 +91,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 lock: ## Remake the lock files from pyproject.toml (keeps the versions that still fit; UPGRADE=--upgrade for newer ones)
 	@command -v '$(UV)' >/dev/null || { echo "make lock: $(UV) not found. pip install uv, or make lock UV=/path/to/uv" >&2; exit 2; }
 	$(COMPILE) $(UPGRADE) --group build --output-file requirements-build.lock
-	$(COMPILE) $(UPGRADE) pyproject.toml --output-file requirements.lock
+	$(COMPILE) $(UPGRADE) pyproject.toml --constraint requirements-build.lock --output-file requirements.lock
 	$(COMPILE) $(UPGRADE) pyproject.toml --extra amqp --constraint requirements.lock --output-file requirements-amqp.lock
 	$(COMPILE) $(UPGRADE) --group amqp-build --constraint requirements-amqp.lock --output-file requirements-amqp-build.lock
 	$(COMPILE) $(UPGRADE) pyproject.toml --group dev --constraint requirements.lock --output-file requirements-dev.lock

@@ -1,4 +1,4 @@
-"""Did the short real run do what it claims? Usage: check_run.py FOLDER, which holds that one run.
+"""Checks that the short real run did what it claims. Usage: check_run.py FOLDER, which holds that one run.
 
 The verdict, the counts, the report, and that no process of this clone's runs is left.
 """
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from brokerbench.facts import guarded
-from brokerbench.runs import latest
+from brokerbench.stored_runs import latest
 
 CLONE = Path(__file__).resolve().parents[1]
 MAXIMUM_REPORT_BYTES = 1_000_000

@@ -4,7 +4,7 @@
 #   docker-engine.sh engine [PID]  nothing where an engine answers; else installed and started. It ends with process PID
 #                                  (default: the caller), and with `docker-engine.sh stop`
 #   docker-engine.sh image         upstream's images, or where they cannot be pulled ours, on a base made by debootstrap
-#   docker-engine.sh stop          ends the engine that was started here, if any
+#   docker-engine.sh stop [PID]    ends the engine that was started here, if any; with PID only one that was started for it
 #
 # What is made is kept beside the brokers' distributions, so that only the first time takes minutes.
 set -euo pipefail
@@ -46,6 +46,7 @@ engine() {
 start() {
   local parent=$1
   mkdir -p "$folder"
+  echo "$parent" >"$folder/started-for"
   "${as_root[@]}" rm -f "$folder/pid" # of an engine that was killed
   "${as_root[@]}" setsid dockerd --data-root "$folder/data" --exec-root "$folder/exec" --pidfile "$folder/pid" \
     --host unix:///var/run/docker.sock --group "$(id -gn)" >"$folder/log" 2>&1 </dev/null &
@@ -59,11 +60,12 @@ start() {
 
 follow() {
   while kill -0 "$1" 2>/dev/null && [ -e "$folder/pid" ]; do sleep 1; done
-  stop
+  stop "$1" # only its own: another script may have started one meanwhile
 }
 
 stop() {
   [ -e "$folder/pid" ] || return 0
+  [ -z "${1:-}" ] || [ "$(cat "$folder/started-for" 2>/dev/null)" = "$1" ] || return 0
   "${as_root[@]}" kill "$(cat "$folder/pid")" 2>/dev/null || return 0
   for _ in $(seq 60); do
     [ -e "$folder/pid" ] || return 0
@@ -109,7 +111,7 @@ make_base() {
 case ${1:-} in
   engine) engine "${2:-$PPID}" ;;
   image) image ;;
-  stop) stop ;;
+  stop) stop "${2:-}" ;;
   follow) follow "$2" ;;
-  *) fail "usage: docker-engine.sh engine [PID] | image | stop" ;;
+  *) fail "usage: docker-engine.sh engine [PID] | image | stop [PID]" ;;
 esac

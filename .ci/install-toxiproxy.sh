@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-server=toxiproxy-server version=v2.5.0 # as topologies/runtimes/links/toxiproxy.py names it
+server=toxiproxy-server version=v2.5.0 # as topologies/runtimes/proxies/toxiproxy.py names it
 into=${VENV:-.venv}/bin
 
 if found=$(command -v "$server" || command -v "$into/$server"); then

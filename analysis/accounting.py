@@ -1,4 +1,4 @@
-"""How many messages of each subscription came to which end? Counts of several frames, put side by side."""
+"""Counts the messages of each subscription by what became of them."""
 
 from functools import reduce
 
@@ -10,20 +10,28 @@ from records.results import ACCOUNTING
 
 SUBSCRIPTION = ["destination", "subscription"]
 
-BEYOND_THE_TABLE = ("redelivered", "foreign", "missing_unconfirmed")
+BEYOND_THE_TABLE = (
+    "redelivered",
+    "foreign",
+    "missing_unconfirmed",
+    "refused_yet_received",
+    "repeated",
+    "unaccounted",
+    "missed_away",
+)
 """Counted with the rest and needed for the summary, but no columns of the result table."""
 
 COUNTS = (*ACCOUNTING.names[len(SUBSCRIPTION) :], *BEYOND_THE_TABLE)
 
 
 def accounting(
-    expected: DataFrame, fates: DataFrame, deliveries: DataFrame, out_of_order: DataFrame, strangers: DataFrame
+    expected: DataFrame, outcomes: DataFrame, deliveries: DataFrame, out_of_order: DataFrame, strangers: DataFrame
 ) -> DataFrame:
     """One row a subscription of a destination: the columns of ACCOUNTING, then BEYOND_THE_TABLE. Never null.
 
-    A body whose identity cannot be read counts as corrupted: it is not as any producer sent it.
+    A body with an unreadable identity counts as corrupted: it is not as any producer sent it.
     """
-    of_messages = (of_expected(expected), of_fates(fates))
+    of_messages = (of_expected(expected), of_outcomes(outcomes))
     parts = (*of_messages, of_deliveries(deliveries), of_order(out_of_order), of_strangers(strangers))
     together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
     totals = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in COUNTS]
@@ -35,9 +43,18 @@ def of_expected(expected: DataFrame) -> DataFrame:
     return expected.groupBy(*SUBSCRIPTION).agg(F.count("*").alias("sent"), *outcomes)
 
 
-def of_fates(fates: DataFrame) -> DataFrame:
-    ends = ("lost", "stranded", "dead_lettered", "recovered", "missing_unconfirmed")
-    return fates.groupBy(*SUBSCRIPTION).agg(*[_count(name, F.col("fate") == name) for name in ends])
+def of_outcomes(outcomes: DataFrame) -> DataFrame:
+    ends = (
+        "lost",
+        "unaccounted",
+        "missed_away",
+        "stranded",
+        "dead_lettered",
+        "recovered",
+        "missing_unconfirmed",
+        "refused_yet_received",
+    )
+    return outcomes.groupBy(*SUBSCRIPTION).agg(*[_count(name, F.col("message_outcome") == name) for name in ends])
 
 
 def of_deliveries(deliveries: DataFrame) -> DataFrame:
@@ -46,6 +63,7 @@ def of_deliveries(deliveries: DataFrame) -> DataFrame:
         _count("duplicated", F.col("duplicate")),
         _count("duplicated_by_resend", F.col("by_resend")),
         _count("redelivered", F.col("redelivered")),
+        _count("repeated", F.col("redelivered") & (F.col("copy") > 1)),
         _count("corrupted", F.col("integrity") == "corrupted"),
         _count("unexpected", unexpected()),
     )

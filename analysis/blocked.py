@@ -1,4 +1,4 @@
-"""For how long did brokers take nothing from producers? By the clients' own events (drivers/patience.py)."""
+"""Sums up for how long brokers took nothing from producers, by the clients' own events."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F

@@ -1,7 +1,7 @@
-"""Which bucket does a duration fall into, as a Spark column? The same arithmetic as `records.buckets`.
+"""Computes the bucket of a duration as a Spark column, by the arithmetic of `records.buckets`.
 
 Column expressions only: a Python function would cost a round trip to a Python process a row. And short ones: the JVM
-does not compile a method that is too long, so that a chain of comparisons took ten times as long as a logarithm.
+does not compile a very long method. Therefore a chain of comparisons took ten times as long as a logarithm.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""How do times of several hosts become comparable, and how far can they still be trusted?
+"""Moves the times of several hosts to the master's clock, and bounds their error.
 
 Every process says how far its monotonic clock is from the master's and within which bound. On one host both are 0.
 """

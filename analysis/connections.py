@@ -1,7 +1,7 @@
-"""How many client connections had each broker at the end of each second, by the clients' own events?
+"""Counts the client connections of each broker at the end of each second, by the clients' own events.
 
-A client that moves to a better broker opens the new connection before it leaves the old one, and has both meanwhile:
-what is counted are connections, opened less ended.
+A client that moves to a better broker opens the new connection before it leaves the old one, and has both meanwhile: it
+counts connections: opened less ended.
 """
 
 from pyspark.sql import DataFrame, Window

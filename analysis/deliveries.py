@@ -1,6 +1,6 @@
-"""Which delivery is a message's first, which is a duplicate, and which one came out of order?
+"""Marks each delivery: a message's first, a duplicate, or one out of order.
 
-Only deliveries whose identity could be read are told apart here; unreadable and foreign bodies are `strangers`.
+This module distinguishes only deliveries with a readable identity; unreadable and foreign bodies are `strangers`.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -22,14 +22,16 @@ def deliveries(receipts: DataFrame, messages: DataFrame, sends: DataFrame) -> Da
     """One row a delivery, laid out by message: its receipt, its copy number, and the message that it belongs to.
 
     copy: 1 for the first delivery of a message to a subscription, counted in order of receipt. duplicate: a further
-    copy that the broker did not mark as redelivered; by_resend: one whose attempt is not that of the first copy.
-    due_ns: the message's first due time, null when no send of it is on record (unexpected). sent_ns and from_broker:
-    of the attempt that was received; sent_ns is null and from_broker that of the first attempt if it is not on record.
+    copy that the broker did not mark as redelivered; by_resend: a copy with another attempt than the first copy.
+    due_ns: the message's first due time, null when no send of it is on record (unexpected). sent_ns and from_broker: of
+    the received attempt. If that attempt is not on record, sent_ns is null and from_broker is the first attempt's.
+    own_ns: the generator's own delay, by which the first attempt was sent after it was due; never below 0.
     """
     copies = _with_copy_numbers(laid_out(receipts.where(F.col("integrity").isin(*IDENTIFIED))))
     first = messages.select(
         *MESSAGE,
         "due_ns",
+        F.greatest(F.lit(0), F.col("sent_ns") - F.col("due_ns")).alias("own_ns"),
         F.col("first_attempt").alias("known_attempt"),
         F.col("sent_ns").alias("first_sent_ns"),
         F.col("from_broker").alias("entered_at"),
@@ -46,7 +48,7 @@ def deliveries(receipts: DataFrame, messages: DataFrame, sends: DataFrame) -> Da
 
 
 def _resends(sends: DataFrame) -> DataFrame:
-    """Attempts after the first: few, so that a table of them by message is cheap to look up."""
+    """Attempts after the first: they are few, so a table of them by message is cheap to look up."""
     resent = laid_out(sends.where(F.col("attempt") > 1)).select(
         *MESSAGE, "attempt", F.col("sent_ns").alias("resent_ns"), F.col("broker").alias("resent_by")
     )
@@ -67,7 +69,7 @@ def _with_copy_numbers(receipts: DataFrame) -> DataFrame:
 
 
 def first(deliveries: DataFrame) -> DataFrame:
-    """Each message once a subscription, as it arrived first."""
+    """Each message once for each subscription: its first arrival."""
     return deliveries.where(F.col("copy") == 1)
 
 
@@ -87,5 +89,5 @@ def out_of_order(deliveries: DataFrame) -> DataFrame:
 
 
 def unexpected() -> Column:
-    """True for a delivery of a message of which no send attempt is on record."""
+    """True for a delivery of a message without a recorded send attempt."""
     return F.col("due_ns").isNull()

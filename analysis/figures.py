@@ -1,6 +1,6 @@
-"""Which figures of the summary follow from the latency table? Arrow in, plain values out; no Spark.
+"""Reads the summary's latency figures off the latency table. Arrow in, plain values out; no Spark.
 
-The table is small (a row a bucket that occurs, a second and a path), whatever the number of messages was.
+The table is small for any number of messages: it has a row for each bucket that occurs, second and path.
 """
 
 from dataclasses import dataclass
@@ -8,22 +8,24 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.percentiles import quantiles_ns
+from analysis.percentiles import quantiles_ns, rank_of
 from records.results import PATHS
-from records.run import RunInfo
 from records.summary import Lag, Latency
 
 NS_PER_MS = 1_000_000
 MEASURES = ("due_to_received", "sent_to_received", "sent_to_settled")
 LAG = "due_to_sent"
-LAG_LIMIT_MS = 10.0
-LAG_LIMIT_SHARE = 0.1  # of the median latency: a generator that is later than this shapes what it measures
+LEAST_BEYOND = 10
+"""With fewer durations beyond a percentile, it is an accident of the run and no figure."""
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Durations of one measure: how many, how many below zero, exact extremes, quantiles. Milliseconds or None."""
+    """Durations of one measure: how many, how many below zero, exact extremes, quantiles. Milliseconds or None.
+
+    A quantile is None if fewer than LEAST_BEYOND durations lie beyond it.
+    """
 
     count: int
     negative: int
@@ -33,16 +35,28 @@ class Spread:
 
     @classmethod
     def of(cls, rows: pa.Table) -> "Spread":
-        by_bucket = rows.group_by("bucket").aggregate([("count", "sum")])
-        counts = dict(zip(by_bucket["bucket"].to_pylist(), by_bucket["count_sum"].to_pylist(), strict=True))
-        min_ns, max_ns = pc.min(rows["min_ns"]).as_py(), pc.max(rows["max_ns"]).as_py()
-        middles_ns = dict(zip(QUANTILES, quantiles_ns(counts, list(QUANTILES.values())), strict=True))
+        """Figures of the durations as they were."""
+        return cls._of(rows, "count", "min_ns", "max_ns")
+
+    @classmethod
+    def less_own(cls, rows: pa.Table) -> "Spread":
+        """Figures of the durations less the generator's own delay."""
+        return cls._of(rows, "count_less_own", "less_own_min_ns", "less_own_max_ns")
+
+    @classmethod
+    def _of(cls, rows: pa.Table, count: str, lowest: str, highest: str) -> "Spread":
+        by_bucket = rows.group_by("bucket").aggregate([(count, "sum")])
+        counts = dict(zip(by_bucket["bucket"].to_pylist(), by_bucket[f"{count}_sum"].to_pylist(), strict=True))
+        min_ns, max_ns = pc.min(rows[lowest]).as_py(), pc.max(rows[highest]).as_py()
+        total = sum(counts.values())
+        known = {name: share for name, share in QUANTILES.items() if total - rank_of(share, total) >= LEAST_BEYOND}
+        middles_ns = dict(zip(known, quantiles_ns(counts, list(known.values())), strict=True))
         return cls(
-            count=sum(counts.values()),
+            count=total,
             negative=sum(count for bucket, count in counts.items() if bucket < 0),
             min_ms=_ms(min_ns),
             max_ms=_ms(max_ns),
-            quantiles_ms={name: _ms(_between(min_ns, middle, max_ns)) for name, middle in middles_ns.items()},
+            quantiles_ms={name: _ms(_between(min_ns, middles_ns.get(name), max_ns)) for name in QUANTILES},
         )
 
 
@@ -56,7 +70,7 @@ def _ms(value_ns: int | None) -> float | None:
 
 
 def in_load(latency: pa.Table, measure: str, *, outside_faults: bool = False) -> pa.Table:
-    """The rows of one measure whose messages were due in the load."""
+    """The rows of one measure for messages that were due in the load."""
     wanted = pc.and_(pc.equal(latency["measure"], measure), pc.equal(latency["phase"], "load"))
     return latency.filter(pc.and_not(wanted, latency["in_fault"]) if outside_faults else wanted)
 
@@ -64,6 +78,11 @@ def in_load(latency: pa.Table, measure: str, *, outside_faults: bool = False) ->
 def latency_ms(latency: pa.Table) -> dict[str, Latency]:
     """The summary's ``latency_ms``, fault windows included."""
     return {measure: _latency(Spread.of(in_load(latency, measure))) for measure in MEASURES}
+
+
+def less_own_ms(latency: pa.Table) -> dict[str, Latency]:
+    """The same, less the generator's own delay outside fault windows."""
+    return {measure: _latency(Spread.less_own(in_load(latency, measure))) for measure in MEASURES}
 
 
 def _latency(spread: Spread) -> Latency:
@@ -88,22 +107,11 @@ def paths(latency: pa.Table) -> pa.Table:
     return by_path.rename_columns({"count_sum": "messages"}).select(PATHS.names)
 
 
-def lag_ms(latency: pa.Table, info: RunInfo, blocked_slots: int) -> Lag:
-    """The summary's ``lag_ms``: outside fault windows, as clients that cannot connect are late by design."""
+def lag_ms(latency: pa.Table, blocked_slots: int) -> Lag:
+    """The summary's ``lag_ms``: outside fault windows, because clients that cannot connect are late by design."""
     lag = Spread.of(in_load(latency, LAG, outside_faults=True))
-    median_ms = Spread.of(in_load(latency, "due_to_received")).quantiles_ms["p50"]
     q = lag.quantiles_ms
-    limit_ms = lag_limit_ms(info.lag_limit_ms, median_ms)
-    return Lag(
-        p50=q["p50"], p99=q["p99"], p99_9=q["p99_9"], max=lag.max_ms, limit_p99=limit_ms, blocked_slots=blocked_slots
-    )
-
-
-def lag_limit_ms(stated_ms: float | None, median_latency_ms: float | None) -> float:
-    """What was asked for, else the larger of 10 ms and a tenth of the median latency."""
-    if stated_ms is not None:
-        return stated_ms
-    return max(LAG_LIMIT_MS, LAG_LIMIT_SHARE * (median_latency_ms or 0.0))
+    return Lag(p50=q["p50"], p99=q["p99"], p99_9=q["p99_9"], max=lag.max_ms, blocked_slots=blocked_slots)
 
 
 def impossible(latency: pa.Table) -> dict[str, int]:

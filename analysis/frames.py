@@ -1,7 +1,7 @@
-"""Which frames do the results of a run come from? Event tables on the master's clock, and what is derived of them once.
+"""Holds the frames of a run: its event tables on the master's clock, and what is derived of them once.
 
-Nothing is computed here. `messages` and `deliveries` feed several results, and so do the few that are `out_of_order`
-or came to one of the `fates`, which take a sort or a join of all deliveries to find: they are kept when the first asks
+Nothing is computed here. `messages` and `deliveries` feed several results. So do the few that are `out_of_order` or
+have one of the `outcomes`; finding these takes a sort or a join of all deliveries: they are kept when the first asks
 for them.
 """
 
@@ -11,9 +11,11 @@ from functools import cached_property
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
-from analysis import deliveries, fates
+from analysis import deliveries, message_outcomes
 from analysis.clocks import on_the_masters_clock
+from analysis.message_outcomes import absences
 from analysis.messages import messages
+from analysis.stalls import Stalls, stalls
 from analysis.tables import read_events
 from records.run import RunInfo
 from records.rundir import RunDirectory
@@ -53,6 +55,10 @@ class Frames:
         return self._read("leftovers")
 
     @cached_property
+    def stalls(self) -> Stalls:
+        return stalls(self.spark, self.directory, self.info)
+
+    @cached_property
     def messages(self) -> DataFrame:
         return messages(self.sends).persist(KEPT)
 
@@ -70,15 +76,16 @@ class Frames:
 
     @cached_property
     def expected(self) -> DataFrame:
-        return fates.expected(self.messages, self.subscriptions)
+        return message_outcomes.expected(self.messages, self.subscriptions, absences(self.connections))
 
     @cached_property
-    def fates(self) -> DataFrame:
-        arrived, left = deliveries.first(self.deliveries), fates.found(self.leftovers)
-        return fates.fates(self.expected, arrived, left).persist(KEPT)
+    def outcomes(self) -> DataFrame:
+        arrived, left = deliveries.first(self.deliveries), message_outcomes.found(self.leftovers)
+        searched = not self.info.unsearched
+        return message_outcomes.message_outcomes(self.expected, arrived, left, searched=searched).persist(KEPT)
 
     def release(self) -> None:
-        for kept in (self.messages, self.deliveries, self.out_of_order, self.fates):
+        for kept in (self.messages, self.deliveries, self.out_of_order, self.outcomes):
             kept.unpersist()
 
     def _read(self, table: str) -> DataFrame:

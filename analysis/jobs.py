@@ -1,14 +1,14 @@
-"""What did a run show? Reads its event tables, computes the result tables with Spark, writes summary.json.
+"""Analyses runs: reads their event tables, computes the result tables with Spark, writes each run's summary.json.
 
-    spark-submit analysis/jobs.py RUN        or        python -m analysis.jobs RUN [--master URL]
+    spark-submit analysis/jobs.py RUN RUN …        or        python -m analysis.jobs RUN RUN … [--master URL]
 
-Exit status: that of the verdict (records.summary.EXIT_STATUS), or 2 when the run could not be analysed.
+Exit status: that of the gravest verdict (records.summary.EXIT_STATUS), or 2 when a run could not be analysed.
 """
 
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,40 +18,63 @@ if __package__ in (None, ""):  # run by its path, as spark-submit does: import f
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from analysis.accounting import accounting
+from analysis.anomalies import anomalies
 from analysis.blocked import blocked
 from analysis.clocks import error_bound_ns
 from analysis.connections import connections
+from analysis.distribution import distribution
+from analysis.disturbance import back
+from analysis.fault_spans import FaultSpan, fault_spans
 from analysis.figures import paths
 from analysis.frames import Frames
 from analysis.latency import durations, latency
-from analysis.links import links
-from analysis.oddities import oddities
+from analysis.outages import harm, outages
 from analysis.rates import rates, totals
-from analysis.resources import cpu_in_load, resources
+from analysis.rebalance import Places, rebalance
+from analysis.reconciliation import missing_rows
+from analysis.recovery import recovery
+from analysis.resources import cpu_in_load, links, resources
 from analysis.spark import SparkUnavailable, session
+from analysis.stays import clients, stays
 from analysis.store import write_results, write_summary
 from analysis.summary import Findings, summarise
-from analysis.timeline import Timeline, Window
+from analysis.timeline import NS_PER_S, FaultWindow, Timeline
 from analysis.verdict import FailedFault
 from records.errors import RunUnreadable, RunUnwritable
 from records.reader import Sealing, inspect, read_events, seal
-from records.results import ODDITIES
+from records.results import ANOMALIES, OUTAGES
 from records.rundir import RunDirectory
-from records.summary import EXIT_STATUS, Summary
+from records.schemas import UNKNOWN
+from records.summary import EXIT_STATUS, Rebalance, Recovery, Summary
 
 Progress = Callable[[str], None]
-ODD = ("lost", "stranded", "dead_lettered", "duplicated", "recovered", "reordered", "corrupted", "unexpected")
+CANNOT_ANALYSE = 2  # exit status
+GRAVEST_FIRST = (CANNOT_ANALYSE, *(EXIT_STATUS[word] for word in ("interrupted", "invalid", "fail", "unknown", "pass")))
+ODD = (
+    "lost",
+    "unaccounted",
+    "missed_away",
+    "stranded",
+    "dead_lettered",
+    "duplicated",
+    "recovered",
+    "reordered",
+    "corrupted",
+    "unexpected",
+    "refused_yet_received",
+)
 
 
 def analyse(run: Path, master: str | None = None, *, progress: Progress = print) -> Summary:
     """Seal a run if need be, compute its results, write them with summary.json, and return the summary.
 
-    RunUnreadable when there is no such run, it has no events or one of its files is damaged; RunUnwritable when the
-    results cannot be stored; SparkUnavailable when Spark does not start. Analysing again replaces what was there.
+    RunUnreadable: there is no such run, it has no events, or a file is damaged. RunUnwritable: the results cannot be
+    stored. SparkUnavailable: Spark does not start. Analysing again replaces what was there.
     """
     directory = RunDirectory.open(run)
     info = directory.read_run()
@@ -84,10 +107,14 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
         with ThreadPoolExecutor(1) as aside:  # planning a query takes one core: the few rows of brokers take another
             of_brokers = aside.submit(_of_brokers, frames, timeline, progress)
             held = aside.submit(lambda: _row(blocked(frames.connections)))
+            moved = aside.submit(_rebalance, frames, fault_spans(faults), timeline, progress)
             cpu_ns = aside.submit(lambda: _row(cpu_in_load(frames.samples, timeline)))
             results = _of_messages(frames, timeline, clock_error_ns, progress)
             with _step(progress, "added up the run"):
                 load = _row(totals(frames.messages, frames.deliveries, timeline))
+            results |= of_brokers.result()
+            recovered = _recovery(frames, fault_spans(faults), timeline, results, progress)
+            of_stays, balance = moved.result()
         found = Findings(
             outcomes=load.pop("outcomes").asDict(),
             accounting=results["accounting"],
@@ -95,15 +122,18 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             load=load,
             cpu_ns=cpu_ns.result(),
             blocked=held.result(),
+            recovery=recovered,
+            rebalance=balance,
             leftovers=sealing.rows["leftovers"],
+            foreign_leftovers=_foreign(frames.directory),
             load_s=timeline.load_s,
             clock_error_ns=clock_error_ns,
-            problems=sealing.problems,
+            problems=(*sealing.problems, *missing_rows(frames.directory, info.processes)),
             failed_faults=_failed(faults),
         )
     finally:
         frames.release()
-    return results | of_brokers.result(), found
+    return results | of_stays, found
 
 
 def _of_messages(frames: Frames, timeline: Timeline, clock_error_ns: int, progress: Progress) -> dict[str, pa.Table]:
@@ -111,15 +141,15 @@ def _of_messages(frames: Frames, timeline: Timeline, clock_error_ns: int, progre
     of = frames
     results = {}
     with _step(progress, "timed the messages"):
-        timed = latency(durations(of.sends, of.messages, of.deliveries), timeline, clock_error_ns)
+        timed = latency(durations(of.sends, of.messages, of.deliveries, of.stalls), timeline, clock_error_ns)
         results["latency"] = timed.toArrow()
         results["paths"] = paths(results["latency"])
     with _step(progress, "accounted for the messages"):
-        counted = accounting(of.expected, of.fates, of.deliveries, of.out_of_order, of.strangers)
+        counted = accounting(of.expected, of.outcomes, of.deliveries, of.out_of_order, of.strangers)
         results["accounting"] = counted.toArrow()
     with _step(progress, "looked up the odd ones"):
-        odd = oddities(of.fates, of.deliveries, of.out_of_order, of.strangers, timeline)
-        results["oddities"] = odd.toArrow() if _any_odd(results["accounting"]) else ODDITIES.empty_table()
+        odd = anomalies(of.outcomes, of.deliveries, of.out_of_order, of.strangers, timeline)
+        results["anomalies"] = odd.toArrow() if _any_odd(results["accounting"]) else ANOMALIES.empty_table()
     with _step(progress, "counted the rates"):
         results["rates"] = rates(of.sends, of.messages, of.deliveries, of.strangers, timeline).toArrow()
     return results
@@ -133,6 +163,36 @@ def _of_brokers(frames: Frames, timeline: Timeline, progress: Progress) -> dict[
             "links": links(frames.samples).toArrow(),
             "resources": resources(frames.samples, timeline).toArrow(),
         }
+
+
+def _recovery(
+    of: Frames, faults: Sequence[FaultSpan], timeline: Timeline, results: dict[str, pa.Table], progress: Progress
+) -> Recovery:
+    """The summary's recovery; adds the result table ``outages``."""
+    results["outages"], harmed = OUTAGES.empty_table(), {}
+    if faults:
+        with _step(progress, "followed the clients through the faults"):
+            events = (of.connections, of.sends, of.receipts, of.subscriptions)
+            results["outages"] = outages(*events, faults, timeline.load_began_ns).toArrow()
+            harmed = _row(harm(of.outcomes, of.deliveries, faults))
+    began_ns = timeline.load_began_ns
+    load_s = (_load_ended_ns(of, timeline) - began_ns) / NS_PER_S if faults else 0.0
+    recovered = back(results["rates"], results["latency"], faults, began_ns, load_s)
+    return recovery(results["outages"], faults, harmed, recovered, results["connections"], began_ns)
+
+
+def _rebalance(
+    of: Frames, faults: Sequence[FaultSpan], timeline: Timeline, progress: Progress
+) -> tuple[dict[str, pa.Table], Rebalance]:
+    """The tables ``stays`` and ``distribution``, and the summary's rebalance."""
+    with _step(progress, "followed the clients from broker to broker"):
+        began_ns, ended_ns = timeline.load_began_ns, _load_ended_ns(of, timeline)
+        found = stays(of.connections, began_ns, ended_ns).toArrow()
+        counts = {row["group"]: row["clients"] for row in clients(of.connections).collect()}
+        balance = rebalance(
+            found, counts, faults, Places(of.info.brokers, of.info.groups), began_ns, ended_ns - began_ns
+        )
+    return {"stays": found, "distribution": distribution(found, counts, ended_ns - began_ns)}, balance
 
 
 def _any_odd(accounting: pa.Table) -> bool:
@@ -153,8 +213,28 @@ def _first_event_ns(frames: Frames) -> int:
     return int(_row(frames.sends.agg(F.coalesce(F.min("due_ns"), F.lit(0)).alias("first")))["first"])
 
 
-def _windows(faults: list[dict[str, object]]) -> Iterator[Window]:
-    return (Window(fault["began_ns"], fault["ended_ns"]) for fault in faults if fault["error"] is None)  # type: ignore[arg-type]
+def _load_ended_ns(frames: Frames, timeline: Timeline) -> int:
+    """Of a run that was killed under load: the last send or change of a connection."""
+    if timeline.load_ended_ns is not None:
+        return timeline.load_ended_ns
+    latest = (frames.sends.agg(F.max("sent_ns").alias("at_ns")), frames.connections.agg(F.max("at_ns").alias("at_ns")))
+    last_ns = _row(latest[0].unionByName(latest[1]).agg(F.max("at_ns").alias("last_ns")))["last_ns"]
+    return max(timeline.load_began_ns, last_ns or 0)
+
+
+def _foreign(directory: RunDirectory) -> int:
+    """Messages on queues that are not of this run: others may use the same broker, and its dead-letter queue."""
+    producers = read_events(directory, "leftovers")["producer"]
+    return int(pc.sum(pc.equal(producers, UNKNOWN)).as_py() or 0)
+
+
+def _windows(faults: list[dict[str, object]]) -> Iterator[FaultWindow]:
+    """Until the broker served again where that was measured, else until the mending."""
+    return (
+        FaultWindow(fault["began_ns"], fault["ended_ns"] if fault["restored_ns"] is None else fault["restored_ns"])  # type: ignore[arg-type]
+        for fault in faults
+        if fault["error"] is None
+    )
 
 
 def _failed(faults: list[dict[str, object]]) -> tuple[FailedFault, ...]:
@@ -174,19 +254,52 @@ def _line(done: str, began_s: float) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Analyse the run that is named; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="analysis/jobs.py", description="Analyse the events of one run.")
-    parser.add_argument("run", type=Path, help="folder of the run, such as runs/<run id>")
+    """Analyse the runs that are named; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="analysis/jobs.py", description="Analyse the events of runs.")
+    parser.add_argument("runs", type=Path, nargs="+", help="folders of runs, such as runs/<run id>")
     parser.add_argument("--master", help="Spark master URL (default: what spark-submit was given, else local[*])")
     options = parser.parse_args(arguments)
     try:
-        summary = analyse(options.run, options.master, progress=_tell)
-    except (RunUnreadable, RunUnwritable, SparkUnavailable) as error:
+        if len(options.runs) == 1:
+            return _told(options.runs[0], options.master, _tell)
+        return _in_one_session(options.runs, options.master)
+    except SparkUnavailable as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
+        return CANNOT_ANALYSE
+
+
+def _in_one_session(runs: Sequence[Path], master: str | None) -> int:
+    """Analyse runs one after the other; a run that cannot be analysed does not keep the others from it."""
+    statuses = []
+    began_s = time.monotonic()
+    with session(master, rows=max(map(_rows, runs))):
+        _tell(_line("started Spark", began_s))
+        for number, run in enumerate(runs, start=1):
+            began_s = time.monotonic()
+            statuses.append(_told(run, master, lambda _line: None))
+            _tell(_line(f"run {number} of {len(runs)}: {run.name}", began_s))
+    return min(statuses, key=GRAVEST_FIRST.index)
+
+
+def _rows(run: Path) -> int:
+    """How many events a run has; 0 for one that cannot be read, as its analysis will say."""
+    try:
+        return sum(seal(RunDirectory.open(run)).rows.values())
+    except (RunUnreadable, RunUnwritable):
+        return 0
+
+
+def _told(run: Path, master: str | None, progress: Progress) -> int:
+    """Analyse one run and print its verdict or what is wrong with it; returns the exit status."""
+    try:
+        summary = analyse(run, master, progress=progress)
+    except (RunUnreadable, RunUnwritable) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return CANNOT_ANALYSE
     _tell(f"verdict: {summary['verdict']}")
     for reason in summary["reasons"]:
         _tell(f"  - {reason}")
+    _tell(f"timing: {summary['timing']['note'] or 'every latency figure is sound.'}")
     return EXIT_STATUS[summary["verdict"]]
 
 

@@ -1,4 +1,4 @@
-"""How long did each message take, from when it was due and from when it was sent? The canonical latency table.
+"""Computes the canonical latency table: each message's time since it was due and since it was sent.
 
 A message is timed once a subscription, by its first receipt. Nothing is clamped: a negative duration has a bucket.
 """
@@ -10,62 +10,114 @@ from pyspark.sql import functions as F
 
 from analysis.buckets import bucket
 from analysis.deliveries import first
+from analysis.stalls import Stalls, with_read_late_ns
 from analysis.timeline import Timeline
 
 KEY = ["measure", "from_broker", "to_broker", "hops", "phase", "second", "in_fault", "bucket"]
+DURATION = ["measure", "from_broker", "to_broker", "hops", "due_ns", "from_ns", "until_ns", "own_ns", "read_late_ns"]
+NO_STALLS = Stalls()
 
 
-def durations(sends: DataFrame, messages: DataFrame, deliveries: DataFrame) -> DataFrame:
-    """One row a duration: measure, from_broker, to_broker, hops, due_ns, from_ns, until_ns. All four measures.
+def durations(sends: DataFrame, messages: DataFrame, deliveries: DataFrame, stalls: Stalls = NO_STALLS) -> DataFrame:
+    """One row a duration of each of the four measures; its columns are those of DURATION.
 
-    due_to_received is absent for a message of which no send is on record, sent_to_received for such an attempt.
+    own_ns: how much of the duration is the generator's own delay: the lag of the send, if it counts from due, and the
+    lateness of the read. read_late_ns: the latter alone. due_to_sent has neither. due_to_received is absent for a
+    message without a recorded send, sent_to_received for an attempt without one.
     """
+    read_late_ns, none = F.col("read_late_ns"), F.lit(0).cast("bigint")
     received = _durations(
-        first(deliveries).where(F.col("due_ns").isNotNull()),
-        due_to_received=("due_ns", "received_ns"),
-        sent_to_received=("sent_ns", "received_ns"),
+        _read(first(deliveries).where(F.col("due_ns").isNotNull()), stalls),
+        due_to_received=("due_ns", "received_ns", F.col("own_ns") + read_late_ns),
+        sent_to_received=("sent_ns", "received_ns", read_late_ns),
     )
     acked = sends.where(F.col("outcome") == "acked").withColumnRenamed("broker", "from_broker")
-    settled = _durations(_not_received(acked), sent_to_settled=("sent_ns", "settled_ns"))
-    lag = _durations(_not_received(messages), due_to_sent=("due_ns", "sent_ns"))
+    answered = with_read_late_ns(acked, stalls.of_producers, "producer", "settled_ns", F.col("sent_ns"))
+    settled = _durations(_not_received(answered), sent_to_settled=("sent_ns", "settled_ns", read_late_ns))
+    planned = _not_received(messages).withColumn("read_late_ns", none)
+    lag = _durations(planned, due_to_sent=("due_ns", "sent_ns", none))
     return reduce(DataFrame.unionByName, (received, settled, lag))
+
+
+def _read(deliveries: DataFrame, stalls: Stalls) -> DataFrame:
+    """Deliveries with read_late_ns. An attempt that is not on record was sent no earlier than the first one."""
+    sent_ns = F.coalesce("sent_ns", F.col("due_ns") + F.col("own_ns"))
+    return with_read_late_ns(deliveries, stalls.of_consumers, "consumer", "received_ns", sent_ns)
 
 
 def _not_received(frame: DataFrame) -> DataFrame:
     return frame.withColumns({"to_broker": F.lit(""), "hops": F.lit(None).cast("int")})
 
 
-def _durations(frame: DataFrame, **ends: tuple[str, str]) -> DataFrame:
-    """A row for each row and measure of which both ends are known, from one pass over the frame."""
+def _durations(frame: DataFrame, **ends: tuple[str, str, Column]) -> DataFrame:
+    """A row for each row and measure with both ends known, from one pass over the frame."""
     measures = (
-        F.struct(F.lit(measure).alias("measure"), F.col(began).alias("from_ns"), F.col(ended).alias("until_ns"))
-        for measure, (began, ended) in ends.items()
+        F.struct(
+            F.lit(measure).alias("measure"),
+            F.col(began).alias("from_ns"),
+            F.col(ended).alias("until_ns"),
+            own_ns.alias("own_ns"),
+        )
+        for measure, (began, ended, own_ns) in ends.items()
     )
-    several = frame.select("from_broker", "to_broker", "hops", "due_ns", F.inline(F.array(*measures)))
+    several = frame.select("from_broker", "to_broker", "hops", "due_ns", "read_late_ns", F.inline(F.array(*measures)))
     timed = several.where(F.col("from_ns").isNotNull() & F.col("until_ns").isNotNull())
-    return timed.select("measure", "from_broker", "to_broker", "hops", "due_ns", "from_ns", "until_ns")
+    return timed.select(*DURATION)
 
 
 def latency(durations: DataFrame, timeline: Timeline, clock_error_ns: int) -> DataFrame:
-    """Rows of LATENCY, and of each the exact min_ns and max_ns, and how many lie below -clock_error_ns (impossible)."""
-    took_ns = F.col("took_ns")
+    """Rows of LATENCY, and of each the exact min_ns and max_ns, and how many lie below -clock_error_ns (impossible).
+
+    less_own_min_ns and less_own_max_ns are the extremes of the values that count_less_own counts, except that a
+    message that was read late cannot be the shortest: how long it took the brokers is not known. Nulls where a count is
+    0.
+    """
+    took_ns, less_own_ns = F.col("took_ns"), F.col("less_own_ns")
+    timed = durations.select(
+        *KEY[:4],
+        timeline.phase(F.col("due_ns")).alias("phase"),
+        timeline.second(F.col("due_ns")).alias("second"),
+        timeline.in_fault(F.col("from_ns"), F.col("until_ns")).alias("in_fault"),
+        (F.col("until_ns") - F.col("from_ns")).alias("took_ns"),
+        "own_ns",
+        "read_late_ns",
+    )
     return (
-        durations.select(
-            *KEY[:4],
-            timeline.phase(F.col("due_ns")).alias("phase"),
-            timeline.second(F.col("due_ns")).alias("second"),
-            timeline.in_fault(F.col("from_ns"), F.col("until_ns")).alias("in_fault"),
-            (F.col("until_ns") - F.col("from_ns")).alias("took_ns"),
-        )
-        .withColumn("bucket", bucket(took_ns))
+        _in_buckets(timed)
         .groupBy(*KEY)
         .agg(
-            F.count("*").alias("count"),
+            F.count(took_ns).alias("count"),
+            F.count(less_own_ns).alias("count_less_own"),
             F.min(took_ns).alias("min_ns"),
             F.max(took_ns).alias("max_ns"),
+            F.min("least_ns").alias("less_own_min_ns"),
+            F.max(less_own_ns).alias("less_own_max_ns"),
             _impossible(took_ns, clock_error_ns).alias("impossible"),
         )
     )
+
+
+def _in_buckets(timed: DataFrame) -> DataFrame:
+    """A row for each duration and bucket: one if it stays in its bucket without the generator's delay, else two.
+
+    took_ns: null in the row of the second bucket. less_own_ns: null in the row of the first; least_ns: the same, but of
+    a message that was read late its whole duration. A client that reconnects in a fault is late by design: there the
+    delay stays.
+    """
+    took_ns, less_own_ns = F.col("took_ns"), F.col("less_own_ns")
+    none = F.lit(None).cast("bigint")
+    both = timed.withColumn("less_own_ns", took_ns - F.when(F.col("in_fault"), F.lit(0)).otherwise(F.col("own_ns")))
+    numbered = both.withColumns({"of_took": bucket(took_ns), "of_less_own": bucket(less_own_ns)})
+    least_ns = F.when(F.col("read_late_ns") > 0, took_ns).otherwise(less_own_ns)
+    apart = F.array(_row("of_took", took_ns, none, none), _row("of_less_own", none, less_own_ns, least_ns))
+    together = F.array(_row("of_took", took_ns, less_own_ns, least_ns))
+    rows = F.when(F.col("of_took") == F.col("of_less_own"), together).otherwise(apart)
+    return numbered.select(*KEY[:-1], F.inline(rows))
+
+
+def _row(of: str, took_ns: Column, less_own_ns: Column, least_ns: Column) -> Column:
+    values = {"took_ns": took_ns, "less_own_ns": less_own_ns, "least_ns": least_ns}
+    return F.struct(F.col(of).alias("bucket"), *(value.alias(name) for name, value in values.items()))
 
 
 def _impossible(took_ns: Column, clock_error_ns: int) -> Column:

@@ -1,4 +1,4 @@
-"""What is the value below which so many of the durations lie, by counts in buckets?
+"""Reads percentiles off the counts in buckets.
 
 Percentiles are never averaged: the counts are added up first, then read off once. Exact to 0.4 % of the value.
 """
@@ -10,7 +10,9 @@ from records.buckets import value_ns
 
 
 def quantiles_ns(counts: Mapping[int, int], shares: Sequence[float]) -> list[int | None]:
-    """For each share in (0, 1], the middle of the bucket of the smallest value that so many values do not exceed.
+    """For each share in (0, 1], find the smallest value that this share of values does not exceed.
+
+    Return its bucket's middle.
 
     ``counts``: number of values by bucket. None for each share when there are no values. ValueError for other shares.
     """
@@ -22,7 +24,7 @@ def quantiles_ns(counts: Mapping[int, int], shares: Sequence[float]) -> list[int
 
 
 def rank_of(share: float, total: int) -> int:
-    """Which value in order, from 1 (nearest rank). 0.99 of 100 is the 99th, whatever binary fractions make of it."""
+    """The rank of the value, from 1 (nearest rank). 0.99 of 100 is the 99th, in spite of binary fractions."""
     return max(1, math.ceil(round(share * total, 6)))
 
 

@@ -1,4 +1,4 @@
-"""How many messages were due, sent, confirmed and delivered in each second, and through which broker?"""
+"""Counts the messages that were due, sent, confirmed and delivered in each second, by broker."""
 
 from functools import reduce
 

@@ -1,4 +1,4 @@
-"""Where does Spark run, and how does it leave nothing behind? A session for one analysis.
+"""Makes the Spark session of one analysis. The session leaves no files behind.
 
 Locally it keeps to the loopback interface, needs no network, says nothing, and has its scratch files in a temporary
 folder of its own. Java is found by JAVA_HOME, then PATH.
@@ -84,10 +84,10 @@ def _start(master: str | None, scratch: Path, rows: int) -> SparkSession:
 
 
 def _submitted_master() -> str | None:
-    """The master that spark-submit was given. It started the JVM before us, so that options of Java come too late."""
+    """The master that spark-submit was given. It started the JVM before us, so options of Java come too late."""
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         return None
-    SparkContext._ensure_initialized()  # connects to that JVM, whose configuration SparkConf then reads
+    SparkContext._ensure_initialized()  # connects to that JVM; SparkConf then reads its configuration
     return SparkConf().get("spark.master")
 
 
@@ -96,7 +96,7 @@ def session_settings() -> dict[str, str]:
     return {
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.requireAllClusterKeysForCoPartition": "false",  # frames laid out by message need no second shuffle
-        "spark.sql.inMemoryColumnarStorage.compressed": "false",  # to find out what compresses best costs more
+        "spark.sql.inMemoryColumnarStorage.compressed": "false",  # to find the best compression costs more
         "spark.sql.execution.arrow.compression.codec": "zstd",  # results pass through the driver's memory
         "spark.driver.maxResultSize": "0",
         **_UNCHECKED,
@@ -120,7 +120,7 @@ def _local_settings(scratch: Path, rows: int) -> dict[str, str]:
     if rows <= BRIEF_JOB_ROWS:
         java += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     else:
-        java.append("-XX:+UseParallelGC")  # nobody waits for a pause: G1's barriers and threads are a tenth of the CPU
+        java.append("-XX:+UseParallelGC")  # pauses do not matter: G1's barriers and threads are a tenth of the CPU
     return {
         **(_SMALL if rows <= SMALL_ROWS else {}),
         "spark.ui.enabled": "false",

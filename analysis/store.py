@@ -1,4 +1,4 @@
-"""How do results get into the run folder so that a reader sees a whole file or none?"""
+"""Writes results into the run folder so that a reader sees a whole file or none."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""How do the results of a run become summary.json? Plain values and Arrow in, a `Summary` out; no Spark."""
+"""Makes summary.json out of the results of a run. Plain values and Arrow in, a `Summary` out; no Spark."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +11,12 @@ import pyarrow.compute as pc
 from analysis import figures
 from analysis.checks import evaluate
 from analysis.figures import NS_PER_MS
+from analysis.message_outcomes import NOBODY
+from analysis.premises import unmet
+from analysis.timing import Clocks, judge_timing
 from analysis.verdict import Evidence, FailedFault, judge
 from records.run import Phases, ProcessInfo, RunInfo
-from records.summary import SUMMARY_VERSION, Blocked, Messages, Summary, Throughput
+from records.summary import SUMMARY_VERSION, Blocked, Messages, Rebalance, Recovery, Summary, Throughput, WarmUpResult
 
 NS_PER_S = 1_000_000_000
 OUTCOMES = ("acked", "failed", "in_doubt", "unconfirmed")
@@ -25,7 +28,9 @@ class Findings:
 
     outcomes: messages by best outcome. accounting: with the columns beyond the result table. latency: with min_ns,
     max_ns and impossible. load: messages due, sent, acked, received within the load, and blocked_slots.
+    leftovers: messages found on queues, foreign_leftovers included.
     cpu_ns: brokers_ns and generator_ns within the load, None where unknown. blocked: as analysis.blocked has it.
+    recovery, rebalance: as the modules of these names have them.
     """
 
     outcomes: Mapping[str, int]
@@ -34,7 +39,10 @@ class Findings:
     load: Mapping[str, int]
     cpu_ns: Mapping[str, int | None]
     blocked: Mapping[str, Any]
+    recovery: Recovery
+    rebalance: Rebalance
     leftovers: int
+    foreign_leftovers: int
     load_s: float | None
     clock_error_ns: int
     problems: tuple[str, ...] = ()
@@ -43,6 +51,7 @@ class Findings:
 
 def summarise(info: RunInfo, found: Findings) -> Summary:
     """The whole summary, verdict included."""
+    latency_ms = figures.latency_ms(found.latency)
     summary = Summary(
         summary_version=SUMMARY_VERSION,
         run_id=info.run_id,
@@ -52,15 +61,20 @@ def summarise(info: RunInfo, found: Findings) -> Summary:
         protocol=info.protocol,
         verdict="",
         reasons=[],
-        messages=messages(found),
+        messages=messages(found, info.withheld),
         throughput=throughput(found),
-        latency_ms=figures.latency_ms(found.latency),
-        lag_ms=figures.lag_ms(found.latency, info, found.load["blocked_slots"]),
+        latency_ms=latency_ms,
+        timing=judge_timing(latency_ms, figures.less_own_ms(found.latency), clocks(info, found)),
+        warm_up=WarmUpResult(end=info.warm_up.end, lasted_s=info.warm_up.lasted_s, at_most_s=info.warm_up.at_most_s),
+        lag_ms=figures.lag_ms(found.latency, found.load["blocked_slots"]),
         blocked=blocked(found),
+        recovery=found.recovery,
+        rebalance=found.rebalance,
         clocks={"error_bound_ms": found.clock_error_ns / NS_PER_MS},
         checks=[],
         phases={**phases_s(info.phases), **info.durations_s},
-        leftovers=found.leftovers,
+        leftovers=found.leftovers - found.foreign_leftovers,
+        foreign_leftovers=found.foreign_leftovers,
         wall=load_began_wall(info.phases, info.processes),
     )
     summary["checks"] = evaluate(info.checks, summary)
@@ -70,20 +84,25 @@ def summarise(info: RunInfo, found: Findings) -> Summary:
 
 
 def evidence(info: RunInfo, found: Findings, summary: Summary) -> Evidence:
+    unaccounted = summary["messages"]["unaccounted"]
     return Evidence(
         state=info.state,
-        problems=tuple(dict.fromkeys((*info.problems, *found.problems))),
-        unknowns=info.unknowns,
+        problems=tuple(dict.fromkeys((*info.problems, *found.problems, *unmet(info.premises, summary)))),
+        unknowns=tuple(text for text in info.unknowns if text not in info.unsearched or not unaccounted),
+        unsearched=info.unsearched,
         messages=summary["messages"],
         lag=summary["lag_ms"],
         checks=summary["checks"],
-        impossible=figures.impossible(found.latency),
-        clock_error_ms=summary["clocks"]["error_bound_ms"],
+        doubtful=summary["timing"]["doubtful"],
         failed_faults=found.failed_faults,
     )
 
 
-def messages(found: Findings) -> Messages:
+def clocks(info: RunInfo, found: Findings) -> Clocks:
+    return Clocks(found.clock_error_ns / NS_PER_MS, figures.impossible(found.latency), info.clock_doubts)
+
+
+def messages(found: Findings, withheld: int) -> Messages:
     """Messages by outcome, and what the subscriptions together made of them."""
     of_outcome = {name: found.outcomes.get(name, 0) for name in OUTCOMES}
 
@@ -96,6 +115,8 @@ def messages(found: Findings) -> Messages:
         failed=of_outcome["failed"],
         in_doubt=of_outcome["in_doubt"],
         unconfirmed=of_outcome["unconfirmed"],
+        withheld=withheld,
+        expected=expected(found.accounting),
         received=total("received"),
         lost=total("lost"),
         stranded=total("stranded"),
@@ -103,13 +124,23 @@ def messages(found: Findings) -> Messages:
         duplicated=total("duplicated"),
         duplicated_by_resend=total("duplicated_by_resend"),
         redelivered=total("redelivered"),
+        repeated=total("repeated"),
         recovered=total("recovered"),
         reordered=total("reordered"),
         corrupted=total("corrupted"),
         unexpected=total("unexpected"),
         foreign=total("foreign"),
+        unaccounted=total("unaccounted"),
+        missed_away=total("missed_away"),
         missing_unconfirmed=total("missing_unconfirmed"),
+        refused_yet_received=total("refused_yet_received"),
     )
+
+
+def expected(accounting: pa.Table) -> int:
+    """(message, subscription) pairs: a topic's message that nobody was subscribed for has none."""
+    subscribed = accounting.filter(pc.not_equal(accounting["subscription"], NOBODY))
+    return int(pc.sum(subscribed["sent"]).as_py() or 0)
 
 
 def throughput(found: Findings) -> Throughput:
@@ -142,7 +173,7 @@ def blocked(found: Findings) -> Blocked:
 
 
 def phases_s(phases: Phases) -> dict[str, float]:
-    """Lengths in seconds of the phases whose both ends were reached."""
+    """Lengths in seconds of the phases with both ends reached."""
     ends_ns = {
         "warm_up": (phases.warm_up_began_ns, phases.load_began_ns),
         "load": (phases.load_began_ns, phases.load_ended_ns),

@@ -1,4 +1,4 @@
-"""How does an event table become a DataFrame, with a schema that is stated and not guessed?"""
+"""Reads an event table as a DataFrame, by a stated schema."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""Where on the run's timeline does a moment lie: which second, which phase, inside a fault or not?
+"""Places a moment on the run's timeline: its second, its phase, and whether it lies inside a fault.
 
-Seconds count from the start of the load, so that the warm-up is negative and runs compare with each other.
+Seconds count from the start of the load. Thus the warm-up is negative, and runs can be compared.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ FAULT_GRACE_NS = 5 * NS_PER_S
 
 
 @dataclass(frozen=True)
-class Window:
+class FaultWindow:
     """Monotonic nanoseconds, both ends included. ``ended_ns`` None: it lasted until the run's end."""
 
     began_ns: int
@@ -28,21 +28,21 @@ class Window:
 
 @dataclass(frozen=True)
 class Timeline:
-    """``load_ended_ns`` None: the run was killed under load, so that nothing is known to be later than the load."""
+    """``load_ended_ns`` None: the run was killed under load, so no event is known to be later than the load."""
 
     load_began_ns: int
     load_ended_ns: int | None = None
-    faults: tuple[Window, ...] = ()
+    faults: tuple[FaultWindow, ...] = ()
 
     @classmethod
-    def of(cls, phases: Phases, first_event_ns: int, faults: Iterable[Window] = ()) -> "Timeline":
+    def of(cls, phases: Phases, first_event_ns: int, faults: Iterable[FaultWindow] = ()) -> "Timeline":
         """A run that was killed before its load is all load, from its first phase or else its first event on."""
         began = next((at for at in (phases.load_began_ns, phases.warm_up_began_ns) if at is not None), first_event_ns)
         return cls(began, phases.load_ended_ns, tuple(faults))
 
     @property
     def load_s(self) -> float | None:
-        """Length of the load, where both its ends are known and it has any."""
+        """Length of the load, if both its ends are known and it is not empty."""
         if self.load_ended_ns is None or self.load_ended_ns <= self.load_began_ns:
             return None
         return (self.load_ended_ns - self.load_began_ns) / NS_PER_S
@@ -69,5 +69,5 @@ class Timeline:
         return reduce(lambda one, other: one | other, touches, F.lit(False))
 
 
-def _with_grace_ns(fault: Window) -> int:
+def _with_grace_ns(fault: FaultWindow) -> int:
     return FOREVER_NS if fault.ended_ns is None else fault.ended_ns + FAULT_GRACE_NS

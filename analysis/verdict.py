@@ -1,8 +1,9 @@
-"""What may be said of a run, and why? Pure: plain values in, a verdict with its reasons out.
+"""Decides the verdict of a run, with its reasons. Pure: plain values in, plain values out.
 
-Precedence: interrupted, invalid, fail, unknown, pass. A run that measured wrongly says nothing about the brokers, so
-invalid goes before fail; a demand that was not met stays so whatever else is unknown. Reasons of all kinds are kept,
-those of the verdict first.
+Precedence: interrupted, invalid, fail, unknown, pass. Invalid means that the record of the messages' outcomes is not
+complete, so it comes before fail. A failed check stays failed even if other values are unknown. Reasons of all kinds
+are kept; the verdict's own reasons come first. Timing never makes a run invalid (`analysis.timing`): a check on a
+doubtful figure is unknown.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,8 @@ from records.summary import CheckResult, Lag, Messages
 
 ENDED = "ended"
 INTERRUPTED = "interrupted"
+UNDELIVERED = {"lost": "lost", "stranded": "left on a queue", "dead_lettered": "on a dead-letter queue"}
+"""What became of confirmed messages that a subscription was owed and did not get."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class FailedFault:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that the verdict is made of. ``impossible``: durations below the clocks' error bound, by measure."""
+    """All that the verdict is made of. ``doubtful``: why a figure cannot be relied on, by its name in a check."""
 
     state: str
     problems: Sequence[str]  # of recording and of the harness
@@ -33,9 +36,9 @@ class Evidence:
     messages: Messages
     lag: Lag
     checks: Sequence[CheckResult]
-    impossible: Mapping[str, int] = field(default_factory=dict)
-    clock_error_ms: float = 0.0
+    doubtful: Mapping[str, str] = field(default_factory=dict)
     failed_faults: Sequence[FailedFault] = ()
+    unsearched: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -63,39 +66,68 @@ def interrupted(evidence: Evidence) -> list[str]:
 
 
 def invalid(evidence: Evidence) -> list[str]:
-    """Why the figures are not to be relied on."""
+    """Why the counts may not be what became of the messages, or why they answer nothing."""
     return [
         *evidence.problems,
         *_unfinished(evidence.state),
         *_without_sends(evidence.messages),
-        *_impossible(evidence),
-        *_late(evidence.lag),
         *(f"fault {one.kind} of {one.target} could not be applied: {one.error}" for one in evidence.failed_faults),
     ]
 
 
 def failed(evidence: Evidence) -> list[str]:
     return [
+        *_nothing_arrived(evidence.messages),
+        *_failed_checks(evidence.checks),
+    ]
+
+
+def _nothing_arrived(messages: Messages) -> list[str]:
+    """Confirmed and not delivered is the strongest finding of all, whatever the checks of a scenario are."""
+    if messages["received"] or not _undelivered(messages):
+        return []
+    fates = [f"{messages[key]:,} of them {word}" for key, word in UNDELIVERED.items() if messages[key]]  # type: ignore[literal-required]
+    return [f"no message was received, though brokers confirmed {messages['acked']:,}: {', '.join(fates)}"]
+
+
+def _undelivered(messages: Messages) -> int:
+    return sum(messages[key] for key in UNDELIVERED)  # type: ignore[literal-required]
+
+
+def _failed_checks(checks: Sequence[CheckResult]) -> list[str]:
+    return [
         f"check {check['name']!r} failed: {check['metric']} is {check['value']:g}, it must be {check['rule']}"
-        for check in evidence.checks
+        for check in checks
         if check["outcome"] == "fail"
     ]
 
 
 def unknown(evidence: Evidence) -> list[str]:
     return [
+        *_unaccounted(evidence),
         *evidence.unknowns,
         *_unmeasured(evidence),
-        *(
-            f"check {check['name']!r} could not be evaluated: the run has no figure {check['metric']}"
-            for check in evidence.checks
-            if check["outcome"] == "unknown"
-        ),
+        *(_undecided(check, evidence.doubtful) for check in evidence.checks if check["outcome"] == "unknown"),
     ]
 
 
+def _unaccounted(evidence: Evidence) -> list[str]:
+    count = evidence.messages["unaccounted"]
+    if not count:
+        return []
+    where = "; ".join(evidence.unsearched)
+    return [f"{count:,} messages are unaccounted for, as they may be where nobody could look: {where}"]
+
+
+def _undecided(check: CheckResult, doubtful: Mapping[str, str]) -> str:
+    why = f"the run has no figure {check['metric']}"
+    if check["metric"] in doubtful:
+        why = f"{check['metric']} is doubtful, as {doubtful[check['metric']]}"
+    return f"check {check['name']!r} could not be evaluated: {why}"
+
+
 def _unmeasured(evidence: Evidence) -> list[str]:
-    if evidence.lag["p99"] is None and evidence.messages["sent"]:
+    if evidence.lag["max"] is None and evidence.messages["sent"]:
         return ["no message was due in the load phase, so there is no latency: was the warm-up longer than the load?"]
     return []
 
@@ -107,8 +139,8 @@ def _unfinished(state: str) -> list[str]:
 
 
 def _without_sends(messages: Messages) -> list[str]:
-    if messages["sent"] and messages["received"]:
-        return []
+    if messages["sent"] and (messages["received"] or _undelivered(messages) or messages["unaccounted"]):
+        return _unexpected(messages["unexpected"])
     if messages["sent"]:
         return ["no message was received: nothing was measured"]
     arrived = messages["received"]
@@ -117,20 +149,8 @@ def _without_sends(messages: Messages) -> list[str]:
     return ["no message was sent"]
 
 
-def _impossible(evidence: Evidence) -> list[str]:
-    return [
-        f"{count} durations {measure} are negative beyond the clocks' error bound of {evidence.clock_error_ms:g} ms: "
-        "the clocks disagree"
-        for measure, count in evidence.impossible.items()
-    ]
-
-
-def _late(lag: Lag) -> list[str]:
-    p99_ms, limit_ms = lag["p99"], lag["limit_p99"]
-    if p99_ms is None or p99_ms <= limit_ms:
+def _unexpected(count: int) -> list[str]:
+    """A body names its run and its message. If no send of it is on record, rows are missing, and maybe others too."""
+    if not count:
         return []
-    return [
-        f"the load generator was late: p99 of its lag is {p99_ms:.3g} ms, over the limit of {limit_ms:.3g} ms "
-        f"({lag['blocked_slots']} slots were blocked by the in-flight cap or by a commit); "
-        "lower the rate or use more processes"
-    ]
+    return [f"no send is on record of {count:,} deliveries of this run: rows of events/sends are missing"]

@@ -1,9 +1,9 @@
-"""How fast is python-qpid-proton alone? A process of its own that sends and receives messages, and nothing else.
+"""Sends and receives messages by python-qpid-proton alone, in a process of its own.
 
 ``python -m benchmarks.amqp_bare URI COUNT durable|non-durable``, with the password on standard input; prints one JSON
-line (`benchmarks.stopwatch`). As its manual writes it: one container, a handler that sends while there is credit and as
-long as fewer than the cap are unanswered, and one that accepts each message; two connections, as the users of
-`benchmarks.stomp_users` have.
+line (`benchmarks.stopwatch`). It follows proton's manual: one container, a handler that sends and a handler that
+accepts each message. The sender needs credit, and fewer unanswered sends than the cap. There are two connections, as
+with the users of `benchmarks.stomp_users`.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""How fast are AMQP users under Locust beside a bare proton loop, and beside Artemis's own load generator?
+"""Measures AMQP users under Locust beside a bare proton loop, and beside Artemis's own load generator.
 
 ``python -m benchmarks.amqp_speed [PAIRS [WHAT …]]`` starts one Artemis broker and prints Markdown tables for
-docs/performance.md; WHAT is any of `WHATS`, by default all, two minutes each with 5 pairs. A is one process with
+docs/performance.md. WHAT is any of `WHATS`, by default all. Each takes two minutes with 5 pairs. A is one process with
 one producer and one consumer, every message recorded (`benchmarks.stomp_users`, by AMQP). B is proton alone
 (`benchmarks.amqp_bare`) or ``artemis perf client --protocol AMQP``, with one of each too. 1 KiB bodies, the same cap on
 messages that await their answer, the same prefetch.
@@ -55,7 +55,7 @@ class Bench:
         return run
 
     def _artemis(self, command: str, more: Sequence[str]) -> None:
-        """The password goes by a file that only we can read: an argument would be seen by everyone."""
+        """The password is passed in a file that only we can read: an argument would be seen by everyone."""
         arguments = self._folder / "artemis.args"
         arguments.touch(mode=0o600)
         words = [
@@ -68,7 +68,7 @@ class Bench:
 
 
 def received_per_s(samples: Sequence[Mapping[str, object]]) -> float:
-    """Of what the load generator tells every second, once it is warm: from the first such moment to the last."""
+    """From the load generator's figures of every second after its warm-up: from the first such moment to the last."""
     warm = [each for each in samples if each["sampleType"] == "interval" and each["warmup"] is False]
     lasted_ms = int(str(warm[-1]["time"])) - int(str(warm[0]["time"]))
     return sum(int(str(each["received"])) for each in warm[1:]) / lasted_ms * 1_000

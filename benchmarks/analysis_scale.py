@@ -1,7 +1,8 @@
-"""How do time and memory of the analysis grow with a run, and what does DuckDB take for the same answers?
+"""Measures how time and memory of the analysis grow with a run, beside DuckDB for the same answers.
 
-``python -m benchmarks.analysis_scale [--messages 1000000 10000000] [--pairs 5]`` makes runs, has both answer in turn,
-each in a process of its own, demands that the answers are equal, and prints a table. A is the analysis, B is DuckDB.
+``python -m benchmarks.analysis_scale [--messages 1000000 10000000] [--pairs 5]`` makes runs. Both programs answer in
+turn, each in a process of its own. It checks that the answers are equal, and prints a table. A is the analysis, B is
+DuckDB.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What do a thousand connections in one worker cost? Memory and CPU of the process, idle and at one message/s each.
+"""Measures a thousand connections in one worker: memory and CPU, idle and at one message/s each.
 
 ``python -m benchmarks.connections [PROTOCOL [COUNT]]`` starts one broker that speaks it, Artemis for Core and Classic
 for any other, and prints a Markdown row. Every connection is a Locust user of this project: COUNT producers, and beside
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from benchmarks.pairs import conditions
 from records.rundir import RunDirectory
-from topologies.catalogue import build
-from topologies.model import Topology
+from topologies.catalogue.lookup import build
+from topologies.model.topology import Topology
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 BROKER = "broker-1"

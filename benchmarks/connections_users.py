@@ -1,8 +1,8 @@
-"""What do so many users cost in this process? One Locust runner with COUNT producers of 1 message/s and a consumer.
+"""Runs COUNT producers of 1 message/s and a consumer in this process, and prints what they cost.
 
 ``python -m benchmarks.connections_users PROTOCOL URI COUNT``, with the password on standard input; prints a Markdown
-row. What a first connection takes with it (a JVM, libraries) is there before memory is measured. Lag is that of the
-messages that are due after the first seconds, in which links are attached and code is compiled, from their events.
+row. A first connection loads a JVM or libraries; this happens before memory is measured. Lag is measured from the
+events of messages that are due after the first seconds. In the first seconds links are attached and code is compiled.
 """
 
 from locust.env import Environment  # isort: skip  # first: it has gevent patch what the others import
@@ -19,10 +19,10 @@ import numpy as np
 import psutil
 
 from benchmarks.stomp_users import GROUP, QUEUE, Receiver, session_for
-from drivers.habits import ONE
+from drivers.client.connection_modes import ONE
 from drivers.jvm import vm
-from drivers.session import Go, Session, Window, attach
-from drivers.users import ProducerUser
+from drivers.users.locust_users import ProducerUser
+from drivers.users.session import Go, Session, Window, attach
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
 from records.writer import Recorder
@@ -76,7 +76,7 @@ def measure(protocol: str, uri: str, password: str, count: int, recorder: Record
     runner = Environment(user_classes=[EachSecond, Receiver]).create_local_runner()
     session = session_for(protocol, uri, password, recorder)
     attach(runner.environment, session)
-    first = session.seat("producer", GROUP, ONE)
+    first = session.pooled_client("producer", GROUP, ONE)
     first.open()
     before_bytes, began_s = psutil.Process().memory_info().rss, time.perf_counter()
     runner.start(count + 1, spawn_rate=SPAWNED_PER_S)

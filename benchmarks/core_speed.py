@@ -1,11 +1,11 @@
-"""How fast are Core users under Locust, every message recorded, beside ``artemis perf client``?
+"""Measures Core users under Locust, every message recorded, beside ``artemis perf client``.
 
 ``python -m benchmarks.core_speed [PAIRS [WHAT …]]`` starts one Artemis broker and prints Markdown tables for
-docs/performance.md; WHAT is any of `WHATS`, by default all. A is `benchmarks.java_users`, one process; B is the
-distribution's ``perf client --max-pending 1000``, one process: one producer and one consumer each, 1 KiB to one queue,
-as many sends ahead of their answers, both warmed up. B's rate is the mean of what it received in each second, A's all
-messages by the time from the first send to the last receipt: whatever the broker stops for is in both. CPU is the
-clients', B's without what it needs to start.
+docs/performance.md. WHAT is any of `WHATS`, by default all. A is `benchmarks.java_users`, B the distribution's ``perf
+client --max-pending 1000``; each is one process. Both have one producer and one consumer, send 1 KiB to one queue, have
+as many sends ahead of their answers, and are warmed up. B's rate is the mean of the messages received in each second.
+A's rate is all messages divided by the time from the first send to the last receipt. Pauses of the broker are in both
+rates. CPU is the clients' CPU; for B without the CPU of its start.
 """
 
 import json
@@ -19,7 +19,7 @@ from benchmarks import one_broker
 from benchmarks.java_side import users
 from benchmarks.pairs import HEADER, measure
 from benchmarks.stopwatch import BODY_BYTES, USER, children_cpu_s
-from topologies.runtimes.artemis_jvm import MAIN
+from topologies.artemis.launch import MAIN
 from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.java import find_java
 from topologies.runtimes.processes.runtime import ProcessRuntime
@@ -55,7 +55,7 @@ class Bench:
         return statistics.fmean(received[: TOOL_S - WARM_UP_S]), cpu_us
 
     def _perf(self, wishes: str, *, durable: bool) -> tuple[float, list[dict[str, str]]]:
-        """CPU seconds of one run, and what it told. The password goes by a file that only we can read."""
+        """CPU seconds of one run, and what it told. The password is passed in a file that only we can read."""
         arguments, report, before_s = self._folder / "perf.args", self._folder / "perf.json", children_cpu_s()
         report.unlink(missing_ok=True)
         arguments.touch(mode=0o600)

@@ -1,8 +1,8 @@
-"""What does another engine say of the same run? The tables accounting, latency, rates and paths by DuckDB.
+"""Computes the tables accounting, latency, rates and paths of a run by DuckDB.
 
-``python -m benchmarks.duckdb_answers RUN FOLDER`` writes them to the folder. For runs of queues, as the generator makes
-them: a topic's subscriptions are not looked at. It is written as one would for DuckDB: two tables, made once, of which
-everything else is asked. Definitions are those of `records.results`.
+``python -m benchmarks.duckdb_answers RUN FOLDER`` writes them to the folder. It is for runs of queues that the
+generator makes: a topic's subscriptions are not looked at. It is written as one would for DuckDB: two tables, made
+once, answer all other questions. Definitions are those of `records.results`.
 """
 
 import sys
@@ -34,6 +34,7 @@ with copies as (
     from receipts where integrity in ('intact', 'corrupted')
     window copies as (partition by producer, seq, subscription order by received_ns, attempt, consumer))
 select copies.* exclude (broker), copies.broker as to_broker, messages.due_ns, sends.sent_ns,
+       greatest(0, messages.sent_ns - messages.due_ns) as own_ns,
        coalesce(sends.broker, messages.from_broker, '') as from_broker,
        copy > 1 and not copies.redelivered as duplicate, duplicate and copies.attempt <> first_attempt as by_resend
 from copies left join messages using (producer, seq) left join sends using (producer, seq, attempt)
@@ -42,7 +43,7 @@ from copies left join messages using (producer, seq) left join sends using (prod
 ACCOUNTING = """
 with found as (select producer, seq, min(dead_letter) as dead from leftovers group by producer, seq),
 firsts as (select * from deliveries where copy = 1),
-fates as (
+message_outcomes as (
     select messages.*, regexp_replace(messages.destination, '^queue://', '') as subscription,
            firsts.producer is not null as received, found.dead
     from messages left join firsts using (producer, seq) left join found using (producer, seq)),
@@ -53,7 +54,7 @@ ends as (
            count_if(goodness = 4 and not received and not dead) as stranded,
            count_if(goodness = 4 and not received and dead) as dead_lettered,
            count_if(goodness = 3 and received) as recovered
-    from fates group by destination, subscription),
+    from message_outcomes group by destination, subscription),
 copies as (
     select destination, subscription, count_if(copy = 1) as received, count_if(duplicate) as duplicated,
            count_if(by_resend) as duplicated_by_resend, count_if(integrity = 'corrupted') as corrupted,
@@ -72,22 +73,28 @@ select * from ends join copies using (destination, subscription) join reordered 
 
 LATENCY = """
 with durations as (
-    select 'due_to_received' as measure, from_broker, to_broker, hops, due_ns, received_ns - due_ns as took_ns
+    select 'due_to_received' as measure, from_broker, to_broker, hops, due_ns, received_ns - due_ns as took_ns,
+           own_ns
     from deliveries where copy = 1 and due_ns is not null
     union all
-    select 'sent_to_received', from_broker, to_broker, hops, due_ns, received_ns - sent_ns
+    select 'sent_to_received', from_broker, to_broker, hops, due_ns, received_ns - sent_ns, 0
     from deliveries where copy = 1 and due_ns is not null and sent_ns is not null
     union all
-    select 'sent_to_settled', broker, '', null, due_ns, settled_ns - sent_ns
+    select 'sent_to_settled', broker, '', null, due_ns, settled_ns - sent_ns, 0
     from sends where outcome = 'acked'
     union all
-    select 'due_to_sent', from_broker, '', null, due_ns, sent_ns - due_ns from messages),
+    select 'due_to_sent', from_broker, '', null, due_ns, sent_ns - due_ns, 0 from messages),
+both_ways as (
+    select * exclude (own_ns), 1 as counted, 0 as less_own from durations
+    union all
+    select * exclude (own_ns) replace (took_ns - own_ns as took_ns), 0, 1 from durations),
 in_buckets as (
     select *, abs(took_ns) as magnitude, greatest(0, floor(log2(greatest(magnitude, 1)))::int - 7) as dropped_bits,
            (dropped_bits * 128 + (magnitude >> dropped_bits)) * sign(took_ns) as bucket
-    from durations)
+    from both_ways)
 select measure, from_broker, to_broker, hops, phase(due_ns) as phase, second(due_ns) as second, false as in_fault,
-       bucket::int as bucket, count(*) as count
+       bucket::int as bucket, sum(counted)::bigint as count,
+       sum(less_own)::bigint as count_less_own
 from in_buckets group by all
 """
 
@@ -109,7 +116,7 @@ from deliveries where copy = 1 and due_ns is not null group by all
 
 
 def answers(events: Path, load_began_ns: int, load_ended_ns: int, memory: str = "4GiB") -> Mapping[str, pa.Table]:
-    """The result tables of a run without faults, of hosts whose clocks agree; each in the schema of its result."""
+    """The result tables of a run without faults, on hosts with equal clocks; each in the schema of its result."""
     with (
         tempfile.TemporaryDirectory(prefix="brokerbench-duckdb-") as overflow,
         duckdb.connect(":memory:", config={"memory_limit": memory, "temp_directory": overflow}) as database,

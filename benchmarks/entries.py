@@ -1,9 +1,10 @@
-"""How long until a topology is up and proven, and how much memory do its brokers take? Each entry of the catalogue.
+"""Measures the time until each catalogue entry is up and proven, and the memory of its brokers.
 
 ``python -m benchmarks.entries [ENTRY …] [--runs 3] [--memory 512] [--runtime processes]`` brings each entry up and down
-so often, one after the other, on two cores of the machine, and prints medians. Proven is what a run demands before its
-first user starts: every link by management, then a canary over every path that clients will use. Memory is the
-resident memory of all broker processes just then: an idle heap of fixed size is reserved, but hardly touched.
+this many times, one after the other, on two cores of the machine, and prints medians. An entry is proven when it meets
+the conditions for a run's first user: every link by management, then a canary over every path that clients will use.
+Memory is the resident memory of all broker processes just then: an idle heap of fixed size is reserved, but hardly
+touched.
 
 An entry that cannot be brought up or proven has a row that says why, and the exit status is 1.
 """
@@ -22,17 +23,17 @@ import psutil
 
 from benchmarks.pairs import conditions
 from brokerbench.errors import sentence
-from brokerbench.up import PROOF_TIMEOUT_S, routes
+from brokerbench.up import routes
 from drivers import canary
 from drivers.protocols import Spoken, connectors_of
 from records.rundir import RunDirectory
-from topologies.catalogue import ENTRIES, build
-from topologies.management.links import prove_links
-from topologies.model import Topology
+from scenarios.bring_up import bring_up
+from topologies.catalogue.lookup import ENTRIES, build
+from topologies.model.topology import Topology
+from topologies.model.trust import Trust
+from topologies.model.validity import TopologyInvalid
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.making import Wanted, runtime_of
-from topologies.trust import Trust
-from topologies.validity import TopologyInvalid
+from topologies.runtimes.runtime_factory import Wanted, runtime_of
 
 CORES = 2
 MIB = 1 << 20
@@ -50,24 +51,23 @@ class Figures:
 
 
 def once(topology: Topology, wanted: Wanted) -> Figures:
-    """Raises whatever kept it from being proven; everything is down again afterwards."""
+    """Raises the error that prevented the proof. Everything is down again afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         runtime = runtime_of(wanted, topology, RunDirectory.create(Path(folder), "run"))
         try:
             began_s = time.perf_counter()
-            runtime.up(lambda line: None)
-            up_s = time.perf_counter() - began_s
-            prove(runtime, topology)
-            return Figures(up_s, time.perf_counter() - began_s, resident_bytes(runtime, topology))
+            up_at_s: list[float] = []
+            spoken = spoken_by(topology)
+            ends = canary.sides(runtime, connectors_of(spoken, Trust()), spoken)
+            bring_up(runtime, topology, routes(topology), ends, _silent, lambda: up_at_s.append(time.perf_counter()))
+            proven_s = time.perf_counter() - began_s
+            return Figures(up_at_s[0] - began_s, proven_s, resident_bytes(runtime, topology))
         finally:
             runtime.close()
 
 
-def prove(runtime: Runtime, topology: Topology) -> None:
-    prove_links(runtime, topology, timeout_s=PROOF_TIMEOUT_S)
-    spoken = spoken_by(topology)
-    producers, consumers = canary.sides(runtime, connectors_of(spoken, Trust()), spoken)
-    canary.prove(routes(topology), producers, consumers, runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
+def _silent(line: str) -> None:
+    """The table is all that is printed."""
 
 
 def spoken_by(topology: Topology) -> Spoken:
@@ -100,14 +100,14 @@ def measured(entry: str, topology: Topology, runs: int, bring_up: Callable[[], F
     for run in range(1, runs + 1):
         try:
             found.append(bring_up())
-        except Exception as error:  # whatever it is, the entries behind this one have nothing to do with it
+        except Exception as error:  # any error: the later entries do not depend on this one
             why = sentence(error).partition("\n")[0].replace("|", "\\|")
             return f"| `{entry}` | {len(topology.brokers)} | failed in run {run} of {runs}: {why} | | | |", False
     return row(entry, topology, found), True
 
 
 def table(topologies: dict[str, Topology], wanted: Wanted, runs: int) -> bool:
-    """Prints a row for each as soon as it is known; whether all were proven."""
+    """Prints a row for each entry as soon as it is known. Returns whether all were proven."""
     print(HEADER)
     proven = []
     for entry, topology in topologies.items():

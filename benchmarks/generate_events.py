@@ -1,4 +1,4 @@
-"""What does a long run leave behind? Writes a run folder as large as one likes, in which nearly everything goes well.
+"""Writes a run folder as large as one likes, in which nearly everything goes well.
 
 ``python -m benchmarks.generate_events PARENT --messages 1000000``. 12 producers and 8 consumers on 3 brokers, recorded
 by 2 processes, share one queue. A consumer gets a producer's messages in order; now and then one stalls, with what is
@@ -40,7 +40,7 @@ Choose = Callable[[float], npt.NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class Batch:
-    """Messages of one stretch of the run, a row each, those of a producer in order of their due time."""
+    """Messages of one stretch of the run, one row each. A producer's messages are in order of due time."""
 
     producer: Ints
     consumer: Ints
@@ -104,7 +104,7 @@ def batches(rounds: int, per_s: int, rng: np.random.Generator) -> Iterator[Batch
         settled_ns = sent_ns + (rng.lognormal(0.4, 0.4, shape) * MS).astype("int64")
         received_ns = np.maximum.accumulate(
             arrived_ns, axis=0
-        )  # a queue keeps its order: what stalls holds up the rest
+        )  # a queue keeps its order: a stalled message delays the rest
         columns = (producer, (slot + producer) % CONSUMERS, seq, due_ns, sent_ns, settled_ns, received_ns)
         yield Batch(*(column.ravel() for column in columns))
 
@@ -113,22 +113,22 @@ def write_batch(writers: dict[str, "Writer"], batch: Batch, rng: np.random.Gener
     draw = rng.random(len(batch.seq))
     bounds = np.cumsum([0, *RATES.values()])
     kinds = zip(RATES, bounds[:-1], bounds[1:], strict=True)
-    fate = {name: (low <= draw) & (draw < high) for name, low, high in kinds}
-    gone = fate["lost"] | fate["stranded"] | fate["dead"]
-    resent = batch.where(fate["resent"])
-    once = batch.where(~fate["resent"])
+    outcome = {name: (low <= draw) & (draw < high) for name, low, high in kinds}
+    gone = outcome["lost"] | outcome["stranded"] | outcome["dead"]
+    resent = batch.where(outcome["resent"])
+    once = batch.where(~outcome["resent"])
     writers["sends"].add("producer", sends(once))
     writers["sends"].add("producer", sends(resent, outcome="in_doubt"))
     writers["sends"].add("producer", sends(resent, attempt=2, later_ns=RESEND_NS))
-    writers["receipts"].add("consumer", receipts(batch.where(~gone & ~fate["resent"])))
-    writers["receipts"].add("consumer", receipts(resent.where(draw[fate["resent"]] < RATES["resent"] / 2)))
+    writers["receipts"].add("consumer", receipts(batch.where(~gone & ~outcome["resent"])))
+    writers["receipts"].add("consumer", receipts(resent.where(draw[outcome["resent"]] < RATES["resent"] / 2)))
     writers["receipts"].add("consumer", receipts(resent, attempt=2, later_ns=RESEND_NS))
-    writers["receipts"].add("consumer", receipts(batch.where(fate["duplicated"]), later_ns=3 * MS))
-    writers["receipts"].add("consumer", receipts(batch.where(fate["redelivered"]), later_ns=MS, redelivered=True))
+    writers["receipts"].add("consumer", receipts(batch.where(outcome["duplicated"]), later_ns=3 * MS))
+    writers["receipts"].add("consumer", receipts(batch.where(outcome["redelivered"]), later_ns=MS, redelivered=True))
     foreign = {**receipts(batch.where(np.arange(len(draw)) < FOREIGN_PER_BATCH)), "integrity": "foreign"}
     writers["receipts"].add("consumer", {**foreign, "producer": UNKNOWN, "seq": UNKNOWN, "attempt": UNKNOWN})
-    writers["leftovers"].add(None, leftovers(batch.where(fate["stranded"]), dead_letter=False))
-    writers["leftovers"].add(None, leftovers(batch.where(fate["dead"]), dead_letter=True))
+    writers["leftovers"].add(None, leftovers(batch.where(outcome["stranded"]), dead_letter=False))
+    writers["leftovers"].add(None, leftovers(batch.where(outcome["dead"]), dead_letter=True))
 
 
 def client(number: Ints) -> Ints:
@@ -206,7 +206,7 @@ def _samples(writer: "Writer", at_ns: Ints, broker: str, kind: str, of: str, met
 
 
 class Writer:
-    """Streams of one table, one a process, as `records.writer` leaves them."""
+    """Streams of one table, one for each process, in the form that `records.writer` leaves."""
 
     def __init__(self, directory: RunDirectory, table: str) -> None:
         self.schema = EVENT_TABLES[table]

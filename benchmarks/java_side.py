@@ -1,4 +1,4 @@
-"""What do `benchmarks.java_users` say? They run in a process of their own, on a broker that is up."""
+"""Runs `benchmarks.java_users` in a process of its own, on a broker that is up, and reads what it prints."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""How fast are this project's own users of a Java client? A process: Locust with one producer and one consumer.
+"""Measures this project's own users of a Java client: Locust with one producer and one consumer.
 
 ``python -m benchmarks.java_users openwire|core URI COUNT durable|non-durable IN_FLIGHT RATE WARM_UP``, with the
 password on standard input; prints one JSON line: `benchmarks.stopwatch`, and the lag, which means something at a RATE

@@ -1,4 +1,4 @@
-"""How do benchmarks of one broker run? ``python -m benchmarks.NAME [PAIRS] [WHAT …]``: one broker for all of them."""
+"""Runs the benchmarks of one broker: ``python -m benchmarks.NAME [PAIRS] [WHAT …]``, one broker for all of them."""
 
 import sys
 import tempfile
@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from benchmarks.pairs import conditions
 from records.rundir import RunDirectory
-from topologies.catalogue import build
+from topologies.catalogue.lookup import build
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 PAIRS = 5
@@ -18,8 +18,11 @@ Bench = TypeVar("Bench")
 def run(
     entry: str, make_bench: Callable[[ProcessRuntime, Path], Bench], whats: Mapping[str, Callable[[Bench, int], None]]
 ) -> None:
-    """Bring up catalogue entry ``entry``, of one broker, and run those of ``whats`` that the command line names, or
-    all; each gets the bench and how many pairs are asked for."""
+    """Bring up catalogue entry ``entry``, which has one broker.
+
+    Run the benchmarks of ``whats`` that the command line names, or all. Each gets the bench and the requested number of
+    pairs.
+    """
     pairs, named = int(sys.argv[1]) if len(sys.argv) > 1 else PAIRS, sys.argv[2:] or list(whats)
     print(conditions())
     with tempfile.TemporaryDirectory() as folder:

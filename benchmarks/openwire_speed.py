@@ -1,4 +1,4 @@
-"""How fast are OpenWire users under Locust, every message recorded, beside the broker's own command-line tools?
+"""Measures OpenWire users under Locust, every message recorded, beside the broker's own command-line tools.
 
 ``python -m benchmarks.openwire_speed [PAIRS [WHAT …]]`` starts one broker and prints Markdown tables for
 docs/performance.md; WHAT is any of `WHATS`, by default all. A is `benchmarks.java_users`, one process; B is
@@ -52,7 +52,7 @@ class Bench:
         return count / (ended_s - began_s), cpu_s / count * 1e6
 
     def _tool(self, command: str) -> subprocess.Popen[str]:
-        """The password goes by a file that only we can read: an argument would be seen by everyone."""
+        """The password is passed in a file that only we can read: an argument would be seen by everyone."""
         arguments = self._folder / f"{command.split()[0]}.args"
         arguments.touch(mode=0o600)
         places = f"-Dactivemq.home={self._home} -Dactivemq.base={self._home} -Dactivemq.data={self._folder}"

@@ -1,9 +1,9 @@
-"""How late is the generator at a steady rate from one worker? A real run tells, from its own events.
+"""Measures how late the generator is at a steady rate from one worker, by a real run's own events.
 
-``python -m benchmarks.pacing [RATE] [--protocol PROTOCOL]`` runs 30 s at RATE messages a second in all (2,000) on one
-broker that speaks the protocol (STOMP), Artemis for Core and Classic for any other, and prints a Markdown row: how late
-first attempts of the load were written (sent - due), whatever the run's verdict, which stands beside. Messages are one
-way (`benchmarks.pacing_load`).
+``python -m benchmarks.pacing [RATE] [--protocol PROTOCOL]`` runs 30 s at RATE messages a second in all (default 2,000)
+on one broker that speaks the protocol (default STOMP). Core runs on Artemis, any other protocol on Classic. It prints a
+Markdown row: how late first attempts of the load were written (sent - due). The row also has the run's verdict, and is
+printed for every verdict. Messages are one way (`benchmarks.pacing_load`).
 """
 
 import argparse
@@ -53,7 +53,7 @@ def row(protocol: str, rate: str, directory: RunDirectory) -> str:
 
 
 def locust_options(rate: str, protocol: str, runs: Path) -> list[str]:
-    """What the run is asked for on the command line."""
+    """The command line of the run."""
     topology = topology_for(protocol).name
     where = ["--runtime", "processes", "--topology", topology, "--protocol", protocol, "--runs", str(runs)]
     return ["--headless", "-t", "30s", "--rate", rate, *where]

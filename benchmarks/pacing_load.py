@@ -3,7 +3,7 @@
 Asks: how late is the generator when nothing makes it wait? Durable messages would ask how fast the broker's disk is.
 """
 
-from drivers.users import ConsumerUser, ProducerUser
+from drivers.users.locust_users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_unconfirmed_send_missing, none_corrupted, run
 
 

@@ -1,7 +1,7 @@
-"""How are two things timed so that the ratio can be trusted? In turn, A B B A …, and pair by pair.
+"""Times two things in turn, A B B A …, and compares them pair by pair.
 
-A machine's speed drifts; both sides of one pair see nearly the same machine. What is quoted is the median of the
-ratios, with its spread, and the medians of both sides.
+A machine's speed drifts; both sides of one pair see nearly the same machine. The tables have the median of the ratios,
+with its spread, and the medians of both sides.
 """
 
 import os
@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from scenarios.harness import machine
+from scenarios.harness.run import machine
 
 
 @dataclass(frozen=True)

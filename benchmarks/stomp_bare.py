@@ -1,9 +1,9 @@
-"""How fast is stomp.py alone? A process of its own that sends and receives so many messages, and nothing else.
+"""Sends and receives messages by stomp.py alone, in a process of its own.
 
 ``python -m benchmarks.stomp_bare URI COUNT durable|non-durable [--gevent]``, with the password on standard input;
 prints one JSON line (`benchmarks.stopwatch`). One connection sends, one receives and acknowledges each message, as the
-users of `benchmarks.stomp_users` do. By threads, as one would write it, which is also the faster; ``--gevent``: as it
-would run in Locust.
+users of `benchmarks.stomp_users` do. By default it uses threads, which is usual and also faster. ``--gevent``: it runs
+under gevent, as in Locust.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""What do STOMP users under Locust cost beside a bare stomp.py loop, and what does recording?
+"""Measures STOMP users under Locust beside a bare stomp.py loop, and the cost of recording.
 
 ``python -m benchmarks.stomp_speed [PAIRS]`` starts one broker and prints Markdown tables for docs/performance.md; about
 four minutes with 5 pairs. Every side is one process with one producer and one consumer, 1 KiB bodies, the same cap on
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.pairs import HEADER, conditions, measure
 from records.rundir import RunDirectory
-from topologies.catalogue import build
+from topologies.catalogue.lookup import build
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 COUNT = {"durable": 6_000, "non-durable": 30_000}
@@ -36,8 +36,11 @@ def _uri(runtime: ProcessRuntime) -> str:
     return runtime.endpoint(BROKER, "stomp").uri
 
 
-def side(runtime: ProcessRuntime, module: str, *arguments: str) -> Side:
-    """One side: messages a second, and CPU microseconds a message."""
+def side(runtime: ProcessRuntime, module: str, *arguments: str, checkout: Path | None = None) -> Side:
+    """One side: messages a second, and CPU microseconds a message. ``checkout``: another one's module of that name.
+
+    ``-m`` looks for modules in the folder that it is run in, before those that are installed.
+    """
 
     def run() -> Sequence[float]:
         done = subprocess.run(
@@ -46,6 +49,7 @@ def side(runtime: ProcessRuntime, module: str, *arguments: str) -> Side:
             capture_output=True,
             text=True,
             check=True,
+            cwd=checkout,
         )
         figures = json.loads(done.stdout.splitlines()[-1])
         return figures["messages_per_s"], figures["cpu_us_per_message"]

@@ -1,9 +1,9 @@
-"""How fast are this project's own users? A process of its own: a Locust runner with one producer and one consumer.
+"""Measures this project's own STOMP users: a Locust runner with one producer and one consumer.
 
 ``python -m benchmarks.stomp_users recorded|unrecorded URI COUNT durable|non-durable RATE``, with the password on
-standard input; prints one JSON line (`benchmarks.stopwatch`). The users are those of a scenario, with Locust's request
-events and statistics; only brokers, proof, drain and analysis around them are left out. RATE 0: all is due at once, so
-that the producer is always late and sends as fast as it can. ``unrecorded``: to a recorder that forgets.
+standard input; prints one JSON line (`benchmarks.stopwatch`). The users are a scenario's users, with Locust's request
+events and statistics. Only brokers, proof, drain and analysis are left out. RATE 0: all messages are due at once, so
+the producer is always late and sends as fast as it can. ``unrecorded``: the recorder discards everything.
 """
 
 from locust.env import Environment  # isort: skip  # first: it has gevent patch what the others import
@@ -19,12 +19,12 @@ import gevent
 
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, PREFETCH, USER, WARM_UP, Stopwatch
 from drivers.protocols import Spoken, connectors_of
-from drivers.session import Go, Network, Session, Window, attach
-from drivers.users import ConsumerUser, ProducerUser
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from drivers.users.session import Go, Network, Session, Window, attach
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from topologies.endpoints import Credentials
-from topologies.trust import Trust
+from topologies.model.endpoints import Credentials
+from topologies.model.trust import Trust
 
 AT_ONCE_PER_S = 10_000_000.0
 GROUP = "benchmark"
@@ -43,7 +43,7 @@ class Receiver(ConsumerUser):
 
 
 class Forgetful(Recorder):
-    """A recorder that keeps nothing: what it saves is what recording costs."""
+    """A recorder that keeps nothing. The time it saves is the cost of recording."""
 
     def send(self, *_: Any) -> None:
         """Forget it."""
@@ -53,7 +53,7 @@ class Forgetful(Recorder):
 
 
 def session_for(protocol: str, uri: str, password: str, recorder: Recorder, process_index: int = 0) -> Session:
-    """Of users of `GROUP` on the one broker behind that URI."""
+    """A session for users of `GROUP` on the one broker with that URI."""
     spoken = Spoken.parse(protocol)
     network = Network(
         spoken=spoken,

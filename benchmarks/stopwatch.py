@@ -1,4 +1,4 @@
-"""What did so many messages take? Wall time and CPU of this process, or of its children, from one moment to another."""
+"""Measures wall time and CPU of this process, or of its children, between two moments."""
 
 import json
 import os
@@ -22,7 +22,7 @@ class Stopwatch:
 
 
 def children_cpu_s() -> float:
-    """What all processes that this one started, and that have ended, took together: user and system."""
+    """The CPU of all ended child processes together: user and system."""
     times = os.times()
     return times.children_user + times.children_system
 

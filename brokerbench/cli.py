@@ -1,10 +1,11 @@
-"""What can be done around a run? ``brokerbench COMMAND``; a run itself is made by ``locust -f scenarios/….py``.
+"""The commands around a run: ``brokerbench COMMAND``. A run itself is made by ``locust -f scenarios/….py``.
 
 Each command imports its room when it is called: ``brokerbench doctor`` must work where something else is broken.
 """
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,11 @@ RUNS = click.option(
 )
 UP_RUNTIMES = ("containers", "processes", "external")
 TO = ("broker", "compose", "amazon-mq", "diagram")
+DEFAULT = "latency p99; the longest outage where faults cut clients off"
+FORMS = ("hdr", "csv")
+FOLDER = click.Path(path_type=Path, file_okay=False)
+FILE = click.Path(path_type=Path, dir_okay=False)
+SAME_WITHIN = click.FloatRange(min=0, max=100, min_open=True)
 RUN = click.argument("run", metavar="RUN")
 
 
@@ -41,9 +47,9 @@ def topologies(name: str | None) -> None:
     from brokerbench import showing
     from brokerbench.failover_options import built_for_clients
     from brokerbench.growth import growths
-    from topologies.catalogue import arguments, build, entries
-    from topologies.own_topology import is_file
-    from topologies.parse import parse_call
+    from topologies.catalogue.lookup import arguments, build, entries
+    from topologies.catalogue.yaml_topology import is_file
+    from topologies.model.parse import parse_call
 
     if name is None:
         click.echo(showing.catalogue(entries()))
@@ -53,6 +59,14 @@ def topologies(name: str | None) -> None:
         built, called = build(name), parse_call(name).name.replace("_", "-")
         entry = next(entry for entry in entries() if entry.name == called)
         click.echo(showing.entry(entry, arguments(name), build(called), built, growths(name)))
+
+
+@main.command("scenarios")
+def list_scenarios() -> None:
+    """List the scenarios: what happens in each, and what it asks. Run one by: locust -f scenarios/NAME.py"""
+    from brokerbench.scenario_list import listing
+
+    click.echo(listing())
 
 
 @main.command()
@@ -70,7 +84,8 @@ def render(name: str, to: str, out: Path, base_port: int) -> None:
     diagram    an SVG, the drawing of the reports
     """
     from brokerbench.failover_options import built_for_clients
-    from brokerbench.rendering import rendered, write_files
+    from brokerbench.render_forms import rendered
+    from brokerbench.rendering import write_files
 
     topology = built_for_clients(name)
     _warn(topology.warnings)
@@ -103,26 +118,154 @@ def up(name: str, **chosen: Any) -> None:
 
 
 @main.command()
-@RUN
+@click.argument("names", metavar="RUN …", nargs=-1, required=True)
 @click.option("--master", default=None, help="Spark master, such as local[4] or spark://host:7077.")
 @RUNS
-def analyse(run: str, master: str | None, runs: Path) -> None:
-    """Compute the results and the verdict of a RUN again: a folder, its name, or `latest`. Exit status by verdict."""
-    from brokerbench import jobs
-    from brokerbench.runs import find_run
+def analyse(names: tuple[str, ...], master: str | None, runs: Path) -> None:
+    """Compute the results and the verdict of RUNs again: folders, their names, or `latest`.
 
-    sys.exit(jobs.analyse(find_run(run, runs), master))
+    Several share one Spark session. Exit status by the gravest verdict.
+    """
+    from brokerbench.stored_runs import analyse, find_run
+
+    sys.exit(analyse([find_run(name, runs) for name in names], master))
 
 
 @main.command()
 @RUN
+@click.option("--junit", type=FILE, help="Write the checks as JUnit XML too.")
+@click.option("--markdown", type=FILE, help="Write a summary in Markdown too.")
 @RUNS
-def report(run: str, runs: Path) -> None:
+def report(run: str, junit: Path | None, markdown: Path | None, runs: Path) -> None:
     """Draw the report of an analysed RUN again: a folder, its name, or `latest`. Prints where it is."""
-    from brokerbench.runs import find_run
-    from reports.build import write_report
+    from brokerbench.stored_runs import find_run
+    from reports.build import OtherFiles, write_report
 
-    click.echo(write_report(find_run(run, runs).path))
+    click.echo(write_report(find_run(run, runs).path, OtherFiles(junit, markdown)))
+
+
+@main.command()
+@RUN
+@click.option("--to", type=click.Choice(FORMS), required=True, help="The form of the files.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write into.")
+@RUNS
+def export(run: str, to: str, out: Path, runs: Path) -> None:
+    """Write the results of an analysed RUN for other programs: a folder, its name, or `latest`. Prints each file.
+
+    \b
+    hdr  due_to_received.hlog: latency as a HdrHistogram log, an interval for each second of the load
+    csv  latency.csv and rates.csv: latency in buckets, and messages a second
+    """
+    from brokerbench.stored_runs import find_run
+    from reports.export.files import export
+
+    for path in export(find_run(run, runs), to, out):
+        click.echo(path)
+
+
+@main.command()
+@click.argument("words", metavar="[RUN RUN …] [-- OPTION …]", nargs=-1)
+@click.option("--scenario", metavar="A,B:3,…", help="Make the runs first: scenarios or locustfiles; :3 is 3 blocks.")
+@click.option("--topologies", metavar="A,B,…", help="Make runs on each of these topologies.")
+@click.option("--vary", multiple=True, metavar="OPTION=A,B,…", help="Make runs with each of an option's values.")
+@click.option("--blocks", type=click.IntRange(1), help="How often each arm is run [default: what a verdict takes].")
+@click.option("-t", "--run-time", help="Length of each run's load, such as 30s [default: the scenario's].")
+@click.option("--session", help="Name of the folder of the runs [default: by what is asked].")
+@click.option("--primary", multiple=True, metavar="FIGURE", help=f"A figure to judge, at most 3 [default: {DEFAULT}].")
+@click.option("--same-within", type=SAME_WITHIN, default=5, show_default=True, help="Per cent that count as the same.")
+@click.option("--out", type=FILE, default=Path("comparison.html"), show_default=True, help="The page to write.")
+@click.option("--markdown", type=FILE, help="Write a summary in Markdown too.")
+@click.option("--json", "json_file", type=FILE, help="Write the figures as JSON too: docs/comparison.schema.json.")
+@click.option("--gate", is_flag=True, help="Exit status 1 if a primary figure is worse in any arm.")
+@click.option("--strict", is_flag=True, help="Exit status 4 if a verdict is undecided or unstable.")
+@click.option("--allow-unlike", is_flag=True, help="Compare runs that differ in more than one thing; the page says so.")
+@RUNS
+def compare(
+    words: tuple[str, ...],
+    scenario: str | None,
+    topologies: str | None,
+    vary: tuple[str, ...],
+    blocks: int | None,
+    run_time: str | None,
+    session: str | None,
+    gate: bool,
+    strict: bool,
+    runs: Path,
+    **wanted: Any,
+) -> None:
+    """Which topology (or protocol, failover setting, …) is better, by how much, and how sure is that?
+
+    With --scenario the runs are made first: brokerbench compare --scenario steady --topologies mesh,tree --blocks 7.
+    Each block holds a run of every arm, in random order. The same command goes on where it was stopped. What stands
+    after -- are options of every run, as of locust: -- --protocol amqp --rate 200. Several scenarios make one page:
+    --scenario steady:7,failover:3.
+
+    Without --scenario finished runs are compared. RUN: a folder, or its name. Runs that differ in one thing form the
+    arms. The others are compared with the first run's arm. The first run of each arm makes block 1, the second block 2,
+    and so on, unless the runs recorded their blocks. See docs/comparing.md.
+
+    \b
+    Exit status: 0 done, 1 worse (--gate), 2 cannot be compared or made, 3 a run is invalid,
+    4 undecided (--strict), 130 stopped.
+    """
+    from brokerbench.compare.answer import exit_status, told, wanted_from
+    from brokerbench.compare.command import runs_made
+    from brokerbench.compare.session import Asked
+    from brokerbench.stored_runs import find_run
+    from reports.comparison.build import compared, write
+
+    page = wanted_from(**wanted)
+    if scenario is not None:
+        made = Asked(scenario, topologies, vary, blocks, run_time, session, words, runs)
+        folders = runs_made(made, wanted["primary"], click.echo)
+    elif any((topologies, vary, blocks, run_time, session)):
+        raise click.UsageError("options that make runs take --scenario NAME, such as --scenario steady")
+    else:
+        folders = [find_run(name, runs).path for name in words]
+    asked = replace(page, runs=tuple(folders))
+    found = compared(asked)
+    written = write(found, asked)
+    click.echo(told(found, written))
+    sys.exit(exit_status(found, gate=gate, strict=strict))
+
+
+@main.command()
+@click.argument("plan", type=click.Path(path_type=Path))
+@click.option("--short", is_flag=True, help="Fewer or shorter runs, as the plan says: shows that it works.")
+@click.option("--night", help="Name of this night; the same name goes on where it stopped [default: today's date].")
+@click.option("--history", type=FOLDER, help="Folder of earlier nights [default: nightly-history below --runs].")
+@click.option("--junit", type=FILE, help="Write the gates as JUnit XML.")
+@click.option("--markdown", type=FILE, help="Write a summary in Markdown.")
+@click.option("--strict", is_flag=True, help="Exit status 4 if a gate is undecided.")
+@RUNS
+def nightly(
+    plan: Path,
+    short: bool,
+    night: str | None,
+    history: Path | None,
+    junit: Path | None,
+    markdown: Path | None,
+    strict: bool,
+    runs: Path,
+) -> None:
+    """Make the runs of PLAN, a YAML file, and say what became worse than its reference.
+
+    Writes nightly.html and nightly.json below --runs, and adds the figures to the history. See docs/nightly.md.
+
+    \b
+    Exit status: 0 no gate failed, 1 one did, 2 the plan cannot be run, 3 runs could not be used,
+    4 a gate is undecided (--strict), 130 stopped.
+    """
+    from datetime import date
+
+    from brokerbench.nightly.command import Asked, a_night
+    from brokerbench.nightly.plan import read
+
+    asked = read(plan)
+    name = night or f"{date.today():%Y-%m-%d}{'-short' if short else ''}"
+    kept = history or runs / "nightly-history"
+    made = Asked(plan, asked.shortened() if short else asked, name, runs, kept, junit, markdown)
+    sys.exit(a_night(made, click.echo).exit_status(strict))
 
 
 @main.command()

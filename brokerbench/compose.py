@@ -1,36 +1,20 @@
-"""Which folder does Docker Compose bring a topology up from? Its file, a start script, and each broker's own files.
+"""Renders a topology as a folder for Docker Compose: its file, a start script, and each broker's own files.
 
-Written for what Debian's docker-compose 1.29 reads, which newer ones read too. No password is in it: they come from
-``passwords.env``, which whoever runs it writes, and a start script hands them on in a file that exists in memory only.
+The file works with Debian's docker-compose 1.29 and with newer versions. It contains no password: the user writes the
+passwords to ``passwords.env``, and a start script copies them to a file that exists in memory only.
 """
 
 from typing import Any
 
 import yaml
 
-from brokerbench.compose_start import (
-    CONF,
-    DATA,
-    INSIDE,
-    PASSWORDS,
-    PRIVATE,
-    START,
-    STORE,
-    start_script,
-    with_secrets_script,
-)
 from brokerbench.rendering import files_of, ports_from
-from topologies.artemis.brokers import REPLICATION, ArtemisBroker
-from topologies.artemis.router import Router
-from topologies.brokers import AnyBroker, Broker
-from topologies.model import Topology
-from topologies.render import site as names
-from topologies.render.classic_tls import needs_tls
-from topologies.runtimes.kinds import kind_of
-from topologies.validity import TopologyInvalid
+from topologies.model.broker import AnyBroker
+from topologies.model.site import Site
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
+from topologies.render.start_script import CONF, INSIDE, PASSWORDS, PRIVATE, START, STORE, with_secrets_script
 
-VARIABLE = {"classic": "ACTIVEMQ_IMAGE", "artemis": "ARTEMIS_IMAGE"}
-CALLED = {"classic": "ActiveMQ Classic 5.18", "artemis": "ActiveMQ Artemis 2.44"}
 MEMORY_MB = 512
 EVERYWHERE, LOOPBACK = "0.0.0.0", "127.0.0.1"
 
@@ -57,15 +41,15 @@ def compose_files(topology: Topology, base_port: int) -> dict[str, str]:
     _require_fitting(topology)
     ports = ports_from(topology, base_port)
     hosts = {broker.name: host_name(broker.name) for broker in topology.brokers}
-    site = names.Site(ports, bind_host=EVERYWHERE, hosts=hosts)
+    site = Site(ports, bind_host=EVERYWHERE, hosts=hosts)
     services = {hosts[broker.name]: _service(topology, broker, hosts, ports) for broker in topology.brokers}
     volumes: dict[str, dict[str, str]] = {
-        f"{hosts[broker.name]}-data": {} for broker in topology.brokers if _keeps(broker)
+        f"{hosts[broker.name]}-data": {} for broker in topology.brokers if _keeps(topology, broker)
     }
     body = yaml.safe_dump({"services": services, "volumes": volumes}, sort_keys=False, width=120)
-    flavour = topology.flavour
-    head = HEAD.format(name=topology.name, variable=VARIABLE[flavour], called=CALLED[flavour])
-    own = {"docker-compose.yml": head + body, START: start_script(flavour)}
+    product = topology.product.compose
+    head = HEAD.format(name=topology.name, variable=product.variable, called=product.called)
+    own = {"docker-compose.yml": head + body, START: product.start_script()}
     own |= {f"{PASSWORDS}.example": EXAMPLE, ".gitignore": f"{PASSWORDS}\n"}
     files = {broker: with_secrets_script(rendered) for broker, rendered in files_of(topology, site).items()}
     return own | {f"{hosts[broker]}/{name}": text for broker in files for name, text in files[broker].items()}
@@ -79,25 +63,27 @@ def host_name(broker: str) -> str:
 def _service(
     topology: Topology, broker: AnyBroker, hosts: dict[str, str], ports: dict[tuple[str, str], int]
 ) -> dict[str, Any]:
-    host, data = hosts[broker.name], DATA[topology.flavour]
+    product = topology.product
+    host, data = hosts[broker.name], product.compose.data
     mounts = [f"./{host}:{CONF}:ro", f"./{START}:{INSIDE / START}:ro"]
     if _shares(broker):
         mounts.append(f"{hosts[broker.standby_of]}-data:{STORE}")
-    if _keeps(broker):
+    if _keeps(topology, broker):
         mounts.append(f"{host}-data:{data}")
-    # Of Classic, who starts first has the store. Artemis knows, but whose volume it is tells who is there first.
-    condition = "service_healthy" if kind_of(topology).first_serves else "service_started"
+    # With Classic the first broker to start gets the store. Artemis knows its active, but the volume's owner has to
+    # start first.
+    condition = "service_healthy" if product.launch.first_serves else "service_started"
     waits = {"depends_on": {hosts[broker.standby_of]: {"condition": condition}}} if broker.standby_of else {}
     listening = [port for (name, _), port in ports.items() if name == broker.name]
     return {
-        "image": f"${{{VARIABLE[topology.flavour]}:-{kind_of(topology).image.upstream}}}",
+        "image": f"${{{product.compose.variable}:-{product.launch.image.upstream}}}",
         "hostname": host,
         "entrypoint": ["/bin/sh", str(INSIDE / START)],
         "env_file": [PASSWORDS],
         "environment": {"BROKER_MEMORY_MB": str(MEMORY_MB)},
         "ports": [f"{LOOPBACK}:{port}:{port}" for port in listening],
         "volumes": mounts,
-        "tmpfs": [str(PRIVATE), *([] if _keeps(broker) else [str(data)])],
+        "tmpfs": [str(PRIVATE), *([] if _keeps(topology, broker) else [str(data)])],
         "stop_grace_period": "30s",
         **waits,
         "healthcheck": {"test": _health(broker, listening[0]), "interval": "5s", "timeout": "3s", "retries": 24},
@@ -105,19 +91,21 @@ def _service(
 
 
 def _shares(broker: AnyBroker) -> bool:
-    """Whether it works in another's store; one that has a copy of it has a store of its own."""
-    copies = isinstance(broker, ArtemisBroker) and broker.ha is not None and broker.ha.kind == REPLICATION
-    return bool(broker.standby_of) and not copies
+    """Whether it uses the store of another broker. A broker that copies a store has a store of its own."""
+    return bool(broker.standby_of) and not broker.copies_store
 
 
-def _keeps(broker: AnyBroker) -> bool:
-    """Whether it has a volume of its own. A standby of Classic writes nothing; one of Artemis a lock, and as whatever
-    user its image has, to whom only a volume over the image's own folder belongs."""
-    return isinstance(broker, ArtemisBroker) or not _shares(broker)
+def _keeps(topology: Topology, broker: AnyBroker) -> bool:
+    """Whether it has a volume of its own.
+
+    A standby of Classic writes nothing. A standby of Artemis writes a lock, as the user of its image; only a volume
+    over the image's own folder belongs to that user.
+    """
+    return topology.product.compose.standby_writes or not _shares(broker)
 
 
 def _health(broker: AnyBroker, port: int) -> list[str]:
-    """That it listens; of a standby, which listens only in its active's place, that it lives."""
+    """The health check: a broker listens. A standby only has to live, because it listens only in its active's place."""
     if broker.standby_of:
         return ["CMD-SHELL", "kill -0 1"]
     return ["CMD", "bash", "-c", f"exec 3<>/dev/tcp/{LOOPBACK}/{port}"]
@@ -125,11 +113,11 @@ def _health(broker: AnyBroker, port: int) -> list[str]:
 
 def _require_fitting(topology: Topology) -> None:
     for broker in topology.brokers:
-        if isinstance(broker, Router):
+        if not broker.keeps_messages:
             raise TopologyInvalid(
                 f"router {broker.name!r} has no image that Compose could start; --to broker writes its configuration"
             )
-        if isinstance(broker, Broker) and needs_tls(topology, broker):
+        if topology.product.needs_tls(topology, broker):
             raise TopologyInvalid(
                 f"broker {broker.name!r} needs certificates for TLS, which no rendered folder can hold; render it with"
                 " another transport, or --to broker"

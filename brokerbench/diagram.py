@@ -1,4 +1,4 @@
-"""What is the picture of a topology that has not run? The report's own drawing, without figures, in its own file."""
+"""Draws a topology that has not run: the report's own drawing, without figures, in a file of its own."""
 
 import re
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from importlib.resources import files
 
 from records.run import LinkInfo
 from reports.figures.topology import draw
-from reports.views.network import Clients, Edge, Flow, Network, Node
-from topologies.links import Link
-from topologies.model import Topology
+from reports.views.network import Clients, Edge, Flow, NetworkDrawing, Node
+from topologies.model.link import Link
+from topologies.model.topology import Topology
 
 ANCHOR = "topology"
 DRAWN = (".broker", ".link", ".flow", ".opener")
@@ -33,12 +33,12 @@ def diagram(topology: Topology) -> str:
     return f"{head}>\n<style>\n{_style()}\n</style>\n{rest}\n"
 
 
-def _network(topology: Topology) -> Network:
+def _network(topology: Topology) -> NetworkDrawing:
     nodes = tuple(
         Node(broker.name, broker.region, broker.standby_of, _entrances(topology, broker.name))
         for broker in topology.brokers
     )
-    return Network(nodes, tuple(map(_edge, topology.links)), over_s=0.0, measured=False)
+    return NetworkDrawing(nodes, tuple(map(_edge, topology.links)), over_s=0.0, measured=False)
 
 
 def _entrances(topology: Topology, broker: str) -> tuple[Clients, ...]:
@@ -53,7 +53,7 @@ def _edge(link: Link) -> Edge:
 
 
 def _style() -> str:
-    """Of the report's style, the colours and what this drawing uses."""
+    """The part of the report's style that this drawing uses, with the colours."""
     css = files("reports").joinpath("templates", "report.css").read_text(encoding="utf-8")
     colours = css[: css.index("* {")].strip()
     rules = re.findall(r"^(?:\.[^\n]+)$", css, flags=re.MULTILINE)

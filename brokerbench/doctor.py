@@ -1,4 +1,4 @@
-"""Can this machine run a benchmark, and if not, what is the next step?
+"""Says whether this machine can run a benchmark, and otherwise the next step.
 
 Every check is a function from facts to a finding; ``facts.py`` gathers the facts. Nothing here touches the machine.
 """
@@ -12,7 +12,9 @@ MINIMUM_PYTHON = (3, 11)
 WANTED_OPEN_FILES = 10_000  # each client is a socket; Locust raises the soft limit to this where the hard one allows
 WANTED_PORTS = 24  # a mesh of three brokers listens on about four ports each; twice that leaves room
 WANTED_CORES = 2
-BUSY_SHARE = 0.5  # of the cores taken by others: brokers and load then wait for each other, and runs become invalid
+BUSY_SHARE = (
+    0.5  # of the cores taken by others: brokers and load then wait for each other, and latencies become doubtful
+)
 GIB = 1 << 30
 WANTED_MEMORY_BYTES = 3 * GIB  # three brokers of 512 MB heap, then Spark
 NEEDED_DISK_BYTES = 1 * GIB  # Spark, the distribution and a run's events
@@ -21,7 +23,7 @@ WANTED_DISK_BYTES = 5 * GIB
 REQUIRED_LIBRARIES = ("locust", "stomp.py", "pyarrow", "pyspark", "matplotlib", "jgo")
 OPTIONAL_LIBRARIES = {
     "python-qpid-proton": ("AMQP clients", "for those: apt-get install gcc libc6-dev python3-dev, then make setup")
-}  # what each is for, and how to have it
+}  # the purpose of each, and how to get it
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Facts:
-    """What was seen of this machine. ``None`` where a thing is not there; ``*_problem`` says why."""
+    """The facts found on this machine. ``None`` where a thing is not there; ``*_problem`` says why."""
 
     python: tuple[int, int, int]
     java: str | None = None  # "17.0.15 at /usr/lib/jvm/…, from PATH"
@@ -47,7 +49,7 @@ class Facts:
     toxiproxy: str | None = None  # where its server is
     libraries: dict[str, str | None] = field(default_factory=dict)  # name -> version
     free_ports: int = 0
-    disk_free_bytes: dict[str, int] = field(default_factory=dict)  # what is stored there -> free bytes
+    disk_free_bytes: dict[str, int] = field(default_factory=dict)  # name of the stored data -> free bytes
     open_files_hard: int | None = None  # None: unlimited
     memory_available_bytes: int = 0
     cores: int = 1
@@ -168,14 +170,18 @@ def memory(facts: Facts) -> Finding:
 def cores(facts: Facts) -> Finding:
     if facts.cores >= WANTED_CORES:
         return Finding("cores", OK, str(facts.cores))
-    return Finding("cores", WARNING, str(facts.cores), "brokers and load will compete: read the verdict's lag")
+    return Finding(
+        "cores", WARNING, str(facts.cores), "brokers and load will compete: see which latencies a report calls doubtful"
+    )
 
 
 def load(facts: Facts) -> Finding:
     found = f"{facts.load_1_min:.1f} over the last minute"
     if facts.load_1_min <= BUSY_SHARE * facts.cores:
         return Finding("load", OK, found)
-    return Finding("load", WARNING, found, "something else is busy here: wait for it, or runs may come out invalid")
+    return Finding(
+        "load", WARNING, found, "something else is busy here: wait for it, or latencies may come out doubtful"
+    )
 
 
 def open_files(facts: Facts) -> Finding:

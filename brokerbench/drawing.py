@@ -1,19 +1,19 @@
-"""How is a topology drawn in text? Who sends to whom; brokers that send to the same ones have one line together.
+"""Draws a topology in text: who sends to whom. Brokers that send to the same ones have one line together.
 
     producers → spoke-1 … spoke-3
     hub ⇄ spoke-1 … spoke-4
     spoke-4 → consumers
 
-Arrows are the ways of messages, whoever opens the link.
+Arrows show the directions of messages, regardless of the link's opener.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup
-from topologies.links import Link
-from topologies.model import Topology
+from topologies.model.client_groups import CONSUMERS, PRODUCERS, ClientGroup
+from topologies.model.link import Link
+from topologies.model.topology import Topology
 
 ONE_WAY, BOTH_WAYS, NO_WAY = "→", "⇄", "--"
 FEWEST_IN_A_ROW = 4  # that are drawn as first … last
@@ -61,7 +61,7 @@ def _stroke(link: Link) -> Stroke:
 
 
 def _lines(strokes: Counter[Stroke], order: Sequence[str]) -> Iterator[str]:
-    """By the left sides, in the brokers' order."""
+    """Sorted by the left sides, in the brokers' order."""
     alike: dict[tuple[str, str, int], list[str]] = {}
     for name in order:
         for arrow, count in sorted({(kind, n) for (left, kind, _), n in strokes.items() if left == name}):
@@ -72,7 +72,7 @@ def _lines(strokes: Counter[Stroke], order: Sequence[str]) -> Iterator[str]:
 
 
 def _entry(group: ClientGroup, order: Sequence[str]) -> str:
-    """Of a pair the active one stands for both."""
+    """In a pair the active broker stands for both."""
     names = {broker.name for broker in group.enter_at}
     entered = {broker.name for broker in group.enter_at if broker.standby_of not in names}
     brokers = _row([name for name in order if name in entered])
@@ -90,7 +90,7 @@ def _alone(topology: Topology) -> Iterator[str]:
 
 
 def _row(names: Sequence[str]) -> str:
-    """``a-1 … a-4, b-1, b-2``: what is numbered on is drawn by its ends."""
+    """``a-1 … a-4, b-1, b-2``: a numbered series is shown by its first and last name."""
     rows: list[list[str]] = []
     for name in names:
         if rows and _goes_on(rows[-1][-1], name):

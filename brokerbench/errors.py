@@ -1,4 +1,4 @@
-"""How does a command fail? With one sentence on stderr and status 2; the stack trace only by ``--debug``."""
+"""Makes a command fail with one sentence on stderr and status 2; the stack trace only by ``--debug``."""
 
 import sys
 from typing import Any
@@ -19,7 +19,7 @@ class CommandFailed(click.ClickException):
 
 
 def sentence(error: Exception) -> str:
-    """What to tell of ``error``. Our own are sentences already; what nobody foresaw is told with its type."""
+    """What to tell of ``error``. Our own errors are sentences already. An unexpected error is shown with its type."""
     if isinstance(error, ModuleNotFoundError):
         return f"{error}: install everything with make setup"
     if isinstance(error, KeyError) and error.args:
@@ -33,7 +33,7 @@ def sentence(error: Exception) -> str:
 
 
 class OneLineErrors(click.Group):
-    """A command group whose commands' exceptions end in one line; its option ``debug`` lets them through."""
+    """A command group that shows its commands' exceptions in one line. Its option ``debug`` lets them through."""
 
     def invoke(self, context: click.Context) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""What is on this machine? The facts that ``doctor.py`` judges; nothing here judges, starts or fetches anything."""
+"""Gathers the facts of this machine that `doctor` judges. It judges, starts and fetches nothing."""
 
 import http.client
 import json
@@ -17,11 +17,11 @@ from urllib.parse import urlsplit
 import psutil
 
 from brokerbench.doctor import OPTIONAL_LIBRARIES, REQUIRED_LIBRARIES, WANTED_PORTS, Facts
+from topologies.model.launch import LOOPBACK
 from topologies.runtimes.distribution import PINNED, Distribution, DistributionUnavailable, cache_folder, ensure
 from topologies.runtimes.java import NoJava, find_java
-from topologies.runtimes.links.toxiproxy import ToxiproxyUnavailable, find_toxiproxy
-from topologies.runtimes.ports import LOOPBACK
 from topologies.runtimes.processes.guard import __file__ as guard_file
+from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable, find_toxiproxy
 
 DOCKER_SOCKET = "unix:///var/run/docker.sock"
 DOCKER_TIMEOUT_S = 3.0
@@ -67,7 +67,7 @@ def _toxiproxy() -> str | None:
 
 
 def cached(distribution: Distribution) -> str | None:
-    """Where the distribution lies in the cache; None if a run would have to fetch it."""
+    """The distribution's place in the cache; None if a run would have to fetch it."""
 
     def refuse(_distribution: Distribution, _folder: Path) -> Path:
         raise LookupError("the doctor fetches nothing")
@@ -145,7 +145,7 @@ def docker_engine(host: str) -> tuple[str | None, str]:
 def guarded(clone: Path | None = None) -> Iterator[str]:
     """One line for each process under the watchdog of a run: ``pid 12 (java), since 14:02``.
 
-    Of every run on this machine, or of those that ``clone`` (the root of a working copy) has started.
+    The data of every run on this machine, or of those that ``clone`` (the root of a working copy) started.
     """
     for guard in psutil.process_iter():
         with suppress(psutil.Error):

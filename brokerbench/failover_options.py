@@ -1,18 +1,19 @@
-"""Would any client take what a failover URI says behind its question mark? Asked before anything is shown or starts.
+"""Checks a client group's failover options before anything is shown or starts.
 
-A run asks for its own protocol too, which may honour fewer options.
+A run also checks the options for its own protocol, which may honour fewer.
 """
 
-from drivers.failover import BadFailoverUriError, FailoverUri
-from topologies.catalogue import build
-from topologies.model import Topology, TopologyInvalid
-from topologies.own_topology import place_of
+from drivers.failover.uri import BadFailoverUriError, FailoverUri
+from topologies.catalogue.lookup import build
+from topologies.catalogue.yaml_topology import place_of
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
 
 ANY_SERVER = "tcp://broker:61616"
 
 
 def why_refused(options: str) -> str:
-    """What is wrong with ``randomise=false`` and what to write instead; '' for what a client takes."""
+    """The problem of an option such as ``randomise=false``, and the correction; '' for options that a client takes."""
     try:
         FailoverUri.compose([ANY_SERVER], options)
     except BadFailoverUriError as error:
@@ -21,7 +22,10 @@ def why_refused(options: str) -> str:
 
 
 def built_for_clients(name: str) -> Topology:
-    """What `topologies.catalogue.build` makes of it; raises `TopologyInvalid` also for options that no client takes."""
+    """The topology that `catalogue.lookup.build` makes.
+
+    Also raises `TopologyInvalid` for options that no client takes.
+    """
     topology = build(name)
     problems = [
         f"{place_of(name, group.name, 'failover') or f'topology {name!r}: '}client group {group.name!r}: "

@@ -1,6 +1,6 @@
-"""What would one broker more change? Which configurations, and so which brokers are to be restarted.
+"""Tells what one broker more would change: which configurations, and so which brokers are restarted.
 
-An entry that counts brokers is built as it is and once more with each count raised by one. To any other topology a
+An entry with counts of brokers is built unchanged, and again with each count raised by one. To any other topology a
 broker is joined by one link more, like the first that a broker has where clients enter. Both are rendered for the same
 places, and the files compared. A broker reads its configuration when it starts, so each that changes is a restart.
 """
@@ -10,14 +10,13 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from brokerbench.rendering import files_of, site_by_names
-from topologies.artemis.links import BrokerConnection, ClusterLink
-from topologies.brokers import AnyBroker
-from topologies.catalogue import arguments, build
-from topologies.links import Link, NetworkConnector
-from topologies.model import Topology
-from topologies.own_topology import is_file
-from topologies.parse import parse_call
-from topologies.validity import TopologyInvalid
+from topologies.catalogue.lookup import arguments, build
+from topologies.catalogue.yaml_topology import is_file
+from topologies.model.broker import AnyBroker
+from topologies.model.link import Link
+from topologies.model.parse import parse_call
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
 
 NEW = "new-broker"
 
@@ -33,7 +32,7 @@ class Growth:
 
 
 def growths(text: str) -> tuple[Growth, ...]:
-    """One for each parameter whose next value has more brokers, or else one for a link more.
+    """One for each parameter that has more brokers at its next value; if none has, one for an additional link.
 
     ``text`` names an entry of the catalogue or a file.
     """
@@ -42,12 +41,12 @@ def growths(text: str) -> tuple[Growth, ...]:
 
 
 def joined(now: Topology) -> Growth:
-    """A broker more, like the far end of the link that its own is like."""
+    """One more broker. Its link copies an existing link, and the broker is like that link's far end."""
     entry = now.groups[0].enter_at[0] if now.groups else now.brokers[0]
     entry = now.broker(entry.standby_of or entry.name)
     like = next((link for link in now.links if entry in (link.opened_by, link.to)), None)
     name = next(each for each in _names() if each not in {broker.name for broker in now.brokers})
-    link = _like(like, entry, name) if like else _first(now.flavour, entry, name)
+    link = _like(like, entry, name) if like else now.product.join(_new(entry, name), entry, now.links)
     new = link.to if link.opened_by == entry else link.opened_by
     grown = replace(now, brokers=(*now.brokers, new), links=(*now.links, link))
     told = f"one link more, from {link.opened_by.name} to {link.to.name}" + (f", like {like.name}" if like else "")
@@ -55,7 +54,7 @@ def joined(now: Topology) -> Growth:
 
 
 def compared(change: str, now: Topology, grown: Topology) -> Growth:
-    """What becomes of each broker from one topology to the other."""
+    """The change of each broker from one topology to the other."""
     before, after = _configurations(now), _configurations(grown)
     kept = [name for name in before if name in after]
     return Growth(
@@ -81,18 +80,9 @@ def _counted(text: str) -> Iterator[Growth]:
 
 def _like(link: Link, entry: AnyBroker, name: str) -> Link:
     """The same link between ``entry`` and a new broker, which is like the one that the link joins to ``entry``."""
-    if isinstance(link, BrokerConnection):  # those are alternates of the other end
-        link = replace(link, alternates=())
     if link.opened_by == entry:
-        return replace(link, name="", to=_new(link.to, name))
-    return replace(link, name="", opened_by=_new(link.opened_by, name))
-
-
-def _first(flavour: str, entry: AnyBroker, name: str) -> Link:
-    """Opened by the new broker, both ways: what joins brokers that nothing has joined yet."""
-    if flavour == "artemis":
-        return ClusterLink(_new(entry, name), entry)
-    return NetworkConnector(_new(entry, name), entry, duplex=True)
+        return link.between(entry, _new(link.to, name))
+    return link.between(_new(link.opened_by, name), entry)
 
 
 def _new(like: AnyBroker, name: str) -> AnyBroker:

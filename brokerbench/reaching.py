@@ -1,7 +1,7 @@
-"""How is a network reached that is up? What the terminal shows of it, and files for programs; no password is shown.
+"""Tells how to reach a network that is up, on the terminal and in files for programs. It shows no password.
 
-Credentials lie in a folder that only its owner can read and that goes with the brokers, in the form in which a run on
-brokers that run already takes them, and a shell too (``set -a; . FILE``).
+Credentials are in a folder that only its owner can read; it is removed with the brokers. The file has the form that a
+run on brokers that run already takes. A shell can read it too (``set -a; . FILE``).
 """
 
 import sys
@@ -16,9 +16,9 @@ from shutil import which
 import yaml
 
 import scenarios
-from topologies.endpoints import Credentials
 from topologies.management.jolokia import ManagementFailed
-from topologies.model import Topology
+from topologies.model.endpoints import Credentials
+from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.external.credentials import ExternalCredentials
 from topologies.runtimes.external.file import BROKERS, CREDENTIALS_FILE, MANAGEMENT, SCHEMES
@@ -27,12 +27,12 @@ from topologies.runtimes.private import PrivateFolder
 BROKERS_NAME, CREDENTIALS_NAME, AUTHORITY_NAME = "brokers.yaml", "credentials.env", "authority.pem"
 STEADY = Path(scenarios.__path__[0]) / "steady.py"
 WIDTH = 12
-PROTOCOL = "stomp"  # what a run speaks that is not told otherwise
+PROTOCOL = "stomp"  # a run's default protocol
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What ``up`` was asked for, as far as a run on its brokers takes it too. ``failover``: None for the groups'."""
+    """The options of ``up`` that a run on its brokers takes too. ``failover``: None for the groups' own options."""
 
     name: str
     protocol: str = PROTOCOL
@@ -49,7 +49,7 @@ class ReachFiles:
 
 
 def uris_of(runtime: Runtime, broker: str) -> dict[str, str]:
-    """By protocol, for all that it speaks."""
+    """The broker's URIs by protocol, for every protocol that it speaks."""
     found = {}
     for protocol in SCHEMES:
         with suppress(KeyError):
@@ -67,7 +67,7 @@ def management_of(runtime: Runtime, broker: str) -> str:
 
 @contextmanager
 def files_for(runtime: Runtime, topology: Topology) -> Iterator[ReachFiles | None]:
-    """Written, and removed at the end; none for brokers that are not ours, whose user has them."""
+    """Write the files, and remove them at the end. None for brokers that are not ours: the user has their files."""
     if runtime.name == "external":
         yield None
         return
@@ -95,11 +95,11 @@ def brokers_file(runtime: Runtime, topology: Topology) -> str:
 
 
 def _that_a_file_takes(uris: Mapping[str, str]) -> dict[str, str]:
-    """Without OpenWire over http, which no client here speaks."""
+    """Leaves out OpenWire over http, because no client here speaks it."""
     return {protocol: uri for protocol, uri in uris.items() if uri.partition("://")[0] in SCHEMES[protocol]}
 
 
-def told(
+def describe(
     asked: Asked, topology: Topology, runtime: Runtime, logs: Path, files: ReachFiles | None, left: int = 0
 ) -> str:
     """All that a person needs to connect. ``left``: the paths that no canary could prove."""

@@ -1,15 +1,22 @@
-"""What is a link told to do otherwise than it comes? Its settings that are not at their defaults, for a line of text.
+"""Lists the settings of a link that are not at their defaults, for a line of text.
 
 message_ttl=1 consumer_ttl=1, dynamically_included_destinations=queue://>, delay=40ms
 """
 
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterLink
-from topologies.brokers import AnyBroker
-from topologies.links import Link
+from topologies.model.broker import AnyBroker
+from topologies.model.link import Link
+
+
+@runtime_checkable
+class Named(Protocol):
+    """A setting that says itself what it is, in a word or two."""
+
+    @property
+    def described(self) -> str: ...
 
 
 def settings(link: Link) -> str:
@@ -18,11 +25,9 @@ def settings(link: Link) -> str:
 
 
 def _limits(link: Link) -> Iterator[str]:
-    """Of AMQP connections nothing counts hops."""
-    if isinstance(link, ClusterLink):
-        yield f"max_hops={link.cluster.max_hops}"
-    elif not isinstance(link, BrokerConnection):
-        yield f"message_ttl={link.message_ttl} consumer_ttl={link.consumer_ttl}"
+    """Empty for links that count no hops."""
+    if link.limits:
+        yield " ".join(f"{name}={value}" for name, value in link.limits.items())
 
 
 def _impairment(link: Link) -> list[str]:
@@ -34,7 +39,7 @@ def _set(part: Any, known: set[str]) -> Iterator[str]:
     for field in fields(part):
         value = getattr(part, field.name)
         if field.name not in known and value != _default(field):
-            told = _told(value)
+            told = _described(value)
             yield field.name + (told if told[:1] in ("", "(") else f"={told}")
 
 
@@ -42,14 +47,14 @@ def _default(field: "Field[Any]") -> Any:
     return field.default_factory() if field.default_factory is not MISSING else field.default
 
 
-def _told(value: Any) -> str:
+def _described(value: Any) -> str:
     """'' for what is only there, and has nothing set in it."""
     if isinstance(value, AnyBroker):
         return value.name
-    if isinstance(value, AddressMatch):
-        return value.address_match or f"queue {value.queue_name}"
+    if isinstance(value, Named):
+        return value.described
     if isinstance(value, tuple):
-        return " ".join(map(_told, value))
+        return " ".join(map(_described, value))
     if is_dataclass(value):
         inner = ", ".join(_set(value, {"max_hops"}))
         return getattr(value, "kind", "") + (f"({inner})" if inner else "")

@@ -1,15 +1,15 @@
-"""What does a topology look like on a terminal? Values in, text out."""
+"""Shows a topology on a terminal. Values in, text out."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from brokerbench.drawing import drawn, has_the_shape_of
 from brokerbench.growth import Growth
 from brokerbench.settings import settings
-from topologies.brokers import AnyBroker
-from topologies.catalogue import Entry
-from topologies.groups import CONSUMERS, PRODUCERS, ClientGroup
-from topologies.links import Link
-from topologies.model import Topology
+from topologies.catalogue.lookup import Entry
+from topologies.model.broker import AnyBroker
+from topologies.model.client_groups import CONSUMERS, PRODUCERS, ClientGroup
+from topologies.model.link import Link
+from topologies.model.topology import Topology
 
 PROTOCOL = "stomp"  # what the shown failover URIs speak, where all their brokers do
 MOST_NAMES = 12
@@ -24,7 +24,7 @@ def catalogue(entries: Sequence[Entry]) -> str:
 
 
 def entry(of: Entry, given: Mapping[str, object], usual: Topology, built: Topology, growths: Sequence[Growth]) -> str:
-    """What it is, its parameters, and all of `topology`. ``usual``: as it is without parameters."""
+    """Its description, its parameters, and all of `topology`. ``usual``: as it is without parameters."""
     parameters = _section("parameters", (f"{name}={value!r}" for name, value in given.items()))
     picture = of.picture if has_the_shape_of(built, usual) else drawn(built)
     return "\n\n".join([of.summary, picture, parameters, *_parts(built, growths)])

@@ -1,44 +1,41 @@
-"""How does one get a network of brokers to play with? Up, proven, told how to reach it, and gone at Ctrl-C.
+"""Brings a network of brokers up, proves it, tells how to reach it, and takes it down at Ctrl-C.
 
-It is brought up and proven by what a run is brought up and proven by, without Locust: no load, no recording, no report.
+`scenarios.bring_up` does it as for a run, but there is no load, no recording and no report.
 """
 
-import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from shutil import rmtree
-from types import FrameType
 from typing import Any
 
 from brokerbench import reaching
 from brokerbench.failover_options import built_for_clients, why_refused
+from brokerbench.interrupts import signals_interrupt
 from drivers import canary
 from drivers.jvm import vm
 from drivers.protocols import Spoken, connectors_of
 from records.rundir import RunDirectory, new_run_id
 from records.summary import EXIT_STATUS
+from scenarios.bring_up import bring_up
 from scenarios.java_parts import find_java_parts
-from topologies.groups import CONSUMERS, PRODUCERS
-from topologies.impaired import impaired
-from topologies.management.links import prove_links
-from topologies.management.linktraffic import tell_round_trips
-from topologies.model import Path as Route
-from topologies.model import Topology, TopologyInvalid
+from topologies.model.client_groups import CONSUMERS, PRODUCERS
+from topologies.model.impaired_links import impaired
+from topologies.model.paths import Path as Route
+from topologies.model.topology import Topology
+from topologies.model.trust import Trust
+from topologies.model.validity import TopologyInvalid
 from topologies.runtimes.addresses import addresses_here, no_address_to_bind
 from topologies.runtimes.choice import choose, containers_for, look_here
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.links.proxies import no_proxies
-from topologies.runtimes.making import Wanted, external_of, runtime_of, trust_in
 from topologies.runtimes.own import proxies_of
-from topologies.trust import Trust
+from topologies.runtimes.proxies.link_proxies import no_proxies
+from topologies.runtimes.runtime_factory import Wanted, external_of, runtime_of, trust_in
 
-PROOF_TIMEOUT_S = 30.0
 LOOK_EVERY_S = 0.5
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 Say = Callable[[str], None]
 
@@ -69,7 +66,10 @@ def request(
     runs: Path,
     **wishes: Any,
 ) -> tuple[Request, str]:
-    """What the command line asks for, and why it runs where it does. Raises ValueError, naming option and value."""
+    """The options of the command line, and the reason for the chosen runtime.
+
+    Raises ValueError, naming option and value.
+    """
     topology = _impaired(built_for_clients(name), link)
     if why := why_refused(failover or ""):
         raise ValueError(f"--failover {failover}: {why}")
@@ -103,15 +103,15 @@ def _impaired(topology: Topology, link: Sequence[str]) -> Topology:
 def up(request: Request, progress: Say, show: Say) -> int:
     """Returns the exit status once all is down again: by a signal, or at once for brokers that are not ours.
 
-    ``progress`` gets lines while it comes up and goes down, ``show`` what there is. What is raised is for the user to
-    read; the folder with the brokers' logs stays then.
+    ``progress`` gets lines while the network comes up and goes down. ``show`` gets the running network. Exceptions are
+    for the user to read. After an exception the folder with the brokers' logs stays.
     """
     _check(request)
     had_runs, keep = request.runs.exists(), request.wanted.keep_data
     directory = RunDirectory.create(request.runs, new_run_id("up", request.name))
     try:
         runtime = runtime_of(request.wanted, request.topology, directory)
-        with _signals_interrupt():
+        with signals_interrupt():
             try:
                 is_up = _until_interrupted(request, runtime, directory, progress, show)
             finally:
@@ -122,13 +122,13 @@ def up(request: Request, progress: Say, show: Say) -> int:
     finally:
         _leave(directory, keep, progress)
         if not had_runs:
-            with suppress(OSError):  # somebody else has put something in it meanwhile: a run on these brokers
+            with suppress(OSError):  # it has other contents meanwhile: a run on these brokers
                 request.runs.rmdir()
     return 0 if is_up else EXIT_STATUS["interrupted"]
 
 
 def _leave(made: RunDirectory, keep: bool, progress: Say) -> None:
-    """What was made goes, unless there is something in it that is to be kept."""
+    """Remove the folder, unless it has contents to keep."""
     if keep and any(path.is_file() for path in made.path.rglob("*")):
         progress(f"the brokers' logs, and their stores if these were to be kept, are in {made.path}")
     else:
@@ -143,7 +143,7 @@ def routes(topology: Topology) -> tuple[Route, ...]:
 
 
 def _check(request: Request) -> None:
-    """What can be told before anything starts. Raises ValueError."""
+    """The problems that can be found before anything starts. Raises ValueError."""
     request.wanted.check()
     _check_spoken(request)
     if why := no_proxies(request.topology, request.wanted.runtime):
@@ -164,14 +164,13 @@ def _check_spoken(request: Request) -> None:
 
 
 def _until_interrupted(request: Request, runtime: Runtime, directory: RunDirectory, progress: Say, show: Say) -> bool:
-    """Whether it came up before somebody ended it."""
+    """Whether it came up before a user ended it."""
     is_up = False
     try:
-        runtime.up(progress)
-        left = _prove(request, runtime, progress)
+        unproven = _bring_up(request, runtime, progress)
         with reaching.files_for(runtime, request.topology) as files:
             asked = reaching.Asked(request.name, str(request.spoken), request.failover)
-            show(reaching.told(asked, request.topology, runtime, directory.path, files, left))
+            show(reaching.describe(asked, request.topology, runtime, directory.path, files, unproven))
             is_up = True
             if runtime.name != "external":
                 _watch(runtime, request.topology, progress)
@@ -180,26 +179,19 @@ def _until_interrupted(request: Request, runtime: Runtime, directory: RunDirecto
     return is_up
 
 
-def _prove(request: Request, runtime: Runtime, progress: Say) -> int:
-    """Every link, then a canary over every path that lets one pass; returns how many let none.
-
-    Raises LinksNotProven or PathsUnproven.
-    """
-    prove_links(runtime, request.topology, timeout_s=PROOF_TIMEOUT_S, progress=progress)
-    if proxies := proxies_of(runtime):
-        tell_round_trips(proxies, request.topology.links, progress)
+def _bring_up(request: Request, runtime: Runtime, progress: Say) -> int:
+    """Returns how many paths no canary could prove. Raises RuntimeFailed, LinksNotProven or PathsUnproven."""
     vm.use(find_java_parts)
-    paths = routes(request.topology)
     connectors = connectors_of(request.spoken, trust_in(runtime, request.wanted.trust))
-    producers, consumers = canary.sides(runtime, connectors, request.spoken)
-    asked = canary.askable(request.topology, paths)
-    canary.prove(asked, producers, consumers, runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
-    progress(canary.told(paths, asked))
-    return len(paths) - len(asked)
+    ends = canary.sides(runtime, connectors, request.spoken)
+    return bring_up(runtime, request.topology, routes(request.topology), ends, progress).unproven
 
 
 def _watch(runtime: Runtime, topology: Topology, progress: Say) -> None:
-    """Until a signal comes. A broker that somebody ended, as one may want to see, is told once; the others go on."""
+    """Until a signal comes.
+
+    If a user ends a broker, perhaps to see the effect, this is reported once. The other brokers go on.
+    """
     gone: set[str] = set()
     proxies = proxies_of(runtime)
     while True:
@@ -211,20 +203,3 @@ def _watch(runtime: Runtime, topology: Topology, progress: Say) -> None:
             if broker.name not in gone and not runtime.alive(broker.name):
                 gone.add(broker.name)
                 progress(f"broker {broker.name} has ended; it is not started again")
-
-
-@contextmanager
-def _signals_interrupt() -> Iterator[None]:
-    """The first signal raises KeyboardInterrupt; others are not heard, so that nothing interrupts the taking down."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        for each in SIGNALS:
-            signal.signal(each, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before = {each: signal.signal(each, interrupt) for each in SIGNALS}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)

@@ -1,26 +1,38 @@
-"""Can a message really go where the clients will send theirs? One canary over every path, before any user starts.
+"""Proves that messages go where the clients will send theirs: one canary over every path, before any user starts.
 
-An MBean of a bridge is there before the bridge carries anything, so the last proof is a message: for each broker where
-consumers enter, a canary queue with one consumer there, and one durable message into it from each broker where
-producers enter. All have to arrive. Links that carry certain destinations only may let no canary pass: their paths
-cannot be proven so, which is known beforehand and told.
+A bridge's MBean exists before the bridge carries anything, so the last proof is a message. For each broker where
+consumers enter there is a canary queue with one consumer. From each broker where producers enter, one durable message
+goes to that queue. All have to arrive. Links that carry only certain destinations may stop every canary. Their paths
+cannot be proven this way; this is known beforehand, and the run says so.
+
+The canaries' clients are those of a load (`drivers.client.contract`), but each keeps to one broker.
 """
 
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from random import Random
+from typing import Any, Protocol
 
-from drivers.contract import Connection, Connector, Delivery, Destination, DriverError, Outcome, Outgoing, Subscription
-from drivers.logins import answered
+from drivers.broker_errors import out_of_reach
+from drivers.client.contract import ClientConnector, LoadClient, NoStatistics
+from drivers.client.events import Received, ScheduledSend, Settled
+from drivers.contract import Destination, DriverError, Outcome, Subscription
+from drivers.failover.uri import FailoverUri
 from drivers.protocols import Spoken
 from records.schemas import CANARY_PREFIX
-from topologies.endpoints import Credentials, Endpoint
-from topologies.model import Path, Topology
+from records.writer import Recorder
+from topologies.model.endpoints import Credentials, Endpoint
+from topologies.model.paths import Path
+from topologies.model.topology import Topology
 
 CONNECT_TIMEOUT_S = 10.0
+BODY_BYTES = 64
+# A Classic broker may hang up on a login that it refuses. Asked again, it gives its reason.
+ONE_BROKER = "maxReconnectAttempts=3&updateURIsSupported=false"
 
 
 class PathsUnproven(Exception):
@@ -31,17 +43,17 @@ class PathsUnproven(Exception):
 class Side:
     """How the clients of one end of the paths connect: their protocol, and where each broker (by name) has it."""
 
-    connector: Connector
+    connector: ClientConnector
     endpoint: Callable[[str], Endpoint]
 
 
 class Reached(Protocol):
-    """What is needed of a runtime (topologies.runtimes.contract.Runtime)."""
+    """The part of a runtime that canaries need (topologies.runtimes.contract.Runtime)."""
 
     def endpoint(self, broker: str, protocol: str) -> Endpoint: ...
 
 
-def sides(runtime: Reached, connectors: Mapping[str, Connector], spoken: Spoken) -> tuple[Side, Side]:
+def sides(runtime: Reached, connectors: Mapping[str, ClientConnector], spoken: Spoken) -> tuple[Side, Side]:
     """How producers and consumers connect straight to the brokers. ``connectors``: by protocol."""
 
     def side(protocol: str) -> Side:
@@ -58,8 +70,8 @@ def askable(topology: Topology, paths: Iterable[Path]) -> list[Path]:
     return [path for path in every if path not in stopped]
 
 
-def told(paths: Sequence[Path], asked: Sequence[Path]) -> str:
-    """One line of what was proven, and of what could not be."""
+def describe(paths: Sequence[Path], asked: Sequence[Path]) -> str:
+    """One line that names the proven paths, and the paths that no canary could prove."""
     proven = set(asked)
     left = [f"{path.begin} → {path.end}" for path in paths if path not in proven]
     without = f"; not proven so, as their links let no canary pass: {', '.join(left)}" if left else ""
@@ -87,75 +99,141 @@ def prove(
         )
 
 
-class _Flock:
+class _LossRecorder(Recorder):
+    """Keeps no rows, but tells of lost connections, by broker and reason."""
+
+    def __init__(self, on_lost: Callable[[str, str], None]) -> None:
+        super().__init__(lambda _table, _rows: None, "canary")
+        self._on_lost = on_lost
+
+    def connection(
+        self, client: int, group: str, protocol: str, broker: str | None, event: str, at_ns: int, reason: str
+    ) -> None:
+        if event == "lost":
+            self._on_lost(str(broker), reason)
+
+
+class _Flock(NoStatistics):
+    """The canaries of one proof. The producer's number in a canary is the number of its path."""
+
     def __init__(
-        self,
-        paths: list[tuple[str, str]],
-        producers: Side,
-        consumers: Side,
-        credentials: Credentials,
+        self, paths: list[tuple[str, str]], producers: Side, consumers: Side, credentials: Credentials
     ) -> None:
         self._paths = paths
-        self._producers = producers
-        self._consumers = consumers
-        self._credentials = credentials
-        self._connections: dict[tuple[str, str], Connection] = {}
+        self._producers, self._consumers, self._credentials = producers, consumers, credentials
+        self._run = secrets.randbits(32)  # canaries of an earlier proof prove nothing
+        ends = [(producers, begin) for begin, _ in paths] + [(consumers, end) for _, end in paths]
+        self._brokers = {_address(side.endpoint(broker)): broker for side, broker in ends}
+        self._recorder = _LossRecorder(lambda broker, why: self._fail(f"connection to {broker} lost: {why}"))
+        self._clients: dict[tuple[str, str], LoadClient] = {}
         self._silent = set(paths)
-        self._refused: list[str] = []
+        self._troubles: list[str] = []
         self._changed = threading.Event()
 
     def release(self) -> None:
-        for consumer in sorted({consumer for _, consumer in self._paths}):
-            subscription = Subscription(_queue(consumer))
-            connection = self._connection(self._consumers, consumer)
-            connection.subscribe(subscription, partial(self._arrived, connection))
-        for producer, consumer in self._paths:
-            body = f"{producer}>{consumer}".encode()
-            self._connection(self._producers, producer).send(
-                Outgoing(_queue(consumer), body, True, f"{producer} → {consumer}")
-            )
+        """Connect and subscribe everywhere, then send. Raises DriverError."""
+        for end in sorted({end for _, end in self._paths}):
+            client, subscription = self._client(self._consumers, end), Subscription(_queue(end))
+            self._in_time(client, self._consumers, end, partial(client.consumer, subscription, run=self._run))
+        begins = sorted({begin for begin, _ in self._paths})
+        for client, begin in [(self._client(self._producers, begin), begin) for begin in begins]:
+            threading.Thread(target=self._send, args=(client, begin), daemon=True).start()
 
     def wait(self, timeout_s: float) -> list[tuple[str, str]]:
-        """The paths whose canary has not arrived in time."""
+        """The paths with a canary that did not arrive in time. Raises DriverError for what failed before."""
         deadline_s = time.monotonic() + timeout_s
-        while self._silent and not self._refused and (left_s := deadline_s - time.monotonic()) > 0:
+        while self._silent and not self._troubles and (left_s := deadline_s - time.monotonic()) > 0:
             self._changed.wait(left_s)
             self._changed.clear()
-        if self._refused:
-            raise DriverError("; ".join(self._refused))
+        if self._troubles:
+            raise DriverError("; ".join(self._troubles))
         return sorted(self._silent)
 
     def close(self) -> None:
-        for connection in self._connections.values():
-            connection.close()
+        for client in self._clients.values():
+            client.close()
 
-    def _connection(self, side: Side, broker: str) -> Connection:
-        protocol = side.connector.protocol
-        if (protocol, broker) not in self._connections:
-            log_in = partial(
-                side.connector.connect,
-                side.endpoint(broker),
-                self._credentials,
-                client_id=f"canary-{protocol}-{broker}",
-                on_settled=self._settled,
-                on_lost=lambda reason: self._fail(f"connection to {broker} lost: {reason}"),
+    def _client(self, side: Side, broker: str) -> LoadClient:
+        key = side.connector.protocol, broker
+        if key not in self._clients:
+            client = self._clients[key] = side.connector.client(
+                number=len(self._clients),
+                group=f"canary-{broker}",
+                uri=FailoverUri.parse(f"failover:({side.endpoint(broker).uri})?{ONE_BROKER}"),
+                brokers=self._brokers,
+                credentials=self._credentials,
+                recorder=self._recorder,
+                statistics=self,
+                rng=Random(0),
+                clock=time.perf_counter_ns,
             )
-            self._connections[protocol, broker] = answered(log_in, CONNECT_TIMEOUT_S)
-        return self._connections[protocol, broker]
+            self._in_time(client, side, broker, client.open)
+        return self._clients[key]
 
-    def _arrived(self, connection: Connection, delivery: Delivery) -> None:
-        producer, _, consumer = delivery.body.decode(errors="replace").partition(">")
-        connection.settle(delivery)
-        self._silent.discard((producer, consumer))
-        self._changed.set()
+    def _in_time(self, client: LoadClient, side: Side, broker: str, ask: Callable[[], object]) -> None:
+        """Ask the broker, but close the client if it does not answer: a client of a load would wait for ever."""
+        late = threading.Event()
 
-    def _settled(self, token: object, outcome: Outcome, _settled_ns: int, reason: str) -> None:
-        if outcome is Outcome.FAILED:
-            self._fail(f"{token}: the broker refused the message: {reason}")
+        def give_up() -> None:
+            late.set()
+            client.close()
+
+        timer = threading.Timer(CONNECT_TIMEOUT_S, give_up)
+        timer.start()
+        try:
+            ask()
+        except DriverError as error:
+            if not late.is_set():
+                raise
+            at = f"{broker} at {_address(side.endpoint(broker))}"
+            what = f"did not answer within {CONNECT_TIMEOUT_S:g} s"
+            raise out_of_reach(at, what, f"{side.connector.protocol} port") from error
+        finally:
+            timer.cancel()
+
+    def _send(self, client: LoadClient, begin: str) -> None:
+        """One canary over each path that begins there, one after the other."""
+        for number, path in enumerate(self._paths):
+            if path[0] == begin:
+                self._send_over(client, number, path)
+
+    def _send_over(self, client: LoadClient, number: int, path: tuple[str, str]) -> None:
+        now_ns = time.perf_counter_ns()
+        try:
+            producer = client.producer(_queue(path[1]), number=number, durable=True, run=self._run)
+            producer.send_one(ScheduledSend(0, now_ns, begun_ns=now_ns), BODY_BYTES)
+        except DriverError as error:
+            self._fail(f"{' → '.join(path)}: {error}")
 
     def _fail(self, reason: str) -> None:
-        self._refused.append(reason)
+        self._troubles.append(reason)
         self._changed.set()
+
+    # What the clients tell (drivers.client.contract.LoadStatistics).
+
+    def received(self, received: Received) -> None:
+        self._arrived(received.producer)
+
+    def receipts_recorded(self, rows: Any) -> None:
+        for number in rows["producer"].tolist():
+            self._arrived(number)
+
+    def _arrived(self, number: int) -> None:
+        if 0 <= number < len(self._paths):  # else it is not of this proof
+            self._silent.discard(self._paths[number])
+            self._changed.set()
+
+    def settled(self, settled: Settled) -> None:
+        if settled.outcome is Outcome.FAILED:
+            self.refused(settled.destination, settled.broker, settled.reason)
+
+    def refused(self, destination: str, broker: str, reason: str) -> None:
+        self._fail(f"broker {broker} refused the message to {destination}: {reason}")
+
+
+def _address(endpoint: Endpoint) -> str:
+    """``host:port``."""
+    return endpoint.uri.partition("://")[2].partition("?")[0]
 
 
 def _queue(consumer: str) -> Destination:

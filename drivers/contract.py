@@ -1,21 +1,22 @@
-"""What does a driver promise? The whole contract between a protocol and the rest, on one page.
+"""The contract of a driver: all that is between a protocol and the rest, on one page.
 
 A driver is two things:
 
 * a *connector* (`Connector`): opens one connection to one broker, with no retry of its own;
-* the *client* above it (`drivers.client.Client`): follows the failover URI, resubscribes, resends what is in doubt.
+* the *client* above it (`drivers.client`): follows the failover URI, resubscribes, resends what is in doubt.
 
-A protocol whose own library fails over (OpenWire, Core) brings clients of its own beside its connector.
+The libraries of OpenWire and Core fail over by themselves. Their connectors open no connections, but make clients of
+their own. The contract of both kinds of client is `drivers.client.contract`.
 
 Everything here is called from gevent greenlets: a call may block its greenlet, never the process. Callbacks
 (`on_settled`, `on_delivery`, `on_lost`) come from the connection's reader greenlet and must be short.
 
-Outcomes say no more than is known:
+Outcomes state only facts that are known:
 
 * ``acked``        the broker confirmed the send; in a transaction, its commit;
 * ``failed``       the broker refused it, its transaction was aborted, or it was never written: no connection in time;
-* ``in_doubt``     the connection went before the answer; a client that stays resends with the next attempt number;
-* ``unconfirmed``  sent one way, as non-durable sends are; never resent, only sent and received are claimed.
+* ``in_doubt``     the connection broke before the answer; a client that stays resends with the next attempt number;
+* ``unconfirmed``  a non-durable send: it has no answer and is never resent. Only sent and received are claimed.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from topologies.endpoints import Credentials, Endpoint
+from topologies.model.endpoints import Credentials, Endpoint
 
 
 class Outcome(StrEnum):
@@ -34,7 +35,7 @@ class Outcome(StrEnum):
 
 
 class DriverError(Exception):
-    """A connection, a send or a subscription was refused; says by whom, what, and what to do next."""
+    """A connection, a send or a subscription was refused. The message names the broker, the cause and the next step."""
 
 
 class ConnectFailed(DriverError):
@@ -42,7 +43,7 @@ class ConnectFailed(DriverError):
 
 
 class Redirected(ConnectFailed):
-    """The broker lets nobody in, and names another one to go to: ``address``, its ``host:port``."""
+    """The broker redirects its clients to another broker. ``address``: that broker's ``host:port``."""
 
     def __init__(self, told: str, address: str) -> None:
         super().__init__(told)
@@ -54,7 +55,7 @@ class Refused(DriverError):
 
 
 class Untrusted(Refused):
-    """The broker shows a certificate that is not to be believed."""
+    """The broker shows a certificate that is not trusted."""
 
 
 @dataclass(frozen=True)
@@ -141,42 +142,49 @@ class Connection(Protocol):
     def settle(self, delivery: Delivery) -> None:
         """Acknowledge one delivery. On a lost connection it does nothing: the broker will redeliver."""
 
-    def begin(self) -> "Transaction":
-        """A transaction; several at a time if several are begun.
-
-        Raises ConnectionError, and `Refused` where the broker grants none.
-        """
-
     def close(self) -> None:
         """Leave politely (the broker has processed everything sent before), and never call `on_lost`."""
 
 
 @runtime_checkable
 class SendsBatches(Protocol):
-    """What a connection may offer beside `Connection`: several messages in one write, where they are at hand anyway."""
+    """An optional part of a connection: it writes several messages at once, if they are ready together."""
 
     def send_batch(self, messages: Sequence[Outgoing]) -> int:
-        """As `Connection.send`, for all of them; return the time (ns) just before the write, theirs in common.
+        """Like `Connection.send`, for all messages.
 
-        Raises ConnectionError when the connection is gone: then any of them may have been written, or none.
+        Return the time (ns) just before the write; it applies to all of them.
+
+        Raises ConnectionError when the connection is gone: then none, some or all of them were written.
+        """
+
+
+@runtime_checkable
+class Transacts(Protocol):
+    """An optional part of a connection: transactions. The clients of a Java library have their own."""
+
+    def begin(self) -> "Transaction":
+        """Begin a transaction. Several may be open at a time.
+
+        Raises ConnectionError, and `Refused` if the broker grants no transaction.
         """
 
 
 @runtime_checkable
 class NamesOthers(Protocol):
-    """What a connection may offer beside `Connection`: brokers, each as ``host:port``, that its own one named."""
+    """An optional part of a connection: other brokers that its broker named, each as ``host:port``."""
 
     @property
     def successors(self) -> tuple[str, ...]:
-        """Where to go when this broker is gone, first choice first."""
+        """The brokers to try when this broker is gone, first choice first."""
 
     @property
     def redirected_to(self) -> str:
-        """Where the broker sent this client when it ended the connection; '' when it ended otherwise, or lives."""
+        """The broker to which this one redirected the client when it ended the connection; '' otherwise."""
 
 
 class Transaction(Protocol):
-    """Messages that arrive all together or not at all: never in part.
+    """Messages that arrive all together or not at all.
 
     It ends once: by `commit`, by `abort`, or with its connection, when the broker forgets it unless a commit was under
     way. Until then none of its messages is delivered, and none is settled unless the broker refuses that one. Not for

@@ -1,4 +1,4 @@
-"""Which protocols can clients speak? One table: the name on the command line, and what opens its connections.
+"""Lists the protocols that clients speak: one table of names, connectors and supported failover options.
 
 Producers and consumers may speak two of them: ``stomp:amqp`` is producers by STOMP and consumers by AMQP.
 """
@@ -7,16 +7,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from drivers.contract import Connector
+from drivers.amqp.options import AMQP_OPTIONS
+from drivers.client.contract import ClientConnector, SpokenProtocols
+from drivers.failover.supported_options import SupportedOptions
+from drivers.failover.uri import FailoverUri
+from drivers.jvm.supported_options import CORE_OPTIONS, OPENWIRE_OPTIONS
+from drivers.memory.connector import MEMORY_OPTIONS
 from drivers.stomp.connector import StompConnector
-from topologies.trust import Trust
-
-PROTOCOLS: tuple[str, ...] = ("stomp", "amqp", "openwire", "core", "memory")
+from drivers.stomp.options import STOMP_OPTIONS
+from topologies.model.trust import Trust
 
 
 @dataclass(frozen=True)
 class Spoken:
-    """What the clients of a run speak, by what they are; written ``stomp``, or ``stomp:amqp`` where they differ."""
+    """The protocols of producers and consumers in a run: written ``stomp``, or ``stomp:amqp`` if they differ."""
 
     producers: str
     consumers: str
@@ -47,47 +51,70 @@ class Spoken:
         return self.consumers if role == "consumer" else self.producers
 
 
-def _amqp(trust: Trust) -> Connector:
+def _amqp(trust: Trust) -> ClientConnector:
     from drivers.amqp.connector import AmqpConnector  # its library is optional: it is not there everywhere
 
     return AmqpConnector(trust=trust)
 
 
-def _openwire(trust: Trust) -> Connector:
-    from drivers.jvm.openwire import OpenWireConnector  # what other protocols need no Java bridge for
+def _openwire(trust: Trust) -> ClientConnector:
+    from drivers.jvm.openwire import OpenWireConnector  # other protocols need no Java bridge
 
     return OpenWireConnector(trust)
 
 
-def _core(trust: Trust) -> Connector:
+def _core(trust: Trust) -> ClientConnector:
     from drivers.jvm.core import CoreConnector
 
     return CoreConnector(trust)
 
 
-_CONNECTORS: Mapping[str, Callable[[Trust], Connector]] = {
-    "stomp": lambda trust: StompConnector(trust=trust),
-    "amqp": _amqp,
-    "openwire": _openwire,
-    "core": _core,
+def _no_proton() -> str:
+    if find_spec("proton") is not None:
+        return ""
+    return (
+        "AMQP clients need python-qpid-proton, which is not installed: it is built by a C compiler "
+        "(on Debian and Ubuntu: apt-get install gcc libc6-dev python3-dev), then make setup"
+    )
+
+
+@dataclass(frozen=True)
+class _Driver:
+    """One row. ``connector``: None where a runtime holds the brokers; ``missing``: see `missing`."""
+
+    connector: Callable[[Trust], ClientConnector] | None
+    options: SupportedOptions
+    missing: Callable[[], str] = lambda: ""
+
+
+_DRIVERS: Mapping[str, _Driver] = {
+    "stomp": _Driver(lambda trust: StompConnector(trust=trust), STOMP_OPTIONS),
+    "amqp": _Driver(_amqp, AMQP_OPTIONS, _no_proton),
+    "openwire": _Driver(_openwire, OPENWIRE_OPTIONS),
+    "core": _Driver(_core, CORE_OPTIONS),
+    "memory": _Driver(None, MEMORY_OPTIONS),
 }
+PROTOCOLS: tuple[str, ...] = tuple(_DRIVERS)
+
+
+def unsupported(uri: FailoverUri, protocol: str) -> tuple[str, ...]:
+    """A sentence for each option that this protocol cannot fulfil; empty if there are none."""
+    return _DRIVERS[protocol].options.problems(uri)
 
 
 def missing(protocol: str) -> str:
     """Why a known protocol cannot be spoken from this machine, with the next step; '' where it can."""
-    if protocol == "amqp" and find_spec("proton") is None:
-        return (
-            "AMQP clients need python-qpid-proton, which is not installed: it is built by a C compiler "
-            "(on Debian and Ubuntu: apt-get install gcc libc6-dev python3-dev), then make setup"
-        )
-    return ""
+    return _DRIVERS[protocol].missing()
 
 
-def connector_of(protocol: str, trust: Trust) -> Connector:
-    """A connector for a protocol that crosses a network. ``memory`` has none: its runtime holds the brokers."""
-    return _CONNECTORS[protocol](trust)
+def connector_of(protocol: str, trust: Trust) -> ClientConnector:
+    """A connector for a protocol that crosses a network. ``memory`` has none: KeyError."""
+    connector = _DRIVERS[protocol].connector
+    if connector is None:
+        raise KeyError(f"protocol {protocol!r} has no connector of its own: the runtime of its brokers has it")
+    return connector(trust)
 
 
-def connectors_of(spoken: Spoken, trust: Trust) -> dict[str, Connector]:
+def connectors_of(spoken: SpokenProtocols, trust: Trust) -> dict[str, ClientConnector]:
     """A connector for each of the protocols; ``trust``: whose certificates they believe."""
     return {protocol: connector_of(protocol, trust) for protocol in spoken.distinct}

@@ -1,8 +1,8 @@
-"""How does a client speak TLS over a socket that one greenlet or thread reads and others write?
+"""TLS over a socket that one greenlet or thread reads and others write.
 
-Python's own SSLSocket is not made for two threads at once, and the selectors of libraries above it do not get on with
-gevent's. Here TLS works in memory, behind a lock that is held for moments, and the socket below stays a plain one: to
-wait for it, to shut it down from anywhere and to ask it for its number are what they always were.
+Two threads cannot use Python's own SSLSocket at once. The selectors of libraries above it also conflict with gevent's.
+Here TLS works in memory, behind a lock that is held only for moments. The socket below stays a plain one: its waiting,
+shutdown and file number work as usual.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ import threading
 from functools import lru_cache
 
 from drivers.contract import ConnectFailed, DriverError, Untrusted
-from topologies.trust import Trust, untrusted
+from topologies.model.trust import Trust, untrusted
 
 RECEIVE_BYTES = 65_536
 
@@ -26,7 +26,7 @@ class TlsSocket:
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = _context(trust.pem).wrap_bio(self._incoming, self._outgoing, server_hostname=host)
         self._thinking = threading.Lock()  # around TLS itself, which nothing blocks
-        self._sending = threading.Lock()  # around what leaves, so that it leaves in order
+        self._sending = threading.Lock()  # held around writes, so that records are sent in order
 
     def shake_hands(self) -> None:
         """Raises SSLError when there is no TLS or no trust, and OSError when the connection goes."""
@@ -44,7 +44,7 @@ class TlsSocket:
             self._take(self._plain.recv(RECEIVE_BYTES))
 
     def recv(self, most_bytes: int) -> bytes:
-        """What has come, waiting for the first byte; empty when the other side has ended. Raises OSError."""
+        """The received bytes. Waits for the first byte; empty when the other side has closed. Raises OSError."""
         while True:
             try:
                 with self._thinking:
@@ -80,7 +80,7 @@ class TlsSocket:
         self._plain.settimeout(timeout_s)
 
     def shutdown(self, how: int) -> None:
-        """Ends the connection below: whoever reads or writes learns of it."""
+        """Ends the connection below: every reader and writer gets the error."""
         self._plain.shutdown(how)
 
     def close(self) -> None:
@@ -98,7 +98,7 @@ class TlsSocket:
             self._send_out()
 
     def _flush_if_free(self) -> None:
-        """What TLS itself has to say. A writer that is at it takes it along; waiting for one could be for ever."""
+        """Send TLS's own records. A thread that is writing sends them too; to wait for it could take for ever."""
         if self._outgoing.pending and self._sending.acquire(blocking=False):
             try:
                 self._send_out()
@@ -124,7 +124,7 @@ def secured(plain: socket.socket, host: str, trust: Trust) -> TlsSocket:
 
 
 def refused(who: str, error: ssl.SSLError) -> DriverError:
-    """What a failed handshake means to a client: a certificate does not become better by trying again."""
+    """The meaning of a failed handshake for a client: a certificate does not become better by trying again."""
     if doubt := untrusted(error):
         return Untrusted(f"{who}: {doubt}")
     why = (error.reason or str(error)).replace("_", " ").lower()
@@ -134,7 +134,7 @@ def refused(who: str, error: ssl.SSLError) -> DriverError:
 def doubted(who: str, host: str, port: int, trust: Trust, timeout_s: float) -> DriverError | None:
     """Why a handshake with that port fails, in the words of every protocol here; None where it does not.
 
-    For a library that only tells that it has failed, or in words of its own.
+    This is for libraries that report only a failure, or report it in words of their own.
     """
     try:
         secured(socket.create_connection((host, port), timeout_s), host, trust).close()

@@ -1,6 +1,6 @@
-"""What has every driver to keep of a transaction? Whose messages it holds, and how it ended.
+"""Keeps the state of a transaction for every driver: the messages that it holds, and how it ended.
 
-The same for each protocol: `drivers.contract.Transaction` says what is promised.
+It is the same for each protocol. `drivers.contract.Transaction` has the contract.
 """
 
 import threading
@@ -26,10 +26,10 @@ class Held:
         self._tokens[number] = token
         return number
 
-    # What the broker says; for the connection's reader.
+    # The broker's answers; for the connection's reader.
 
     def refuse(self, number: int, at_ns: int, reason: str) -> None:
-        """The broker refuses this one message, and the transaction goes on without it."""
+        """The broker refuses this one message. The transaction continues without it."""
         if number in self._tokens:
             self._on_settled(self._tokens.pop(number), Outcome.FAILED, at_ns, reason)
 
@@ -45,7 +45,7 @@ class Held:
         self._tokens.clear()
         self._ended.set()
 
-    # For who ends it.
+    # For the caller that ends it.
 
     @property
     def ended(self) -> bool:

@@ -1,12 +1,13 @@
-"""How is a stored run analysed, wherever it is asked for? By a process of its own: its command line and folders."""
+"""Makes the command line and the folders of the process that analyses stored runs."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 
-def analysis_command(run: Path, master: str | None) -> list[str]:
+def analysis_command(runs: Sequence[Path], master: str | None) -> list[str]:
     """The argument list; ``master``: Spark's, None for this machine. Its exit status: records.summary.EXIT_STATUS."""
-    return [sys.executable, "-m", "analysis.jobs", str(run), *(["--master", master] if master else [])]
+    return [sys.executable, "-m", "analysis.jobs", *map(str, runs), *(["--master", master] if master else [])]
 
 
 def java_folder(run: Path) -> Path:

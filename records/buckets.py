@@ -1,9 +1,9 @@
-"""Which bucket does a duration fall into, and what duration does a bucket stand for?
+"""Converts durations to logarithmic buckets and back.
 
 HDR-style log-linear buckets over signed nanoseconds: every octave (a doubling of the value) has 128 buckets of equal
-width, so that a bucket is at most 1/128 of its values wide (0.8 %), and its middle is within 0.4 % of each of them.
-Below 256 every integer has a bucket of its own. Negative values mirror the positive ones, so that a shifted clock
-shows up as it is. Buckets are ordered as their values are, and counts by bucket merge exactly.
+width. Therefore a bucket's width is at most 1/128 of its values (0.8 %), and its middle is within 0.4 % of each of
+them. Below 256 every integer has a bucket of its own. Negative values mirror the positive ones, so the effect of a
+shifted clock stays visible. Buckets are ordered as their values are, and counts by bucket merge exactly.
 
 Values are |ns| < 2**63. `analysis.buckets` holds the same arithmetic as a Spark column.
 """

@@ -1,4 +1,4 @@
-"""What must hold for a run to pass? A check is a plain value over the figures of summary.json.
+"""A check: what must hold for a run to pass, as a plain value over the figures of summary.json.
 
 It is written into run.json, so that the analysis of a stored run needs no scenario.
 """
@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Check:
-    """``metric`` is a dotted path into summary.json (``messages.lost``); passes when value <= at_most (>= at_least).
+    """``metric`` is a dotted path into summary.json, such as ``messages.lost``.
+
+    Passes when value <= at_most, >= at_least, < below and > above, as far as these are given.
 
     A metric that is absent or null makes the check *unknown*, not passed.
     """
@@ -17,3 +19,5 @@ class Check:
     metric: str
     at_most: float | None = None
     at_least: float | None = None
+    below: float | None = None
+    above: float | None = None

@@ -1,4 +1,4 @@
-"""What is wrong with a run folder, in a sentence for its user? Each names the file, the rule and the next step."""
+"""The errors of a run folder. Each names the file, the rule and the next step in one sentence."""
 
 import errno
 
@@ -11,6 +11,8 @@ _NEXT_STEPS = {
     errno.EROFS: "choose a folder on a disk that can be written",
     errno.EMFILE: "raise the limit on open files (ulimit -n) and run again",
     errno.EEXIST: "choose another name: what is there is kept",
+    errno.EISDIR: "choose the name of a file: a folder is there",
+    errno.ENOENT: "make its folder or choose another",
     errno.ENOTDIR: "choose a path whose parents are folders",
 }
 
@@ -24,7 +26,7 @@ class RunUnwritable(OSError):
 
 
 def explained(error: Exception) -> tuple[str, str]:
-    """What happened, in the system's words, and what to do next."""
+    """The system's error message, and the next step."""
     if not isinstance(error, OSError):
         return str(error), "please report it"
     return error.strerror or str(error), _NEXT_STEPS.get(error.errno or 0, "check its disk and run again")

@@ -1,4 +1,4 @@
-"""How do the events of a process that does not share the run's folder get there? As bytes, appended to its streams.
+"""Gathers the events of processes that do not share the run's folder: as bytes, appended to its streams.
 
 The far `Recorder` sends each stream message as soon as it has one; here they become the very file that it would have
 written. A process that goes away leaves its stream without the end mark, just as a killed one does.
@@ -16,7 +16,7 @@ class Gathering:
     def __init__(self, directory: RunDirectory) -> None:
         self._directory = directory
         self._streams: dict[tuple[str, str], StreamFile] = {}
-        self.failure: str | None = None  # the first write that failed; what comes after it is dropped
+        self.failure: str | None = None  # the first write that failed; later rows are dropped
 
     def take(self, process: str, table: str, messages: bytes) -> None:
         """Append what a process sent for one table, in the order sent. Never raises: see `failure`."""

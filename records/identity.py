@@ -1,8 +1,8 @@
-"""Which message is this body, and is it as it was sent?
+"""Writes a message's identity into its body, and reads back which message it is and whether it is as sent.
 
-Run, producer, sequence number and attempt ride in the first 32 bytes of every measured body, because no header
-survives every conversion between protocols. Two checksums (CRC-32, so any single flipped bit and any burst up to 32
-bits is found) keep "whose is it" apart from "is it whole":
+Run, producer, sequence number and attempt ride in the first 32 bytes of every measured body, because no header survives
+every conversion between protocols. There are two checksums, one for the header with the identity, and one for the rest
+of the body. CRC-32 finds any single flipped bit and any burst up to 32 bits:
 
     byte   0       2        3      4    8         12       16   24        28          32
            magic   version  spare  run  producer  attempt  seq  body CRC  header CRC  filler …
@@ -45,7 +45,7 @@ class Identity(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a body says of itself; the numbers are UNKNOWN when it is unreadable or foreign."""
+    """A body's identity; the numbers are UNKNOWN if it is unreadable or foreign."""
 
     integrity: Integrity
     producer: int
@@ -73,7 +73,7 @@ def stamp(identity: Identity, body_bytes: int, filler: bytes = FILLER) -> bytes:
 
 
 def read(body: bytes, run: int) -> Reading:
-    """What ``body`` says of itself to a consumer of ``run``. Never raises: any bytes are a reading."""
+    """The identity that ``body`` has for a consumer of ``run``. Never raises: any bytes are a reading."""
     if len(body) < IDENTITY_BYTES:
         return UNREADABLE
     magic, version, _, of_run, producer, attempt, seq, body_crc, header_crc = _HEADER.unpack_from(body)
@@ -87,7 +87,7 @@ def read(body: bytes, run: int) -> Reading:
 
 @lru_cache(maxsize=256)
 def _tail(body_bytes: int, filler: bytes) -> tuple[bytes, int]:
-    """What follows the header, and its CRC: the same for all messages of one size, so computed once."""
+    """The bytes after the header, and their CRC: the same for all messages of one size, so computed once."""
     tail_bytes = body_bytes - IDENTITY_BYTES
     if tail_bytes < 0:
         raise ValueError(

@@ -1,8 +1,8 @@
-"""How are rows held between two flushes, at the least cost to whoever records them?
+"""Holds rows between two flushes, at the least cost to the process that records them.
 
-Both buffers work without a lock. A row is added by one call into C (``bytearray.extend``, ``list.append``), which
-neither threads nor greenlets can see half done; the only taker (the flush, one at a time) removes the prefix that it
-has copied, so rows that come meanwhile stay for the next flush. Both grow: a late flush loses nothing.
+Both buffers work without a lock. One call into C (``bytearray.extend``, ``list.append``) adds a row, so threads and
+greenlets never see half a row. Only the flush takes rows, one flush at a time. It removes the prefix that it has
+copied. Rows that come meanwhile stay for the next flush. Both buffers grow: a late flush loses nothing.
 """
 
 import threading
@@ -33,7 +33,7 @@ class Strings(dict[str, int]):
         if not isinstance(text, str):
             raise TypeError(f"{text!r} is not a string")
         text = str(text)  # an enum's member becomes its value
-        text.encode()  # what Arrow cannot store is refused here, where it costs one row and not a batch
+        text.encode()  # text that Arrow cannot store fails here, where it costs one row and not a batch
         with self._adding:
             if text not in self:
                 self._in_order.append(text)
@@ -118,7 +118,7 @@ def _batch(rows: list[tuple[object, ...]], schema: pa.Schema) -> pa.RecordBatch 
 
 
 def _column(values: tuple[object, ...], field: pa.Field) -> pa.Array:
-    """Converted by what the values are, since Arrow, asked for integers, would cut 1.5 down to 1 without a word."""
+    """Converted by the type of the values. If Arrow were asked for integers, it would silently cut 1.5 to 1."""
     array = pa.array(values)
     expected = pa.int64() if pa.types.is_integer(field.type) else field.type
     if array.type not in (expected, pa.null()) or (array.null_count and not field.nullable):

@@ -1,8 +1,8 @@
-"""What was recorded in a run, and is all of it there?
+"""Reads what was recorded in a run, and checks that all of it is there.
 
-`seal` turns streams into Parquet once the run is over; `inspect` says what a sealed run holds. What was lost is not
-hidden: each stream that did not end properly is told in a sentence, which is kept in the Parquet file itself, so that
-every later look at the run tells it again.
+`seal` turns streams into Parquet once the run is over; `inspect` says what a sealed run holds. Losses stay visible:
+each stream that did not end properly is described in a sentence. The sentence is kept in the Parquet file itself, so
+every later reader of the run sees it again.
 """
 
 import os
@@ -34,7 +34,7 @@ class Sealing:
 def seal(directory: RunDirectory) -> Sealing:
     """Turn every stream into Parquet and return what the run holds. Harmless on a run sealed already, or half.
 
-    A stream is deleted only once its Parquet file is on disk and holds as many rows; one that a living process still
+    A stream is deleted only once its Parquet file is on disk with as many rows. A stream that a living process still
     writes is kept. RunUnreadable for a stream or file of another version or a damaged Parquet file, RunUnwritable when
     the Parquet cannot be written; the streams are then still there.
     """
@@ -88,7 +88,7 @@ def _seal_stream(path: Path, parquet: Path, schema: pa.Schema) -> None:
 
 
 def _write_parquet(path: Path, schema: pa.Schema, stream: Stream | None, alive: bool = False) -> None:
-    """Write the file beside its place, verify it, and move it there: what stands at ``path`` is always whole."""
+    """Write the file beside its place, verify it, and move it there: the file at ``path`` is always complete."""
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         with pq.ParquetWriter(unfinished, schema, compression="zstd", **_encodings(schema)) as writer:
@@ -126,7 +126,7 @@ def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _problem(stream: Stream, alive: bool) -> str:
-    """What is wrong with a stream that was read to its end; empty when nothing is."""
+    """The problem of a stream that was read to its end; empty if there is none."""
     process, table = stream.path.stem, stream.path.parent.name
     where = f"streams/{table}/{stream.path.name}"
     if alive:

@@ -1,8 +1,8 @@
-"""What is one row of each result table? The analysis writes them, the report reads them.
+"""The schemas of the result tables. The analysis writes them, the report reads them.
 
 ``second`` counts whole seconds from the start of the load phase: the warm-up is negative. ``phase`` is one of
-``warm-up``, ``load``, ``drain`` (by the due time of the message, or by the time of the event where there is none).
-Latency buckets are those of ``records.buckets``.
+``warm-up``, ``load``, ``drain`` (by the due time of the message, or else by the time of the event). Latency buckets are
+those of ``records.buckets``.
 """
 
 import pyarrow as pa
@@ -20,6 +20,8 @@ RATES = _table(("second", SECOND), ("phase", TEXT), ("event", TEXT), ("broker", 
 
 # The canonical latency table. measure: due_to_received | sent_to_received | sent_to_settled | due_to_sent (the
 # generator's lag, first attempts). For sent_to_settled and due_to_sent, to_broker is '' . second: of the due time.
+# count_less_own: how many of the same durations lie in the bucket less the generator's own delay (outside faults):
+# the lag of the send (due_to_received) and the lateness of the read (all but due_to_sent). Either count may be 0.
 LATENCY = _table(
     ("measure", TEXT),
     ("from_broker", TEXT),
@@ -30,6 +32,7 @@ LATENCY = _table(
     ("in_fault", pa.bool_()),
     ("bucket", BUCKET),
     ("count", COUNT),
+    ("count_less_own", COUNT),
     nullable=("hops",),
 )
 
@@ -54,9 +57,9 @@ ACCOUNTING = _table(
     ("unexpected", COUNT),
 )
 
-# Up to 100 messages of each fate, so that a reader can look one up. fate: a column name of ACCOUNTING.
-ODDITIES = _table(
-    ("fate", TEXT),
+# Up to 100 messages of each anomaly, so that a reader can look one up. anomaly: a column name of ACCOUNTING.
+ANOMALIES = _table(
+    ("anomaly", TEXT),
     ("destination", TEXT),
     ("subscription", TEXT),
     ("producer", pa.int32()),
@@ -75,7 +78,7 @@ PATHS = _table(
     ("from_broker", TEXT), ("to_broker", TEXT), ("hops", pa.int32()), ("messages", COUNT), nullable=("hops",)
 )
 
-# What each bridge carried between its first and its last sample, by the bridge's own counters.
+# The messages that each bridge carried between its first and its last sample, by the bridge's own counters.
 LINKS = _table(("from_broker", TEXT), ("to_broker", TEXT), ("connector", TEXT), ("forwarded", COUNT))
 
 # The last value of each figure in each second. Counters (cpu_ns …) are differences from the second before.
@@ -83,13 +86,49 @@ RESOURCES = _table(
     ("second", SECOND), ("broker", TEXT), ("kind", TEXT), ("object", TEXT), ("metric", TEXT), ("value", COUNT)
 )
 
+# One row for each client that a fault cut off: it lost its connection to the fault's broker. Times count from the start
+# of the load. began_ns: its last success before the loss, or the fault's beginning if that is later. A success is a
+# confirmed send or a receipt. connected_ns, to_broker: its next connection. Null: never, until the end of the run.
+# attempts: connection attempts until then. in_flight: sends written before the loss and not confirmed by then.
+OUTAGES = _table(
+    ("fault", pa.int32()),
+    ("kind", TEXT),
+    ("target", TEXT),
+    ("client", pa.int32()),
+    ("group", TEXT),
+    ("role", TEXT),
+    ("began_ns", COUNT),
+    ("last_success_ns", COUNT),
+    ("lost_ns", COUNT),
+    ("connected_ns", COUNT),
+    ("to_broker", TEXT),
+    ("first_success_ns", COUNT),
+    ("attempts", pa.int32()),
+    ("in_flight", COUNT),
+    nullable=("last_success_ns", "connected_ns", "to_broker", "first_success_ns"),
+)
+
+# One row for each time that a client was connected to one broker within the load; times count from the load's start. A
+# client has one stay at a time. cause: why it ended: lost | order (of the broker) | priority (a broker of priority is
+# there) | redirect (AMQP) | closed (by the client itself) | load_end | unrecorded (its next connection follows).
+STAYS = _table(
+    ("client", pa.int32()), ("group", TEXT), ("broker", TEXT), ("from_ns", COUNT), ("to_ns", COUNT), ("cause", TEXT)
+)
+
+# The clients of a group that were connected to a broker at the end of a second of the load; broker '': to none. Every
+# second of a group adds up to all its clients.
+DISTRIBUTION = _table(("second", SECOND), ("group", TEXT), ("broker", TEXT), ("clients", COUNT))
+
 RESULT_TABLES: dict[str, pa.Schema] = {
     "rates": RATES,
     "latency": LATENCY,
     "accounting": ACCOUNTING,
-    "oddities": ODDITIES,
+    "anomalies": ANOMALIES,
     "connections": CONNECTIONS,
     "paths": PATHS,
     "links": LINKS,
     "resources": RESOURCES,
+    "outages": OUTAGES,
+    "stays": STAYS,
+    "distribution": DISTRIBUTION,
 }

@@ -1,4 +1,4 @@
-"""What is known of one run besides its events? The frozen value behind run.json.
+"""Holds what is known of one run besides its events: the frozen value behind run.json.
 
 run.json is written when the run begins (so that a killed run can still be analysed) and again at each step.
 It never holds a password, nor a URI that does.
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from records.checks import Check
 
-RUN_VERSION = 1
+RUN_VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,26 @@ class Phases:
 
 
 @dataclass(frozen=True)
+class WarmUp:
+    """How the warm-up went. ``end``: what ended it.
+
+    ``fixed``: a stated time. ``settled``: the median latency of successive seconds had settled. ``not_settled``: it
+    had not within ``at_most_s``. ``no_latency``: too few latencies were known while it went on, so it took
+    ``at_most_s``.
+    """
+
+    end: str = "fixed"
+    lasted_s: float = 0.0
+    at_most_s: float = 0.0
+
+
+@dataclass(frozen=True)
 class ProcessInfo:
     """One recording process: its index, host, and one reading of both clocks taken together.
 
-    ``offset_ns``/``error_bound_ns``: its monotonic clock against the master's (0 and 0 on one host).
+    ``offset_ns``/``error_bound_ns``: its monotonic clock against the master's (0 and 0 on one host). ``begun``,
+    ``settled``, ``received``: how many messages its clients began to send, of these got a final outcome, and how many
+    deliveries they had. Its rows must account for them. None if it did not tell.
     """
 
     name: str
@@ -36,6 +52,9 @@ class ProcessInfo:
     wall_ns: int
     offset_ns: int = 0
     error_bound_ns: int = 0
+    begun: int | None = None
+    settled: int | None = None
+    received: int | None = None
 
 
 @dataclass(frozen=True)
@@ -110,13 +129,17 @@ class RunInfo:
     groups: tuple[GroupInfo, ...] = ()
     users: tuple[UserInfo, ...] = ()
     checks: tuple[Check, ...] = ()
-    lag_limit_ms: float | None = None  # None: the larger of 10 ms and a tenth of the median latency
+    premises: tuple[Check, ...] = ()  # without which the run did not ask its question: it is invalid then
     phases: Phases = field(default_factory=Phases)
+    warm_up: WarmUp = field(default_factory=WarmUp)
     durations_s: dict[str, float] = field(default_factory=dict)  # up, prove, warm_up, load, drain, browse, down
     processes: tuple[ProcessInfo, ...] = ()
-    problems: tuple[str, ...] = ()  # what makes the run invalid, as the harness saw it (a worker lost, disk full, …)
-    unknowns: tuple[str, ...] = ()  # what could not be established (a queue that could not be browsed, drain timed out)
-    warnings: tuple[str, ...] = ()  # what a reader should know, but does not change the verdict
+    problems: tuple[str, ...] = ()  # reasons from the harness that make the run invalid (a worker lost, disk full, …)
+    unknowns: tuple[str, ...] = ()  # facts that are not known (a queue that could not be browsed, drain timed out)
+    unsearched: tuple[str, ...] = ()  # where messages may be that nobody could look for: missing ones are not lost
+    withheld: int = 0  # messages that were due and never sent, as the brokers kept their producers waiting to the end
+    clock_doubts: tuple[str, ...] = ()  # why times of several processes cannot be compared (a clock that moved)
+    warnings: tuple[str, ...] = ()  # facts for a reader that do not change the verdict
     options: dict[str, str | int | float | bool | None] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     machine: dict[str, str | int | float] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""How does a RunInfo become run.json, and back, to the letter?
+"""Converts a `RunInfo` to run.json and back, without loss.
 
-Reading is strict: a key too many, a key too few or a value of another type is told by its path (``users[0].role``),
-since a half-understood run would be analysed wrongly without anyone noticing.
+Reading is strict: an unknown key, a missing key or a value of another type is reported by its path (``users[0].role``).
+Otherwise a run that was only partly understood would be analysed wrongly, and nobody would notice.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""Where is what in the folder of one run?
+"""The folder of one run, and where everything is in it.
 
     <run id>/
         run.json             what was run (records.run)
@@ -120,7 +120,7 @@ def new_run_id(scenario: str, topology: str, *, now: datetime | None = None) -> 
 
 
 def _slug(text: str) -> str:
-    """``mesh(brokers=3)`` as ``mesh-brokers-3``: what any file system and any shell takes as it is."""
+    """``mesh(brokers=3)`` as ``mesh-brokers-3``, which is safe in every file system and every shell."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower())[:40].strip("-")
 
 

@@ -1,8 +1,9 @@
-"""What is one row of each event table?
+"""The schemas of the event tables.
 
-Raw events are the truth: one row for every send attempt, receipt, connection change, fault, leftover and broker
-sample. Nothing is averaged or bucketed before the analysis. Times are nanoseconds of the recording host's monotonic
-clock (``time.perf_counter_ns``), signed, never clamped; ``run.json`` holds what ties them to wall time.
+Raw events are the truth: one row for every send attempt, receipt, connection change, fault, leftover, broker sample
+and stall of a load generator. Nothing is averaged or bucketed before the analysis. Times are nanoseconds of the
+recording host's monotonic clock (``time.perf_counter_ns``), signed, never clamped; ``run.json`` holds what ties them to
+wall time.
 
 A *client number* names one user of one run, or a connection that is not one user's (docs/events.md says which):
 ``process index * CLIENTS_PER_PROCESS + n``. ``sends.producer``,
@@ -13,8 +14,8 @@ import pyarrow as pa
 
 SCHEMA_VERSION = 1
 CLIENTS_PER_PROCESS = 1_000_000
-CANARY_PREFIX = "brokerbench.canary."  # queues of the proof before the load: nobody's messages
-UNKNOWN = -1  # producer or seq of a body whose identity cannot be read
+CANARY_PREFIX = "brokerbench.canary."  # queues of the canaries before the load: these are no user's messages
+UNKNOWN = -1  # producer or seq of a body with an unreadable identity
 
 
 def _table(*columns: tuple[str, pa.DataType], nullable: tuple[str, ...] = ()) -> pa.Schema:
@@ -74,7 +75,7 @@ SUBSCRIPTIONS = _table(
 
 # event: attempt | connected | lost | moved | closed | blocked | unblocked. broker: its name, never its URI; null where
 # not yet known. blocked and the unblocked of the same client and reason: from when until when, a second or more, the
-# broker took nothing from a producer (drivers/patience.py); both are written when it is over.
+# broker took nothing from a producer (drivers/client/blocked_detection.py); both are written when it is over.
 CONNECTIONS = _table(
     ("client", pa.int32()),
     ("group", TEXT),
@@ -98,14 +99,20 @@ LEFTOVERS = _table(
     nullable=("age_ns",),
 )
 
-# ended_ns is null for a fault that was never mended. error: why it could not be applied; null when it was.
+# began_ns: when it was applied; ended_ns: when mending it began, null if it never did. requested_ns: when it was due.
+# effective_ns, restored_ns: when its effect was measured, and when the broker was measured to take logins again; of a
+# join: that it takes logins and its links are up, and that it is gone again.
+# error: why it was not what was asked for; null when it was.
 FAULTS = _table(
     ("kind", TEXT),
     ("target", TEXT),
     ("began_ns", TIME_NS),
     ("ended_ns", TIME_NS),
     ("error", TEXT),
-    nullable=("ended_ns", "error"),
+    ("requested_ns", TIME_NS),
+    ("effective_ns", TIME_NS),
+    ("restored_ns", TIME_NS),
+    nullable=("ended_ns", "error", "requested_ns", "effective_ns", "restored_ns"),
 )
 
 # One row a figure a second. kind: broker | queue | connector | bridge | process | machine | link.
@@ -129,6 +136,16 @@ SAMPLES = _table(
     ("value", pa.int64()),
 )
 
+# One row a time that the clients of a protocol in one process stood still for more than 10 ms: they read nothing
+# meanwhile. process: the process's index, as in client numbers. began_ns: when a timer of gevent's loop was due;
+# ended_ns: when the loop called it. Only clients in Python are watched.
+STALLS = _table(
+    ("process", pa.int32()),
+    ("protocol", TEXT),
+    ("began_ns", TIME_NS),
+    ("ended_ns", TIME_NS),
+)
+
 EVENT_TABLES: dict[str, pa.Schema] = {
     "sends": SENDS,
     "receipts": RECEIPTS,
@@ -137,4 +154,5 @@ EVENT_TABLES: dict[str, pa.Schema] = {
     "leftovers": LEFTOVERS,
     "faults": FAULTS,
     "samples": SAMPLES,
+    "stalls": STALLS,
 }

@@ -1,9 +1,9 @@
-"""What is in one stream file, and how much of it can be trusted after a crash?
+"""Reads one stream file, as far as it can be trusted after a crash.
 
-An Arrow IPC stream is a schema message, one message a batch, and an end-of-stream marker. Each message tells its own
-length, so whatever precedes a torn message stays readable (a Parquet file without its footer is lost whole).
-`StreamFile` writes each batch by one system call and takes a torn one back; `Stream` reads up to the first message
-that is not whole. A stream without the marker is one whose process did not get to close it.
+An Arrow IPC stream is a schema message, one message a batch, and an end-of-stream marker. Each message has its own
+length, so all messages before a torn one stay readable. A Parquet file without its footer is lost completely.
+`StreamFile` writes each batch by one system call and takes a torn one back; `Stream` reads up to the first message that
+is not whole. If the marker is missing, the process ended before it closed the stream.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ VERSION_KEY, TABLE_KEY, PROCESS_KEY = b"brokerbench.schema_version", b"brokerben
 
 
 def described(schema: pa.Schema, table: str, process: str) -> pa.Schema:
-    """The schema with what it is, by whom, in which version, as metadata."""
+    """The schema with metadata: its table, its writer and its version."""
     version = str(SCHEMA_VERSION).encode()
     return schema.with_metadata({VERSION_KEY: version, TABLE_KEY: table.encode(), PROCESS_KEY: process.encode()})
 
@@ -55,7 +55,7 @@ class Sink(Protocol):
 class StreamSender:
     """The writing end in a process that does not share the run's folder: ``send`` carries messages to one that does.
 
-    What is sent, in that order, is byte for byte the stream file.
+    The sent messages, in that order, are byte for byte the stream file.
     """
 
     def __init__(self, table: str, schema: pa.Schema, send: Callable[[bytes], None]) -> None:
@@ -76,7 +76,7 @@ class StreamSender:
 
 
 class StreamFile:
-    """The writing end. Opened at the first batch; locked while open, so that a reader sees that it is being written.
+    """The writing end. Opened at the first batch. It is locked while open, so a reader sees that a process writes it.
 
     Every method may raise OSError; the file then still ends with its last whole batch.
     """
@@ -164,7 +164,10 @@ class Stream:
         return schema
 
     def _read_batch(self, file: pa.NativeFile, schema: pa.Schema) -> pa.RecordBatch | None:
-        """The next whole batch; None at the end, where `complete` tells the marker from a mere lack of bytes."""
+        """The next whole batch; None at the end.
+
+        There `complete` says whether the marker was found or bytes are missing.
+        """
         try:
             batch = pa.ipc.read_record_batch(pa.ipc.read_message(file), schema)
             batch.validate(full=True)

@@ -1,11 +1,11 @@
-"""What does summary.json say? Its keys, types and units; docs/summary.schema.json is the same for other languages.
+"""The keys, types and units of summary.json; docs/summary.schema.json is the same for other languages.
 
-Written by the analysis, read by the report, by checks and by whoever automates. Absent figures are null, never 0.
+The analysis writes it. The report, checks and users' automation read it. Absent figures are null, never 0.
 """
 
 from typing import TypedDict
 
-SUMMARY_VERSION = 1
+SUMMARY_VERSION = 2
 
 VERDICTS = ("pass", "fail", "unknown", "invalid", "interrupted")
 EXIT_STATUS = {"pass": 0, "fail": 1, "invalid": 3, "unknown": 4, "interrupted": 130}
@@ -15,16 +15,23 @@ EXIT_STATUS = {"pass": 0, "fail": 1, "invalid": 3, "unknown": 4, "interrupted": 
 class Messages(TypedDict):
     """Counts of messages (not of attempts) over all phases, warm-up included; of all subscriptions together.
 
-    ``sent``: distinct messages attempted. ``acked``/``failed``/``in_doubt``/``unconfirmed``: by the best outcome of
-    any attempt, so that they add up to ``sent``. ``received``: distinct (message, subscription) pairs seen at least
-    once, corrupted ones included. ``lost``: acked, expected by a subscription, never received, nowhere found.
+    ``sent``: distinct messages attempted. ``acked``/``failed``/``in_doubt``/``unconfirmed``: by the best outcome of any
+    attempt, so they add up to ``sent``. ``withheld``: due and never sent, as the brokers kept their producers waiting
+    until the end; not in ``sent``. ``expected``: (message, subscription) pairs that the sends ask for: a queue's
+    message has one, a topic's one for each of its subscriptions. ``received``: distinct (message, subscription) pairs
+    seen at least once, corrupted ones included. ``lost``: acked, expected by a subscription, never received, nowhere
+    found.
     ``stranded``/``dead_lettered``: acked, not received, found on a queue / on a dead-letter queue after the drain.
     ``duplicated``: deliveries beyond the first of a (message, subscription) that the broker did not mark as
     redelivered; ``duplicated_by_resend`` is the part of them where the copies carry different attempts.
-    ``redelivered``: deliveries that carry the broker's redelivered flag. ``recovered``: in_doubt, yet received.
+    ``redelivered``: deliveries that carry the broker's redelivered flag; ``repeated`` is the part of them beyond the
+    first of a (message, subscription). ``recovered``: in_doubt, yet received.
     ``reordered``: first deliveries that came after a later one of the same producer to the same consumer.
     ``unexpected``: received, but no send attempt is on record. ``foreign``: bodies that are not this run's.
+    ``unaccounted``: never received, nowhere found, and not every place could be searched: lost or not, nobody knows.
+    ``missed_away``: never received by a subscriber without a durable subscription that was away: nobody owed them.
     ``missing_unconfirmed``: unconfirmed, never received, nowhere found: nobody promised them.
+    ``refused_yet_received``: failed, yet received: a broker refused the message and delivered it.
     """
 
     sent: int
@@ -32,6 +39,8 @@ class Messages(TypedDict):
     failed: int
     in_doubt: int
     unconfirmed: int
+    withheld: int
+    expected: int
     received: int
     lost: int
     stranded: int
@@ -39,16 +48,23 @@ class Messages(TypedDict):
     duplicated: int
     duplicated_by_resend: int
     redelivered: int
+    repeated: int
     recovered: int
     reordered: int
     corrupted: int
     unexpected: int
     foreign: int
+    unaccounted: int
+    missed_away: int
     missing_unconfirmed: int
+    refused_yet_received: int
 
 
 class Latency(TypedDict):
-    """Milliseconds, load phase. Percentiles from the log buckets: exact to 0.8 %. ``max`` and ``min`` are exact."""
+    """Milliseconds, load phase. Percentiles from the log buckets: exact to 0.8 %. ``max`` and ``min`` are exact.
+
+    A percentile with fewer than ten messages beyond it is null: p99 takes 1,000 messages.
+    """
 
     count: int
     negative: int
@@ -79,12 +95,37 @@ class Lag(TypedDict):
     p99: float | None
     p99_9: float | None
     max: float | None
-    limit_p99: float
     blocked_slots: int
 
 
+class Timing(TypedDict):
+    """The reliability of the latency figures. A figure is named as a check names it: ``latency_ms.<measure>.p99``.
+
+    ``doubtful``: figure to reason. ``less_own_time_ms``: due to received, less the generator's own delay (lag of
+    sends, lateness of reads) outside fault windows. ``note``: one sentence for a reader on which figures not to rely;
+    '' if all are sound.
+    """
+
+    sound: list[str]
+    doubtful: dict[str, str]
+    less_own_time_ms: dict[str, float | None]  # min, p50, p90, p99, p99_9, p99_99, max
+    note: str
+
+
+class WarmUpResult(TypedDict):
+    """How the warm-up went, seconds. ``end``: ``fixed``, ``settled``, ``not_settled`` or ``no_latency``.
+
+    `records.run.WarmUp` says what each means.
+    """
+
+    end: str
+    lasted_s: float
+    at_most_s: float
+
+
 class Blocked(TypedDict):
-    """For how long brokers took nothing from producers, all phases: periods of a second or more, of each producer.
+    """The time in which brokers took nothing from producers, in all phases: periods of a second or more, of each
+    producer.
 
     ``total_ms``: of all producers together. ``brokers``: which ones, by name.
     """
@@ -93,6 +134,153 @@ class Blocked(TypedDict):
     total_ms: float
     longest_ms: float
     brokers: list[str]
+
+
+class OutageSpread(TypedDict):
+    """Milliseconds over the clients that were cut off. ``p50`` is one client's. Null: never, or nobody was cut off."""
+
+    p50: float | None
+    max: float | None
+
+
+class Outages(TypedDict):
+    """How long clients were cut off. ``cut_off``: how many lost their connection to a broker with a fault.
+
+    ``never_back``: of these, without a confirmed send or a receipt until the end. ``in_flight``: sends of these without
+    an answer at the loss. ``outage_ms``: from the last success before the loss (at the earliest the fault's beginning)
+    to the first one on the next connection. ``reconnect_ms``: from the loss to the next connection. ``lost``: acked
+    messages sent before the fault was over and lost. ``duplicated``: unmarked further deliveries after it began.
+    A message belongs to one fault at most. ``throughput_back_s``, ``p99_back_s``: from the fault until deliveries a
+    second, and p99, were in their band again and stayed there (`analysis.disturbance`); null if they never were.
+    """
+
+    cut_off: int
+    never_back: int
+    in_flight: int
+    outage_ms: OutageSpread
+    producers_outage_ms: OutageSpread
+    consumers_outage_ms: OutageSpread
+    reconnect_ms: OutageSpread
+    lost: int
+    duplicated: int
+    throughput_back_s: float | None
+    p99_back_s: float | None
+
+
+class FaultRecovery(Outages):
+    """What one fault did. ``fault``: F1, F2 … by their beginnings. Seconds count from the start of the load.
+
+    ``effective_s``, ``restored_s``: when its effect was measured, and when its broker took logins again; null if not
+    measured. ``clients``: connections of clients before it.
+    """
+
+    fault: str
+    kind: str
+    target: str
+    began_s: float
+    effective_s: float | None
+    restored_s: float | None
+    clients: int
+
+
+class Recovery(Outages):
+    """What all faults of the run did together: counts added up, spreads over all outages."""
+
+    faults: list[FaultRecovery]
+
+
+class Evenness(TypedDict):
+    """How evenly connected clients are spread over brokers. Null if none is connected.
+
+    ``max_to_mean``: the fullest broker beside the mean; 1 is even. ``cv``: standard deviation over mean; 0 is even.
+    ``jain``: Jain's index; 1 is even, and 1/n if one of n brokers has all clients.
+    """
+
+    max_to_mean: float | None
+    cv: float | None
+    jain: float | None
+
+
+class Distribution(Evenness):
+    """Where the clients of a group were at one moment. Of the pair of an active and a standby both are one broker.
+
+    ``moment``: ``begin``, ``before F1``, ``after F1`` (applied, and settled), ``after F1 mended``, ``end``. If the
+    clients did not settle, after is the last moment before the next fault. ``at_s``: from the start of the load.
+    ``connected``: clients by broker. ``off``: clients connected to none. ``fair_share``: the mean of the brokers that
+    were up or had clients.
+    """
+
+    moment: str
+    at_s: float
+    connected: dict[str, int]
+    off: int
+    fair_share: float
+
+
+class GroupBalance(TypedDict):
+    """``clients``: all that tried to connect in the run, so each moment adds up to them."""
+
+    group: str
+    clients: int
+    moments: list[Distribution]
+
+
+class FaultMoves(TypedDict):
+    """The moves after a fault was applied, or mended, until the next fault is, or the load ends.
+
+    ``effect``: ``applied`` or ``mended``. ``moves``: of ``moved`` clients. ``first_move_s``: until the first one; null
+    without any. ``state``: ``settled`` or ``did not settle``. ``settled_s``: until no client had moved or been off for
+    the 5 s that followed; null if that never was so. ``later_moves``: those after it had settled.
+    """
+
+    fault: str
+    effect: str
+    at_s: float
+    moves: int
+    moved: int
+    first_move_s: float | None
+    state: str
+    settled_s: float | None
+    later_moves: int
+
+
+class MoveSpread(TypedDict):
+    """Moves of a client; those that never moved count as 0. Null without clients."""
+
+    p50: int | None
+    max: int | None
+
+
+class BrokerAway(TypedDict):
+    """From when to when a fault kept a broker away, in seconds of the load. ``until_s`` null: to the load's end."""
+
+    broker: str
+    from_s: float
+    until_s: float | None
+
+
+class Rebalance(TypedDict):
+    """How clients moved between brokers within the load. A move is a connection to another broker than the one before.
+
+    A client that closed its connection by itself begins anew. ``moved``: clients that moved at least once. ``flaps``:
+    stays under a second that neither the client itself nor the load's limits ended. ``off_at_end``: clients connected
+    to no broker. ``not_settled``: faults applied or mended after which the clients did not settle. ``settled_s``: the
+    slowest; null if one did not settle, or without a fault. ``at_end``: of the least even group. ``away``: the brokers
+    that faults kept away; one that joins is away from 0 on.
+    """
+
+    clients: int
+    moved: int
+    moves: int
+    moves_per_client: MoveSpread
+    flaps: int
+    off_at_end: int
+    not_settled: int
+    settled_s: float | None
+    at_end: Evenness
+    faults: list[FaultMoves]
+    groups: list[GroupBalance]
+    away: list[BrokerAway]
 
 
 class CheckResult(TypedDict):
@@ -115,10 +303,15 @@ class Summary(TypedDict):
     messages: Messages
     throughput: Throughput
     latency_ms: dict[str, Latency]  # due_to_received, sent_to_received, sent_to_settled
+    timing: Timing
+    warm_up: WarmUpResult
     lag_ms: Lag
     blocked: Blocked
+    recovery: Recovery
+    rebalance: Rebalance
     clocks: dict[str, float]  # error_bound_ms
     checks: list[CheckResult]
     phases: dict[str, float]  # seconds: up, warm_up, load, drain, browse, down
-    leftovers: int
+    leftovers: int  # messages of this run on any queue after the drain
+    foreign_leftovers: int  # others found there
     wall: str  # ISO 8601 start of the load

@@ -1,8 +1,8 @@
-"""How does a process record what happens to it, without slowing it down or ever stopping it?
+"""Records the events of a process without slowing it down or ever stopping it.
 
-Rows go into memory (records.packing) and every half second into one stream a table (records.streams), so a process
-that is killed loses at most its last second. Recording never raises: what could not be written is counted and told
-by `Recorder.problem`, and makes the run invalid.
+Rows go into memory (records.packing). Every half second they go into one stream for each table (records.streams), so a
+killed process loses at most its last second. Recording never raises: rows that could not be written are counted.
+`Recorder.problem` reports them, and they make the run invalid.
 """
 
 import re
@@ -28,7 +28,7 @@ Send = Callable[[str, bytes], None]
 
 @dataclass
 class _Table:
-    """What one table has in memory and on disk. ``failed`` once a write failed: then nothing more is written."""
+    """One table's rows in memory and on disk. ``failed`` once a write failed: then nothing more is written."""
 
     rows: Buffer
     stream: Sink
@@ -138,7 +138,7 @@ class Recorder:
             self._refuse("receipts", str(error))
 
     def number(self, text: str) -> int:
-        """What stands for ``text`` in packed rows of this recorder."""
+        """The number for ``text`` in packed rows of this recorder."""
         return self._strings[text]
 
     def packed(self, table: str, rows: bytes) -> None:
@@ -164,14 +164,33 @@ class Recorder:
     ) -> None:
         self._plain["leftovers"].add((broker, queue, dead_letter, producer, seq, attempt, age_ns))
 
-    def fault(self, kind: str, target: str, began_ns: int, ended_ns: int | None, error: str | None) -> None:
-        self._plain["faults"].add((kind, target, began_ns, ended_ns, error))
+    def fault(
+        self,
+        kind: str,
+        target: str,
+        began_ns: int,
+        ended_ns: int | None,
+        error: str | None,
+        requested_ns: int | None = None,
+        effective_ns: int | None = None,
+        restored_ns: int | None = None,
+    ) -> None:
+        row = (kind, target, began_ns, ended_ns, error, requested_ns, effective_ns, restored_ns)
+        self._plain["faults"].add(row)
 
     def sample(self, broker: str, at_ns: int, kind: str, object: str, metric: str, value: int) -> None:
         self._plain["samples"].add((broker, at_ns, kind, object, metric, value))
 
+    def stall(self, process: int, protocol: str, began_ns: int, ended_ns: int) -> None:
+        self._plain["stalls"].add((process, protocol, began_ns, ended_ns))
+
+    @property
+    def closed(self) -> bool:
+        """Whether a row that comes now would be lost."""
+        return self._closed
+
     def start(self) -> None:
-        """Flush in the background from now on: a daemon thread, which gevent turns into a greenlet."""
+        """Flush in the background from now on: a daemon thread; under gevent it is a greenlet."""
         self._flusher = threading.Thread(target=self._keep_flushing, name=f"recorder-{self.process}", daemon=True)
         self._flusher.start()
 
@@ -183,7 +202,7 @@ class Recorder:
                     self._flush_table(name, table)
 
     def close(self) -> None:
-        """Write what is left and mark each stream as complete, unless rows of it were dropped. May be repeated."""
+        """Write the remaining rows. Mark each stream as complete, unless rows of it were dropped. May be repeated."""
         self._stopping.set()
         if self._flusher is not None and self._flusher is not threading.current_thread():
             self._flusher.join()
@@ -195,7 +214,7 @@ class Recorder:
 
     @property
     def problem(self) -> str | None:
-        """The first thing that went wrong, as a sentence, and how many rows it and others cost; None if all is well."""
+        """A sentence with the first error, and the number of rows lost by all errors; None without an error."""
         dropped = sum(self.dropped.values())
         if not self._first_problem and not dropped:
             return None
@@ -204,8 +223,20 @@ class Recorder:
 
     @property
     def failure(self) -> str | None:
-        """The first thing that went wrong, as a sentence that stays the same however much it costs."""
+        """A sentence with the first error. It stays the same when more rows are lost."""
         return self._first_problem or None
+
+    @property
+    def late_rows(self) -> str | None:
+        """A sentence with the number of rows that came after `close`; None without any."""
+        late = sum(self._late.values())
+        if not late:
+            return None
+        return f"{late:,} rows reached the recorder of {self.process} after it was closed: they are missing"
+
+    @property
+    def _late(self) -> dict[str, int]:
+        return {name: len(table.rows) if self._closed else 0 for name, table in self._tables.items()}
 
     @property
     def counts(self) -> dict[str, int]:
@@ -215,7 +246,7 @@ class Recorder:
     @property
     def dropped(self) -> dict[str, int]:
         """Rows that were recorded and are lost, by table."""
-        late = {name: len(table.rows) if self._closed else 0 for name, table in self._tables.items()}
+        late = self._late
         return {name: table.dropped + late[name] for name, table in self._tables.items()}
 
     def _keep_flushing(self) -> None:

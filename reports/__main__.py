@@ -1,16 +1,25 @@
-"""How is a report made by a process of its own? ``python -m reports RUN``: exit status 0, or 2 and one sentence."""
+"""Makes a report in a process of its own: ``python -m reports RUN``, exit status 0, or 2 and one sentence.
+
+``--junit FILE`` and ``--markdown FILE`` write these files too.
+"""
 
 import sys
+from argparse import ArgumentParser
 from pathlib import Path
 
 from records.errors import RunUnreadable, RunUnwritable
-from reports.build import write_report_measured
+from reports.build import OtherFiles, write_report_measured
 
 
 def main(arguments: list[str]) -> int:
-    """``arguments``: the run's folder."""
+    """``arguments``: the run's folder, and the options."""
+    parser = ArgumentParser(prog="python -m reports")
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--junit", type=Path)
+    parser.add_argument("--markdown", type=Path)
+    wanted = parser.parse_args(arguments)
     try:
-        print(write_report_measured(Path(arguments[0])))
+        print(write_report_measured(wanted.run, OtherFiles(wanted.junit, wanted.markdown)))
     except (RunUnreadable, RunUnwritable) as error:
         print(error, file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""How does an analysed run become report.html? Read, compute, print, write it whole or not at all."""
+"""Makes report.html of an analysed run, and other files of it: read, compute, and write each whole or not at all."""
 
 import base64
 import hashlib
@@ -8,14 +8,36 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from records.errors import RunUnwritable, explained
 from records.rundir import RunDirectory
 from reports.inputs import Results, read_results
+from reports.junit import junit
 from reports.numbers import cell
 from reports.page import page
+from reports.run_markdown import run_markdown
+
+
+@dataclass(frozen=True)
+class OtherFiles:
+    """The files to write beside report.html; None: not that one."""
+
+    junit: Path | None = None
+    markdown: Path | None = None
+
+    def rendered(self, results: Results, report: Path) -> list[tuple[Path, str]]:
+        """Each path with its text. ``report``: where report.html is."""
+        files = []
+        if self.junit is not None:
+            files.append((self.junit, junit(results.summary)))
+        if self.markdown is not None:
+            files.append((self.markdown, run_markdown(results, report)))
+        return files
+
+
+NO_OTHERS = OtherFiles()
 
 
 @dataclass(frozen=True)
@@ -30,31 +52,42 @@ class Written:
         return f"{self.path}: {self.size_bytes / 1000:,.0f} kB in {self.took_s:.1f} s"
 
 
-def write_report(run: Path) -> Path:
-    """Write ``report.html`` into the folder of an analysed run and return its path.
+def write_report(run: Path, others: OtherFiles = NO_OTHERS) -> Path:
+    """Write ``report.html`` into the folder of an analysed run and return its path. ``others`` are written after it.
 
     RunUnreadable when the run was not analysed or by another version, RunUnwritable when the file cannot be written.
     """
-    return write_report_measured(run).path
+    return write_report_measured(run, others).path
 
 
-def write_report_measured(run: Path) -> Written:
+def write_report_measured(run: Path, others: OtherFiles = NO_OTHERS) -> Written:
     """As `write_report`, and tell size and time."""
     began = time.perf_counter()
-    html = render(read_results(run))
-    path = RunDirectory.open(run).report_path
-    _write_whole(path, html)
+    results, path = read_results(run), RunDirectory.open(run).report_path
+    html, files = render(results), others.rendered(results, path)
+    for file, text in ((path, html), *files):
+        write_whole(file, text)
     return Written(path, len(html.encode()), time.perf_counter() - began)
 
 
 def render(results: Results) -> str:
     """The whole page as text: the same results give the same text."""
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    return render_page("report.html.j2", page(results))
+
+
+def render_page(template: str, view: object) -> str:
+    """The template filled with ``view`` as its ``page``, with the style and the script that all pages share."""
+    environment = Environment(
+        loader=PackageLoader("reports"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
     environment.filters["cell"] = cell
     script = _template("sort.js")
-    template = environment.from_string(_template("report.html.j2"))
-    return template.render(
-        page=page(results),
+    return environment.get_template(template).render(
+        page=view,
         css=Markup(_template("report.css")),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -66,7 +99,7 @@ def _template(name: str) -> str:
     return files("reports").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def _write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     """A reader sees the old report or the new one, never a part."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -1,36 +1,43 @@
-"""Which charts does a report have, in which order, with what to read from each and which table says the same?"""
+"""Lists the charts of a report in order, each with what to read from it and its table."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from matplotlib.figure import Figure
 
+from reports.figures import clients as clients_figure
 from reports.figures import heatmap as heatmap_figure
+from reports.figures import outages as outages_figure
 from reports.figures import spectrum as spectrum_figure
 from reports.figures import timeline as timeline_figure
 from reports.figures import topology as topology_figure
 from reports.figures.style import to_svg
 from reports.inputs import Results
-from reports.numbers import counted, significant
-from reports.values import Backdrop, Chart, Curve, Table, Timeline
-from reports.views import brokers, heatmap, latency, network, rates, spectrum, timeline
+from reports.numbers import counted
+from reports.values import Backdrop, Chart, Curve, Table, TimeSeries
+from reports.views import brokers, clients, heatmap, latency, network, rates, rebalance, recovery, spectrum, timeline
 from reports.views.histogram import Histogram
 
+NS_PER_S = 1_000_000_000
+ALL_RELIABLE = spectrum.Reliance()
 NO_LATENCY = "No message was received, so there is no latency to show."
 
 
 def chart(anchor: str, title: str, lead: str, table: Table, draw: Callable[[], Figure] | None, missing: str) -> Chart:
-    """A chart, or the words that say why there is none."""
+    """A chart, or the reason why there is none."""
     if draw is None:
         return Chart(anchor, title, lead, table, missing=missing)
     return Chart(anchor, title, lead, table, svg=to_svg(draw, anchor, title, lead))
 
 
-def over_time(anchor: str, title: str, lead: str, series: Timeline, missing: str) -> Chart:
+def over_time(anchor: str, title: str, lead: str, series: TimeSeries, missing: str) -> Chart:
     draw = None if series.empty else lambda: timeline_figure.draw(series)
     return chart(anchor, title, lead, timeline.table(title, series, missing), draw, missing)
 
 
-def network_chart(net: network.Network) -> Chart:
+def network_chart(net: network.NetworkDrawing) -> Chart:
     title = "The network and what flowed over it"
     lead = (
         f"{counted(len(net.nodes), 'broker')}, {counted(len(net.edges), 'link')}. "
@@ -45,8 +52,11 @@ def network_chart(net: network.Network) -> Chart:
 
 def latency_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
     table = results.tables["latency"]
+    reliance = spectrum.reliance(table, results.summary)
     return (
-        spectrum_chart("spectrum", "Latency from the fastest to the slowest message", spectrum.by_measure(table)),
+        spectrum_chart(
+            "spectrum", "Latency from the fastest to the slowest message", spectrum.by_measure(table), reliance
+        ),
         spectrum_chart("distance", "Latency by brokers crossed", spectrum.by_distance(table)),
         over_time(
             "latency-time",
@@ -59,9 +69,16 @@ def latency_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
     )
 
 
-def spectrum_chart(anchor: str, title: str, histograms: tuple[tuple[str, Histogram], ...]) -> Chart:
-    curves = tuple(spectrum.curve(name, found, style) for style, (name, found) in enumerate(histograms))
+def spectrum_chart(
+    anchor: str,
+    title: str,
+    histograms: tuple[tuple[str, Histogram], ...],
+    reliance: spectrum.Reliance = ALL_RELIABLE,
+) -> Chart:
+    curves = tuple(spectrum.curve(name, found, style, reliance) for style, (name, found) in enumerate(histograms))
     lead = "Further right are rarer, slower messages; grey dots mark where too few samples remain to say anything."
+    if any(any(curve.doubtful) for curve in curves):
+        lead += " Where a line is grey, do not rely on it: the load generator was late, or clocks disagree."
     drawable = tuple(curve for curve in curves if has_positive(curve))
     draw = (lambda: spectrum_figure.draw(drawable)) if drawable else None
     return chart(anchor, title, lead, spectrum.table(title, histograms), draw, NO_LATENCY)
@@ -81,7 +98,7 @@ def heatmap_chart(results: Results, backdrop: Backdrop) -> Chart:
 
 
 def load_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
-    tables, limit_ms = results.tables, results.summary["lag_ms"]["limit_p99"]
+    tables = results.tables
     return (
         over_time(
             "rates",
@@ -93,11 +110,59 @@ def load_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
         over_time(
             "lag",
             "How late the generator was",
-            f"Sent − due. Above {significant(limit_ms)} ms (p99, outside faults) the run is invalid.",
-            latency.lag(tables["latency"], backdrop, limit_ms),
+            "Sent − due. Where it changes a latency figure by more than a tenth, that figure is doubtful.",
+            latency.lag(tables["latency"], backdrop),
             "No message was sent.",
         ),
     )
+
+
+def outage_chart(outages: pa.Table) -> Chart:
+    rows = recovery.outage_rows(outages)
+    lead = (
+        "A dot is a client: from its last success before the loss to its first one after it. A success is a confirmed "
+        "send or a receipt. The line is the middle client."
+    )
+    draw = (lambda: outages_figure.draw(rows)) if rows else None
+    table = recovery.outages_table(outages)
+    return chart("outages", "How long each client was cut off", lead, table, draw, "No client was cut off.")
+
+
+def client_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
+    """Where the clients were over the load. Both charts have the same time axis."""
+    stays = results.tables["stays"]
+    latest_ns = pc.max(stays["to_ns"]).as_py() or 0
+    behind = replace(backdrop, load_s=backdrop.load_s or latest_ns / NS_PER_S)
+    draw = (lambda: _areas(results, behind), lambda: _timeline(results, behind)) if latest_ns else (None, None)
+    nobody = "No client was connected within the load."
+    return (
+        chart(
+            "client-areas",
+            "Clients of each broker",
+            "Dashed: the borders if every broker that was there had its fair share of all clients. Numbers: clients at "
+            "the beginning, when they had settled after a fault, and at the end. The bar above is a fault.",
+            rebalance.distribution_table(results.tables["distribution"]),
+            draw[0],
+            nobody,
+        ),
+        chart(
+            "client-timeline",
+            "Where each client was",
+            "A row is a client, in the colour of its broker; a gap is a time without a connection, widened if it was "
+            "too short to be seen. Rows are sorted by where the clients were at the beginning, then after each fault.",
+            rebalance.stays_table(stays),
+            draw[1],
+            nobody,
+        ),
+    )
+
+
+def _areas(results: Results, backdrop: Backdrop) -> Figure:
+    return clients_figure.draw_areas(*clients.areas(results, backdrop), backdrop)
+
+
+def _timeline(results: Results, backdrop: Backdrop) -> Figure:
+    return clients_figure.draw_timeline(clients.timeline(results, backdrop))
 
 
 def broker_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:

@@ -1,4 +1,4 @@
-"""Which data does the page carry for programs? One JSON document, safe to stand inside a <script> element."""
+"""Embeds the data for programs into the page: one JSON document, safe inside a <script> element."""
 
 import dataclasses
 import json
@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from reports.inputs import Results
 
-WHOLE = ("accounting", "oddities", "paths", "links")
+WHOLE = ("accounting", "anomalies", "paths", "links", "outages")
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
@@ -25,7 +25,11 @@ def embedded(results: Results) -> str:
         "tables": {name: columns(results.tables[name]) for name in WHOLE},
         "latency_of_the_load": columns(merged(results.tables["latency"])),
     }
-    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+    return safe_in_script(json.dumps(document, separators=(",", ":"), ensure_ascii=False, sort_keys=True))
+
+
+def safe_in_script(text: str) -> str:
+    """JSON that no HTML parser takes for the end of its element."""
     for character, escape in UNSAFE.items():
         text = text.replace(character, escape)
     return text

@@ -1,4 +1,4 @@
-"""What does the report read of a run folder, and is it all there?
+"""Reads from a run folder what the report needs, and checks that it is all there.
 
 Every error is a RunUnreadable that names the file, the rule and the next step.
 """
@@ -34,7 +34,7 @@ def read_results(path: Path) -> Results:
     """RunUnreadable when the run was not analysed, or by another version."""
     directory = RunDirectory.open(path)
     run, summary = directory.read_run(), read_summary(directory)
-    tables = {name: _table(directory, name, schema) for name, schema in RESULT_TABLES.items()}
+    tables = {name: result_table(directory, name, schema) for name, schema in RESULT_TABLES.items()}
     return Results(run, summary, tables, _faults(directory), path.resolve().name)
 
 
@@ -64,7 +64,7 @@ def _check_summary(found: Any, path: Path, directory: RunDirectory) -> None:
         raise RunUnreadable(f"{path}: verdict {found['verdict']!r} is none of {known}: {_again(directory)}")
 
 
-def _table(directory: RunDirectory, name: str, schema: pa.Schema) -> pa.Table:
+def result_table(directory: RunDirectory, name: str, schema: pa.Schema) -> pa.Table:
     folder = directory.results(name)
     files = sorted(folder.glob("*.parquet")) if folder.is_dir() else []
     if not files:

@@ -1,4 +1,4 @@
-"""How is a number written? One place, so that the same figure reads the same everywhere in the report."""
+"""Formats numbers, so that the same figure reads the same everywhere in the report."""
 
 from math import isfinite, log10
 
@@ -23,7 +23,7 @@ def whole(value: int | None) -> str:
 
 
 def cell(value: Cell, decimals: int | None) -> str:
-    """A table's cell; a column of numbers has a fixed number of decimals, so that the points stand below each other."""
+    """A table's cell. A column of numbers has a fixed number of decimals, so that the points align."""
     if value is None:
         return ABSENT
     if isinstance(value, str) or decimals is None:

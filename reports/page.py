@@ -1,16 +1,18 @@
-"""What stands on the page? Everything the template prints, computed before anything is printed."""
+"""Computes everything that the template prints."""
 
 from dataclasses import dataclass
 
-from reports.charts import broker_charts, latency_charts, load_charts, network_chart
+from reports.charts import broker_charts, client_charts, latency_charts, load_charts, network_chart, outage_chart
 from reports.embedded import embedded
 from reports.inputs import Results
-from reports.values import Band, Chart, Column, Figure, Table
+from reports.values import Backdrop, Band, Chart, Column, Figure, Table
 from reports.views import counts, farlinks, keyfigures, provenance, spans
 from reports.views.backdrop import backdrop
 from reports.views.doubts import doubts
 from reports.views.headline import Headline, headline
-from reports.views.network import Network, clients_table, network
+from reports.views.network import NetworkDrawing, clients_table, network
+from reports.views.rebalance import balance_table, moves_table
+from reports.views.recovery import recovery_table
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Page:
     checks: Table
     doubts: tuple[str, ...]
     faults: Table
+    recovery: Section | None
     network: Section
     latency: Section
     load: Section
@@ -62,6 +65,7 @@ def page(results: Results) -> Page:
         checks=counts.checks(summary),
         doubts=doubts(run, summary, tables),
         faults=faults_table(behind.faults),
+        recovery=recovery_section(results, behind),
         network=Section("topology", "Topology", (network_chart(net),), tables=network_tables(results, net)),
         latency=Section("latency", "Latency", latency_charts(results, behind), tables=latency_tables),
         load=Section("load", "Load", load_charts(results, behind)),
@@ -75,16 +79,29 @@ def page(results: Results) -> Page:
     )
 
 
-def network_tables(results: Results, net: Network) -> tuple[Table, ...]:
+def network_tables(results: Results, net: NetworkDrawing) -> tuple[Table, ...]:
     clients, links = clients_table(results.run, net), farlinks.table(results.run, results.tables["resources"])
     return (links, clients) if links else (clients,)
+
+
+def recovery_section(results: Results, behind: Backdrop) -> Section | None:
+    """None without a fault that had an effect, if no client moved either."""
+    recovery, rebalance = results.summary["recovery"], results.summary["rebalance"]
+    if not recovery["faults"] and not rebalance["moves"]:
+        return None
+    charts = client_charts(results, behind)
+    balance = tuple(balance_table(group, rebalance["faults"]) for group in rebalance["groups"])
+    if recovery["faults"]:
+        tables = (recovery_table(recovery), moves_table(rebalance), *balance)
+        return Section("recovery", "Recovery", (outage_chart(results.tables["outages"]), *charts), tables=tables)
+    return Section("recovery", "Moves of clients", charts, tables=balance)
 
 
 def accounting_section(results: Results) -> Section:
     tables = results.tables
     found = (
         counts.accounting(results.summary, tables["accounting"]),
-        counts.oddities(tables["oddities"]),
+        counts.anomalies(tables["anomalies"]),
     )
     return Section("accounting", "Accounting", tables=found)
 

@@ -1,4 +1,4 @@
-"""What is a report made of? The plain values between the result tables and the page.
+"""The plain values between the result tables and the page.
 
 Views compute these, figures draw them, the template prints them; none of the three knows where the others' work ends.
 """
@@ -71,7 +71,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Backdrop:
-    """What lies behind every plot over time. All in seconds from the start of the load."""
+    """The background of every plot over time. All in seconds from the start of the load."""
 
     first_s: int
     last_s: int
@@ -90,15 +90,14 @@ class Backdrop:
 
 
 @dataclass(frozen=True)
-class Timeline:
-    """Series over time, one value a step (null where there is none)."""
+class TimeSeries:
+    """Series over time, one value for each step (null if there is none)."""
 
     starts: tuple[int, ...]
     panels: tuple[Panel, ...]
     unit: str
     backdrop: Backdrop
     log_y: bool = False
-    limit: tuple[float, str] | None = None
     layered: bool = False  # series that lie on each other are drawn from broad to narrow
     decimals: int = 0
 
@@ -109,12 +108,16 @@ class Timeline:
 
 @dataclass(frozen=True)
 class Curve:
-    """A percentile curve: (fraction, ms) in ascending order. ``count``: samples behind it."""
+    """A percentile curve: (fraction, ms) in ascending order. ``count``: samples behind it.
+
+    ``doubtful``: for each point, whether its value is not to be relied on; empty if all are.
+    """
 
     name: str
     count: int
     points: tuple[tuple[float, float], ...]
     style: int = 0
+    doubtful: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ class Heatmap:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure as it stands on the page. Without ``svg``, ``missing`` says why there is none."""
+    """A figure on the page. Without ``svg``, ``missing`` says why there is none."""
 
     anchor: str
     title: str
@@ -141,10 +144,98 @@ class Chart:
 
 @dataclass(frozen=True)
 class Figure:
-    """One key figure: ``value`` is text already, ``note`` one short explanation. ``tone``: '' | good | bad."""
+    """One key figure: ``value`` is text already, ``note`` one short explanation.
+
+    ``tone``: '' | good | bad | doubtful.
+    """
 
     label: str
     value: str
     unit: str
     note: str
     tone: str = ""
+
+
+@dataclass(frozen=True)
+class BandCurve:
+    """Percentile curves of the runs of one arm: the middle one, and the least and the most, at the same fractions."""
+
+    name: str
+    fractions: tuple[float, ...]
+    low_ms: tuple[float, ...]
+    middle_ms: tuple[float, ...]
+    high_ms: tuple[float, ...]
+    style: int = 0
+
+
+@dataclass(frozen=True)
+class DotRow:
+    """The ratios of one arm to the first, one a block, with their estimate and its interval."""
+
+    name: str
+    ratios: tuple[float, ...]
+    centre: float
+    low: float
+    high: float
+    style: int = 0
+
+
+@dataclass(frozen=True)
+class OutageRow:
+    """The outages of the clients of one role by one fault. ``never``: how many never came back."""
+
+    name: str
+    outages_ms: tuple[float, ...]
+    never: int
+    style: int = 0
+
+
+@dataclass(frozen=True)
+class NamedColour:
+    """A broker's name and style in a picture of clients. ``muted``: one of many, drawn in grey."""
+
+    name: str
+    style: int
+    muted: bool = False
+
+
+@dataclass(frozen=True)
+class ClientRows:
+    """The clients of one group. ``cells[row][column]``: the position of a broker in the picture, or NOWHERE.
+
+    ``clients``: the client number of each row. ``never``: how many more were never connected.
+    """
+
+    group: str
+    clients: tuple[int, ...]
+    cells: tuple[tuple[int, ...], ...]
+    never: int = 0
+
+
+@dataclass(frozen=True)
+class ClientTimeline:
+    """All clients over the load, in columns of the same length."""
+
+    brokers: tuple[NamedColour, ...]
+    groups: tuple[ClientRows, ...]
+    backdrop: Backdrop
+
+
+@dataclass(frozen=True)
+class ClientAreas:
+    """How many clients of one group each broker had. ``at_s``: when any number changed, and the end of the load.
+
+    ``counts[broker]`` and ``fair[broker]`` have a value for each time: clients, and what would be fair. ``told``: at
+    some moments, in seconds, the clients of each broker.
+    """
+
+    group: str
+    total: int
+    at_s: tuple[float, ...]
+    counts: tuple[tuple[int, ...], ...]
+    fair: tuple[tuple[float, ...], ...]
+    told: tuple[tuple[float, tuple[int, ...]], ...] = ()
+
+
+NOWHERE = -1
+"""The cell of a client that is connected to no broker."""

@@ -1,19 +1,19 @@
-"""Where do Java, the brokers' own clients and the compiler come from, that a process's Java clients consist of?
+"""Finds the Java, the compiler and the brokers' own clients that a process's Java clients consist of.
 
-Each client is that of the pinned distribution which the brokers run from: OpenWire's is ActiveMQ Classic's, to brokers
-of either kind, Core's is Artemis'. Janino, which compiles drivers/java/ without a
-JDK, is shipped with PySpark; its folder is looked up, for importing Spark here would cost seconds and memory.
+Each client comes from the pinned distribution of the brokers: OpenWire's is ActiveMQ Classic's, to brokers of either
+kind, Core's is Artemis'. The Eclipse compiler needs no JDK. It is pinned and fetched like the distributions.
 """
 
-from importlib.util import find_spec
-from pathlib import Path
+from collections.abc import Iterable
 
 from drivers.contract import DriverError
+from drivers.jvm.compiler import Compiler
 from drivers.jvm.vm import JavaParts
-from topologies.runtimes.distribution import DistributionUnavailable, ensure, pinned
+from topologies.runtimes.distribution import DistributionUnavailable, cache_folder, ensure, pinned
 from topologies.runtimes.java import NoJava, find_java
 
-COMPILER = ("janino-*.jar", "commons-compiler-*.jar")
+COMPILER = "eclipse-compiler"
+CLASSES = "java-classes"  # the folder of the cache for compiled classes
 # The logging's jars too, so that what the clients log has somewhere to go: nowhere.
 CLIENTS = {
     "openwire": ("activemq-classic", ("*.jar", "optional/log4j-*.jar")),
@@ -29,24 +29,18 @@ CLIENTS = {
 """By protocol: the distribution's name, and the patterns of what is needed out of its ``lib``."""
 
 
+def java_client_versions(protocols: Iterable[str]) -> dict[str, str]:
+    """The version of each Java client among these protocols: ``openwire client`` to ``5.18.3``."""
+    return {f"{name} client": pinned(CLIENTS[name][0]).version for name in protocols if name in CLIENTS}
+
+
 def find_java_parts(protocol: str) -> JavaParts:
-    """The Java and the jars of this machine; fetches the distribution where it is not cached. Raises DriverError."""
+    """The Java and the jars of this machine; fetches those that are not cached. Raises DriverError."""
     name, patterns = CLIENTS[protocol]
     try:
         java = find_java()
-        distribution = ensure(pinned(name))
+        distribution, jar = ensure(pinned(name)), ensure(pinned(COMPILER))
     except (NoJava, DistributionUnavailable) as error:
         raise DriverError(f"Java clients: {error}") from error
-    client = tuple(jar for pattern in patterns for jar in sorted((distribution / "lib").glob(pattern)))
-    return JavaParts(java.home, _compiler(), client)
-
-
-def _compiler() -> tuple[Path, ...]:
-    spark = find_spec("pyspark")
-    folder = Path(spark.origin).parent / "jars" if spark and spark.origin else Path("pyspark/jars")
-    jars = tuple(next(folder.glob(pattern), folder / pattern) for pattern in COMPILER)
-    if absent := [jar.name for jar in jars if not jar.exists()]:
-        raise DriverError(
-            f"Java clients: {folder} lacks {', '.join(absent)}; install pyspark as requirements.lock has it"
-        )
-    return jars
+    client = tuple(each for pattern in patterns for each in sorted((distribution / "lib").glob(pattern)))
+    return JavaParts(java.home, Compiler(java.home, jar, cache_folder() / CLASSES), client)

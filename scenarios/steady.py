@@ -14,6 +14,7 @@ from scenarios.harness import (
     no_unconfirmed_send_missing,
     none_corrupted,
     none_stranded,
+    none_withheld,
     run,
 )
 
@@ -44,6 +45,7 @@ run(
             no_send_refused(),
             every_send_answered(),
             no_unconfirmed_send_missing(),
+            none_withheld(),
         ),
         question=__doc__,
     )

@@ -1,6 +1,6 @@
-"""What do tests of several rooms share? A broker that is already running, and a process that Locust leaves alone.
+"""Shares running brokers with all tests, and stops Locust from patching the tests' process with gevent.
 
-No example of a property has to be quick: a busy machine may stand still for seconds in the midst of any.
+Property tests have no deadline: a busy machine may stand still for seconds during any example.
 """
 
 import os
@@ -13,7 +13,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.brokers import running
+from topologies.render.files import render_for_topics
 from topologies.runtimes.contract import Runtime
+
+pytest_plugins = ["tests.support.tiers"]
 
 settings.register_profile("busy", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
@@ -23,9 +26,10 @@ settings.load_profile("busy")
 def single_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
     """The catalogue's ``single``, for all tests that leave it running; its broker is named ``broker-1``.
 
-    Use queues of your own. A test that kills it has a broker of its own (`tests.support.brokers.running`).
+    Use queues and topics of your own. It stamps no path on messages, as topics have several subscribers here. A test
+    that kills it has a broker of its own (`tests.support.brokers.running`).
     """
-    with running("single", tmp_path_factory.mktemp("single")) as runtime:
+    with running("single", tmp_path_factory.mktemp("single"), renderer=render_for_topics) as runtime:
         yield runtime
 
 

@@ -1,8 +1,8 @@
-"""Which messages lie on a queue? A receiver that copies them, and the question when it has seen them all.
+"""Browses a queue by AMQP: a receiver copies its messages, and finds out when it has seen them all.
 
-A broker sends its browser what it has at hand, and fetches more meanwhile. Draining tells that nothing is at hand,
-which comes too early while a Classic broker is still fetching. So: wait until nothing has come for a while, drain, and
-if the broker had more to send after all, go on.
+A broker sends its browser the messages that it has at hand, and fetches more meanwhile. Draining only shows that no
+message is at hand. A Classic broker may still be fetching then. Therefore the browser waits until no message has come
+for a while, and drains. If the broker sends more after that, it goes on.
 """
 
 import threading
@@ -17,7 +17,7 @@ QUIET_S, FIRST_QUIET_S = 0.25, 1.0
 
 
 class Browser:
-    """One look at one queue. ``found`` is what has been seen so far, in order."""
+    """One look at one queue. ``found`` has the messages seen so far, in order."""
 
     def __init__(self, queue: Destination) -> None:
         self.found: list[Browsed] = []

@@ -1,4 +1,4 @@
-"""What does one AMQP 1.0 connection do? Logs in, sends, subscribes, settles and leaves; and tells what it hears.
+"""One AMQP 1.0 connection: logs in, sends, subscribes, settles and leaves; and reports what it hears.
 
 proton's objects are touched with the wire's lock held, and none leaves these files: callbacks get numbers of ours.
 """
@@ -14,14 +14,14 @@ from proton import Event, Session
 
 from drivers.amqp import engine
 from drivers.amqp.engine import Transfer
-from drivers.amqp.links import Answer, Attachments, words
+from drivers.amqp.links import Attachments, PeerReply, words
 from drivers.amqp.messages import Address, Incoming
 from drivers.amqp.receiving import Receiving
-from drivers.amqp.referrals import REDIRECT, address_of, successors
+from drivers.amqp.redirects import REDIRECT, address_of, successors
 from drivers.amqp.sending import Sending
 from drivers.amqp.transactions import AmqpTransaction, AmqpTransactions
 from drivers.amqp.wire import Call, Wire
-from drivers.broker_words import hops, out_of_reach, turned_away, went_away
+from drivers.broker_errors import hops, out_of_reach, turned_away, went_away
 from drivers.contract import (
     ConnectFailed,
     Delivery,
@@ -34,7 +34,7 @@ from drivers.contract import (
     Subscription,
 )
 from drivers.tls import refused
-from topologies.endpoints import Credentials
+from topologies.model.endpoints import Credentials
 
 CLOSE_TIMEOUT_S = 5.0
 NOT_WELCOME = "amqp:connection-establishment-failed"  # in an Open that a Close with the reason follows
@@ -54,7 +54,7 @@ class AmqpConnection:
         self._sending = Sending(broker, self._wire, self._session, self._attachments, numbers, on_settled)
         self._receiving = Receiving(broker, self._wire, self._session, self._attachments, numbers)
         self._transactions = AmqpTransactions(broker, self._sending, self._attachments, on_settled)
-        self._welcome, self._farewell = Answer(), threading.Event()
+        self._welcome, self._farewell = PeerReply(), threading.Event()
         self._open = self._gone = False
         self._redirected_to = ""
         self._successors: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ class AmqpConnection:
         transport, connection = self._wire.transport, self._wire.connection
         transport.idle_timeout = self._address.idle_timeout_ms / 1_000
         sasl = transport.sasl()
-        # A password goes to whoever asks for one; a router asks nobody.
+        # A password is sent only if the broker asks for one; a router does not ask.
         sasl.allowed_mechs("PLAIN ANONYMOUS" if credentials.username else "ANONYMOUS")
         sasl.allow_insecure_mechs = True  # TLS is below the engine, which does not see it
         connection.user, connection.password = credentials.username, credentials.password
@@ -224,7 +224,7 @@ class AmqpConnection:
         elif condition is not None and "idle-timeout" in str(condition.description):
             self._wire.lose(f"no sign of life from the broker for {self._address.idle_timeout_ms / 1_000:g} s")
         else:
-            self._wire.lose(words(condition).partition(" got: ")[0])  # not the bytes of whatever speaks there
+            self._wire.lose(words(condition).partition(" got: ")[0])  # not the bytes of an unknown protocol
 
     def _on_gone(self, reason: str) -> None:
         with self._wire.lock:

@@ -1,7 +1,7 @@
-"""How does a client speak AMQP 1.0 to one broker? The connector, on the engine of python-qpid-proton.
+"""Connects to one broker by AMQP 1.0, on the engine of python-qpid-proton.
 
 A connection is opened once and never reopened: failing over, resubscribing and resending are the client's
-(`drivers.client`).
+(`drivers.client.client`).
 """
 
 import ssl
@@ -12,22 +12,24 @@ from uuid import uuid4
 from drivers.amqp.browsing import Browser
 from drivers.amqp.connection import AmqpConnection
 from drivers.amqp.messages import read_address
-from drivers.broker_words import nothing_sent
+from drivers.amqp.options import AMQP_OPTIONS
+from drivers.broker_errors import answered, nothing_sent
+from drivers.client.makes_clients import MakesPythonClients
 from drivers.contract import Browsed, Destination, DriverError, OnLost, OnSettled, Refused
-from drivers.logins import answered
-from topologies.endpoints import Credentials, Endpoint
-from topologies.trust import Trust
+from topologies.model.endpoints import Credentials, Endpoint
+from topologies.model.trust import Trust
 
 IDLE_TIMEOUT_MS = 20_000
 
 
-class AmqpConnector:
+class AmqpConnector(MakesPythonClients):
     """Opens AMQP 1.0 connections; see `drivers.contract.Connector`. ``idle_timeout_ms`` may be overridden in the URI.
 
-    ``trust``: whose certificates are believed behind ``amqps://``.
+    ``trust``: the trusted certificates for ``amqps://``.
     """
 
     protocol = "amqp"
+    supported_options = AMQP_OPTIONS
 
     def __init__(self, idle_timeout_ms: int = IDLE_TIMEOUT_MS, trust: Trust | None = None):
         self._idle_timeout_ms, self._trust = idle_timeout_ms, trust or Trust()

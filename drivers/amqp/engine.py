@@ -1,8 +1,8 @@
-"""How is proton's engine called where it counts, once for every message?
+"""Calls proton's engine cheaply where it counts: once for every message.
 
-By the functions that proton's own objects call (module ``cproton``): an event as an object makes five more of them,
-which took more than half of the CPU of a send. All that is rare goes by the objects. A transfer here is the engine's
-own handle: valid until it is settled or the connection has gone, and only with the wire's lock held.
+It calls the functions below proton's objects (module ``cproton``). One event as an object creates five more objects;
+this took more than half of the CPU of a send. Rare operations use the objects. A transfer here is the engine's own
+handle: valid until it is settled or the connection has gone, and only with the wire's lock held.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,12 @@
-"""How are links to a broker's queues and topics asked for, and what did the broker answer?
+"""Attaches AMQP links to a broker's queues and topics, and waits for the broker's reply.
 
-What each broker makes of it: the routing type comes from the capability ``queue`` or ``topic`` (Artemis) and from the
-prefix that the broker told (Classic); a durable subscription is a link whose source does not expire; its name, and the
-connection's container id, are whose it is. A browser is a receiver that copies.
+How the brokers read an attach:
+
+* routing type: Artemis takes it from the capability ``queue`` or ``topic``, Classic from the address prefix that it
+  announced;
+* durable subscription: a link with a source that does not expire. The link's name and the connection's container id
+  identify it;
+* browser: a receiver with the distribution mode copy.
 """
 
 import threading
@@ -20,8 +24,8 @@ NOBODY_SAID = "the broker gives no reason"
 
 
 @dataclass
-class Answer:
-    """What came of something that somebody waits on: a time, or the broker's words, or neither when it is gone."""
+class PeerReply:
+    """The broker's reply to a request: a time, the broker's refusal, or neither if the connection is gone."""
 
     came: threading.Event = field(default_factory=threading.Event)
     at_ns: int = 0
@@ -37,19 +41,19 @@ class Attachments:
 
     def __init__(self, wire: Wire, who: str, timeout_s: float) -> None:
         self._wire, self._who, self._timeout_s = wire, who, timeout_s
-        self._asked: dict[str, Answer] = {}
+        self._asked: dict[str, PeerReply] = {}
 
-    def expect(self, name: str) -> Answer:
+    def expect(self, name: str) -> PeerReply:
         """With the wire's lock held, before the link of that name is asked for. ConnectionError when there is none."""
         self.require_open()
-        answer = self._asked[name] = Answer()
+        answer = self._asked[name] = PeerReply()
         return answer
 
     def require_open(self) -> None:
         if self._wire.reason:
             raise self.lost()
 
-    def wait(self, answer: Answer, what: str) -> None:
+    def wait(self, answer: PeerReply, what: str) -> None:
         """Until granted or refused: a broker that does not answer in time is given up. Raises ConnectionError."""
         self._wire.write_out()
         if not answer.came.wait(self._timeout_s):
@@ -136,7 +140,7 @@ def attach_browser(session: Session, name: str, node: str, most: int) -> Receive
 
 
 def words(condition: Condition | None) -> str:
-    """What a broker said, on one line, without its stack trace."""
+    """The broker's error message on one line, without its stack trace."""
     if condition is None:
         return NOBODY_SAID
     first_line = str(condition.description or "").strip().partition("\n")[0]

@@ -1,8 +1,9 @@
-"""What does an AMQP 1.0 message look like on the wire? Values in, values out; no socket and no library here.
+"""Writes and reads AMQP 1.0 messages. Values in, values out; no socket and no library here.
 
-A message is a row of sections, each ``00`` (described), ``53 CODE`` (which section) and one value. Written by hand,
-since a measured message has few of them: proton's own codec takes as long for a message as all the rest of sending it.
-Source: OASIS AMQP 1.0, parts 1.6 (encodings) and 3.2 (sections); tests hold both directions against proton's codec.
+A message is a row of sections, each ``00`` (described), ``53 CODE`` (which section) and one value. This codec is our
+own: proton's codec takes as long for a message as all other work of sending it, and a measured message has few
+sections. Source: OASIS AMQP 1.0, parts 1.6 (encodings) and 3.2 (sections); tests hold both directions against proton's
+codec.
 """
 
 import itertools
@@ -29,7 +30,10 @@ _CONTAINERS = (0x45, 0xC0, 0xD0, 0xC1, 0xD1)  # the lists and maps
 
 
 class Incoming(NamedTuple):
-    """What we read of a message. ``path``: the brokers crossed, as they stamped it; ``created_ms``: since 1970."""
+    """The parts of a message that we read.
+
+    ``path``: the brokers crossed, as they stamped it; ``created_ms``: since 1970.
+    """
 
     body: bytes
     redelivered: bool
@@ -71,7 +75,7 @@ def node_address(destination: Destination, prefixes: Mapping[str, str]) -> str:
 
 
 def write_message(body: bytes, durable: bool, created_ms: int) -> bytes:
-    """Header (if durable), creation time and the body as one data section, which every broker keeps binary."""
+    """Header (if durable), creation time and body. The body is one data section, so every broker keeps it binary."""
     size = len(body)
     data = _SMALL + bytes((size,)) if size < 256 else _LARGE + struct.pack(">I", size)
     return (_DURABLE if durable else b"") + _CREATED + struct.pack(">q", created_ms) + data + body
@@ -160,7 +164,7 @@ def _path(raw: bytes, at: int, end: int) -> bytes:
 
 
 def _bytes(raw: bytes, at: int) -> bytes:
-    """A binary, text or symbol value; b'' for any other, which no message of ours has."""
+    """A binary, text or symbol value; b'' for any other type. Our messages have no other type."""
     if raw[at] >> 4 == 0xA:
         return raw[at + 2 : at + 2 + raw[at + 1]]
     return raw[at + 5 : _end(raw, at)] if raw[at] >> 4 == 0xB else b""

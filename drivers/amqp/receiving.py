@@ -1,4 +1,4 @@
-"""How do messages come from the broker by AMQP, and how are they acknowledged?
+"""Receives messages by AMQP, and acknowledges them.
 
 Credit is the prefetch: each delivery that is settled gives the broker one back.
 """
@@ -23,14 +23,14 @@ OnMessage = Callable[[Incoming, int, int], None]
 
 @dataclass(frozen=True)
 class _Inlet:
-    """Who takes what comes by a receiver link. ``on_drained``: a browser's, called when it has what it asked for."""
+    """The consumer of a receiver link's messages. ``on_drained``: a browser's, called when it has what it asked for."""
 
     on_message: OnMessage
     on_drained: Call | None = None
 
 
 class Receiving:
-    """The receivers of one connection. What begins with ``on_`` is called by the reader, with the wire's lock held."""
+    """The receivers of one connection. The reader calls the methods ``on_…``, with the wire's lock held."""
 
     def __init__(
         self, broker: str, wire: Wire, session: Session, attachments: Attachments, numbers: Iterator[int]

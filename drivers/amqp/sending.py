@@ -1,4 +1,4 @@
-"""How do messages get to the broker by AMQP, and what does it answer?
+"""Sends messages by AMQP, and settles them by the broker's answers.
 
 Durable sends go unsettled and end with the broker's disposition; any other goes settled. A sender link is attached to a
 destination with the first message for it, and used as far as the broker gives credit.
@@ -15,7 +15,7 @@ from proton import Delivery, Sender, Session
 
 from drivers.amqp import engine
 from drivers.amqp.engine import Transfer
-from drivers.amqp.links import Answer, Attachments, attach_coordinator, attach_sender, rejection
+from drivers.amqp.links import Attachments, PeerReply, attach_coordinator, attach_sender, rejection
 from drivers.amqp.messages import node_address, write_message
 from drivers.amqp.wire import Call, Wire
 from drivers.contract import Destination, OnSettled, Outcome, Outgoing, Refused
@@ -35,12 +35,12 @@ class _Outlet:
     """A sender link. ``room`` is set whenever it may have become able to send."""
 
     link: Sender
-    answer: Answer
+    answer: PeerReply
     room: threading.Event = field(default_factory=threading.Event)
 
 
 class Sending:
-    """The senders of one connection. What begins with ``on_`` is called by the reader, with the wire's lock held."""
+    """The senders of one connection. The reader calls the methods ``on_…``, with the wire's lock held."""
 
     def __init__(
         self,
@@ -57,17 +57,20 @@ class Sending:
         self._outlets: dict[Destination, _Outlet] = {}
         self._attaching = threading.Lock()
         self._unsettled: dict[str, object] = {}  # delivery tag -> token of a durable send
-        self._special: dict[str, OnAnswer] = {}  # the same of what has to do with a transaction
+        self._special: dict[str, OnAnswer] = {}  # the same for transfers of a transaction
         self._all_settled = threading.Event()
 
     def send_batch(self, messages: Sequence[Outgoing]) -> int:
-        """Messages to one destination, as many in one write as there is credit for; the time (ns) before the first."""
+        """Send messages to one destination, as many in one write as the credit allows.
+
+        Returns the time (ns) before the first.
+        """
         outlet, now_ms = self._outlet(messages[0].destination), time.time_ns() // 1_000_000
         encoded = [write_message(each.body, each.durable, now_ms) for each in messages]
         return self._pass(outlet, deque(partial(self._put, *each) for each in zip(messages, encoded, strict=True)))
 
     def send_in(self, transaction: bytes, messages: Sequence[Outgoing], on_answers: Sequence[OnAnswer]) -> int:
-        """The same in a transaction; ``on_answers``: for each message, who hears what the broker says of it."""
+        """The same in a transaction; ``on_answers``: for each message, the callback for the broker's answer."""
         outlet, now_ms = self._outlet(messages[0].destination), time.time_ns() // 1_000_000
         encoded = [write_message(each.body, each.durable, now_ms) for each in messages]
         return self._pass(

@@ -1,9 +1,9 @@
-"""How do messages go by AMQP so that all arrive or none? Declared and discharged by the broker's coordinator.
+"""Transactions by AMQP: declared and discharged by the broker's coordinator.
 
     declare ─► declared (id) ── transfers in the state transactional-state(id) ── discharge (id) ─► accepted | rejected
 
-What the broker answers to a transfer in between is provisional, unless it refuses that message.
-Source: OASIS AMQP 1.0, part 4.
+The broker's answers to transfers before the discharge are provisional, except refusals of a message. Source: OASIS AMQP
+1.0, part 4.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from functools import partial
 from proton import Delivery, Described, Message, symbol
 
 from drivers.amqp.engine import DECLARED, TRANSACTIONAL
-from drivers.amqp.links import Answer, Attachments, rejection
+from drivers.amqp.links import Attachments, PeerReply, rejection
 from drivers.amqp.sending import Sending
 from drivers.amqp.wire import Call
 from drivers.contract import OnSettled, Outcome, Outgoing, Refused
@@ -60,12 +60,12 @@ class AmqpTransactions:
 
     def __init__(self, broker: str, sending: Sending, attachments: Attachments, on_settled: OnSettled) -> None:
         self._broker, self._sending, self._attachments, self._on_settled = broker, sending, attachments, on_settled
-        self._asked: list[Answer] = []
+        self._asked: list[PeerReply] = []
         self._open: list[AmqpTransaction] = []
 
     def begin(self) -> AmqpTransaction:
         """As the contract says. Raises `Refused` and ConnectionError."""
-        answer, numbers = Answer(), list[bytes]()
+        answer, numbers = PeerReply(), list[bytes]()
         self._asked.append(answer)
         try:
             self._attachments.require_open()
@@ -82,7 +82,7 @@ class AmqpTransactions:
     def _opened(self, number: bytes) -> AmqpTransaction:
         transaction = AmqpTransaction(number, self._sending, self._attachments, Held(self._on_settled))
         self._open = [each for each in self._open if not each.held.ended] + [transaction]
-        self._attachments.require_open()  # after it was put there: whoever ends the connection loses what it finds
+        self._attachments.require_open()  # after the insertion: the end of the connection loses all that it finds
         return transaction
 
     def on_gone(self) -> None:
@@ -93,7 +93,7 @@ class AmqpTransactions:
             transaction.held.lose()
 
 
-def _on_declared(answer: Answer, numbers: list[bytes], transfer: Delivery, at_ns: int) -> None:
+def _on_declared(answer: PeerReply, numbers: list[bytes], transfer: Delivery, at_ns: int) -> None:
     if transfer.remote_state == DECLARED and transfer.remote.data:
         numbers.append(bytes(transfer.remote.data[0]))
         answer.give(at_ns)

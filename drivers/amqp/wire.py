@@ -1,12 +1,13 @@
-"""How do bytes get between proton's engine and one broker? One socket, one reader, and the ticks that notice silence.
+"""Moves bytes between proton's engine and one broker: one socket, one reader, and the ticks that notice silence.
 
-proton's engine does no I/O: it turns bytes into events and back. Its own event loop, `proton.reactor.Container`, is
-left out: it waits by select(), which ends at 1,024 connections; and with one loop for all, a callback that has to wait
-(for a recorder, for a frozen broker) would stop every client of the process.
+proton's engine does no I/O: it turns bytes into events and back. Its own event loop, `proton.reactor.Container`, is not
+used. It waits by select(), which ends at 1,024 connections. It is also one loop for all clients: a callback that waits
+for a recorder or a frozen broker would stop every client of the process.
 
-One lock guards engine and socket, and is never held while waiting, so that a broker which takes nothing more stops its
-writers but not the reader. TLS is Python's own, whose contexts verify, so that proton may be built without it. Only the
-reader closes the socket; all others shut it down, which wakes whoever waits for it.
+One lock guards engine and socket. No thread waits while it holds the lock. Therefore a broker that takes no more data
+stops its writers but not the reader. TLS is Python's own, with contexts that verify certificates, so proton may be
+built without TLS. Only the reader closes the socket. All other threads shut it down, which wakes every thread that
+waits for it.
 """
 
 import contextlib
@@ -40,7 +41,7 @@ class Wire:
     ):
         self.lock = threading.RLock()
         self.reason = ""
-        self.hung_up = False  # whether it was the other side that ended it, as one does who has said all
+        self.hung_up = False  # whether the other side ended the connection, as it does when it has no more to send
         self.connection = Connection()
         self.transport = Transport()
         self._address, self._on_event, self._on_gone = address, on_event, on_gone
@@ -95,7 +96,7 @@ class Wire:
                     self._socket.shutdown(socket.SHUT_RDWR)
 
     def finish(self) -> None:
-        """End the connection and wait for the reader, unless it is the reader that calls."""
+        """End the connection and wait for the reader, unless the reader itself calls."""
         self.lose("closed")
         if self._reader.is_alive() and not self.in_reader():
             self._reader.join(JOIN_S)
@@ -109,7 +110,7 @@ class Wire:
         try:
             while not self.reason:
                 self._turn()
-        except Exception as error:  # ours or the library's: nobody else would hear of it
+        except Exception as error:  # ours or the library's: no other code would report it
             self.lose(f"handling what the broker sent failed: {error!r}")
         finally:
             if self._socket is not None:

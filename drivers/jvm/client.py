@@ -1,9 +1,7 @@
-"""How does a user of the network stay connected by a Java client, and send thousands of messages a second?
+"""The client of a load that uses a broker's own Java client. The library fails over by itself.
 
-By the Java client itself: its own failover follows the URI, and what is sent and received is sent, received and
-recorded by threads of the JVM (drivers/java/). Python opens and closes, hands down when messages are due, and hears
-of every attempt, connection and loss. The calls are those of `drivers.client.Client`, but a producer keeps its schedule
-by itself (`JavaProducer.keep`), and no callback comes for each message.
+Its failover follows the URI; threads of the JVM (drivers/java/) send, receive and record. Python opens and closes,
+hands down when messages are due, and hears of every attempt, connection and loss. See `drivers.client.contract`.
 """
 
 import threading
@@ -11,30 +9,32 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from drivers.consumer import kind_of, name_of
+from drivers.broker_errors import refused_user
+from drivers.client.consumer import kind_of, name_of
 from drivers.contract import Destination, DriverError, Refused, Subscription
-from drivers.failover import FailoverUri
-from drivers.jvm.books import Books
-from drivers.jvm.hub import Answer, JavaHub, hub
+from drivers.failover.uri import FailoverUri
+from drivers.jvm.event_buffers import EventBuffers
+from drivers.jvm.hub import JavaHub, JavaReply, hub
+from drivers.jvm.java_protocol import JavaProtocol
 from drivers.jvm.options import refuse_unknown
-from drivers.jvm.producer import JavaProducer, Manner
+from drivers.jvm.producer import JavaProducer, SendSettings
 from drivers.jvm.requests import ENDED, UNHEARD, Requests
-from drivers.jvm.speech import Speech
-from drivers.jvm.trust import Doubts, not_believed
+from drivers.jvm.trust import CertificateDoubts, failed_handshakes, not_believed
+from records.move_reasons import BROKERS_ORDER, PRIORITY_FOUND
 from records.writer import Recorder
-from topologies.endpoints import Credentials
+from topologies.model.endpoints import Credentials
 
 SUBSCRIBE_TIMEOUT_S = 60.0
 DOUBT_AFTER_S = 1.0  # without a connection; then twice as long, and so on
 UNTRUSTED = "untrusted"
 BROKER = "broker"  # that one told its clients to move
-LEFT = {BROKER: "the broker told it to move", "priority": "a better broker is there"}
+LEFT = {BROKER: BROKERS_ORDER, "priority": PRIORITY_FOUND}
 CLOSE_TIMEOUT_S = 12.0  # for the answers under way, then for the broker's goodbye
-ABANDON_TIMEOUT_S = 30.0  # no broker is waited for, but what is in doubt is yet to be recorded, on a busy machine too
+ABANDON_TIMEOUT_S = 30.0  # it waits for no broker, but sends in doubt must be recorded, even on a busy machine
 
 
 class JavaClient:
-    """One client of a group, made unconnected; see `drivers.client.Client` for the parameters."""
+    """One client of a group, made unconnected; see `Client` for the parameters."""
 
     def __init__(
         self,
@@ -45,8 +45,8 @@ class JavaClient:
         brokers: Mapping[str, str],
         credentials: Credentials,
         recorder: Recorder,
-        books: Callable[[JavaHub], Books],
-        speech: Speech,
+        buffers: Callable[[JavaHub], EventBuffers],
+        protocol: JavaProtocol,
         trusted_pem: str,
         client_id: str = "",
     ) -> None:
@@ -54,17 +54,18 @@ class JavaClient:
         self.broker: str | None = None
         self._name = f"{group} client {number}"
         self._uri, self._brokers, self._credentials = uri, brokers, credentials
-        self._recorder, self._make_books, self._pem = recorder, books, trusted_pem
-        self._client_id, self._speech = client_id, speech
+        self._recorder, self._make_buffers, self._pem = recorder, buffers, trusted_pem
+        self._client_id, self._protocol = client_id, protocol
         self._last_broker = ""
         self._over = ""  # why there will be no connection again
+        self._attempted_at = f"of {uri}"  # the broker of the last attempt: its name and address
         self._looking = False  # at the certificates, none of which is believed
-        self._doubts = Doubts(uri.servers, brokers)
-        self._opened, self._closed = Answer(), Answer()
+        self._doubts = CertificateDoubts(uri.servers, brokers)
+        self._opened, self._closed = JavaReply(), JavaReply()
         self._requests = Requests()  # subscriptions and senders that are being made
-        self._finished: dict[int, Answer] = {}  # the producers', by their numbers
+        self._finished: dict[int, JavaReply] = {}  # the producers', by their numbers
         self._destinations: dict[int, Destination] = {}  # the same
-        self._books: Books | None = None
+        self._buffers: EventBuffers | None = None
         self._java: Any = None
 
     def __repr__(self) -> str:
@@ -72,19 +73,20 @@ class JavaClient:
 
     def open(self) -> None:
         """Connect as the URI says; blocks until connected. Raises DriverError: refused, or the schedule exhausted."""
-        link = hub(self._speech.protocol)
-        refuse_unknown(link, self._uri, self._speech)
-        self._id = link.listen(self._on_event)
-        books = self._make_books(link)
+        java_hub = hub(self._protocol.name)
+        refuse_unknown(java_hub, self._uri, self._protocol)
+        self._id = java_hub.listen(self._on_event)
+        buffers = self._make_buffers(java_hub)
         try:
-            self._java = link.make("Client", link.java, self._id, books.names, books.sends, books.receipts)
+            rows = buffers.names, buffers.sends, buffers.receipts
+            self._java = java_hub.make("Client", java_hub.java, self._id, *rows)
         except DriverError:
-            link.forget(self._id)
+            java_hub.forget(self._id)
             raise
-        self._books = books
-        books.open()
+        self._buffers = buffers
+        buffers.open()
         who = self._credentials
-        self._java.open(self._speech.of_a_load(self._uri), who.username, who.password, self._client_id, self._pem)
+        self._java.open(self._protocol.load_uri(self._uri), who.username, who.password, self._client_id, self._pem)
         self._wait_opened(self._java)
         if self._opened.what == "opened":
             return
@@ -93,16 +95,19 @@ class JavaClient:
             self._over = f"{self._name}: {words}"
             raise Refused(self._over)
         if self._opened.what == "refused":
-            self._over = (
-                f"{self._name}: a broker of {self._uri} refused user {who.username!r}: {words} "
-                "Check the user name and the password that this run was given."
-            )
+            refusal = refused_user(self._attempted_at, who.username, words)
+            self._over = f"{self._name}: {refusal}"
             raise Refused(self._over)
-        self._over = f"{self._name}: no broker of {self._uri} could be reached: {words}; check that one is up"
+        self._over = f"{self._name}: no broker of {self._uri} could be reached: {words}; {self._next_step()}"
         raise DriverError(self._over)
 
+    def _next_step(self) -> str:
+        """For a client that reached no broker. One that was closed meanwhile asks no broker."""
+        servers = self._uri.servers if self._java is not None else ()
+        return str(next(failed_handshakes(servers, self._brokers, self._pem), "check that one is up"))
+
     def _wait_opened(self, java: Any) -> None:
-        """Until connected, refused or given up; or until it is known that a certificate is what is in the way."""
+        """Wait until connected, refused or given up, or until a certificate is known to be the cause."""
         patience_s = DOUBT_AFTER_S
         while not self._opened.wait(patience_s):
             patience_s *= 2
@@ -123,8 +128,8 @@ class JavaClient:
     ) -> JavaProducer:
         """A producer of this number. ``run`` is the number stamped into the bodies."""
         number = self.number if number is None else number
-        manner = Manner(durable, resend_in_doubt, transaction_size)
-        return JavaProducer(self, number, destination, manner, run)
+        settings = SendSettings(durable, resend_in_doubt, transaction_size)
+        return JavaProducer(self, number, destination, settings, run)
 
     def consumer(self, subscription: Subscription, *, number: int | None = None, run: int) -> None:
         """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError."""
@@ -163,8 +168,8 @@ class JavaClient:
             raise DriverError(self._over)
 
     def close(self) -> None:
-        """Leave: waits a bounded time for answers and a goodbye; what is unanswered is in doubt. Idempotent."""
-        if self._java is None or self._books is None:
+        """Leave: waits a limited time for answers and for the close. Unanswered sends are in doubt. Idempotent."""
+        if self._java is None or self._buffers is None:
             return
         java, self._java = self._java, None
         self._over = self._over or f"{self._name} is closed"
@@ -180,8 +185,8 @@ class JavaClient:
                 doubt = str(self._closed.values[0] or "") if self._closed.what == "abandoned" else ""
                 told = "; ".join(filter(None, ("no answer to the goodbye", doubt)))
                 self._event("closed", time.perf_counter_ns(), told, "")
-        self._books.close()
-        hub(self._speech.protocol).forget(self._id)
+        self._buffers.close()
+        hub(self._protocol.name).forget(self._id)
         self.broker = None
         self._opened.give("unreachable", "it was closed meanwhile")  # nobody waits for what is not listened to any more
         self._requests.end()  # of who asked meanwhile
@@ -191,10 +196,10 @@ class JavaClient:
     # For its producer.
 
     def sender(
-        self, number: int, destination: Destination, manner: Manner, in_flight: int, template: bytes
-    ) -> tuple[Any, Answer]:
+        self, number: int, destination: Destination, settings: SendSettings, in_flight: int, template: bytes
+    ) -> tuple[Any, JavaReply]:
         """A sender in the JVM, waiting for due times, and what is told at its end. Raises DriverError."""
-        finished = self._finished[number] = Answer()
+        finished = self._finished[number] = JavaReply()
         self._destinations[number] = destination
         with self._requests.new(_stop) as (request, answer):
             self._open_java().sender(
@@ -203,10 +208,10 @@ class JavaClient:
                 destination.name,
                 number,
                 self._recorder.number(str(destination)),
-                manner.durable,
-                manner.resend,
+                settings.durable,
+                settings.resend,
                 in_flight,
-                manner.transaction_size,
+                settings.transaction_size,
                 template,
             )
             made, _, _ = self._await(answer, "sender", f"to send to {destination}")
@@ -217,7 +222,7 @@ class JavaClient:
             raise DriverError(self._over)
         return self._java
 
-    def _await(self, answer: Answer, wanted: str, what: str) -> tuple[Any, Any, Any]:
+    def _await(self, answer: JavaReply, wanted: str, what: str) -> tuple[Any, Any, Any]:
         if not answer.wait(SUBSCRIBE_TIMEOUT_S):
             answer.give(UNHEARD)
         if answer.what == UNHEARD:
@@ -248,17 +253,18 @@ class JavaClient:
                 self._requests.answered(int(third), what, first, second)
             case "finished" if int(second) in self._finished:
                 self._finished[int(second)].give(what, str(first))
-            case "message refused" if self._books:
-                self._books.clerk.refused(
+            case "message refused" if self._buffers:
+                self._buffers.statistics.refused(
                     str(self._destinations[int(second)]), self.broker or self._last_broker, str(first)
                 )
             case "over":
-                self._over = self._over or f"{self._name}: {first}{self._doubts.told()}"
+                self._over = self._over or f"{self._name}: {first}{self._doubts.describe()}"
         if what in ("closed", "abandoned"):
             self._closed.give(what, first)
 
     def _attempted(self, reason: str, address: str) -> None:
         self._doubts.attempted(address, reason)
+        self._attempted_at = f"{self._brokers.get(address, '')} at {address}"
         if self._doubts.of_all() and self._opened.what == "opened" and self.broker is None and not self._looking:
             self._looking = True
             threading.Thread(target=self._look_at_them, daemon=True).start()
@@ -278,7 +284,7 @@ class JavaClient:
         broker = self._brokers.get(address) if address else self._last_broker or None
         if what == "closed" and self.broker is None:
             return  # it was lost before, or never there
-        told, protocol = "" if what == "connected" else reason, self._speech.protocol
+        told, protocol = "" if what == "connected" else reason, self._protocol.name
         self._recorder.connection(self.number, self.group, protocol, broker, what, at_ns, told)
         if what == "connected" and broker:
             if self._last_broker not in ("", broker):

@@ -1,15 +1,16 @@
-"""How does a client speak Core? By Artemis' own Java client, whose reconnection and failover follow the URI."""
+"""Connects by Core: Artemis' own Java client. Its reconnection and failover follow the URI."""
 
 from drivers.jvm.connector import JavaConnector
-from drivers.jvm.core_uri import uri_of_a_link, uri_of_a_load
-from drivers.jvm.speech import Speech
-from topologies.trust import Trust
+from drivers.jvm.core_uri import connection_uri, load_uri
+from drivers.jvm.java_protocol import JavaProtocol
+from drivers.jvm.supported_options import CORE_OPTIONS
+from topologies.model.trust import Trust
 
-CORE = Speech("core", "Core", ("tcp", "ssl"), of_a_load=uri_of_a_load, of_a_link=uri_of_a_link)
+CORE = JavaProtocol("core", "Core", ("tcp", "ssl"), load_uri=load_uri, connection_uri=connection_uri)
 
 
 class CoreConnector(JavaConnector):
-    """Opens Core connections; see `drivers.contract.Connector`."""
+    """Makes Core clients; see `drivers.client.contract.ClientConnector`."""
 
     def __init__(self, trust: Trust | None = None) -> None:
-        super().__init__(CORE, trust)
+        super().__init__(CORE, CORE_OPTIONS, trust)

@@ -1,20 +1,20 @@
-"""What does Core's own client make of a failover URI? Its own URI, with the options that mean the same to it.
+"""Translates a failover URI for Core's own client: into its own URI, with the options that mean the same to it.
 
     failover:(tcp://a:1,tcp://b:2)?randomize=false&timeout=3000
         becomes (tcp://a:1,tcp://b:2)?reconnectAttempts=0&failoverAttempts=-1&callFailoverTimeout=3000&…
 
-`reconnectAttempts` counts tries of the broker that was lost, `failoverAttempts` passes over the list: none of the
-first, and of the second as many as the URI says, is what a failover URI means. Who writes options of Core's own gets
-these and nothing else.
+`reconnectAttempts` counts tries of the lost broker, `failoverAttempts` counts passes over the list. A failover URI
+means no tries of the lost broker, and as many passes as the URI says. If a user writes Core's own options, only these
+are used.
 """
 
 from collections.abc import Iterator
 from urllib.parse import quote_plus
 
-from drivers.failover import NO_LIMIT, FailoverOptions, FailoverUri, ServerUri
-from drivers.jvm.core_options import REFUSED, misread
+from drivers.failover.core_options import REFUSED, misread
+from drivers.failover.uri import NO_LIMIT, FailoverOptions, FailoverUri, ServerUri
 
-IN_ORDER, SHUFFLED = "brokerbench.Turns", "brokerbench.ShuffledTurns"  # drivers/java/core/
+IN_ORDER, SHUFFLED = "brokerbench.InOrderPolicy", "brokerbench.ShuffledPolicy"  # drivers/java/core/
 WITHOUT_MEANING = (
     "initialReconnectDelay",
     "priorityBackup",
@@ -25,14 +25,14 @@ WITHOUT_MEANING = (
 TLS = "sslEnabled=true&useDefaultSslContext=true&verifyHost=true"
 
 
-def uri_of_a_load(uri: FailoverUri) -> str:
+def load_uri(uri: FailoverUri) -> str:
     """The URI that keeps a client connected."""
     servers = ",".join(_server(uri.effective(server)) for server in uri.servers)
     pairs = uri.core or tuple(_translated(uri.options))
     return f"({servers})?" + "&".join(f"{quote_plus(name)}={quote_plus(value)}" for name, value in pairs)
 
 
-def uri_of_a_link(uri: str) -> str:
+def connection_uri(uri: str) -> str:
     """The URI of one connection to one broker."""
     scheme, _, rest = uri.partition("://")
     where, _, query = rest.partition("?")
@@ -64,12 +64,12 @@ def _translated(options: FailoverOptions) -> Iterator[tuple[str, str]]:
 
 
 def _tries(passes: int) -> int:
-    """Of a failover URI 0 is one try; to Core it would be none."""
+    """In a failover URI 0 is one try; in Core it is none."""
     return passes if passes == NO_LIMIT else max(1, passes)
 
 
 def refusals(uri: FailoverUri) -> Iterator[str]:
-    """What such a URI asks of a Core client in vain, as sentences."""
+    """A sentence for each option of such a URI that a Core client cannot fulfil."""
     for name, value in uri.core:
         if name in REFUSED:
             yield f"option {name} is not honoured by CORE clients: {REFUSED[name]}; remove it"

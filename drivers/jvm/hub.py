@@ -1,7 +1,7 @@
-"""How does this process hear from its JVM? A pipe says that something happened; events and rows are then taken at once.
+"""Brings the events of the JVM into this process: a pipe says that something happened; events and rows are then taken.
 
-No Java thread runs Python, and no call into Java waits: whatever may block is done by the JVM's own threads, which
-answer by events. One greenlet (or thread, without gevent) hands each event to whom it concerns.
+No Java thread runs Python, and no call into Java waits. The JVM's own threads do everything that may block, and answer
+by events. One greenlet (or thread, without gevent) hands each event to its receiver.
 """
 
 import atexit
@@ -27,7 +27,7 @@ OnEvent = Callable[[str, Any, Any, Any], None]
 
 
 @dataclass(eq=False)
-class Answer:
+class JavaReply:
     """What somebody waits for: set once, by an event."""
 
     what: str = ""
@@ -81,7 +81,7 @@ class JavaHub:
         return self._last_id
 
     def forget(self, number: int) -> None:
-        """Later events for this number are nobody's."""
+        """Later events for this number are dropped."""
         self._listeners.pop(number, None)
 
     def take_rows_by(self, take: Callable[[], None]) -> None:

@@ -1,14 +1,15 @@
-"""How does a client speak OpenWire? By ActiveMQ Classic's own Java client, whose failover transport follows the URI."""
+"""Connects by OpenWire: ActiveMQ Classic's own Java client. Its failover transport follows the URI."""
 
 from drivers.jvm.connector import JavaConnector
-from drivers.jvm.speech import Speech
-from topologies.trust import Trust
+from drivers.jvm.java_protocol import JavaProtocol
+from drivers.jvm.supported_options import OPENWIRE_OPTIONS
+from topologies.model.trust import Trust
 
-OPENWIRE = Speech("openwire", "OpenWire", ("tcp", "ssl"), of_a_load=str, of_a_link=str)
+OPENWIRE = JavaProtocol("openwire", "OpenWire", ("tcp", "ssl"), load_uri=str, connection_uri=str)
 
 
 class OpenWireConnector(JavaConnector):
-    """Opens OpenWire connections; see `drivers.contract.Connector`."""
+    """Makes OpenWire clients; see `drivers.client.contract.ClientConnector`."""
 
     def __init__(self, trust: Trust | None = None) -> None:
-        super().__init__(OPENWIRE, trust)
+        super().__init__(OPENWIRE, OPENWIRE_OPTIONS, trust)

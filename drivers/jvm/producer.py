@@ -1,17 +1,17 @@
-"""How does a producer keep its schedule by itself? A thread of the JVM sends; from here it is told when.
+"""Keeps a schedule by a sender in the JVM: a thread there sends, and Python hands it the due times.
 
-Due times are handed down some seconds ahead, so that no Python is in the way of a message.
+Python hands over due times some seconds ahead, so that it delays no message.
 """
 
 import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from drivers.client.contract import LoadControl, NoSenderError
+from drivers.client.events import ScheduledSend
+from drivers.client.pacing import Schedule
 from drivers.contract import Destination, DriverError
-from drivers.jvm.hub import Answer
-from drivers.own_clients import NoSenderError, Pacing
-from drivers.pacing import Schedule
-from drivers.sends import Slot
+from drivers.jvm.hub import JavaReply
 from records.identity import Identity, stamp
 
 AHEAD_NS = 3_000_000_000  # due times are with the JVM so long before
@@ -21,7 +21,7 @@ MOST_AT_ONCE = 20_000  # a refill
 
 
 @dataclass(frozen=True)
-class Manner:
+class SendSettings:
     """How messages are sent. ``transaction_size``: how many arrive together or not at all; 0: each by itself."""
 
     durable: bool
@@ -33,31 +33,34 @@ class MakesSenders(Protocol):
     """The producer's client: `drivers.jvm.client.JavaClient`."""
 
     def sender(
-        self, number: int, destination: Destination, manner: Manner, in_flight: int, template: bytes
-    ) -> tuple[Any, Answer]:
+        self, number: int, destination: Destination, settings: SendSettings, in_flight: int, template: bytes
+    ) -> tuple[Any, JavaReply]:
         """A sender in the JVM, waiting for due times, and what is told at its end. Raises DriverError."""
 
 
 class JavaProducer:
     """Sends the messages of one number to one destination, by itself. Made by `JavaClient.producer`."""
 
-    def __init__(self, client: MakesSenders, number: int, destination: Destination, manner: Manner, run: int) -> None:
+    def __init__(
+        self, client: MakesSenders, number: int, destination: Destination, settings: SendSettings, run: int
+    ) -> None:
         self._client, self._number, self._destination = client, number, destination
-        self._manner, self._run = manner, run
-        self._made: tuple[Any, Answer] | None = None  # the sender in the JVM, and what is told at its end
+        self._settings, self._run = settings, run
+        self._made: tuple[Any, JavaReply] | None = None  # the sender in the JVM, and its message at the end
         self._made_for = (0, 0)  # bodies of so many bytes, so many in flight
         self._kept: Any = None  # the sender, once it is to keep a schedule
+        self.held_back = False  # see `drivers.client.contract.KeepsSchedule`; known once it has stopped
 
     @property
     def begun(self) -> int:
-        """See `drivers.own_clients.OwnProducer`."""
+        """See `drivers.client.contract.LoadProducer`."""
         return 0 if self._kept is None else int(self._kept.begun())
 
     def prepare(self, body_bytes: int, in_flight: int) -> None:
-        """See `drivers.own_clients.OwnProducer`."""
+        """See `drivers.client.contract.LoadProducer`."""
         self._made, self._made_for = self._sender(body_bytes, in_flight), (body_bytes, in_flight)
 
-    def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, pacing: Pacing) -> int:
+    def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, control: LoadControl) -> int:
         """Send each slot when it is due, until the schedule or producing ends; how many slots were begun.
 
         Raises DriverError when nothing can be sent any more, and ValueError where it was prepared for other messages.
@@ -66,7 +69,7 @@ class JavaProducer:
         self._kept = sender
         slot, complete = 0, False
         try:
-            while pacing.producing and not finished.what:
+            while control.producing and not finished.what:
                 times = [] if complete else _due(schedule, slot)
                 slot += len(times)
                 ends = not complete and schedule.due_ns(slot) is None
@@ -74,23 +77,24 @@ class JavaProducer:
                     sender.add(times, ends)
                 complete = complete or ends
                 soon = complete or len(times) == MOST_AT_ONCE
-                pacing.wait_unless_stopped(SOON_S if soon else REFILL_S)
+                control.wait_unless_stopped(SOON_S if soon else REFILL_S)
         finally:
+            self.held_back = bool(sender.heldBack())
             sender.stop()  # also when its user is stopped: others may share the connection
         self._await_end(finished)
         return self.begun
 
-    def send_one(self, slot: Slot, body_bytes: int) -> None:
-        """See `drivers.own_clients.OwnProducer`."""
+    def send_one(self, send: ScheduledSend, body_bytes: int) -> None:
+        """See `drivers.client.contract.LoadProducer`."""
         try:
             sender, finished = self._sender(body_bytes, 1)
         except DriverError as error:
             raise NoSenderError(str(error)) from error
-        sender.alone(slot.seq, slot.begun_ns, slot.blocked)
-        sender.add([slot.due_ns], True)
+        sender.alone(send.seq, send.begun_ns, send.blocked)
+        sender.add([send.due_ns], True)
         self._await_end(finished)
 
-    def _prepared(self, body_bytes: int, in_flight: int) -> tuple[Any, Answer] | None:
+    def _prepared(self, body_bytes: int, in_flight: int) -> tuple[Any, JavaReply] | None:
         if self._made and self._made_for != (body_bytes, in_flight):
             raise ValueError(
                 f"producer {self._number} of {self._destination} was prepared for bodies of {self._made_for[0]} bytes "
@@ -98,11 +102,11 @@ class JavaProducer:
             )
         return self._made
 
-    def _sender(self, body_bytes: int, in_flight: int) -> tuple[Any, Answer]:
+    def _sender(self, body_bytes: int, in_flight: int) -> tuple[Any, JavaReply]:
         template = stamp(Identity(self._run, self._number, 0, 1), body_bytes)
-        return self._client.sender(self._number, self._destination, self._manner, in_flight, template)
+        return self._client.sender(self._number, self._destination, self._settings, in_flight, template)
 
-    def _await_end(self, finished: Answer) -> None:
+    def _await_end(self, finished: JavaReply) -> None:
         finished.wait(None)
         if finished.values[0]:
             raise DriverError(f"{self._client!r}: {finished.values[0]}; what was not sent is recorded as failed")

@@ -1,7 +1,7 @@
-"""Whose answer is that? Each request to the JVM has a number, which comes back with its answer.
+"""Gives each request to the JVM a number, which comes back with its answer.
 
-Users share a client, and one may have stopped waiting by the time that it is answered: nobody else may take it for his.
-What was done for him all the same is not forgotten either: whoever asked says what becomes of it.
+Users share a client, and one may have stopped waiting before its answer comes: no other thread may take that answer.
+Late answers go to a handler that the requester supplied.
 """
 
 import itertools
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from drivers.jvm.hub import Answer
+from drivers.jvm.hub import JavaReply
 
 ENDED, UNHEARD = "ended", "unheard"
 
@@ -18,16 +18,16 @@ OnLate = Callable[..., None]
 
 
 class Requests:
-    """What was asked for and not answered yet. Any thread may ask; the hub answers."""
+    """Requests without an answer yet. Any thread may ask; the hub answers."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
-        self._open: dict[int, tuple[Answer, OnLate]] = {}
+        self._open: dict[int, tuple[JavaReply, OnLate]] = {}
 
     @contextmanager
-    def new(self, on_late: OnLate) -> Iterator[tuple[int, Answer]]:
-        """A number for one request and where its answer will be, for as long as somebody waits for that."""
-        number, answer = next(self._numbers), Answer()
+    def new(self, on_late: OnLate) -> Iterator[tuple[int, JavaReply]]:
+        """A number for one request, and the place of its answer, until the wait ends."""
+        number, answer = next(self._numbers), JavaReply()
         self._open[number] = answer, on_late
         try:
             yield number, answer
@@ -38,7 +38,7 @@ class Requests:
 
     def answered(self, number: int, what: str, *values: Any) -> None:
         """Hand the answer over, or what it brings to ``on_late``."""
-        answer, on_late = self._open.get(number, (Answer(), None))
+        answer, on_late = self._open.get(number, (JavaReply(), None))
         answer.give(what, *values)
         if answer.what == UNHEARD and on_late:
             del self._open[number]

@@ -1,22 +1,22 @@
-"""Which broker of a list shows a certificate that its clients cannot believe? Java's own failover never tells.
+"""Finds the brokers of a list with certificates that a Java client does not trust: Java's own failover never tells.
 
-To a Java client a failed handshake is one more broker that cannot be reached, and it tries for ever. Our part of the
-JVM (Believing.java) says of each attempt whether it was that.
+A Java client treats a failed handshake like an unreachable broker, and tries for ever. RecordingTrustManager.java, our
+code in the JVM, records for each attempt whether the certificate was the cause.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from drivers.contract import Untrusted
-from drivers.failover import ServerUri
+from drivers.contract import DriverError, Untrusted
+from drivers.failover.uri import ServerUri
 from drivers.tls import doubted
-from topologies.trust import Trust
+from topologies.model.trust import Trust
 
 HANDSHAKE_TIMEOUT_S = 5.0
-DOUBTED = "its certificate is not to be trusted"  # so the reason of such an attempt begins (Standing.java)
+DOUBTED = "its certificate is not to be trusted"  # so the reason of such an attempt begins (ClientState.java)
 
 
-class Doubts:
-    """Which brokers of a list were last attempted in vain because of their certificates."""
+class CertificateDoubts:
+    """The brokers of a list with a last attempt that failed because of the certificate."""
 
     def __init__(self, servers: Iterable[ServerUri], brokers: Mapping[str, str]) -> None:
         self._brokers = brokers
@@ -30,7 +30,7 @@ class Doubts:
         """Whether there is nobody else."""
         return all(self._last.values())
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """To be put behind an error."""
         told = [f"broker {self._brokers.get(at, '')} at {at}: {doubt}" for at, doubt in self._last.items() if doubt]
         step = "renew such a certificate, or name its authority by --ca-file"
@@ -40,12 +40,18 @@ class Doubts:
 def not_believed(servers: Iterable[ServerUri], brokers: Mapping[str, str], trusted_pem: str) -> Untrusted | None:
     """The first one's, in the words of every protocol; ``brokers``: names by address.
 
-    Only a certificate counts: who cannot be reached, or speaks no TLS, may do so later.
+    Only certificates count: a broker that cannot be reached, or does not speak TLS, may do so later.
     """
+    doubts = failed_handshakes(servers, brokers, trusted_pem)
+    return next((doubt for doubt in doubts if isinstance(doubt, Untrusted)), None)
+
+
+def failed_handshakes(
+    servers: Iterable[ServerUri], brokers: Mapping[str, str], trusted_pem: str
+) -> Iterator[DriverError]:
+    """Why no TLS comes about with some brokers that can be reached: Java's clients tell it darkly."""
     for server in servers:
         if "ssl" in server.scheme and server.port is not None:
             who = f"broker {brokers.get(server.address, '')} at {server.address}"
-            doubt = doubted(who, server.host, server.port, Trust(trusted_pem), HANDSHAKE_TIMEOUT_S)
-            if isinstance(doubt, Untrusted):
-                return doubt
-    return None
+            if doubt := doubted(who, server.host, server.port, Trust(trusted_pem), HANDSHAKE_TIMEOUT_S):
+                yield doubt

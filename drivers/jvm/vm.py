@@ -1,20 +1,20 @@
-"""What is the JVM inside this process made of? One a process, with the brokers' own clients and our loops in it.
+"""Starts the JVM inside this process: one a process, with the brokers' own clients and our loops in it.
 
 Locust's users of the Java protocols live in this JVM: their connections, their threads and their loops (drivers/java/).
-Its jars and its Java are the harness's to find (`use`), since drivers know nothing of distributions. It is started at
-the first connection, so after Locust has forked its workers, and never stopped: it ends with the process.
+The harness finds its jars and its Java (`use`), because drivers know nothing of distributions. The JVM starts at the
+first connection, after Locust has forked its workers. It is never stopped: it ends with the process.
 
-Each protocol has a client library of its own. Its jars, and our classes compiled against them, live behind a class
-loader of their own, so that two libraries never meet: they bring other versions of the same classes.
+Each protocol has a client library of its own. Its jars, and our classes compiled against them, have a class loader of
+their own. Thus the libraries do not conflict, although they contain different versions of the same classes.
 
-    java: Janino ── openwire: ActiveMQ Classic's jars ── java/ and java/openwire/, compiled
-                └── core: Artemis' jars ──────────────── java/ and java/core/, compiled
+    java ──┬── openwire: ActiveMQ Classic's jars ── java/ and java/openwire/, compiled
+           └── core: Artemis' jars ──────────────── java/ and java/core/, compiled
 """
 
 import atexit
 import gc
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,13 @@ import jpype
 import jpype.config
 
 from drivers.contract import DriverError
+from drivers.jvm.compiler import Compiler
 
 SOURCES = Path(__file__).parents[1] / "java"
 JVM_OPTIONS = (
     "-Xrs",  # signals are Locust's
     "-Xss512k",  # a few threads a client, hundreds of clients
-    "-Dorg.apache.logging.log4j.level=OFF",  # what goes wrong is told by events and errors, once
+    "-Dorg.apache.logging.log4j.level=OFF",  # events and errors report a problem once
     "-Dlog4j2.disable.jmx=true",
     "-Djava.awt.headless=true",
     # Core's clients share these pools, and one that finds no broker keeps a thread of each: -1 is as many as it takes.
@@ -39,10 +40,10 @@ JVM_OPTIONS = (
 
 @dataclass(frozen=True)
 class JavaParts:
-    """``home`` of a Java runtime of 17 or newer; ``compiler``: Janino; ``client``: a broker's client with its needs."""
+    """``home`` of a Java runtime of 17 or newer; ``client``: the jars of a broker's client with its needs."""
 
     home: Path
-    compiler: tuple[Path, ...]
+    compiler: Compiler
     client: tuple[Path, ...]
 
 
@@ -61,9 +62,9 @@ def use(find: Find) -> None:
 
 
 def java_class(name: str, protocol: str) -> Any:
-    """A class of drivers/java/ for that protocol's clients, compiled at its first use. Raises DriverError.
+    """A class of drivers/java/ for that protocol's clients. Raises DriverError.
 
-    Starts the JVM if need be.
+    Starts the JVM if necessary, and compiles the classes unless an earlier run has.
     """
     try:
         return jpype.JClass(f"brokerbench.{name}", loader=_started(protocol))
@@ -81,22 +82,18 @@ def _started(protocol: str) -> Any:
 
 
 def _start(protocol: str) -> Any:
-    """The loader that compiles our sources, in the JVM that then runs. Raises DriverError."""
+    """The loader of our classes, in the JVM that then runs. Raises DriverError."""
     if _find is None:
         raise DriverError("no Java was named for this process's Java clients: call drivers.jvm.vm.use first")
     parts = _find(protocol)
     library = next(parts.home.glob("lib/**/libjvm.so"), None)
     if library is None:
         raise DriverError(f"{parts.home} has no libjvm.so: set JAVA_HOME to a whole Java runtime, 17 or newer")
-    jpype.config.destroy_jvm = False  # its threads need not end before this process may
+    classes = parts.compiler.compiled((SOURCES, SOURCES / protocol), parts.client)
     try:
         if not jpype.isJVMStarted():
-            _start_jvm(library, parts.compiler)
-        file = jpype.JClass("java.io.File")
-        urls = [file(str(jar)).toURI().toURL() for jar in parts.client]
-        library = jpype.JClass("java.net.URLClassLoader")(jpype.JArray(jpype.JClass("java.net.URL"))(urls))
-        folders = jpype.JArray(file)([file(str(SOURCES)), file(str(SOURCES / protocol))])
-        return jpype.JClass("org.codehaus.janino.JavaSourceClassLoader")(library, folders, "UTF-8")
+            _start_jvm(library)
+        return loader((classes,), loader(parts.client, None))
     except (jpype.JException, TypeError, RuntimeError, OSError) as error:
         raise DriverError(
             f"the Java of {parts.home} could not be started for the clients: {_said(error)}; "
@@ -104,22 +101,31 @@ def _start(protocol: str) -> Any:
         ) from None
 
 
-def _start_jvm(library: Path, compiler: tuple[Path, ...]) -> None:
+def loader(jars: Iterable[Path], parent: Any) -> Any:
+    """A class loader of these jars; ``parent`` is asked first, None for Java's own."""
+    file = jpype.JClass("java.io.File")
+    urls = jpype.JArray(jpype.JClass("java.net.URL"))([file(str(jar)).toURI().toURL() for jar in jars])
+    made = jpype.JClass("java.net.URLClassLoader")
+    return made(urls, parent) if parent is not None else made(urls)
+
+
+def _start_jvm(library: Path) -> None:
     """Start it, and have each side collect its own garbage only.
 
-    JPype has Java's whole heap collected whenever Python collected and grew, and Python's after each collection of
-    Java's. All threads of both stand still for that: for a second where there are a thousand clients.
+    By default JPype collects Java's whole heap whenever Python collected and grew, and Python's heap after each
+    collection of Java. All threads of both stop for that time: for a second with a thousand clients.
     """
+    jpype.config.destroy_jvm = False  # its threads need not end before this process may
     hooks = list(gc.callbacks)
-    jpype.startJVM(str(library), *JVM_OPTIONS, classpath=[str(jar) for jar in compiler], interrupt=False)
+    jpype.startJVM(str(library), *JVM_OPTIONS, interrupt=False)
     gc.callbacks[:] = hooks
     atexit.register(_rest)
 
 
 def _rest() -> None:
-    """At the process's end: JPype's thread, which runs Python after each of Java's collections, is to have ended.
+    """At the process's end: end JPype's thread, which runs Python after each of Java's collections.
 
-    Python aborts a process where it finds such a thread once it has begun to end; JPype ends it only with the JVM.
+    Python aborts an ending process if it finds such a thread. JPype itself ends the thread only with the JVM.
     """
     jpype.JClass("org.jpype.ref.JPypeReferenceQueue").getInstance().stop()
 

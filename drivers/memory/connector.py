@@ -1,7 +1,7 @@
-"""Can the whole pipeline run without a broker? The driver to the brokers of a `MemoryNetwork`, ``memory://NAME``.
+"""Connects to the brokers of a `MemoryNetwork`, ``memory://NAME``: the whole pipeline runs without a real broker.
 
 It is the reference of the driver contract. Each connection has a reader thread (a greenlet under gevent) that calls
-back, as a socket's reader would.
+back, like a socket's reader.
 """
 
 import queue
@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from drivers.client.makes_clients import MakesPythonClients
 from drivers.contract import (
     Browsed,
     ConnectFailed,
@@ -20,12 +21,15 @@ from drivers.contract import (
     Outgoing,
     Subscription,
 )
+from drivers.failover.supported_options import SupportedOptions
 from drivers.memory.network import MemoryNetwork
 from drivers.memory.queues import Taker, Waiting
 from drivers.memory.transactions import MemoryTransaction
-from topologies.endpoints import Credentials, Endpoint
+from topologies.model.endpoints import Credentials, Endpoint
 
-__all__ = ["MemoryConnection", "MemoryConnector", "MemoryNetwork"]
+MEMORY_OPTIONS = SupportedOptions("memory")
+
+__all__ = ["MEMORY_OPTIONS", "MemoryConnection", "MemoryConnector", "MemoryNetwork"]
 
 
 class MemoryConnection:
@@ -97,7 +101,7 @@ class MemoryConnection:
         self._lose_transactions()  # again: one that was asked for while we left
         self._network.log_out(self)
 
-    # What the network asks (drivers.memory.network.Member).
+    # The network's calls (drivers.memory.network.Member).
 
     def is_open(self) -> bool:
         return not self._lost and not self._left
@@ -106,11 +110,11 @@ class MemoryConnection:
         self.soon(lambda: self._on_settled(token, outcome, self._clock(), reason))
 
     def soon(self, call: Callable[[], None]) -> None:
-        """Have the reader call this, unless the connection is lost before."""
+        """Make the reader call this, unless the connection is lost first."""
         self._inbox.put(call)
 
     def cut(self, reason: str) -> None:
-        """The connection is lost: what waits to be called back never is."""
+        """The connection is lost: waiting callbacks are dropped."""
         self._lost = reason
         self._inbox.put(None)
 
@@ -127,10 +131,11 @@ class MemoryConnection:
             transaction.held.lose()
 
 
-class MemoryConnector:
+class MemoryConnector(MakesPythonClients):
     """Connects to the brokers of one network."""
 
     protocol = "memory"
+    supported_options = MEMORY_OPTIONS
 
     def __init__(self, network: MemoryNetwork) -> None:
         self._network = network

@@ -1,4 +1,4 @@
-"""When is a message delivered? At once, or so long after it was stored; in the order in which all were stored."""
+"""Delivers messages at once, or so long after they were stored; in the order in which all were stored."""
 
 import threading
 from collections import deque
@@ -41,7 +41,7 @@ class DelayedDelivery:
         return self._changed.notify_all()
 
     def close(self) -> None:
-        """The thread ends with the next change; what is not delivered by then never is."""
+        """The thread ends with the next change. Messages that are not delivered by then never are."""
         self._closed = True
 
     def _deliver_delayed(self) -> None:

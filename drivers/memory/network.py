@@ -1,4 +1,4 @@
-"""What can go wrong in a network of brokers? A network in memory whose faults a test orders one by one.
+"""A network of brokers in memory. A test orders its faults one by one.
 
     producer ─► broker a ─┐                        ┌─ broker a ─► consumer (0 hops)
                           ├─ queues of the network ┤
@@ -8,7 +8,7 @@ All brokers share their queues and topics, as if every message were stored and f
 A broker can be killed, frozen and brought back; a chosen message be dropped, duplicated, held back or corrupted; logins
 and destinations be refused: the planted truth that the measuring code must find again.
 
-One lock guards everything; connections are only handed callbacks under it, which they run on threads of their own.
+One lock guards everything. Under the lock connections only receive callbacks; they run them on threads of their own.
 """
 
 import threading
@@ -22,11 +22,11 @@ from drivers.memory.delayed_delivery import DelayedDelivery
 from drivers.memory.places import Places
 from drivers.memory.queues import Stored, Taker, Waiting
 from drivers.memory.tampering import Tamperer, Tampering
-from topologies.endpoints import Credentials, Endpoint
+from topologies.model.endpoints import Credentials, Endpoint
 
 
 class Member(Protocol):
-    """A connection, as the network sees it. All methods return at once."""
+    """A connection's methods that the network uses. All methods return at once."""
 
     broker: str
     client_id: str
@@ -99,7 +99,7 @@ class MemoryNetwork:
             self._broker(broker).frozen = True
 
     def thaw(self, broker: str) -> None:
-        """The frozen broker goes on, with all that was written to it meanwhile."""
+        """The frozen broker goes on, and handles all that was written to it meanwhile."""
         with self._changed:
             state = self._broker(broker)
             state.frozen, unread = False, list(state.unread)
@@ -111,7 +111,7 @@ class MemoryNetwork:
             self._changed.notify_all()
 
     def hold_answers(self, broker: str) -> None:
-        """The broker stores what it is sent and answers nothing until it is restored: in doubt, though it arrived."""
+        """The broker stores messages and sends no answers until it is restored: in doubt, though it arrived."""
         with self._changed:
             self._broker(broker).holds_answers = True
 
@@ -119,7 +119,7 @@ class MemoryNetwork:
         with self._changed:
             self._broker(broker).refuses_logins = refuse
 
-    # Controls: what becomes of single messages, and what is there.
+    # Controls: the handling of single messages, and the present state.
 
     def refuse(self, destination: str) -> None:
         """Sends to ``queue://x`` or ``topic://x`` fail, subscriptions to it are refused."""
@@ -153,7 +153,7 @@ class MemoryNetwork:
             for broker in self._brokers:
                 self.kill(broker)
 
-    # What connections ask.
+    # The calls of connections.
 
     def log_in(self, member: Member, credentials: Credentials, timeout_s: float) -> None:
         """Add a connection to its broker. Raises ConnectFailed or Refused."""
@@ -200,7 +200,7 @@ class MemoryNetwork:
             return began_ns
 
     def acknowledge(self, member: Member, taker: Taker, number: int) -> None:
-        """Lost with the connection, as the broker would never read it."""
+        """Lost with the connection, because the broker would never read it."""
         with self._changed:
             if member.is_open():
                 self._read_soon(member, lambda: taker.acknowledge(number))

@@ -1,4 +1,4 @@
-"""Where does a message lie? On the queue of its name, or once for each subscription to its topic.
+"""Holds messages: on the queue of their name, or once for each subscription to their topic.
 
 Plain data without a lock of its own: `drivers.memory.network` guards it.
 """
@@ -37,7 +37,7 @@ class Places:
         return source
 
     def end_unused(self) -> None:
-        """Topic subscriptions that nobody takes from end, unless durable."""
+        """Topic subscriptions without a consumer end, unless they are durable."""
         for subscriptions in self._topics.values():
             for own in [own for own, source in subscriptions.items() if own.startswith("#") and not source.takers]:
                 del subscriptions[own]

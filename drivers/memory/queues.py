@@ -1,4 +1,4 @@
-"""Who gets which message? The queues of the brokers in memory: in order, in turn, within each taker's prefetch.
+"""The queues of the brokers in memory: they dispatch in order, in turn, within each taker's prefetch.
 
 Plain data without a lock of its own: `drivers.memory.network` guards it.
 """
@@ -56,7 +56,7 @@ class Queue:
         self.dispatch()
 
     def dispatch(self) -> None:
-        """Hand out what waits, as far as there is a taker with room."""
+        """Deliver waiting messages while a consumer has room."""
         while self.waiting:
             taker = self._next_taker()
             if taker is None:
@@ -71,7 +71,7 @@ class Queue:
             self.takers.remove(taker)
 
     def take_back(self, taker: Taker) -> None:
-        """What the taker did not acknowledge goes to the front again, as redelivered."""
+        """Messages that the consumer did not acknowledge go to the front again, marked as redelivered."""
         self.leave(taker)
         for waiting in reversed(taker.unacked.values()):
             waiting.redelivered = True

@@ -1,4 +1,4 @@
-"""What becomes of a message that a test chose? The network has confirmed it, and then loses, doubles or spoils it.
+"""Loses, doubles or spoils a message that a test chose, after the network has confirmed it.
 
 Plain data without a lock of its own: `drivers.memory.network` guards it.
 """
@@ -10,7 +10,7 @@ from drivers.memory.queues import Stored
 
 
 class Tampering(StrEnum):
-    """What the network does to a chosen message after it has confirmed it."""
+    """The change that the network makes to a chosen message after it has confirmed it."""
 
     DROP = "drop"
     DUPLICATE = "duplicate"

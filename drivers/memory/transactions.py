@@ -1,4 +1,4 @@
-"""What is a transaction with a broker in memory? Messages kept aside, which the network takes all at once."""
+"""A transaction with a broker in memory: it keeps messages aside, and the network takes all at once."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -12,7 +12,7 @@ class Reads(Member, Protocol):
     """A connection that calls back: `drivers.memory.connector.MemoryConnection`."""
 
     def soon(self, call: Callable[[], None]) -> None:
-        """Have its reader call this, unless the connection is lost before."""
+        """Make its reader call this, unless the connection is lost first."""
 
 
 class MemoryTransaction:

@@ -1,7 +1,7 @@
-"""What does one STOMP 1.2 connection do? Sends, subscribes, settles and leaves; and tells its owner what it hears.
+"""One STOMP 1.2 connection: sends, subscribes, settles and leaves; and reports to its owner what it hears.
 
-Durable sends carry a receipt and are settled by it; every delivery is acknowledged by itself. Names and numbers that
-pass by with every message stay bytes, as they came or as they go: nothing is decoded to be encoded again.
+Durable sends carry a receipt and are settled by it; every delivery is acknowledged by itself. Names and numbers of
+every message stay bytes in both directions: nothing is decoded to be encoded again.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from typing import cast
 
 from stomp.utils import Frame
 
-from drivers.broker_words import hops, no_selector, no_such_place, out_of_reach, turned_away, went_away
+from drivers.broker_errors import hops, no_selector, no_such_place, out_of_reach, turned_away, went_away
 from drivers.contract import (
     ConnectFailed,
     Delivery,
@@ -27,7 +27,6 @@ from drivers.contract import (
     Refused,
     Subscription,
 )
-from drivers.stomp.answers import Answer
 from drivers.stomp.frames import (
     BROKER_PATH_PROPERTY,
     Address,
@@ -38,12 +37,13 @@ from drivers.stomp.frames import (
     send_head,
     subscribe_headers,
 )
+from drivers.stomp.pending_reply import PendingReply
 from drivers.stomp.stream import END, RawFrame
 from drivers.stomp.transactions import PREFIX, StompTransaction, StompTransactions
 from drivers.stomp.wire import Wire
 from drivers.tls import refused
-from topologies.endpoints import Credentials
-from topologies.trust import Trust
+from topologies.model.endpoints import Credentials
+from topologies.model.trust import Trust
 
 CLOSE_TIMEOUT_S = 5.0
 
@@ -74,7 +74,7 @@ class StompConnection:
         self._numbers: Iterator[int] = itertools.count(1)
         self._unsettled: dict[bytes, object] = {}  # receipt id -> token of a durable send
         self._all_settled = threading.Event()  # once the connection is being closed
-        self._asked: dict[str, Answer] = {}  # receipt id -> who waits for it
+        self._asked: dict[str, PendingReply] = {}  # receipt id -> its waiter
         self._consumers: dict[bytes, OnMessage] = {}  # subscription id -> callback
         self._changing = threading.Lock()
         self._open = self._gone = False
@@ -96,7 +96,7 @@ class StompConnection:
 
     def _log_in(self, credentials: Credentials, client_id: str, deadline_s: float) -> None:
         hello = login(self._address, credentials, client_id)
-        connected = self._asked["STOMP"] = Answer()
+        connected = self._asked["STOMP"] = PendingReply()
         try:
             self._wire.open(self._timeout_s)
             self._wire.write(hello)
@@ -217,10 +217,10 @@ class StompConnection:
         with contextlib.suppress(ConnectionError):
             self._wire.reply(b"".join((b"ACK\nid:", cast(bytes, delivery.ack_token), b"\n\n\0")))
 
-    def _expect(self) -> tuple[str, Answer]:
-        receipt, answer = f"ask-{next(self._numbers)}", Answer()
+    def _expect(self) -> tuple[str, PendingReply]:
+        receipt, answer = f"ask-{next(self._numbers)}", PendingReply()
         self._asked[receipt] = answer
-        if self._gone:  # checked after it was put there: whoever ends the connection answers those that it finds
+        if self._gone:  # checked after the insertion: the code that ends the connection answers those that it finds
             raise ConnectionError(f"broker {self.broker} at {self._address}: {self._wire.reason}")
         return receipt, answer
 
@@ -264,7 +264,7 @@ class StompConnection:
             self._transactions.on_error(receipt.encode(), at_ns, words)
             self._tell_if_all_settled()
         elif len(self._asked) == 1 and not self._unsettled and (no_such_place(words) or no_selector(words)):
-            self._asked.popitem()[1].give(at_ns, refusal=words)  # Artemis does not say what it answers
+            self._asked.popitem()[1].give(at_ns, refusal=words)  # Artemis does not say which frame it answers
         else:
             self._last_error = words  # why the broker hangs up, if it does
 

@@ -1,14 +1,15 @@
-"""How does a client speak STOMP 1.2 to one broker? The connector, on stomp.py.
+"""Connects to one broker by STOMP 1.2, on stomp.py.
 
 A connection is opened once and never reopened: failing over, resubscribing and resending are the client's
-(`drivers.client`).
+(`drivers.client.client`).
 """
 
 import threading
 import time
 from functools import partial
 
-from drivers.broker_words import nothing_sent
+from drivers.broker_errors import answered, nothing_sent
+from drivers.client.makes_clients import MakesPythonClients
 from drivers.contract import (
     Browsed,
     Destination,
@@ -17,25 +18,26 @@ from drivers.contract import (
     OnSettled,
     Refused,
 )
-from drivers.logins import answered
 from drivers.stomp.connection import StompConnection
 from drivers.stomp.frames import destination_header, read_address
+from drivers.stomp.options import STOMP_OPTIONS
 from drivers.stomp.stream import RawFrame
-from topologies.endpoints import Credentials, Endpoint
-from topologies.trust import Trust
+from topologies.model.endpoints import Credentials, Endpoint
+from topologies.model.trust import Trust
 
 HEARTBEAT_MS = 10_000
 BROWSE_PREFETCH = 1_000
 ARTEMIS = "ActiveMQ-Artemis"  # what it says of itself
 
 
-class StompConnector:
+class StompConnector(MakesPythonClients):
     """Opens STOMP connections; see `drivers.contract.Connector`. ``heartbeat_ms`` may be overridden in the URI.
 
-    ``trust``: whose certificates are believed where the URI says stomp+ssl.
+    ``trust``: the trusted certificates for stomp+ssl.
     """
 
     protocol = "stomp"
+    supported_options = STOMP_OPTIONS
 
     def __init__(self, heartbeat_ms: int = HEARTBEAT_MS, trust: Trust | None = None):
         self._heartbeat_ms, self._trust = heartbeat_ms, trust or Trust()

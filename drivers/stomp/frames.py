@@ -1,4 +1,4 @@
-"""What goes over a STOMP 1.2 wire, and what does it mean? Values in, values out; no socket here.
+"""Writes STOMP 1.2 frames, and says what they mean. Values in, values out; no socket here.
 
 Source: the STOMP 1.2 specification, and what ActiveMQ 5.18.3 was seen to send.
 """
@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from drivers.contract import Destination, Subscription
 from drivers.stomp.stream import END
-from topologies.endpoints import Credentials
+from topologies.model.endpoints import Credentials
 
 TLS_SCHEME = "stomp+ssl"
 # Artemis counts what it sends ahead in bytes, and takes a prefetch for bytes too unless this is said. Classic does not
@@ -68,7 +68,7 @@ class Beats:
 
 
 def agree_beats(ours_ms: int, theirs: str) -> Beats:
-    """What ``heart-beat:theirs`` of a CONNECTED frame and our own wish (the same both ways) amount to."""
+    """The heart-beats that ``heart-beat:theirs`` of a CONNECTED frame and our wish (the same both ways) lead to."""
     can_send_ms, wants_ms = (int(number) for number in (theirs or "0,0").split(","))
     send_ms = max(ours_ms, wants_ms) if ours_ms and wants_ms else 0
     hear_ms = max(ours_ms, can_send_ms) if ours_ms and can_send_ms else 0
@@ -76,7 +76,10 @@ def agree_beats(ours_ms: int, theirs: str) -> Beats:
 
 
 def encode(command: str, headers: dict[str, str], body: bytes = b"") -> bytes:
-    """One frame; values are escaped, so no name can smuggle in a header. ValueError for a NUL, which none can carry."""
+    """One frame; values are escaped, so no name can smuggle in a header.
+
+    ValueError for a NUL, because a header cannot carry it.
+    """
     escape = command != "STOMP"  # the specification forbids it in this one frame
     lines = [command]
     for name, value in headers.items():
@@ -104,7 +107,7 @@ def send_head(destination: Destination, body_bytes: int, durable: bool) -> bytes
 
 @lru_cache(maxsize=1_024)
 def transacted_head(destination: Destination, body_bytes: int, durable: bool) -> bytes:
-    """The same in a transaction, whose name and receipt are lines that follow: it has one, durable or not."""
+    """The same in a transaction; its name and receipt are the lines that follow: it has one, durable or not."""
     headers = {"destination": destination_header(destination), "content-length": str(body_bytes)}
     return encode("SEND", headers | ({"persistent": "true"} if durable else {})).removesuffix(b"\n" + END)
 
@@ -137,6 +140,6 @@ def subscribe_headers(subscription: Subscription, number: str) -> dict[str, str]
 
 
 def error_words(headers: dict[str, str], body: bytes) -> str:
-    """What an ERROR frame says, on one line, without the broker's stack trace."""
+    """The message of an ERROR frame on one line, without the broker's stack trace."""
     first_line = body.decode(errors="replace").strip().partition("\n")[0]
     return " ".join((headers.get("message") or first_line or "no reason given").split())

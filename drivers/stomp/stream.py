@@ -1,10 +1,10 @@
-"""Which frames are in what came from a broker? A byte stream in, whole frames out, each header decoded when asked for.
+"""Splits what came from a broker into STOMP frames: bytes in, whole frames out, each header decoded when asked for.
 
-Nearly all that a client hears is MESSAGE and RECEIPT frames of which it needs four headers; to make a dictionary of
-decoded headers for each is most of what stomp.py does for a message. stomp.py 9.0.0 also drops the frame that follows
-two heart-beats in one read, and cuts a body at its first NUL there. So the stream is cut here, by ``content-length``
-where there is one and by the closing NUL where not, and stomp.py is given only the few frames that open, refuse or end
-a connection.
+Nearly all received frames are MESSAGE and RECEIPT, and the client needs four of their headers. stomp.py decodes all
+headers into a dictionary, which takes most of its time for a message. stomp.py 9.0.0 also drops the frame that follows
+two heart-beats in one read, and cuts that frame's body at its first NUL. Therefore this module cuts the stream itself:
+by ``content-length``, or without one by the closing NUL. stomp.py gets only the few frames that open, refuse or end a
+connection.
 
 Source: the STOMP 1.2 specification, chapters "STOMP Frames" and "Value Encoding".
 """
@@ -19,7 +19,7 @@ _MEANS = {b"\\": b"\\", b"n": b"\n", b"r": b"\r", b"c": b":"}
 
 
 class BrokenStream(ValueError):
-    """What came is no STOMP, and nothing behind it can be trusted."""
+    """The received bytes are not STOMP. Nothing after them can be trusted."""
 
 
 class RawFrame:
@@ -67,9 +67,10 @@ def unescaped(value: bytes) -> bytes:
 
 
 class FrameReader:
-    """Cuts one connection's stream into frames, losing no byte, wherever it is torn. Line ends in between are dropped.
+    """Cuts one connection's stream into frames. It loses no byte, wherever a read ends. Line ends in between are
+    dropped.
 
-    What is incomplete is kept in the pieces in which it came, and joined once: a body of 10 MiB is not copied with
+    An incomplete frame is kept in the pieces in which it arrived, and joined once: a body of 10 MiB is not copied with
     every read.
     """
 

@@ -1,7 +1,8 @@
-"""How do messages go by STOMP so that all arrive or none? BEGIN, SENDs that name the transaction, COMMIT or ABORT.
+"""Transactions by STOMP: BEGIN, SENDs that name the transaction, COMMIT or ABORT.
 
-Each SEND asks for a receipt, although it says nothing of the end: only an ERROR with a receipt's id tells which message
-the broker refused. What was not refused by the receipt of the COMMIT has arrived.
+Each SEND asks for a receipt. The receipt does not show the outcome of the transaction. But only an ERROR with a
+receipt's id shows which message the broker refused. All messages that were not refused before the COMMIT's receipt have
+arrived.
 """
 
 import itertools
@@ -30,7 +31,7 @@ class StompTransaction:
     def __init__(self, who: str, name: bytes, wire: Writes, on_settled: OnSettled) -> None:
         self.held = Held(on_settled)
         self._who, self._name, self._wire = who, name, wire
-        self._confirmed, self._why = Outcome.ACKED, ""  # what the receipt of its end means
+        self._confirmed, self._why = Outcome.ACKED, ""  # the meaning of the receipt of its end
         self.ending = False  # somebody asked for that
 
     def begin(self) -> None:
@@ -70,7 +71,7 @@ class StompTransaction:
 
 
 class StompTransactions:
-    """Those of one connection that have not ended. What begins with ``on_`` is called by the reader."""
+    """Those of one connection that have not ended. The reader calls the methods ``on_…``."""
 
     def __init__(self, who: str, wire: Writes, on_settled: OnSettled) -> None:
         self._who, self._wire, self._on_settled = who, wire, on_settled
@@ -82,7 +83,7 @@ class StompTransactions:
         name = PREFIX + b"%d" % next(self._names)
         transaction = StompTransaction(self._who, name, self._wire, self._on_settled)
         self._open[name] = transaction
-        if self._wire.reason:  # looked at after it was put there: whoever ends the connection loses those that it finds
+        if self._wire.reason:  # checked after the insertion: the end of the connection loses all that it finds
             raise ConnectionError(f"{self._who}: {self._wire.reason}")
         transaction.begin()
         return transaction
@@ -93,7 +94,7 @@ class StompTransactions:
         return any(transaction.ending for transaction in list(self._open.values()))
 
     def on_receipt(self, receipt: bytes, at_ns: int) -> None:
-        """Of a message, which means nothing yet, or of an end."""
+        """The receipt is for a message, which has no meaning yet, or for the end of a transaction."""
         if receipt in self._open:
             self._open.pop(receipt).ended(at_ns)
 

@@ -1,18 +1,18 @@
-"""How do frames get to one broker and back? One socket, one reader, and the heart-beats that say whether it is alive.
+"""Moves frames to one broker and back: one socket, one reader, and the heart-beats that say whether it is alive.
 
-stomp.py's Transport has the reader's thread, and reads the frames that open, refuse and end a connection. What is
-replaced here, and why:
+This module replaces parts of stomp.py's Transport. It keeps the reader's thread, and the frames that open, refuse and
+end a connection. The replaced parts:
 
 * connecting: one attempt, with the reason when it fails, and without Nagle's delay, which would be measured as latency;
 * MESSAGE and RECEIPT frames (`drivers.stomp.stream`): stomp.py takes 27 µs for each, and may lose one;
-* writing: frames come encoded, many at once where they are at hand. What the reader itself has to say, the
-  acknowledgements, goes out in one write for all that came in one read; while somebody else writes, who may have to
-  wait for a broker that takes nothing, the reader reads on, and he writes them after; the reader itself waits for room
-  only while there is nothing to read;
-* heart-beats: stomp.py's stop watching while a write is blocked, which is just what a frozen broker does to a producer;
-  and they give up after 1.5 intervals where ActiveMQ may leave 2 between two beats.
+* writing: frames come encoded, and several are written together. The reader collects the acknowledgements for one read
+  and sends them in one write. Another thread may be writing at that moment, and may wait for a broker that reads
+  nothing. Then the reader goes on reading, and the other thread sends the acknowledgements after its own frames. The
+  reader waits for room in the socket only while there is nothing to read;
+* heart-beats: stomp.py stops checking them while a write is blocked, and a frozen broker blocks a producer's writes.
+  stomp.py also gives up after 1.5 intervals, but ActiveMQ may leave 2 intervals between two beats.
 
-Only the reader closes the socket; all others shut it down, which wakes whoever is blocked on it.
+Only the reader closes the socket. All other threads shut it down, which wakes every thread that is blocked on it.
 """
 
 import array
@@ -32,7 +32,7 @@ from stomp.utils import Frame
 from drivers.stomp.frames import Address, Beats
 from drivers.stomp.stream import BrokenStream, FrameReader, RawFrame
 from drivers.tls import TlsSocket, secured
-from topologies.trust import Trust
+from topologies.model.trust import Trust
 
 RECEIVE_BYTES = 65_536
 MUCH_BYTES = 16_384  # a read of so much is followed by others without a pause: let others have their turn in between
@@ -42,7 +42,7 @@ JOIN_S = 5.0
 
 
 class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
-    """A connected socket and its reader. ``reason`` says why it ended, once it has.
+    """A connected socket and its reader. ``reason`` says why the connection ended; it is empty until then.
 
     ``on_traffic`` gets the MESSAGE and RECEIPT frames, ``on_frame`` all others, each with the time (ns) of its turn.
     """
@@ -57,7 +57,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
     ):
         super().__init__([(address.host, address.port)], auto_decode=False)
         self.reason = ""
-        self.hung_up = False  # whether it was the other side that ended it, as one does who has said all
+        self.hung_up = False  # whether the other side ended the connection, as it does when it has no more to send
         self._address, self._trust = address, trust
         self._on_traffic, self._on_frame, self._on_gone = on_traffic, on_frame, on_gone
         self._writing = threading.Lock()
@@ -90,7 +90,9 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
         return at_ns
 
     def reply(self, frame: bytes) -> None:
-        """Write a frame. The reader's own go together: before whatever is written next, or else before it reads on.
+        """Write a frame.
+
+        The reader's frames are held back and written together: before the next write, or before it reads on.
 
         Raises ConnectionError, but not to the reader.
         """
@@ -102,7 +104,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
             self._write_replies()
 
     def _write_replies(self) -> None:
-        """Write the reader's replies, unless somebody is writing: who is looks again once he has let go.
+        """Write the reader's replies, unless another thread is writing. That thread writes them when it has finished.
 
         The reader itself writes a few at a time, as long as there is room for them.
         """
@@ -111,7 +113,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
             try:
                 self._write(b"")
             except ConnectionError:
-                return  # whoever is to hear of it is told by `lose`
+                return  # `lose` reports it
             finally:
                 self._writing.release()
 
@@ -189,7 +191,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
                 sock.shutdown(socket.SHUT_RDWR)
 
     def finish(self) -> None:
-        """End the connection and wait for its threads, unless it is one of them that calls."""
+        """End the connection and wait for its threads, unless one of them calls."""
         self.lose("closed")
         for thread in (self.io_thread, self._watcher):
             if thread is not None and thread is not threading.current_thread():
@@ -218,7 +220,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
         return bool(self._events(event, timeout_s))
 
     def _events(self, wanted: int, timeout_s: float | None) -> int:
-        """What of that is there, once something is; 0 after the timeout, or of a connection that is gone."""
+        """Wait for these poll events and return those that occurred; 0 on a timeout or without a connection."""
         sock = self.socket
         if sock is None or sock.fileno() < 0:
             return 0
@@ -249,7 +251,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
     def _read_on(self) -> bool:
         """Reply to what was read, then read more; False when the connection has ended."""
         self._reply_or_hear()
-        chunk = self._read()  # also of a broker that takes nothing more: what it said before it went is still read
+        chunk = self._read()  # also for a broker that takes no more data: its last frames are still read
         if not chunk:
             return False
         self._heard_s = time.monotonic()

@@ -1,4 +1,4 @@
-"""How is the heatmap drawn? One colour whose opacity grows with the logarithm of the count, on light and dark alike."""
+"""Draws the heatmap: one colour, its opacity by the logarithm of the count, on light and dark alike."""
 
 from math import ceil, floor, log10
 

@@ -1,4 +1,7 @@
-"""How are percentile curves drawn? Latency against 1/(1−p), both logarithmic; grey where the tail is too thin."""
+"""Draws percentile curves: latency against 1/(1−p), both logarithmic.
+
+Grey where the figures are doubtful; grey, thin and dotted where too few samples remain.
+"""
 
 from typing import Any
 
@@ -25,6 +28,7 @@ from reports.views.spectrum import trusted_fraction
 
 HEIGHT = 290
 THIN: dict[str, Any] = {"color": MUTED, "linewidth": 1.2, "linestyle": (0, (1, 1.5))}
+DOUBTFUL: dict[str, Any] = {"color": MUTED, "linewidth": 3.2, "solid_capstyle": "butt"}
 TICKS = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 
 
@@ -36,7 +40,8 @@ def draw(curves: tuple[Curve, ...]) -> Figure:
     axes.grid(True, axis="x", color=GRID, linewidth=0.8)
     for curve in curves:
         _draw_curve(axes, curve)
-    _percentile_axis(axes, max(curve.count for curve in curves))
+        _draw_doubtful(axes, curve)
+    percentile_axis(axes, max(curve.count for curve in curves))
     log_axis(axes)
     legend(figure, handles)
     return figure
@@ -59,11 +64,20 @@ def _draw_curve(axes: Axes, curve: Curve) -> None:
     )
 
 
+def _draw_doubtful(axes: Axes, curve: Curve) -> None:
+    """Grey over the curve's colour, from each point before a doubtful one to it."""
+    places = [(1 / (1 - fraction), ms) for fraction, ms in curve.points]
+    for at, doubtful in enumerate(curve.doubtful):
+        stretch = [point for point in places[max(0, at - 1) : at + 1] if point[1] > 0]
+        if doubtful and len(stretch) > 1:
+            axes.plot(*_columns(stretch), **DOUBTFUL)
+
+
 def _columns(points: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
     return [x for x, _ in points], [y for _, y in points]
 
 
-def _percentile_axis(axes: Axes, count: int) -> None:
+def percentile_axis(axes: Axes, count: int) -> None:
     axes.set_xscale("log")
     axes.set_xlim(1, max(10, count))
     shown = [fraction for fraction in TICKS if 1 / (1 - fraction) <= max(10.0, count * 1.01)]
@@ -81,4 +95,6 @@ def percent(fraction: float) -> str:
 
 def _handles(curves: tuple[Curve, ...]) -> list[Line2D]:
     handles = [Line2D([], [], linewidth=2, markersize=5, label=curve.name, **look(curve.style)) for curve in curves]
+    if any(any(curve.doubtful) for curve in curves):
+        handles.append(Line2D([], [], label="doubtful: not to be relied on", **DOUBTFUL))
     return [*handles, Line2D([], [], label="fewer than 10 samples beyond", **THIN)]

@@ -1,7 +1,7 @@
-"""How does a Matplotlib figure become SVG that follows the page: its colours, its fonts, its ids?
+"""Turns a Matplotlib figure into SVG that follows the page in colours, fonts and ids.
 
-Figures are drawn in sentinel colours that no one would choose; `to_svg` replaces them by CSS variables, so that one
-drawing serves light, dark and print. The same input gives the same bytes.
+Figures are drawn in unusual sentinel colours. `to_svg` replaces these by CSS variables. Thus one drawing serves light,
+dark and print. The same input gives the same bytes.
 """
 
 import html
@@ -29,8 +29,8 @@ DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
     (0, (12, 2, 3, 2)),
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-INK, MUTED, GRID, BAND, FAULT, LIMIT = "#000101", "#000102", "#000103", "#000104", "#000105", "#000106"
-VARIABLES = {INK: "--ink", MUTED: "--ink-2", GRID: "--grid", BAND: "--band", FAULT: "--fault", LIMIT: "--bad"}
+INK, MUTED, GRID, BAND, FAULT = "#000101", "#000102", "#000103", "#000104", "#000105"
+VARIABLES = {INK: "--ink", MUTED: "--ink-2", GRID: "--grid", BAND: "--band", FAULT: "--fault"}
 WIDTH = 540
 TEXT, SMALL = 13, 12
 CHARACTER_WIDTH, HANDLE_WIDTH, LEGEND_ROW_HEIGHT = 7.6, 56, 19
@@ -134,11 +134,13 @@ def opening(anchor: str, title: str, description: str, view_box: str, css: str =
 
 
 def slim(body: str) -> str:
-    """Without comments, unused ids and the font list that Matplotlib repeats on each text."""
+    """Without comments, unused ids, turns by no angle, and the font list that Matplotlib repeats on each text."""
     body = re.sub(r"<!--.*?-->", "", body, flags=re.DOTALL)
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     body = body.replace("xlink:href=", "href=").replace('xmlns:xlink="http://www.w3.org/1999/xlink"', "")
-    body = re.sub(r"font: (?:(\w+) )?([\d.]+)px [^;\"]*", r"font-size: \2px", body)
+    body = re.sub(r"font: (?:(\w+) )?([\d.]+)px [^;\"]*", r"font-size: \2px", body)  # Matplotlib before 3.11
+    body = re.sub(r"font-family: [^;\"]*(?:; )?", "", body)
+    body = re.sub(r' transform="rotate\(-?0 [^"]*\)"', "", body)
     used = set(re.findall(r"#([\w-]+)[\")]", body))
     body = re.sub(r' id="([^"]+)"', lambda found: found[0] if found[1] in used else "", body)
     body = re.sub(r"\n\s*", "\n", body)

@@ -1,4 +1,4 @@
-"""What does every chart over time share? Its seconds, the shaded warm-up and drain, the fault bands."""
+"""Draws what all charts over time share: seconds, the shaded warm-up and drain, the fault bands."""
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
@@ -11,7 +11,7 @@ ROUND_S = (60, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 21_600)
 
 
 def draw_backdrop(axes: Axes, backdrop: Backdrop, labelled: bool = True) -> None:
-    """Shade what is not load, and each fault with its number (hatched, so that it is not told by colour alone)."""
+    """Shade the times outside the load, and each fault with its number. Faults are hatched, not only coloured."""
     first, last = float(backdrop.first_s), float(backdrop.last_s + 1)
     end = min(last, backdrop.load_s) if backdrop.load_s else last
     axes.set_xlim(min(first, 0.0), max(last, first + 1))

@@ -1,4 +1,4 @@
-"""How are series over time drawn? One figure for rates, latencies, connections, depths, CPU, heap and lag."""
+"""Draws series over time: rates, latencies, connections, depths, CPU, heap and lag."""
 
 from math import nan
 from typing import Any
@@ -10,7 +10,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from reports.figures.style import (
     LABEL_ROOM,
-    LIMIT,
     MUTED,
     SERIES,
     legend,
@@ -21,15 +20,14 @@ from reports.figures.style import (
 )
 from reports.figures.time_axis import draw_backdrop, second_ticks
 from reports.numbers import significant
-from reports.values import Line, Panel, Timeline
+from reports.values import Line, Panel, TimeSeries
 
 FRAME_HEIGHT, PLOT_HEIGHT, LEAST_PANEL_HEIGHT = 90, 200, 110
 MARKS = 12
 MUTED_LOOK: dict[str, Any] = {"color": MUTED, "linewidth": 0.8, "alpha": 0.5}
-LIMIT_LOOK: dict[str, Any] = {"color": LIMIT, "linewidth": 1.2, "linestyle": (0, (3, 2))}
 
 
-def draw(timeline: Timeline) -> Figure:
+def draw(timeline: TimeSeries) -> Figure:
     """One set of axes a panel, one above the other on the same seconds."""
     handles = _handles(timeline)
     plots = max(PLOT_HEIGHT, LEAST_PANEL_HEIGHT * len(timeline.panels))
@@ -42,14 +40,12 @@ def draw(timeline: Timeline) -> Figure:
     return figure
 
 
-def _draw_panel(axes: Axes, timeline: Timeline, panel: Panel, first: bool) -> None:
+def _draw_panel(axes: Axes, timeline: TimeSeries, panel: Panel, first: bool) -> None:
     unit = f"{panel.name}: {timeline.unit}" if panel.name else timeline.unit
     plain_axes(axes, unit, LABEL_ROOM if first else 4)
     draw_backdrop(axes, timeline.backdrop, labelled=first)
     for line in sorted(panel.lines, key=lambda line: not line.muted):
         _draw_line(axes, timeline, line)
-    if timeline.limit:
-        axes.axhline(timeline.limit[0], **LIMIT_LOOK)
     if timeline.log_y:
         log_axis(axes)
     else:
@@ -58,7 +54,7 @@ def _draw_panel(axes: Axes, timeline: Timeline, panel: Panel, first: bool) -> No
         axes.set_ylim(bottom=0)
 
 
-def _draw_line(axes: Axes, timeline: Timeline, line: Line) -> None:
+def _draw_line(axes: Axes, timeline: TimeSeries, line: Line) -> None:
     """Each value stands in the middle of its step; a step without one is a gap."""
     half = timeline.backdrop.step_s / 2
     xs = [start + half for start in timeline.starts]
@@ -71,7 +67,7 @@ def _marks(line: Line, steps: int) -> tuple[int, int]:
     return (line.style * every // SERIES % every, every)
 
 
-def _look(timeline: Timeline, line: Line) -> dict[str, Any]:
+def _look(timeline: TimeSeries, line: Line) -> dict[str, Any]:
     if line.muted:
         return MUTED_LOOK
     found = look(line.style)
@@ -92,8 +88,8 @@ def log_axis(axes: Axes) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: significant(value, 1)))
 
 
-def _handles(timeline: Timeline) -> list[Line2D]:
-    """A line once, even when several panels have it; then what is muted, then the limit."""
+def _handles(timeline: TimeSeries) -> list[Line2D]:
+    """A line once, even when several panels have it; then what is muted."""
     lines = [line for panel in timeline.panels for line in panel.lines]
     drawn = {line.name: line for line in reversed(lines) if not line.muted and _has_values(line)}
     ordered = dict.fromkeys(line.name for line in lines if line.name in drawn)
@@ -101,8 +97,6 @@ def _handles(timeline: Timeline) -> list[Line2D]:
     muted = len({line.name for line in lines if line.muted} - drawn.keys())
     if muted:
         handles.append(Line2D([], [], label=f"{muted} more (in the table)", **MUTED_LOOK))
-    if timeline.limit:
-        handles.append(Line2D([], [], label=timeline.limit[1], **LIMIT_LOOK))
     return handles
 
 

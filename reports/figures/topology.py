@@ -1,4 +1,4 @@
-"""How is the network drawn? Boxes for brokers with their clients, an arrow for each direction that a link carries."""
+"""Draws the network: boxes for brokers with their clients, an arrow for each direction of a link."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from reports.figures.style import opening
 from reports.numbers import significant
 from reports.values import Cell
 from reports.views.layout import BOX_WIDTH, Layout, layout
-from reports.views.network import Edge, Flow, Network, Node
+from reports.views.network import Edge, Flow, NetworkDrawing, Node
 
 NAME_HEIGHT, LINE_HEIGHT = 30, 19
 ARROW, APART, TOUCH = 11, 7, 3
@@ -27,8 +27,11 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Lane:
-    """Of links that join the same two brokers each has its own, seen from the one whose name is first: so far to the
-    right of the line between them, and its labels so far along it (0 to 1). ``width``: as far as the next one's."""
+    """The place of one link among several that join the same two brokers.
+
+    It is seen from the broker with the first name: ``aside`` is the distance to the right of the line between them,
+    ``along`` the place of the labels on it (0 to 1), ``width`` the distance to the next link.
+    """
 
     aside: float
     along: float
@@ -37,9 +40,9 @@ class Lane:
 
 @dataclass(frozen=True)
 class Canvas:
-    """What every arrow needs to know: places, the busiest direction, and how thin a crowd of links makes them.
+    """The values that every arrow uses: places, the busiest direction, and the thinness that many links require.
 
-    ``lanes``: by link, for those that are not alone between their brokers.
+    ``lanes``: by link, for links that share their two brokers with another link.
     """
 
     placed: Layout
@@ -50,7 +53,7 @@ class Canvas:
     lanes: Mapping[str, Lane]
 
 
-def canvas(net: Network) -> Canvas:
+def canvas(net: NetworkDrawing) -> Canvas:
     box_height = max(_box_height(node) for node in net.nodes)
     pairs = [(edge.link.opened_by, edge.link.to) for edge in net.edges]
     placed = layout([node.name for node in net.nodes], pairs, box_height)
@@ -73,7 +76,7 @@ def lanes(edges: Iterable[Edge], box_height: float) -> dict[str, Lane]:
     return found
 
 
-def draw(net: Network, anchor: str, title: str, description: str) -> str:
+def draw(net: NetworkDrawing, anchor: str, title: str, description: str) -> str:
     """The whole drawing as an accessible inline <svg>."""
     on = canvas(net)
     drawn = [edge for edge in net.edges if {edge.link.opened_by, edge.link.to} <= on.placed.centres.keys()]
@@ -86,7 +89,7 @@ def draw(net: Network, anchor: str, title: str, description: str) -> str:
 
 
 def _lines(node: Node) -> list[str]:
-    """What stands below the broker's name."""
+    """The text below the broker's name."""
     where = [text for text in (node.region, f"standby of {node.standby_of}" if node.standby_of else "") if text]
     return [*where, *(f"{clients.text} {clients.group}" for clients in node.clients)] or ["no clients"]
 
@@ -119,7 +122,7 @@ def _edge(edge: Edge, on: Canvas) -> str:
 
 
 def _lane(edge: Edge, sender: str, on: Canvas) -> Lane | None:
-    """The link's own, as it is seen from one of its ends."""
+    """The link's own lane, seen from one of its ends."""
     lane = on.lanes.get(edge.link.name)
     if lane is None or sender == min(edge.link.opened_by, edge.link.to):
         return lane
@@ -164,8 +167,10 @@ def _head(tip: Point, ux: float, uy: float, size: float) -> str:
 
 
 def _flow_label(flow: Flow, start: Point, end: Point, width: float, lane: Lane | None) -> str:
-    """Near the sender, or where its lane says, and to the right of the arrow, so that those of both directions keep
-    apart."""
+    """Labels stand near the sender, or at their lane's place.
+
+    They are to the right of the arrow, which separates the labels of both directions.
+    """
     ux, uy = _unit(start, end)
     length = hypot(end[0] - start[0], end[1] - start[1])
     along = length * (lane.along if lane else 0.5 if length < SHORT else 0.32)

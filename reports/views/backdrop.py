@@ -1,4 +1,4 @@
-"""What stands behind every plot over time: the span of the run, its warm-up, its drain and its faults."""
+"""Makes the background of every plot over time: the span of the run, its warm-up, its drain and its faults."""
 
 from collections.abc import Mapping
 
@@ -30,7 +30,7 @@ def step_of(span_s: int, most_steps: int) -> int:
 
 
 def bands(phases: Phases, faults: pa.Table | None, latency: pa.Table) -> tuple[Band, ...]:
-    """Faults by their own events; where those are missing, the seconds that the analysis marked as in a fault."""
+    """Faults by their own events. If those are missing: the seconds that the analysis marked as in a fault."""
     if faults is None or phases.load_began_ns is None:
         return _marked(latency)
     rows = sorted(faults.to_pylist(), key=lambda row: int(row["began_ns"]))
@@ -42,7 +42,8 @@ def _band(number: int, row: Mapping[str, object], load_began_ns: int) -> Band:
         return (at_ns - load_began_ns) / SECOND_NS if isinstance(at_ns, int) else None
 
     what = f"{row['kind']} {row['target']}".strip()
-    began_s, ended_s = since_load_s(row["began_ns"]) or 0.0, since_load_s(row["ended_ns"])
+    began_s = since_load_s(row["began_ns"]) or 0.0
+    ended_s = since_load_s(row["ended_ns"] if row["restored_ns"] is None else row["restored_ns"])
     return Band(f"F{number}", what, began_s, ended_s, str(row["error"] or ""))
 
 

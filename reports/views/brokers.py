@@ -1,4 +1,4 @@
-"""What did each broker hold and use over time: client connections, queue depths, CPU and heap?"""
+"""Computes each broker's series over time: client connections, queue depths, CPU and heap."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.schemas import CANARY_PREFIX
-from reports.values import Backdrop, Line, Panel, Timeline
+from reports.values import Backdrop, Line, Panel, TimeSeries
 from reports.views.grid import highest_of_steps, last_of_steps, mean_of_steps
 
 MOST_LINES = 8
@@ -16,7 +16,7 @@ CORE_SECOND_NS = 1_000_000_000
 GENERATOR = "load generator"
 
 
-def connections(table: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> Timeline:
+def connections(table: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> TimeSeries:
     """Open client connections at the end of each step, a panel a client group, a line a broker."""
     groups = sorted(set(table["group"].to_pylist()))
     panels = []
@@ -29,13 +29,13 @@ def connections(table: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> 
         )
         panels.append(Panel(group, lines))
     shown = mute_all_but_the_liveliest(tuple(panels))
-    return Timeline(tuple(backdrop.starts), shown, "connections", backdrop)
+    return TimeSeries(tuple(backdrop.starts), shown, "connections", backdrop)
 
 
-def queue_depths(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> Timeline:
+def queue_depths(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> TimeSeries:
     """The highest depth in each step, a line for each queue on each broker.
 
-    Queues that stayed empty are left out, and so are those of the proof before the load.
+    Queues that stayed empty are left out, and also the canaries' queues.
     """
     rows = of_kind(resources, "queue", "depth")
     rows = rows.filter(pc.invert(pc.starts_with(rows["object"], pattern=CANARY_PREFIX)))
@@ -49,17 +49,17 @@ def queue_depths(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop
                 style = style_of(broker, brokers) if len(queues) == 1 else len(lines)
                 lines.append(Line(f"{queue} at {broker}", highest_of_steps(series[broker], backdrop), style))
     panels = mute_all_but_the_liveliest((Panel("", tuple(lines)),))
-    return Timeline(tuple(backdrop.starts), panels, "messages", backdrop)
+    return TimeSeries(tuple(backdrop.starts), panels, "messages", backdrop)
 
 
-def cpu(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> Timeline:
+def cpu(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> TimeSeries:
     """Per cent of one core, a line a broker, one for the load generator and one for what the host took (steal)."""
     lines = _process_lines(of_kind(resources, "process", "cpu_ns"), brokers, backdrop)
     steal = by_second(of_kind(resources, "machine", "steal_ns"), "broker", "value").get("", {})
     if any(steal.values()):
         lines.append(Line("stolen by the host", _per_cent(steal, backdrop), len(brokers) + 1))
     panels = mute_all_but_the_liveliest((Panel("", tuple(lines)),))
-    return Timeline(tuple(backdrop.starts), panels, "% of one core", backdrop, decimals=1)
+    return TimeSeries(tuple(backdrop.starts), panels, "% of one core", backdrop, decimals=1)
 
 
 def _process_lines(rows: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> list[Line]:
@@ -71,7 +71,7 @@ def _process_lines(rows: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -
     ]
 
 
-def heap(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> Timeline:
+def heap(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> TimeSeries:
     """Used heap in MiB, the last value of each step."""
     series = by_second(of_kind(resources, "broker", "heap_used_bytes"), "broker", "value")
     lines = tuple(
@@ -80,7 +80,7 @@ def heap(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> Tim
         if broker in series
     )
     panels = mute_all_but_the_liveliest((Panel("", lines),))
-    return Timeline(tuple(backdrop.starts), panels, "MiB", backdrop, decimals=0)
+    return TimeSeries(tuple(backdrop.starts), panels, "MiB", backdrop, decimals=0)
 
 
 def of_kind(resources: pa.Table, kind: str, metric: str) -> pa.Table:

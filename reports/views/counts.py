@@ -1,6 +1,6 @@
-"""What became of each message, along which path, and which checks held? Tables from tables."""
+"""Makes the tables of messages by outcome, of paths and of checks."""
 
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +15,8 @@ MEANINGS = {
     "failed": "refused by a broker, or never written: its client had no connection in time, or gave up",
     "in_doubt": "the connection went, or its client left, before the broker's answer",
     "unconfirmed": "sent without asking for a confirmation",
+    "withheld": "due and never sent, as the brokers kept their producers waiting until the end",
+    "expected": "receptions that the sends ask for: one for each subscription of a message's destination",
     "received": "seen at least once, counted once for each subscription",
     "lost": "confirmed and expected, never received, found nowhere",
     "stranded": "confirmed, not received, found on a queue after the drain",
@@ -22,13 +24,19 @@ MEANINGS = {
     "duplicated": "deliveries beyond the first that the broker did not mark as redelivered",
     "duplicated_by_resend": "that part of them where the copies come from different attempts",
     "redelivered": "deliveries that the broker marked as such",
+    "repeated": "that part of them beyond a message's first delivery",
     "recovered": "in doubt, yet received",
     "reordered": "first deliveries after a later message of the same producer to the same consumer",
     "corrupted": "received with a body that is not as it was sent",
     "unexpected": "received, but no send is on record",
     "foreign": "received, but not of this run",
+    "refused_yet_received": "refused by a broker, yet received",
+    "unaccounted": "never received, found nowhere, and not every place could be searched",
+    "missed_away": "sent to a topic while a subscriber without a durable subscription was away: nobody owed them",
     "missing_unconfirmed": "unconfirmed, never received, found nowhere: nobody promised them",
 }
+LEAST = {0.5: 20, 0.99: 1_000}
+"""How many messages a percentile takes: ten lie beyond it."""
 OUTCOME_WORDS = {"pass": "✓ held", "fail": "✗ failed", "unknown": "? undecided"}
 
 
@@ -50,10 +58,10 @@ def _subscription(destination: str, subscription: str) -> str:
     return destination if destination.endswith(f"//{subscription}") else f"{destination}, {subscription}"
 
 
-def oddities(table: pa.Table) -> Table:
+def anomalies(table: pa.Table) -> Table:
     """Single messages that something happened to."""
     columns = (
-        Column("Fate"),
+        Column("Anomaly"),
         Column("Destination"),
         Column("Subscription"),
         Column("Producer", 0),
@@ -62,9 +70,9 @@ def oddities(table: pa.Table) -> Table:
         Column("Second", 0),
         Column("Detail"),
     )
-    rows = tuple(tuple(_fate(key, value) for key, value in row.items()) for row in table.to_pylist())
+    rows = tuple(tuple(_cell(key, value) for key, value in row.items()) for row in table.to_pylist())
     return Table(
-        "Examples, at most 100 of each fate",
+        "Examples, at most 100 of each anomaly",
         columns,
         rows,
         "No message was lost, duplicated or otherwise odd.",
@@ -72,8 +80,8 @@ def oddities(table: pa.Table) -> Table:
     )
 
 
-def _fate(key: str, value: Any) -> Cell:
-    found: Cell = _words(value) if key == "fate" else value
+def _cell(key: str, value: Any) -> Cell:
+    found: Cell = _words(value) if key == "anomaly" else value
     return found
 
 
@@ -102,7 +110,7 @@ def _path(row: dict[str, Any], measured: pa.Table) -> tuple[Cell, ...]:
     hops = row["hops"]
     rows = same_ends.filter(same_ends["hops"].is_null() if hops is None else _equal(same_ends["hops"], hops))
     histogram = Histogram.of(rows)
-    percentiles = (histogram.percentile(0.5), histogram.percentile(0.99) if histogram.count >= 100 else None)
+    percentiles = (histogram.percentile(share) if histogram.count >= least else None for share, least in LEAST.items())
     return (row["from_broker"], row["to_broker"], hops, row["messages"], *percentiles)
 
 
@@ -134,11 +142,22 @@ def percentiles(summary: Summary) -> Table:
         Column("Negative", 0),
         *(Column(f"{t} (ms)", 2) for t in titles),
     )
-    rows = tuple(
-        (measure.replace("_to_", " → "), found["count"], found["negative"], *(dict(found)[name] for name in names))
-        for measure, found in summary["latency_ms"].items()
-    )
-    return Table("Latency over the load phase", columns, rows, "No latency was measured.")  # type: ignore[arg-type]
+    doubtful, rows = summary["timing"]["doubtful"], list[tuple[Cell, ...]]()
+    for measure, found in summary["latency_ms"].items():
+        figures = dict(found)
+        counts: tuple[Cell, ...] = (found["count"], found["negative"])
+        rows.append((_measure(measure), *counts, *(cast(float | None, figures[name]) for name in names)))
+        if any(name.startswith(f"latency_ms.{measure}.") for name in doubtful):
+            marks = ("doubtful" if f"latency_ms.{measure}.{name}" in doubtful else "" for name in names)
+            rows.append((f"{_measure(measure)}: which not to rely on", None, None, *marks))
+        if measure == "due_to_received":
+            less_own = (summary["timing"]["less_own_time_ms"].get(name) for name in names)
+            rows.append((f"{_measure(measure)}, less the generator's own delay", *counts[:1], None, *less_own))
+    return Table("Latency over the load phase", columns, tuple(rows), "No latency was measured.")
+
+
+def _measure(name: str) -> str:
+    return name.replace("_to_", " → ")
 
 
 def _words(name: str) -> str:

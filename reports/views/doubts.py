@@ -1,4 +1,4 @@
-"""Why should a reader doubt this report? It doubts itself first: sentences, the weightier ones first."""
+"""Lists the reasons to doubt this report as sentences, the weightier ones first."""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.run import RunInfo
-from records.summary import Summary
+from records.summary import Summary, WarmUpResult
 from reports.numbers import counted, joined, seconds_text, sentence, share, significant
 from reports.views import farlinks, spans
 from reports.views.brokers import of_kind
@@ -23,16 +23,17 @@ ONE_HOST = ("processes", "containers")
 
 
 def doubts(run: RunInfo, summary: Summary, tables: Mapping[str, pa.Table]) -> tuple[str, ...]:
-    """What the harness itself found (problems, unknowns, warnings), then what the figures show."""
+    """First the harness's own findings (problems, unknowns, warnings), then the doubts from the figures."""
     told = [text for text in (*run.problems, *run.unknowns, *run.warnings) if text not in summary["reasons"]]
     found = [sentence(text) for text in told]
     resources, latency, load_s = tables["resources"], tables["latency"], spans.load_s(run, summary)
     found += [
         *of_the_generator(summary),
+        *of_transactions(run),
         *of_the_machine(run, resources, load_s),
         *of_the_samples(summary),
         *farlinks.doubts(run, resources),
-        *of_time(load_s, spans.warm_up_s(run, summary)),
+        *of_time(load_s, summary["warm_up"]),
         *of_drift(latency, load_s),
         *of_what_was_claimed(summary, tables["paths"]),
     ]
@@ -43,18 +44,12 @@ def doubts(run: RunInfo, summary: Summary, tables: Mapping[str, pa.Table]) -> tu
 
 
 def of_the_generator(summary: Summary) -> Iterator[str]:
-    lag = summary["lag_ms"]
-    if lag["p99"] is not None and lag["p99"] > lag["limit_p99"] / 2:
-        yield (
-            f"The load generator was late by {significant(lag['p99'])} ms (p99; its limit is "
-            f"{significant(lag['limit_p99'])} ms): part of the latency from due to received is its own."
-        )
     if summary["blocked"]["periods"]:
         yield of_blocked_producers(summary)
-    if lag["blocked_slots"]:
-        waiting = counted(lag["blocked_slots"], "send")
+    if summary["lag_ms"]["blocked_slots"]:
+        waiting = counted(summary["lag_ms"]["blocked_slots"], "send")
         yield f"The in-flight cap, or a commit, made {waiting} wait: the brokers confirmed too slowly for the rate."
-    due, received = summary["throughput"]["due_per_s"], summary["throughput"]["received_per_s"]
+    due, received = _receptions_due_per_s(summary), summary["throughput"]["received_per_s"]
     if due and received and received > due * BACKLOG:
         yield (
             f"More was received ({significant(received)}/s) than was due ({significant(due)}/s) in the load: it began "
@@ -65,6 +60,12 @@ def of_the_generator(summary: Summary) -> Iterator[str]:
         yield f"Clocks of several hosts were compared: latencies across hosts may be off by {significant(error_ms)} ms."
 
 
+def _receptions_due_per_s(summary: Summary) -> float | None:
+    """Messages that were due, each as often as it has subscriptions."""
+    due, messages = summary["throughput"]["due_per_s"], summary["messages"]
+    return due * messages["expected"] / messages["sent"] if due and messages["sent"] else None
+
+
 def of_blocked_producers(summary: Summary) -> str:
     held = summary["blocked"]
     times, who = counted(held["periods"], "time"), joined(held["brokers"])
@@ -73,6 +74,17 @@ def of_blocked_producers(summary: Summary) -> str:
         f"Producers were blocked {times}, for {total} in all and {longest} at most: {who} took nothing from them. "
         "A broker that is full does that, and so does one that stands still."
     )
+
+
+def of_transactions(run: RunInfo) -> Iterator[str]:
+    """A broker delivers a message once its transaction is committed. Until then it waits for the producer."""
+    sizes = sorted({int(user.settings.get("transaction_size", 0)) for user in run.users} - {0})
+    if sizes:
+        of = joined([str(size) for size in sizes])
+        yield (
+            f"Messages were sent in transactions of {of}: sent → received has the time until the producer committed, "
+            "so it is not the brokers' part alone."
+        )
 
 
 def of_the_machine(run: RunInfo, resources: pa.Table, load_s: float) -> Iterator[str]:
@@ -115,15 +127,22 @@ def of_the_samples(summary: Summary) -> Iterator[str]:
     shaky = [name for name, of in (("p99", 100), ("p99.9", 1_000), ("p99.99", 10_000)) if 0 < count < 10 * of]
     if shaky:
         samples = counted(count, "sample")
-        yield f"{samples}: fewer than ten lie beyond {shaky[0]}, so from there on the tail is an accident of this run."
+        yield f"{samples}: fewer than ten lie beyond {shaky[0]}, so from there on the tail has no figures."
 
 
-def of_time(load_s: float, warm_up_s: float) -> Iterator[str]:
+def of_time(load_s: float, warm_up: WarmUpResult) -> Iterator[str]:
     if 0 < load_s < SHORT_LOAD_S:
         lasted = seconds_text(load_s)
         yield f"The load lasted {lasted}: too short for garbage collections and journal checkpoints to show."
-    if load_s and warm_up_s < SHORT_WARM_UP_S:
-        yield f"The warm-up lasted {seconds_text(warm_up_s)}: the brokers' JVMs may still have been compiling."
+    if not load_s:
+        return
+    lasted, at_most = seconds_text(warm_up["lasted_s"]), seconds_text(warm_up["at_most_s"])
+    if warm_up["end"] == "fixed" and warm_up["lasted_s"] < SHORT_WARM_UP_S:
+        yield f"The warm-up lasted {lasted}: the brokers' JVMs may still have been compiling."
+    if warm_up["end"] == "not_settled":
+        yield f"The warm-up ended after {at_most} without a settled median latency: the load began unsteady."
+    if warm_up["end"] == "no_latency":
+        yield f"The warm-up took {at_most} without knowing whether latency had settled: too few latencies were known."
 
 
 def of_drift(latency: pa.Table, load_s: float) -> Iterator[str]:
@@ -143,6 +162,9 @@ def of_drift(latency: pa.Table, load_s: float) -> Iterator[str]:
 
 def of_what_was_claimed(summary: Summary, paths: pa.Table) -> Iterator[str]:
     messages = summary["messages"]
+    if summary["foreign_leftovers"]:
+        foreign = counted(summary["foreign_leftovers"], "message", "messages")
+        yield f"{foreign} on the brokers' queues are not of this run. They count for nothing."
     if messages["unconfirmed"]:
         unconfirmed = counted(messages["unconfirmed"], "message was", "messages were")
         yield (

@@ -1,4 +1,4 @@
-"""What were links set to, and what came out of it? For links through proxies: delay, bandwidth and bytes each way."""
+"""Makes the table of links through proxies: delay and bandwidth as set, and as measured."""
 
 from collections.abc import Iterator, Mapping
 

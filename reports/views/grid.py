@@ -1,4 +1,4 @@
-"""Which step of the time axis does a second fall in, and what do its rows come to?"""
+"""Sums rows up by the steps of the time axis."""
 
 import pyarrow as pa
 import pyarrow.compute as pc

@@ -1,26 +1,32 @@
-"""What is the verdict, in words, and what is the answer to the scenario's question?"""
+"""States the verdict in words, and the answer to the scenario's question."""
 
 from dataclasses import dataclass
 
 from records.run import RunInfo
-from records.summary import Latency, Summary
+from records.summary import Latency, Messages, Summary
 from reports.numbers import counted, joined, sentence, significant
+from reports.views.recovery import recovery_sentences
 
 MEANING = {
-    "pass": ("Passed", "Every check held and the measurement is valid."),
-    "fail": ("Failed", "The measurement is sound and at least one check did not hold."),
+    "pass": ("Passed", "Every check held, and every message is accounted for."),
+    "fail": ("Failed", "At least one check did not hold, or nothing arrived."),
     "unknown": ("Unknown", "At least one check could not be decided: this is not a pass."),
-    "invalid": ("Invalid", "The measurement cannot be trusted. The figures below serve diagnosis only."),
+    "invalid": ("Invalid", "The record of this run is not complete. The figures below serve diagnosis only."),
     "interrupted": ("Interrupted", "The run was stopped before its planned end. The figures cover what was run."),
 }
-FATES = (
+MESSAGE_COUNTS = (
     ("lost", "lost"),
+    ("unaccounted", "unaccounted for"),
+    ("missed_away", "missed by subscribers that were away"),
     ("stranded", "left on a queue"),
     ("dead_lettered", "sent to a dead-letter queue"),
+    ("missing_unconfirmed", "unconfirmed and missing"),
     ("duplicated", "duplicated"),
     ("reordered", "out of order"),
     ("corrupted", "corrupted"),
     ("unexpected", "received without a known send"),
+    ("refused_yet_received", "received though refused"),
+    ("withheld", "more never sent, as the brokers kept producers waiting"),
 )
 
 
@@ -32,12 +38,15 @@ class Headline:
     reasons: tuple[str, ...]
     answer: str
     question: tuple[str, ...]
+    timing: str = ""  # which figures not to rely on, and why
 
 
 def headline(run: RunInfo, summary: Summary) -> Headline:
     verdict = summary["verdict"]
     word, meaning = MEANING[verdict]
-    return Headline(verdict, word, meaning, tuple(map(sentence, summary["reasons"])), answer(summary), question(run))
+    reasons = tuple(map(sentence, summary["reasons"]))
+    told = f"{recovery_sentences(summary['recovery'])} {answer(summary)}".strip()
+    return Headline(verdict, word, meaning, reasons, told, question(run), summary["timing"]["note"])
 
 
 def question(run: RunInfo) -> tuple[str, ...]:
@@ -55,19 +64,45 @@ def answer(summary: Summary) -> str:
 
 def fate_sentence(summary: Summary) -> str:
     messages = summary["messages"]
-    bad = [f"{counts[key]:,} {word}" for counts in (dict(messages),) for key, word in FATES if counts[key]]
-    sent = counted(messages["sent"], "message")
-    received = f"{messages['received']:,}"
+    bad = [f"{counts[key]:,} {word}" for counts in (dict(messages),) for key, word in MESSAGE_COUNTS if counts[key]]
     if bad:
-        return f"Of {sent} sent, {received} were received; {joined(bad)}."
-    if messages["received"] == messages["sent"]:
-        return f"All {sent} sent were received, each exactly once."
-    return f"Of {sent} sent, {received} receptions; none lost, none duplicated."
+        return f"{_received(messages)}; {joined(bad)}."
+    if messages["received"] != messages["expected"]:
+        return f"{_received(messages)}; none lost, none duplicated."
+    return f"{_all(messages)}, {_how_often(messages['repeated'])}."
+
+
+def _received(messages: Messages) -> str:
+    """``Of 1,000 messages sent, 990 were received``; with other than one subscription a message, as receptions."""
+    sent, received = counted(messages["sent"], "message"), f"{messages['received']:,}"
+    if messages["expected"] == messages["sent"]:
+        return f"Of {sent} sent, {received} were received"
+    return f"Of {sent} sent, {received} receptions out of {messages['expected']:,}"
+
+
+def _all(messages: Messages) -> str:
+    sent = counted(messages["sent"], "message")
+    if messages["expected"] == messages["sent"]:
+        return f"All {sent} sent were received"
+    return f"All {messages['expected']:,} receptions of {sent} sent took place"
+
+
+def _how_often(repeated: int) -> str:
+    if not repeated:
+        return "each exactly once"
+    return f"each at least once: {repeated:,} more deliveries were marked as redelivered"
 
 
 def latency_sentence(summary: Summary) -> str:
     latency: Latency | None = summary["latency_ms"].get("due_to_received")
-    if latency is None or latency["p50"] is None:
+    if latency is None or not latency["count"]:
         return "No latency was measured."
+    if latency["p50"] is None:
+        return "Too few arrived for a median latency."
     tail = f", 99 % within {significant(latency['p99'])} ms" if latency["p99"] is not None else ""
-    return f"Half arrived within {significant(latency['p50'])} ms of the time they were due{tail}."
+    half = (
+        "Half arrived"
+        if summary["messages"]["received"] >= summary["messages"]["expected"]
+        else "Of those that arrived, half came"
+    )
+    return f"{half} within {significant(latency['p50'])} ms of the time they were due{tail}."

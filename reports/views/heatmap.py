@@ -1,4 +1,4 @@
-"""Where did all the messages lie, in time and in latency at once?"""
+"""Counts all messages by time and by latency at once."""
 
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ MOST_TABLE_ROWS = 40
 
 
 def heatmap(latency: pa.Table, backdrop: Backdrop) -> Heatmap:
-    """Due → received, bins of a tenth of a decade. What is not above 0 cannot stand on this axis and is left out."""
+    """Due → received, bins of a tenth of a decade. Values not above 0 do not fit on this axis, and are left out."""
     found = by_step(select(latency, measure="due_to_received"), backdrop)
     steps = tuple(backdrop.starts)
     edges = fine_edges(found.values())

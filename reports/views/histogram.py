@@ -1,4 +1,4 @@
-"""Which percentiles does a set of latency buckets have? Buckets merge exactly; percentiles are never averaged."""
+"""Merges latency buckets and reads percentiles off them. Percentiles are never averaged."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -25,10 +25,10 @@ class Histogram:
     pairs: tuple[tuple[float, int], ...]
 
     @classmethod
-    def of(cls, latency: pa.Table) -> "Histogram":
-        """Merge rows of the latency table, whatever their group, second or phase."""
-        merged = latency.group_by("bucket").aggregate([("count", "sum")])
-        buckets, counts = merged["bucket"].to_pylist(), merged["count_sum"].to_pylist()
+    def of(cls, latency: pa.Table, count: str = "count") -> "Histogram":
+        """Merge rows of the latency table, regardless of group, second and phase. ``count``: which of its counts."""
+        merged = latency.group_by("bucket").aggregate([(count, "sum")])
+        buckets, counts = merged["bucket"].to_pylist(), merged[f"{count}_sum"].to_pylist()
         return cls(tuple(sorted((bucket_ms(b), int(n)) for b, n in zip(buckets, counts, strict=True) if n)))
 
     @cached_property
@@ -52,7 +52,7 @@ class Histogram:
 
 
 def select(latency: pa.Table, **wanted: str | int | bool) -> pa.Table:
-    """The rows whose columns have these values: ``select(latency, measure="due_to_received", phase="load")``."""
+    """The rows with these values in these columns: ``select(latency, measure="due_to_received", phase="load")``."""
     for column, value in wanted.items():
         latency = latency.filter(pc.equal(latency[column], value))
     return latency

@@ -1,8 +1,8 @@
-"""How did latency, and the generator's own lag, go over time?"""
+"""Computes latency, and the generator's own lag, over time."""
 
 import pyarrow as pa
 
-from reports.values import Backdrop, Line, Panel, Timeline
+from reports.values import Backdrop, Line, Panel, TimeSeries
 from reports.views.grid import with_step
 from reports.views.histogram import Histogram, select
 
@@ -27,13 +27,12 @@ def over_time(rows: pa.Table, backdrop: Backdrop) -> tuple[Line, ...]:
     )
 
 
-def latency(table: pa.Table, backdrop: Backdrop) -> Timeline:
+def latency(table: pa.Table, backdrop: Backdrop) -> TimeSeries:
     lines = over_time(select(table, measure="due_to_received"), backdrop)
-    return Timeline(tuple(backdrop.starts), (Panel("", lines),), "ms", backdrop, log_y=True, decimals=2)
+    return TimeSeries(tuple(backdrop.starts), (Panel("", lines),), "ms", backdrop, log_y=True, decimals=2)
 
 
-def lag(table: pa.Table, backdrop: Backdrop, limit_ms: float) -> Timeline:
-    """How late the generator was, with the limit that its p99 must keep."""
+def lag(table: pa.Table, backdrop: Backdrop) -> TimeSeries:
+    """How late the generator was."""
     lines = over_time(select(table, measure="due_to_sent"), backdrop)
-    limit = (limit_ms, f"limit of p99: {limit_ms:g} ms")
-    return Timeline(tuple(backdrop.starts), (Panel("", lines),), "ms", backdrop, log_y=True, limit=limit, decimals=2)
+    return TimeSeries(tuple(backdrop.starts), (Panel("", lines),), "ms", backdrop, log_y=True, decimals=2)

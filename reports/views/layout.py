@@ -1,4 +1,4 @@
-"""Where does each broker stand in the drawing? A line, a hub with its spokes, or a circle; pure geometry."""
+"""Places the brokers in the drawing: a line, a hub with its spokes, or a circle; pure geometry."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What did the network look like, and what flowed over it? Brokers, links with their flow each way, clients."""
+"""Computes the drawing of the network: brokers, links with their flow each way, clients."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Network:
+class NetworkDrawing:
     """``measured``: whether there was a run; without one a drawing has no figures."""
 
     nodes: tuple[Node, ...]
@@ -66,12 +66,12 @@ class Network:
     measured: bool = True
 
 
-def network(run: RunInfo, links: pa.Table, connections: pa.Table, over_s: float, load_s: float) -> Network:
+def network(run: RunInfo, links: pa.Table, connections: pa.Table, over_s: float, load_s: float) -> NetworkDrawing:
     """``over_s``: the seconds in which messages were sent; a link's rate is its mean over them."""
     carried = forwarded_by_connector(links)
     nodes = tuple(Node(b.name, b.region, b.standby_of, clients_at(b.name, connections, load_s)) for b in run.brokers)
     shared = Counter(way for link in run.links for way in _ways(link))
-    return Network(nodes, tuple(_edge(link, shared, carried, over_s) for link in run.links), over_s)
+    return NetworkDrawing(nodes, tuple(_edge(link, shared, carried, over_s) for link in run.links), over_s)
 
 
 def forwarded_by_connector(links: pa.Table) -> Carried:
@@ -86,7 +86,10 @@ def _ways(link: LinkInfo) -> tuple[Way, ...]:
 
 
 def _edge(link: LinkInfo, shared: Mapping[Way, int], carried: Carried, over_s: float) -> Edge:
-    """``shared``: how many links go a way. One that goes it alone has all that went there, whatever it was called."""
+    """``shared``: how many links go a way.
+
+    A link that alone has this direction gets all its traffic, under any name.
+    """
     flows = []
     for way in _ways(link):
         of_way = {connector: count for (*ends, connector), count in carried.items() if (*ends,) == way}
@@ -115,7 +118,7 @@ def _at(by_second: Mapping[int, int], second: int) -> int:
     return by_second[max(earlier)] if earlier else 0
 
 
-def table(net: Network) -> Table:
+def table(net: NetworkDrawing) -> Table:
     """A row a direction of a link."""
     columns = (
         Column("From"),
@@ -136,7 +139,7 @@ def _row(edge: Edge, flow: Flow) -> tuple[Cell, ...]:
     return (flow.sender, flow.receiver, link.name, link.opened_by, duplex, flow.forwarded, flow.per_s)
 
 
-def clients_table(run: RunInfo, net: Network) -> Table:
+def clients_table(run: RunInfo, net: NetworkDrawing) -> Table:
     """A row a broker, a column a client group: connections at the start → at the end of the load."""
     groups = sorted({clients.group for node in net.nodes for clients in node.clients} | {g.name for g in run.groups})
     rows = tuple((node.name, *(_text(node, group) for group in groups)) for node in net.nodes)

@@ -1,4 +1,4 @@
-"""What exactly was run, on what, and how is it run again?"""
+"""Lists exactly what was run, on what, and the command that runs it again."""
 
 import shlex
 from collections.abc import Mapping
@@ -10,6 +10,11 @@ from reports.numbers import ABSENT, bytes_text, counted, seconds_text
 from reports.values import Cell, Column, Table
 from reports.views import spans
 
+WARM_UP_ENDS = {
+    "settled": ", until the median latency had settled",
+    "not_settled": ": the median latency did not settle",
+    "no_latency": ": too few latencies were known to see whether they settle",
+}
 UNITS = {"s": "s", "ms": "ms", "mb": "MB", "bytes": "bytes"}
 NAME_VALUE = (Column("Name"), Column("Value"))
 MOST_RENDERED_CHARACTERS = 240_000
@@ -27,7 +32,7 @@ def facts(run: RunInfo, summary: Summary) -> Table:
         ("Scenario", run.scenario),
         ("Topology", run.topology),
         ("Protocol", run.protocol),
-        ("Connections", "; ".join(habits(run)) or ABSENT),
+        ("Connections", "; ".join(connection_modes(run)) or ABSENT),
         ("Runtime", run.runtime + (f": {run.runtime_reason}" if run.runtime_reason else "")),
         ("Seed", str(run.seed)),
         ("State", run.state),
@@ -36,19 +41,19 @@ def facts(run: RunInfo, summary: Summary) -> Table:
     return Table("The run", NAME_VALUE, rows)
 
 
-HABITS = {"one": "one each", "per-message": "one for each message"}
+CONNECTION_MODES = {"one": "one each", "per-message": "one for each message"}
 
 
-def habits(run: RunInfo) -> tuple[str, ...]:
+def connection_modes(run: RunInfo) -> tuple[str, ...]:
     """How each kind of user held its connections: ``producer: one each``. Older runs do not say."""
-    told = {(user.role, _habit(user.settings)): None for user in run.users if "connections" in user.settings}
-    return tuple(f"{role}s: {habit}" for role, habit in told)
+    told = {(user.role, _connection_mode(user.settings)): None for user in run.users if "connections" in user.settings}
+    return tuple(f"{role}s: {mode}" for role, mode in told)
 
 
-def _habit(settings: Mapping[str, object]) -> str:
-    habit = str(settings["connections"])
+def _connection_mode(settings: Mapping[str, object]) -> str:
+    mode = str(settings["connections"])
     pool = f"{settings.get('pool_size')} shared by each group in each process"
-    return pool if habit == "pooled" else HABITS.get(habit, habit)
+    return pool if mode == "pooled" else CONNECTION_MODES.get(mode, mode)
 
 
 def recorders(run: RunInfo) -> str:
@@ -59,7 +64,7 @@ def recorders(run: RunInfo) -> str:
 
 
 def moment(iso: str) -> str:
-    """2026-11-21T14:32:41.5+00:00 -> 2026-11-21 14:32:41 UTC; what is no such moment stays as it is."""
+    """2026-11-21T14:32:41.5+00:00 -> 2026-11-21 14:32:41 UTC; any other text stays as it is."""
     try:
         at = datetime.fromisoformat(iso)
     except ValueError:
@@ -72,7 +77,7 @@ def in_a_line(run: RunInfo, summary: Summary) -> str:
     lasted_s = spans.load_s(run, summary)
     odd = {str(user.settings.get("connections", "one")) for user in run.users} - {"one"}
     parts = (
-        f"{run.protocol} clients" + "".join(f", connections {habit}" for habit in sorted(odd)),
+        f"{run.protocol} clients" + "".join(f", connections {mode}" for mode in sorted(odd)),
         f"{counted(len(run.brokers), 'broker')} as {run.runtime}",
         f"{seconds_text(lasted_s)} of load" if lasted_s else "",
         moment(summary["wall"]),
@@ -83,7 +88,8 @@ def in_a_line(run: RunInfo, summary: Summary) -> str:
 def phases(run: RunInfo, summary: Summary) -> Table:
     marked = {"warm_up": spans.warm_up_s(run, summary), "load": spans.load_s(run, summary)}
     lengths = {name: marked.get(name, value) for name, value in summary["phases"].items()}
-    rows = tuple((name.replace("_", "-"), seconds_text(value)) for name, value in lengths.items())
+    ended = {"warm_up": WARM_UP_ENDS.get(summary["warm_up"]["end"], "")}
+    rows = tuple((name.replace("_", "-"), seconds_text(value) + ended.get(name, "")) for name, value in lengths.items())
     return Table("How long each phase took", (Column("Phase"), Column("Duration")), rows)
 
 
@@ -104,7 +110,7 @@ def groups(run: RunInfo) -> Table:
 
 
 def named(caption: str, values: Mapping[str, object]) -> Table:
-    """Settings, versions or the machine: whatever run.json holds and is set."""
+    """Settings, versions or the machine: all values of run.json that are set."""
     given = {name: value for name, value in values.items() if value is not None and value != ""}
     rows = tuple((readable(name), _shown(name, value)) for name, value in given.items())
     return Table(caption, NAME_VALUE, rows, "run.json says nothing of it.")

@@ -1,4 +1,4 @@
-"""How long were warm-up and load, in seconds? By the run's own marks, where they were reached."""
+"""Computes the seconds of warm-up and load, by the run's own marks where they were reached."""
 
 from records.run import RunInfo
 from records.summary import Summary

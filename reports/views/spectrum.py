@@ -1,10 +1,14 @@
-"""How does latency look from the median to the last message? Curves for a 1/(1−p) axis."""
+"""Computes percentile curves, from the fastest to the slowest message, for a 1/(1−p) axis."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import log10
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from records.summary import Summary
+from records.timing import differs
 from reports.numbers import significant
 from reports.values import Cell, Column, Curve, Table
 from reports.views.histogram import Histogram, select
@@ -14,22 +18,52 @@ MEASURES = {
     "sent_to_received": "sent → received",
     "sent_to_settled": "sent → confirmed",
 }
+DUE = "due_to_received"
+KEYS = ("min", "p50", "p90", "p99", "p99_9", "p99_99", "max")
+LESS_OWN = "due → received, less the generator's own delay"
+OUTSIDE_FAULTS = "due → received, outside faults"
 FRACTIONS = (0.0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999)
 POINTS_PER_DECADE = 30
 FEW = 10
 """Fewer samples than this beyond a percentile make it an accident of this run."""
 
 
-def curve(name: str, histogram: Histogram, style: int = 0) -> Curve:
+@dataclass(frozen=True)
+class Reliance:
+    """Marks points of curves as doubtful; curves by name.
+
+    ``less_own``: the same messages without the generator's own delay: a point that differs from it is doubtful.
+    ``wholly``: names of curves without a reliable figure, because the clocks disagree.
+    """
+
+    less_own: Mapping[str, Histogram] = field(default_factory=dict)
+    wholly: frozenset[str] = frozenset()
+
+
+def curve(name: str, histogram: Histogram, style: int = 0, reliance: Reliance = Reliance()) -> Curve:
     """Points evenly spread on the 1/(1−p) axis; the last is the largest sample, one in ``count``."""
     if not histogram.count:
         return Curve(name, 0, (), style)
+    points = _points(histogram)
+    if name in reliance.wholly:
+        return Curve(name, histogram.count, points, style, (True,) * len(points))
+    return Curve(name, histogram.count, points, style, _doubtful(points, reliance.less_own.get(name)))
+
+
+def _doubtful(points: tuple[tuple[float, float], ...], less_own: Histogram | None) -> tuple[bool, ...]:
+    if less_own is None or not less_own.count:
+        return ()
+    others = [*(less_own.percentile(fraction) for fraction, _ in points[:-1]), less_own.maximum]
+    return tuple(other is not None and differs(ms, other) for (_, ms), other in zip(points, others, strict=True))
+
+
+def _points(histogram: Histogram) -> tuple[tuple[float, float], ...]:
     decades = log10(histogram.count)
     steps = max(1, round(decades * POINTS_PER_DECADE))
     fractions = [1 - 10 ** (-decades * step / steps) for step in range(steps)]
     points = [(fraction, histogram.percentile(fraction)) for fraction in fractions]
     last = (1 - 1 / histogram.count, histogram.maximum)
-    return Curve(name, histogram.count, tuple((f, ms) for f, ms in (*points, last) if ms is not None), style)
+    return tuple((fraction, ms) for fraction, ms in (*points, last) if ms is not None)
 
 
 def trusted_fraction(count: int) -> float:
@@ -42,14 +76,34 @@ def by_measure(latency: pa.Table) -> tuple[tuple[str, Histogram], ...]:
     load = select(latency, phase="load")
     found = [(name, Histogram.of(select(load, measure=measure))) for measure, name in MEASURES.items()]
     due = select(load, measure="due_to_received")
+    found.insert(1, (LESS_OWN, Histogram.of(due, "count_less_own")))
     outside = select(due, in_fault=False)
     if 0 < outside.num_rows < due.num_rows:
-        found.append(("due → received, outside faults", Histogram.of(outside)))
+        found.append((OUTSIDE_FAULTS, Histogram.of(outside)))
     return tuple((name, histogram) for name, histogram in found if histogram.count)
 
 
+def reliance(latency: pa.Table, summary: Summary) -> Reliance:
+    """Of the curves of ``by_measure``."""
+    doubtful, wholly = summary["timing"]["doubtful"], set[str]()
+    for measure, figures in summary["latency_ms"].items():
+        known = [figure for figure, value in figures.items() if figure in KEYS and value is not None]
+        if known and all(f"latency_ms.{measure}.{figure}" in doubtful for figure in known):
+            wholly |= {MEASURES[measure], OUTSIDE_FAULTS, LESS_OWN} if measure == DUE else {MEASURES[measure]}
+    return Reliance(_without_own_delay(latency), frozenset(wholly))
+
+
+def _without_own_delay(latency: pa.Table) -> dict[str, Histogram]:
+    due = select(latency, phase="load", measure="due_to_received")
+    outside = select(due, in_fault=False)
+    return {
+        MEASURES[DUE]: Histogram.of(due, "count_less_own"),
+        OUTSIDE_FAULTS: Histogram.of(outside, "count_less_own"),
+    }
+
+
 def by_distance(latency: pa.Table) -> tuple[tuple[str, Histogram], ...]:
-    """Due → received by brokers crossed; where hops are unknown, by whether the message left its broker."""
+    """Due → received by brokers crossed. If hops are unknown: by whether the message left its broker."""
     due = select(latency, phase="load", measure="due_to_received")
     distances = sorted(
         set(zip(*(due[c].to_pylist() for c in ("hops", "from_broker", "to_broker")), strict=True)), key=str

@@ -1,9 +1,9 @@
-"""Which table says the same as a chart over time?"""
+"""Makes the table that says the same as a chart over time."""
 
-from reports.values import Cell, Column, Table, Timeline
+from reports.values import Cell, Column, Table, TimeSeries
 
 
-def table(caption: str, timeline: Timeline, empty: str) -> Table:
+def table(caption: str, timeline: TimeSeries, empty: str) -> Table:
     """A row a step, a column a line; steps in which nothing was recorded are left out."""
     lines = [(panel.name, line) for panel in timeline.panels for line in panel.lines]
     titles = [f"{panel}: {line.name}" if panel else line.name for panel, line in lines]

@@ -1,13 +1,17 @@
-"""What do scenarios share? Everything that a locustfile needs beside its users comes from here."""
+"""Everything that a locustfile needs beside its users."""
 
 from scenarios.harness.checks import (
     duplicates_at_most,
+    every_client_back,
     every_send_answered,
     no_acked_send_lost,
     no_send_refused,
     no_unconfirmed_send_missing,
     none_corrupted,
     none_stranded,
+    none_withheld,
+    sends_in_flight,
+    somebody_cut_off,
 )
 from scenarios.harness.lifecycle import run
 from scenarios.harness.scenario import Hold, Scenario
@@ -16,11 +20,15 @@ __all__ = [
     "Hold",
     "Scenario",
     "duplicates_at_most",
+    "every_client_back",
     "every_send_answered",
     "no_acked_send_lost",
     "no_send_refused",
     "no_unconfirmed_send_missing",
     "none_corrupted",
     "none_stranded",
+    "none_withheld",
     "run",
+    "sends_in_flight",
+    "somebody_cut_off",
 ]

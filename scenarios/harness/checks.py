@@ -1,4 +1,4 @@
-"""What can a scenario demand of a run? Each demand is a plain value over the figures of summary.json."""
+"""The checks that a scenario can demand. Each is a plain value over the figures of summary.json."""
 
 from records.checks import Check
 
@@ -18,6 +18,21 @@ def duplicates_at_most(count: int) -> Check:
     return Check(f"duplicates at most {count}", "messages.duplicated", at_most=count)
 
 
+def somebody_cut_off() -> Check:
+    """A premise: a client was connected to the broker that a fault took away."""
+    return Check("a client on the broker of the fault", "recovery.cut_off", at_least=1)
+
+
+def sends_in_flight() -> Check:
+    """A premise: a client lost its connection while a send was not answered yet."""
+    return Check("a send in flight", "recovery.in_flight", at_least=1)
+
+
+def every_client_back() -> Check:
+    """Every client that a fault cut off had a confirmed send or a receipt again."""
+    return Check("every client back", "recovery.never_back", at_most=0)
+
+
 def none_corrupted() -> Check:
     """Every body arrived as it was sent."""
     return Check("none corrupted", "messages.corrupted", at_most=0)
@@ -33,6 +48,11 @@ def every_send_answered() -> Check:
     return Check("every send answered", "messages.in_doubt", at_most=0)
 
 
+def none_withheld() -> Check:
+    """Brokers took every message that was due: no producer waited for them at the end with messages still to send."""
+    return Check("none withheld", "messages.withheld", at_most=0)
+
+
 def no_unconfirmed_send_missing() -> Check:
-    """Every send that nobody promised to keep was received all the same, or found where it waits."""
+    """Every unconfirmed send was received, or was found on a queue."""
     return Check("no unconfirmed send missing", "messages.missing_unconfirmed", at_most=0)

@@ -1,4 +1,4 @@
-"""How does one `locust -f` line do the whole job? By Locust's own events, each handed to the conductor.
+"""Turns Locust's own events into the steps of a run, so that one `locust -f` line does the whole job.
 
     init           options checked: a wrong one ends the process with status 2 before anything starts
     test_start     a run begins: brokers up and proven, before any user is spawned
@@ -6,11 +6,12 @@
     test_stop      the users are gone: browse, down, analysis, report
     quitting       whatever is still there goes
 
-Without a LoadTestShape Locust's ``-t`` clock runs while ``test_start`` is still busy, so that clock is taken away from
-it and kept by the conductor. A web UI has many runs in one process: one conductor each, and its Start and Stop
-buttons come here (`scenarios.harness.web`).
+Each event is handed to the run controller. Without a LoadTestShape Locust's ``-t`` clock runs while ``test_start`` is
+still busy, so the run controller keeps that clock instead. A web UI has many runs in one process: one run controller
+each. Its Start and Stop buttons come here (`scenarios.harness.web`).
 """
 
+import json
 import logging
 import signal
 from argparse import Namespace
@@ -27,14 +28,17 @@ from locust.runners import STATE_SPAWNING, MasterRunner, WorkerRunner
 from drivers.jvm import vm
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
-from scenarios.harness import arguments, distributed, jobs, options, plan, user_settings, web
-from scenarios.harness.conductor import CANNOT_RUN, CannotRun, Conductor
-from scenarios.harness.crew import Crew, LocalCrew
-from scenarios.harness.left_out import require_all_named
-from scenarios.harness.options import OptionError
+from scenarios.harness import distributed, web
+from scenarios.harness.options import arguments, plan, user_settings
+from scenarios.harness.options import run_options as options
+from scenarios.harness.options.run_options import OptionError
+from scenarios.harness.options.user_settings import require_all_named
+from scenarios.harness.run import jobs
+from scenarios.harness.run.brokers import BrokerEnvironment, Reroute
+from scenarios.harness.run.controller import CANNOT_RUN, CannotRun, RunController
+from scenarios.harness.run.load_generators import LoadGenerators, LocalLoadGenerator
+from scenarios.harness.run.snapshot import Snapshot
 from scenarios.harness.scenario import Scenario
-from scenarios.harness.snapshot import Snapshot
-from scenarios.harness.stage import Reroute, Stage
 from scenarios.java_parts import find_java_parts
 
 log = logging.getLogger("brokerbench")
@@ -52,16 +56,16 @@ def run(scenario: Scenario, *, reroute: Reroute | None = None) -> None:
 
 
 class Lifecycle:
-    """One Locust process: its options, its signals and its current conductor."""
+    """One Locust process: its options, its signals and its current controller."""
 
     def __init__(self, scenario: Scenario, reroute: Reroute | None) -> None:
         self._scenario = scenario
         self._reroute = reroute
         self._environment: Any = None
-        self._load_s: float | None = None
-        self._conductor: Conductor | None = None
-        self._last: Conductor | None = None  # the last one that came to its end
-        self._shown: Conductor | None = None  # the last one that began
+        self._plan: plan.Plan | None = None  # what `check` made last: the next run
+        self._controller: RunController | None = None
+        self._last: RunController | None = None  # the last one that came to its end
+        self._shown: RunController | None = None  # the last one that began
         self._idle = Event()
         self._idle.set()
         self._starting = False
@@ -80,14 +84,17 @@ class Lifecycle:
         if isinstance(runner, WorkerRunner):
             distributed.WorkerDuty(environment, runner).register()
             return
-        _keep_locust_from_saying("No run time limit set")  # the limit is the conductor's, so Locust knows of none
+        _keep_locust_from_saying("No run time limit set")  # the limit is the run controller's, so Locust knows of none
         namespace = environment.parsed_options
-        self._load_s = namespace.run_time
         try:
             self._count_users(namespace)
         except OptionError as error:
             log.error("%s", error)
             raise SystemExit(CANNOT_RUN) from error
+        if namespace.dry_run:
+            assert self._plan is not None, "it was just made"
+            print(json.dumps(plan.would_run(self._plan)))
+            raise SystemExit(0)
         if environment.web_ui:
             self._web = web.register(environment, self, Path(namespace.runs))
         if namespace.headless:
@@ -115,12 +122,6 @@ class Lifecycle:
         namespace.num_users = wanted
         namespace.spawn_rate = namespace.spawn_rate or 100
 
-    def _plan(self, namespace: Namespace, load_s: float | None) -> tuple[plan.Plan, options.Options]:
-        """The user classes are as the scenario has them before, and as the options ask for after."""
-        chosen = options.read(namespace, self._scenario, load_s)
-        user_settings.restore(self._own)
-        return plan.make(self._scenario, chosen), chosen
-
     # -- the web UI (scenarios.harness.web.Bench) ----------------------------------------------------------------------
 
     @property
@@ -131,10 +132,13 @@ class Lifecycle:
         return self._shown.snapshot() if self._shown else None
 
     def check(self, namespace: Namespace) -> Mapping[str, int]:
-        return self._plan(namespace, namespace.run_time)[0].counts
+        """The user classes are as the scenario has them before, and as the options ask for after."""
+        chosen = options.read(namespace, self._scenario, namespace.run_time)
+        user_settings.restore(self._own)
+        self._plan = plan.make(self._scenario, chosen)
+        return self._plan.counts
 
     def start(self, namespace: Namespace, users: int) -> None:
-        self._load_s = namespace.run_time
         self._starting = True
         gevent.spawn(self._start, users, namespace.spawn_rate)
 
@@ -148,10 +152,10 @@ class Lifecycle:
             self._starting = False
 
     def stop(self) -> None:
-        while self._starting and self._conductor is None:
+        while self._starting and self._controller is None:
             gevent.sleep(0.05)
-        if self._conductor:
-            self._conductor.stop()
+        if self._controller:
+            self._controller.stop()
         self._idle.wait()
 
     # -- one run -------------------------------------------------------------------------------------------------------
@@ -164,12 +168,12 @@ class Lifecycle:
         environment.process_exit_code = CANNOT_RUN
         environment.runner.update_state(STATE_SPAWNING)  # so that the web UI shows it and can stop it
         try:
-            self._conductor = self._shown = self._conduct(environment)
-            self._conductor.begin()
+            self._controller = self._shown = self._conduct(environment)
+            self._controller.begin()
         except (OptionError, CannotRun) as error:
             log.error("%s", error)
             self.refusal = str(error)
-            if self._conductor and self._conductor.interrupted:
+            if self._controller and self._controller.interrupted:
                 environment.process_exit_code = EXIT_STATUS["interrupted"]
             self._call_off(environment)
         except Exception as error:  # Locust would swallow it, and spawn users that have no run
@@ -179,34 +183,35 @@ class Lifecycle:
         except BaseException:
             self._idle.set()
             raise
-        gevent.spawn(self._hold, self._conductor)
+        gevent.spawn(self._hold, self._controller)
 
-    def _conduct(self, environment: Any) -> Conductor:
-        made, chosen = self._plan(environment.parsed_options, self._load_s)
+    def _conduct(self, environment: Any) -> RunController:
+        made = self._plan
+        assert made is not None, "on_init has made one, or has ended the process"
         if self._web:
             made = replace(made, info=replace(made.info, command=self._web.command(made.info.command)))
         distributed_run = isinstance(environment.runner, MasterRunner)
 
-        def crew(recorder: Recorder, stage: Stage) -> Crew:
+        def load_generators(recorder: Recorder, brokers: BrokerEnvironment) -> LoadGenerators:
             if distributed_run:
-                return distributed.MasterCrew(environment.runner)
-            return LocalCrew(environment, recorder, stage.connectors)
+                return distributed.DistributedLoadGenerators(environment.runner)
+            return LocalLoadGenerator(environment, recorder, brokers.connectors)
 
-        return Conductor(made, chosen, crew, "master" if distributed_run else "main", self._reroute)
+        return RunController(made, load_generators, "master" if distributed_run else "main", self._reroute)
 
     def _call_off(self, environment: Any) -> None:
         """No user is spawned: the greenlet that would do it ends here, and a headless Locust ends."""
-        self._conductor = None
+        self._controller = None
         gevent.spawn(self._end_users).link(lambda _: self._idle.set())
         raise gevent.GreenletExit
 
-    def _hold(self, conductor: Conductor) -> None:
+    def _hold(self, controller: RunController) -> None:
         try:
-            conductor.load.hold()
-        except Exception as error:  # nobody else would end the users
-            conductor.fail(error)
-        if not conductor.over:
-            conductor.load.end()
+            controller.load.hold()
+        except Exception as error:  # no other code would end the users
+            controller.fail(error)
+        if not controller.over:
+            controller.load.end()
             self._end_users()
 
     def _end_users(self) -> None:
@@ -223,19 +228,19 @@ class Lifecycle:
                 self._environment.web_ui.stop()
 
     def on_test_stopping(self, **_: Any) -> None:
-        if self._conductor:
-            self._conductor.drain()
+        if self._controller:
+            self._controller.drain()
 
     def on_test_stop(self, environment: Any, **_: Any) -> None:
-        conductor = self._conductor
-        if conductor is None:
+        controller = self._controller
+        if controller is None:
             return
         try:
-            conductor.finish()
-            environment.process_exit_code = conductor.exit_status
+            controller.finish()
+            environment.process_exit_code = controller.exit_status
         finally:
-            self._conductor = None
-            self._last = conductor
+            self._controller = None
+            self._last = controller
             self._idle.set()
 
     # -- the end -------------------------------------------------------------------------------------------------------
@@ -243,26 +248,26 @@ class Lifecycle:
     def on_ctrl_c(self) -> None:
         """The first one ends the load and still reports; the second one tears everything down at once."""
         self._signals += 1
-        conductor = self._conductor
-        if conductor is None:
+        controller = self._controller
+        if controller is None:
             if self._web:
                 self._environment.process_exit_code = 0  # its runs have told their verdicts
             raise KeyboardInterrupt  # reaches Locust's main greenlet
-        if self._signals == 1 and conductor.over:
+        if self._signals == 1 and controller.over:
             log.warning("Ctrl-C: the load is over and the run is being reported; again to tear everything down at once")
             return
         if self._signals == 1:
             log.warning("Ctrl-C: the load ends, what was measured is reported; again to tear everything down at once")
-            gevent.spawn(conductor.interrupt)  # taking brokers down blocks, a signal handler must not
+            gevent.spawn(controller.interrupt)  # taking brokers down blocks, a signal handler must not
             return
         log.warning("Ctrl-C again: everything is torn down")
         self._environment.process_exit_code = EXIT_STATUS["interrupted"]
-        conductor.abandon()
+        controller.abandon()
         raise SystemExit(EXIT_STATUS["interrupted"])
 
     def on_quitting(self, environment: Any, **_: Any) -> None:
-        if self._conductor:
-            self._conductor.abandon()
+        if self._controller:
+            self._controller.abandon()
             environment.process_exit_code = EXIT_STATUS["interrupted"]
 
     def on_quit(self, **_: Any) -> None:

@@ -1,15 +1,18 @@
-"""What is a runtime without brokers? The in-memory network behind the runtime contract.
+"""A runtime without brokers: the in-memory network behind the runtime contract.
 
 The whole pipeline runs on it in seconds. It measures the harness, never a broker, and the report says so.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 
 from drivers.memory.connector import MemoryNetwork
-from topologies.endpoints import Credentials, Endpoint, ManagementEndpoint
-from topologies.runtimes.contract import Progress, RuntimeFailed
+from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
+from topologies.runtimes.contract import LOG_TAIL_LINES, Progress, RuntimeFailed
 
 NOBODY = Credentials("memory", "")
+NO_MANAGEMENT = "brokers in memory have no management; use --runtime processes or containers for that"
+NO_JOIN = "brokers in memory have no links that could come up; use --runtime processes or containers for that"
 
 
 class MemoryRuntime:
@@ -23,7 +26,9 @@ class MemoryRuntime:
         self._first = brokers[0]
         self._down: set[str] = set()
 
-    def up(self, progress: Progress) -> None:
+    def up(self, progress: Progress, absent: Collection[str] = ()) -> None:
+        if absent:
+            raise RuntimeFailed(f"broker {', '.join(absent)} in memory cannot be absent: {NO_JOIN}")
         progress("brokers in memory: nothing to start")
 
     def start(self, broker: str) -> None:
@@ -47,6 +52,14 @@ class MemoryRuntime:
         self.kill(broker)
         self.start(broker)
 
+    def disconnect_clients(self, broker: str) -> int:
+        raise RuntimeFailed(f"broker {broker!r}: {NO_MANAGEMENT}")
+
+    def stop_link(self, link: str) -> None:
+        raise RuntimeFailed(f"link {link!r}: {NO_MANAGEMENT}")
+
+    start_link = stop_link
+
     def alive(self, broker: str) -> bool:
         return broker not in self._down
 
@@ -65,13 +78,13 @@ class MemoryRuntime:
         return NOBODY
 
     def queue_depths(self, broker: str) -> dict[str, int]:
-        """All brokers share the network's queues: told as the first one's, so that nothing is counted twice."""
+        """All brokers share the network's queues: reported as the first one's, so that nothing is counted twice."""
         return self.network.depths() if broker == self._first else {}
 
     def pid(self, broker: str) -> int | None:
         return None
 
-    def log_tail(self, broker: str, lines: int = 20) -> list[str]:
+    def log_tail(self, broker: str, lines: int = LOG_TAIL_LINES) -> list[str]:
         return []
 
     def log_path(self, broker: str) -> Path | None:

@@ -1,11 +1,11 @@
-"""What is a scenario? One frozen value: who sends and receives, for how long, and what must hold.
+"""`Scenario`: one frozen value that says who sends and receives, for how long, and what must hold.
 
 A scenario names client groups, never brokers, so that one scenario runs on every topology.
 """
 
 from dataclasses import dataclass
 
-from drivers.broker_user import BrokerUser
+from drivers.users.broker_user import BrokerUser
 from records.checks import Check
 from scenarios.harness.faults.contract import Fault
 
@@ -25,6 +25,8 @@ class Hold:
 class Scenario:
     """``users``: every class of the locustfile's that is not abstract, as Locust makes users of all of them.
 
+    ``premises``: what ``faults`` must have brought about for the run to have asked its question; without it the run is
+    invalid. They are left out with the scenario's faults (``--fault``).
     ``question``: the locustfile's docstring, shown at the top of the report.
     """
 
@@ -33,8 +35,10 @@ class Scenario:
     load: Hold
     checks: tuple[Check, ...]
     faults: tuple[Fault, ...] = ()
+    premises: tuple[Check, ...] = ()
     question: str = ""
-    warm_up_s: float = 5.0
+    warm_up_s: float | None = None  # None: until latency has settled
+    default_protocol: str = "stomp"  # of brokers in memory it is always memory
 
     def __post_init__(self) -> None:
         if not {"producer", "consumer"} <= {user.role for user in self.users}:

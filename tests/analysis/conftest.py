@@ -1,14 +1,20 @@
 """One Spark session for all tests of the analysis: starting one takes longer than most of them together."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from pyspark.sql import SparkSession
 
 from analysis.spark import session
+from topologies.runtimes.java import find_java, spark_environment
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    with session("local[2]") as started:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with ExitStack() as undo:
+        with pytest.MonkeyPatch.context() as patch:  # as the command for an analysis does: Java may be the wheel's only
+            for name, value in spark_environment(find_java(), tmp_path_factory.mktemp("java")).items():
+                patch.setenv(name, value)
+            started = undo.enter_context(session("local[2]"))
         yield started

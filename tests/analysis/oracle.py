@@ -1,19 +1,28 @@
-"""What became of a set of events, told by plain Python and in the most obvious way? The oracle of the Spark jobs."""
+"""Computes in plain Python what became of each message, in the most obvious way: the reference for the Spark jobs."""
 
 from collections import Counter, defaultdict
 
+from records.buckets import bucket_of
 from records.results import ACCOUNTING
 from tests.analysis.rows import Row
 
 Key = tuple[str, str]  # destination, subscription
 GOODNESS = ["failed", "unconfirmed", "in_doubt", "acked"]
-COUNTS = (*ACCOUNTING.names[2:], "redelivered", "foreign", "missing_unconfirmed")
+BEYOND = ("repeated", "foreign", "unaccounted", "missed_away", "missing_unconfirmed", "refused_yet_received")
+COUNTS = (*ACCOUNTING.names[2:], "redelivered", *BEYOND)
+GRACE_NS = 1_000_000_000
 
 
 def accounting(
-    sends: list[Row], receipts: list[Row], subscriptions: list[Row], leftovers: list[Row]
+    sends: list[Row],
+    receipts: list[Row],
+    subscriptions: list[Row],
+    leftovers: list[Row],
+    connections: list[Row] | None = None,
+    *,
+    searched: bool = True,
 ) -> dict[Key, dict[str, int]]:
-    """Counts by (destination, subscription)."""
+    """Counts by (destination, subscription). ``searched``: every place could be looked at for messages."""
     counts: dict[Key, Counter[str]] = defaultdict(Counter)
     attempts: dict[tuple[int, int], list[Row]] = defaultdict(list)
     for send in sends:
@@ -33,8 +42,34 @@ def accounting(
     for message, of_message in attempts.items():
         for subscription in _expecting(of_message, subscriptions):
             key = of_message[0]["destination"], subscription
-            _count_end(counts[key], of_message, subscription, (*message, subscription) in copies, leftovers)
+            received = (*message, subscription) in copies
+            away = _is_away(of_message, subscription, subscriptions, connections or [])
+            _count_end(counts[key], of_message, subscription, received, leftovers, away=away, searched=searched)
     return {key: {name: counted[name] for name in COUNTS} for key, counted in counts.items()}
+
+
+def latency_counts(
+    sends: list[Row], receipts: list[Row], faults: list[tuple[int, int]]
+) -> tuple[Counter[int], Counter[int]]:
+    """From due to received: durations by bucket, as they were and less the generator's own delay.
+
+    ``faults``: (began, ended with its grace), ns.
+    """
+    whole, less_own = Counter[int](), Counter[int]()
+    attempts: dict[tuple[int, int], list[Row]] = defaultdict(list)
+    for send in sends:
+        attempts[send["producer"], send["seq"]].append(send)
+    copies: dict[tuple[int, int, str], list[Row]] = defaultdict(list)
+    for receipt in receipts:
+        copies[receipt["producer"], receipt["seq"], receipt["subscription"]].append(receipt)
+    for (producer, seq, _), of_message in copies.items():
+        due_ns = min(send["due_ns"] for send in attempts[producer, seq])
+        sent_ns = min(attempts[producer, seq], key=lambda send: send["attempt"])["sent_ns"]
+        received_ns = min(copy["received_ns"] for copy in of_message)
+        excused = any(due_ns <= ended and received_ns >= began for began, ended in faults)
+        whole[bucket_of(received_ns - due_ns)] += 1
+        less_own[bucket_of(received_ns - due_ns - (0 if excused else max(0, sent_ns - due_ns)))] += 1
+    return whole, less_own
 
 
 def _count_copies(counts: dict[Key, Counter[str]], copies: list[Row], *, known: bool) -> None:
@@ -43,6 +78,7 @@ def _count_copies(counts: dict[Key, Counter[str]], copies: list[Row], *, known: 
         count = counts[copy["destination"], copy["subscription"]]
         count["received"] += number == 0
         count["redelivered"] += copy["redelivered"]
+        count["repeated"] += number > 0 and copy["redelivered"]
         count["corrupted"] += copy["integrity"] == "corrupted"
         count["unexpected"] += not known
         if number > 0 and not copy["redelivered"]:
@@ -74,8 +110,30 @@ def _expecting(attempts: list[Row], subscriptions: list[Row]) -> set[str]:
     return began or {""}
 
 
+def _is_away(attempts: list[Row], subscription: str, subscriptions: list[Row], connections: list[Row]) -> bool:
+    """Whether a consumer of the subscription, which is not durable, had lost its connection as the message was sent."""
+    sent_ns = min(attempts, key=lambda send: send["attempt"])["sent_ns"]
+    consumers = {
+        one["consumer"] for one in subscriptions if one["subscription"] == subscription and one["kind"] == "topic"
+    }
+    for consumer in consumers:
+        own = sorted((row for row in connections if row["client"] == consumer), key=lambda row: row["at_ns"])
+        for number, row in enumerate(own):
+            back_ns = next((later["at_ns"] for later in own[number + 1 :]), 2**62)
+            if row["event"] == "lost" and row["at_ns"] - GRACE_NS <= sent_ns <= back_ns + GRACE_NS:
+                return True
+    return False
+
+
 def _count_end(
-    count: Counter[str], attempts: list[Row], subscription: str, received: bool, leftovers: list[Row]
+    count: Counter[str],
+    attempts: list[Row],
+    subscription: str,
+    received: bool,
+    leftovers: list[Row],
+    *,
+    away: bool,
+    searched: bool,
 ) -> None:
     outcome = max((send["outcome"] for send in attempts), key=GOODNESS.index)
     message = attempts[0]["producer"], attempts[0]["seq"]
@@ -84,7 +142,11 @@ def _count_end(
     count[outcome] += 1
     if subscription == "":
         return
+    if outcome in ("acked", "unconfirmed") and not received and not found and (away or not searched):
+        count["missed_away" if away else "unaccounted"] += 1
+        return
     if outcome == "acked" and not received:
         count["lost" if not found else "dead_lettered" if all(found) else "stranded"] += 1
+    count["refused_yet_received"] += outcome == "failed" and received
     count["recovered"] += outcome == "in_doubt" and received
     count["missing_unconfirmed"] += outcome == "unconfirmed" and not received and not found

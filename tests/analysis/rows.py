@@ -110,6 +110,10 @@ def sample(metric: str, value: int, *, at: float, kind: str = "process", broker:
     return {"broker": broker, "at_ns": int(at * MS), "kind": kind, "object": object, "metric": metric, "value": value}
 
 
+def stall(*, began: float, ended: float, process: int = 0, protocol: str = "memory") -> Row:
+    return {"process": process, "protocol": protocol, "began_ns": int(began * MS), "ended_ns": int(ended * MS)}
+
+
 def frame(spark: SparkSession, table: str, rows: Iterable[Row]) -> DataFrame:
     schema = spark_schema(EVENT_TABLES[table])
     return spark.createDataFrame([tuple(row[name] for name in schema.names) for row in rows], schema)

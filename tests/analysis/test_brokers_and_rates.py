@@ -1,4 +1,4 @@
-"""Do connections, rates, resources and links come out as their events say, second by second?"""
+"""Checks the connections, rates, resources and bridge traffic that the analysis computes for each second."""
 
 import pytest
 from pyspark.sql import SparkSession
@@ -7,10 +7,9 @@ from pyspark.testing import assertDataFrameEqual
 from analysis.blocked import blocked
 from analysis.connections import connections
 from analysis.deliveries import deliveries, strangers
-from analysis.links import links
 from analysis.messages import messages
 from analysis.rates import rates, totals
-from analysis.resources import cpu_in_load, resources
+from analysis.resources import cpu_in_load, links, resources
 from tests.analysis.rows import MS, TIMELINE, connection, frame, receipt, sample, send
 
 pytestmark = pytest.mark.spark
@@ -120,24 +119,31 @@ def test_a_gauge_is_its_last_value_in_a_second_and_a_counter_its_growth(spark: S
         sample("cpu_ns", 100, at=1_100),
         sample("cpu_ns", 150, at=2_100),
         sample("cpu_ns", 30, at=3_100),  # the process was started again
+        sample("cpu_ns", 41, at=6_100),  # two seconds without a sample
     ]
     told = {
         (row["second"], row["metric"], row["value"])
         for row in resources(frame(spark, "samples", samples), TIMELINE).collect()
     }
-    assert told == {(0, "rss_bytes", 20), (1, "cpu_ns", 50), (2, "cpu_ns", 30)}
+    in_the_gap = {(3, "cpu_ns", 3), (4, "cpu_ns", 3), (5, "cpu_ns", 5)}
+    assert told == {(0, "rss_bytes", 20), (1, "cpu_ns", 50), (2, "cpu_ns", 30)} | in_the_gap
 
 
-def test_cpu_of_the_load_is_that_between_its_samples_brokers_apart_from_the_generator(spark: SparkSession) -> None:
+def test_cpu_of_the_load_is_that_from_its_beginning_to_its_end_brokers_apart_from_the_generator(
+    spark: SparkSession,
+) -> None:
     samples = [
-        sample("cpu_ns", 5, at=500),
-        sample("cpu_ns", 10, at=1_500),
-        sample("cpu_ns", 40, at=9_500),
-        sample("cpu_ns", 1, at=1_500, broker="b"),
-        sample("cpu_ns", 5, at=9_500, broker="b"),
+        sample("cpu_ns", 0, at=500),
+        sample("cpu_ns", 20, at=1_500),  # half of it before the load
+        sample("cpu_ns", 50, at=10_500),
+        sample("cpu_ns", 70, at=11_500),  # half of it after the load
+        sample("cpu_ns", 1, at=2_000, broker="b"),  # from its first to its last second
+        sample("cpu_ns", 81, at=10_000, broker="b"),
+        sample("cpu_ns", 0, at=5_000, broker="c"),  # it was killed in the middle of the load
+        sample("cpu_ns", 7, at=6_000, broker="c"),
     ]
     (used,) = cpu_in_load(frame(spark, "samples", samples), TIMELINE).collect()
-    assert used.asDict() == {"brokers_ns": 34, "generator_ns": None}
+    assert used.asDict() == {"brokers_ns": 10 + 30 + 10 + 100 + 7, "generator_ns": None}
 
 
 def bridge(broker: str, metric: str, value: int, at: float, remote: str) -> dict[str, object]:

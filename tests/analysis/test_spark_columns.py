@@ -1,6 +1,7 @@
-"""Do the column expressions say what their plain Python counterparts say, boundaries included?"""
+"""Checks the Spark column expressions against plain Python, at boundary values too."""
 
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -14,10 +15,11 @@ from analysis.deliveries import deliveries
 from analysis.figures import Spread
 from analysis.latency import durations, latency
 from analysis.messages import messages
-from analysis.timeline import FAULT_GRACE_NS, Timeline, Window
+from analysis.timeline import FAULT_GRACE_NS, FaultWindow, Timeline
 from records.buckets import bucket_of
 from records.run import ProcessInfo
 from records.schemas import CLIENTS_PER_PROCESS
+from tests.analysis.oracle import latency_counts
 from tests.analysis.rows import LOAD_FROM_MS, MS, TIMELINE, frame, receipt, send
 
 pytestmark = pytest.mark.spark
@@ -43,7 +45,7 @@ def test_the_load_begins_second_0_and_the_moment_before_is_the_warm_ups_second_m
 
 
 def test_what_touches_a_fault_or_its_grace_is_in_it(spark: SparkSession) -> None:
-    timeline = Timeline(0, None, (Window(100, 200), Window(10 * FAULT_GRACE_NS, None)))
+    timeline = Timeline(0, None, (FaultWindow(100, 200), FaultWindow(10 * FAULT_GRACE_NS, None)))
     grace_ends = 200 + FAULT_GRACE_NS
     spans = [
         (0, 99, False),
@@ -96,23 +98,79 @@ def timed(spark: SparkSession, sends: list, receipts: list) -> set[tuple]:  # ty
     return {
         (row["measure"], row["from_broker"], row["to_broker"], row["hops"], row["second"], row["min_ns"])
         for row in latency_rows(spark, sends, receipts)
+        if row["count"]
     }
 
 
-def latency_rows(spark: SparkSession, sends: list, receipts: list) -> list:  # type: ignore[type-arg]
+def latency_rows(
+    spark: SparkSession,
+    sends: list,
+    receipts: list,
+    timeline: Timeline = TIMELINE,  # type: ignore[type-arg]
+) -> list:  # type: ignore[type-arg]
     sent = frame(spark, "sends", sends)
     of_messages = messages(sent)
     delivered = deliveries(frame(spark, "receipts", receipts), of_messages, sent)
-    return latency(durations(sent, of_messages, delivered), TIMELINE, 0).collect()
+    return latency(durations(sent, of_messages, delivered), timeline, 0).collect()
+
+
+def test_both_counts_of_a_bucket_are_those_of_plain_python(spark: SparkSession) -> None:
+    """Sent late and early, resent, received twice, in a fault and outside, by two subscriptions."""
+    rng = random.Random(11)
+    fault = FaultWindow(LOAD_FROM_MS * MS + 4_000 * MS, LOAD_FROM_MS * MS + 4_500 * MS)
+    sends, receipts = [], []
+    for seq in range(400):
+        due = LOAD_FROM_MS + 25.0 * seq
+        sent = due + rng.choice([-1, 0, 0.01, rng.expovariate(0.1)])
+        sends.append(send(seq, due=due, sent=sent))
+        if seq % 7 == 0:
+            sends.append(send(seq, attempt=2, due=due, sent=sent + 50))
+        for name in ("one", "two")[: 1 + seq % 2]:
+            receipts.append(receipt(seq, at=sent + rng.expovariate(0.2), subscription=name))
+            if seq % 5 == 0:
+                receipts.append(receipt(seq, at=sent + 900, subscription=name))
+    timeline = Timeline(TIMELINE.load_began_ns, None, (fault,))
+    whole, less_own = latency_counts(sends, receipts, [(fault.began_ns, (fault.ended_ns or 0) + FAULT_GRACE_NS)])
+    rows = [row for row in latency_rows(spark, sends, receipts, timeline) if row["measure"] == "due_to_received"]
+    assert added_up(rows, "count") == whole
+    assert added_up(rows, "count_less_own") == less_own
+    assert whole != less_own
+
+
+def added_up(rows: list, count: str) -> dict[int, int]:  # type: ignore[type-arg]
+    total = Counter[int]()
+    for row in rows:
+        total[row["bucket"]] += row[count]
+    return +total
+
+
+def test_what_is_not_timed_from_due_has_no_own_delay(spark: SparkSession) -> None:
+    rows = latency_rows(spark, [send(1, due=2_000, sent=2_030)], [receipt(1, at=2_050)])
+    counts = {row["measure"]: [] for row in rows}  # type: ignore[var-annotated]
+    for row in rows:
+        counts[row["measure"]].append((row["bucket"], row["count"], row["count_less_own"]))
+    assert counts["sent_to_received"] == [(bucket_of(20 * MS), 1, 1)]
+    assert counts["due_to_sent"] == [(bucket_of(30 * MS), 1, 1)]
+    assert sorted(counts["due_to_received"]) == [(bucket_of(20 * MS), 0, 1), (bucket_of(50 * MS), 1, 0)]
 
 
 def test_percentiles_of_the_latency_table_are_those_of_numpy_within_0_8_percent(spark: SparkSession) -> None:
     took_ns = np.random.default_rng(3).lognormal(15, 2, 5_000).astype("int64")
-    rows = [("due_to_received", "a", "b", None, 2_000 * MS, 0, int(took)) for took in took_ns]
+    rows = [("due_to_received", "a", "b", None, 2_000 * MS, 0, int(took), int(took) // 3, 0) for took in took_ns]
     schema = (
-        "measure string, from_broker string, to_broker string, hops int, due_ns bigint, from_ns bigint, until_ns bigint"
+        "measure string, from_broker string, to_broker string, hops int, due_ns bigint, from_ns bigint, "
+        "until_ns bigint, own_ns bigint, read_late_ns bigint"
     )
-    spread = Spread.of(latency(spark.createDataFrame(rows, schema), TIMELINE, 0).toArrow())
-    exact_ns = np.quantile(took_ns, [0.5, 0.9, 0.99, 0.999, 0.9999], method="inverted_cdf")
-    assert list(spread.quantiles_ms.values()) == pytest.approx(list(exact_ns / MS), rel=0.008)
+    table = latency(spark.createDataFrame(rows, schema), TIMELINE, 0).toArrow()
+    spread, less_own = Spread.of(table), Spread.less_own(table)
+    shares, too_few = [0.5, 0.9, 0.99], [None, None]  # beyond p99.9 and p99.99 of 5,000
+    exact_ns = np.quantile(took_ns, shares, method="inverted_cdf")
+    assert list(spread.quantiles_ms.values()) == [*(pytest.approx(each, rel=0.008) for each in exact_ns / MS), *too_few]
     assert (spread.min_ms, spread.max_ms) == (took_ns.min() / MS, took_ns.max() / MS)
+    rest_ns = took_ns - took_ns // 3
+    exact_ns = np.quantile(rest_ns, shares, method="inverted_cdf")
+    assert list(less_own.quantiles_ms.values()) == [
+        *(pytest.approx(each, rel=0.008) for each in exact_ns / MS),
+        *too_few,
+    ]
+    assert (less_own.min_ms, less_own.max_ms) == (rest_ns.min() / MS, rest_ns.max() / MS)

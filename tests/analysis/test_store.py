@@ -1,4 +1,4 @@
-"""Do results get into the run folder in order?"""
+"""Checks the order of the result rows in the run folder."""
 
 import pyarrow as pa
 from hypothesis import given, settings

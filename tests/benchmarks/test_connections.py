@@ -1,4 +1,4 @@
-"""Which messages tell how late a thousand connections send? Those that are due once all of them are at work."""
+"""Checks that the lag of a thousand connections counts only messages that were due once all of them sent."""
 
 import subprocess
 import sys

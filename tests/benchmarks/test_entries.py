@@ -1,16 +1,16 @@
-"""Does the table of entries go on past one that fails, and say so at the end?"""
+"""Checks that the benchmark of all catalogue entries continues after a failed entry and reports the failure."""
 
 import pytest
 
 from benchmarks import entries
 from benchmarks.entries import Figures, measured, spoken_by, table
 from drivers.canary import PathsUnproven
-from topologies.catalogue import ENTRIES, build
+from topologies.catalogue.lookup import ENTRIES, build
 from topologies.management.jolokia import ManagementFailed
 from topologies.management.links import LinksNotProven
-from topologies.model import Topology
+from topologies.model.topology import Topology
 from topologies.runtimes.contract import RuntimeFailed
-from topologies.runtimes.making import Wanted
+from topologies.runtimes.runtime_factory import Wanted
 
 MIB = 1 << 20
 

@@ -1,4 +1,4 @@
-"""Does each protocol get a broker that speaks it, in benchmarks of one broker?"""
+"""Checks that benchmarks of one broker use a topology whose broker speaks the protocol."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Would CloudFormation take the templates, do they say what the topology says, and is there no password in them?"""
+"""Checks the CloudFormation templates: they are valid, match the topology and contain no password."""
 
 import json
 import re
@@ -12,24 +12,22 @@ import pytest
 from click.testing import CliRunner
 from lxml import etree
 
-from brokerbench.amazon_mq import templates
 from brokerbench.cli import main
+from brokerbench.render_forms import rendered
 from brokerbench.rendering import write_files
 from tests.topologies.golden_files import assert_golden
-from topologies.brokers import KahaDb
-from topologies.catalogue import ENTRIES, build
-from topologies.connectors import TransportConnector
-from topologies.model import (
-    Broker,
-    ClientGroup,
-    DestinationPolicy,
-    MulticastDiscovery,
-    NetworkConnector,
-    Topology,
-    TopologyInvalid,
-)
+from topologies.catalogue.lookup import ENTRIES, build
+from topologies.classic.amazon_mq import templates
+from topologies.classic.broker import Broker, KahaDb
+from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector
+from topologies.classic.policies import DestinationPolicy
+from topologies.classic.product import CLASSIC
+from topologies.classic.transport_connectors import TransportConnector
+from topologies.model.client_groups import ClientGroup
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
 
-CLASSIC = [name for name in ENTRIES if build(name).flavour == "classic"]
+CLASSIC_ENTRIES = [name for name in ENTRIES if build(name).flavour == "classic"]
 CORE = "{http://activemq.apache.org/schema/core}"
 EAST = {"BridgeUsername": "bridge", "Broker4OpenWireEndpoints": "ssl://four.example.com:61617"}
 
@@ -73,10 +71,10 @@ def lint(*files: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_cfn_lint_takes_every_template_of_the_catalogue(tmp_path: Path) -> None:
-    for entry in CLASSIC:
+    for entry in CLASSIC_ENTRIES:
         write_files(templates(build(entry)), tmp_path)
     files = sorted(map(str, tmp_path.iterdir()))
-    assert len(files) == len(CLASSIC) + 3  # those of two regions have two
+    assert len(files) == len(CLASSIC_ENTRIES) + 3  # those of two regions have two
     found = lint(*files)
     assert (found.stdout, found.returncode) == ("", 0)
 
@@ -106,7 +104,7 @@ def test_a_template_is_what_it_was() -> None:
         assert_golden(f"amazon-mq/{name}", text)
 
 
-@pytest.mark.parametrize("entry", CLASSIC)
+@pytest.mark.parametrize("entry", CLASSIC_ENTRIES)
 def test_passwords_are_parameters_that_are_not_shown(entry: str) -> None:
     for template in read(build(entry)).values():
         for parameter in ("ClientPassword", "BridgePassword"):
@@ -118,7 +116,7 @@ def test_passwords_are_parameters_that_are_not_shown(entry: str) -> None:
         assert "password=" not in json.dumps(template)
 
 
-@pytest.mark.parametrize("entry", CLASSIC)
+@pytest.mark.parametrize("entry", CLASSIC_ENTRIES)
 def test_every_configuration_is_valid_by_the_brokers_own_schema(entry: str, classic_schema: etree.XMLSchema) -> None:
     """Amazon MQ fills in what it keeps to itself; what is written must be ActiveMQ's all the same."""
     known = {"BridgeUsername": "bridge"}
@@ -188,11 +186,11 @@ A, B = Broker("a"), Broker("b")
 
 
 def one(broker: Broker) -> Topology:
-    return Topology("t", (broker,), (), (ClientGroup("g", (broker,)),))
+    return Topology("t", (broker,), (), (ClientGroup("g", (broker,)),), CLASSIC)
 
 
 def linked(**settings: Any) -> Topology:
-    return Topology("t", (A, B), (NetworkConnector(A, B, **settings),), ())
+    return Topology("t", (A, B), (NetworkConnector(A, B, **settings),), (), CLASSIC)
 
 
 def test_what_is_permitted_and_not_at_its_default_is_written() -> None:
@@ -225,10 +223,10 @@ def test_a_broker_that_is_declared_without_openwire_has_it_there_all_the_same() 
         (linked(prefetch_size=1), "link 'a-to-b': prefetch_size=1"),
         (linked(discovery=MulticastDiscovery()), "discovery of kind multicast"),
         (build("artemis-single"), "renders classic topologies"),
-        (Topology("t", (Broker("a.b"), Broker("a-b")), (), ()), "are both AB in a template"),
-        (Topology("t", (A, Broker("s", "x", standby_of="a")), (), ()), "of another region"),
+        (Topology("t", (Broker("a.b"), Broker("a-b")), (), (), CLASSIC), "are both AB in a template"),
+        (Topology("t", (A, Broker("s", "x", standby_of="a")), (), (), CLASSIC), "of another region"),
     ],
 )
 def test_what_amazon_mq_is_not_known_to_take_is_refused(topology: Topology, told: str) -> None:
     with pytest.raises(TopologyInvalid, match=told):
-        templates(topology)
+        rendered(topology, "amazon-mq", base_port=0)

@@ -1,4 +1,4 @@
-"""Does each command say what it should, and fail in one line?"""
+"""Checks the output of each command, and that bad input gives one line on stderr and status 2."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ from brokerbench.cli import main
 from brokerbench.diagram import diagram
 from brokerbench.errors import OneLineErrors, sentence
 from brokerbench.rendering import broker_files
-from topologies.catalogue import ENTRIES, build, entries
+from topologies.catalogue.lookup import ENTRIES, build, entries
 from topologies.runtimes.java import NoJava
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -27,13 +27,21 @@ def call(*arguments: str) -> Result:
 
 
 def test_exactly_the_commands_that_work_are_offered() -> None:
-    assert set(main.commands) == {"topologies", "render", "up", "analyse", "report", "doctor"}
+    of_runs = {"analyse", "report", "export", "compare", "nightly"}
+    assert set(main.commands) == {"topologies", "scenarios", "render", "up", "doctor"} | of_runs
 
 
 def test_the_catalogue_has_a_line_for_each_topology() -> None:
     lines = call("topologies").output.splitlines()
     assert [line.split()[0] for line in lines] == list(ENTRIES)
     assert [line for line in lines if len(line) > 150] == []
+
+
+def test_every_scenario_is_listed_with_its_question_and_no_other_file_is() -> None:
+    shown = call("scenarios").output
+    listed = re.findall(r"^scenarios/(\w+)\.py  \S.*\n    Asks: .*\?$", shown, re.M)
+    assert listed == ["backlog", "failover", "partition", "rebalance", "steady", "takeover"]
+    assert len(shown.splitlines()) == 2 * len(listed)
 
 
 def test_a_topology_is_shown_with_its_picture_links_groups_and_paths() -> None:

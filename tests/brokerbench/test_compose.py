@@ -1,4 +1,4 @@
-"""Is the folder for Docker Compose complete, safe and readable by old versions, and is the repository's that one?"""
+"""Checks the rendered folder for Docker Compose: complete, safe, readable by Compose 1.29, and as in the repository."""
 
 import os
 import subprocess
@@ -12,13 +12,17 @@ from click.testing import CliRunner
 from brokerbench.cli import main
 from brokerbench.compose import EXAMPLE, compose_files, host_name
 from brokerbench.rendering import write_files
-from topologies.catalogue import build
-from topologies.model import Broker, ClientGroup, Topology, TopologyInvalid
+from topologies.catalogue.lookup import build
+from topologies.classic.broker import Broker
+from topologies.classic.product import CLASSIC
+from topologies.model.client_groups import ClientGroup
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
 
 REPOSITORY = Path(__file__).parents[2] / "docker-compose"
-CLASSIC = ("source-and-sink", "active-standby", "mesh", "hub-and-spoke", "concentrator")
+CLASSIC_ENTRIES = ("source-and-sink", "active-standby", "mesh", "hub-and-spoke", "concentrator")
 ARTEMIS = ("live-backup", "cluster", "mirror")
-KEPT = (*CLASSIC, *ARTEMIS)
+KEPT = (*CLASSIC_ENTRIES, *ARTEMIS)
 BASE_PORT = 61616
 
 
@@ -146,4 +150,4 @@ def test_what_compose_cannot_bring_up_is_refused() -> None:
         compose_files(build("router-peer"), BASE_PORT)
     twins = (Broker("a.b"), Broker("a_b"))
     with pytest.raises(TopologyInvalid, match="as a host it is 'a-b', and so is another"):
-        compose_files(Topology("t", twins, (), (ClientGroup("g", twins),)), BASE_PORT)
+        compose_files(Topology("t", twins, (), (ClientGroup("g", twins),), CLASSIC), BASE_PORT)

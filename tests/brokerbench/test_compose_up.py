@@ -1,4 +1,4 @@
-"""Does Docker Compose bring up what was rendered, and does it do what the topology says?"""
+"""Checks that Docker Compose starts the rendered brokers and that they work as the topology says."""
 
 import os
 import secrets
@@ -13,20 +13,20 @@ from pathlib import Path
 import pytest
 import yaml
 
-from brokerbench.compose import VARIABLE, compose_files
+from brokerbench.compose import compose_files
 from brokerbench.rendering import ports_from, write_files
 from drivers.contract import Connection, Destination, Outcome, Outgoing, Subscription
 from drivers.protocols import connector_of
 from tests.brokerbench.test_compose import BASE_PORT, KEPT, REPOSITORY
 from tests.support.runtimes import eventually
-from topologies.catalogue import build
-from topologies.endpoints import Credentials, Endpoint
-from topologies.model import Topology
+from topologies.catalogue.lookup import build
+from topologies.model.endpoints import Credentials, Endpoint
+from topologies.model.launch import LOOPBACK
+from topologies.model.topology import Topology
+from topologies.model.trust import Trust
 from topologies.runtimes.containers.engine import client_of, find
 from topologies.runtimes.containers.image import obtain
-from topologies.runtimes.kinds import kind_of
-from topologies.runtimes.ports import LOOPBACK, choose_ports
-from topologies.trust import Trust
+from topologies.runtimes.ports import choose_ports
 
 pytestmark = [pytest.mark.containers, pytest.mark.nightly]
 
@@ -89,7 +89,7 @@ def compose(folder: Path, *arguments: str, **environment: str) -> str:
 
 def image(topology: Topology) -> dict[str, str]:
     """The variable that names the image which this machine has."""
-    return {VARIABLE[topology.flavour]: obtain(find(), kind_of(topology), None, lambda line: None).name}
+    return {topology.product.compose.variable: obtain(find(), topology.product, None, lambda line: None).name}
 
 
 def free_base_port(topology: Topology) -> int:

@@ -1,4 +1,4 @@
-"""Does the doctor judge the facts as it should? Facts are values here: no machine is looked at."""
+"""Checks how `brokerbench doctor` judges facts about a machine. The facts are made up; no machine is examined."""
 
 from collections.abc import Callable
 from dataclasses import replace

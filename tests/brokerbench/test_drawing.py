@@ -1,4 +1,4 @@
-"""Does a topology's drawing in text have all that the topology has?"""
+"""Checks that the text drawing of a topology shows all its brokers, links and client groups."""
 
 import pytest
 from hypothesis import given, settings
@@ -8,8 +8,11 @@ from brokerbench.drawing import drawn, has_the_shape_of
 from tests.topologies.artemis_samples import clusters_and_connections
 from tests.topologies.golden_files import assert_golden
 from tests.topologies.samples import topologies
-from topologies.catalogue import ENTRIES, build
-from topologies.model import Broker, NetworkConnector, Topology
+from topologies.catalogue.lookup import ENTRIES, build
+from topologies.classic.broker import Broker
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.classic.product import CLASSIC
+from topologies.model.topology import Topology
 
 WIDTH = 100
 DRAWN = (
@@ -49,7 +52,7 @@ def test_rows_of_numbered_brokers_lose_none(numbers: list[int]) -> None:
     hub = Broker("hub")
     spokes = tuple(Broker(f"s-{number}") for number in numbers)
     links = tuple(NetworkConnector(hub, spoke) for spoke in spokes)
-    (line,) = drawn(Topology("t", (hub, *spokes), links, ())).splitlines()
+    (line,) = drawn(Topology("t", (hub, *spokes), links, (), CLASSIC)).splitlines()
     found: list[int] = []
     for part in line.removeprefix("hub → ").split(", "):
         first, _, last = (end.removeprefix("s-") for end in part.partition(" … "))
@@ -58,7 +61,7 @@ def test_rows_of_numbered_brokers_lose_none(numbers: list[int]) -> None:
 
 
 def test_a_broker_that_nothing_joins_is_drawn_alone() -> None:
-    assert drawn(Topology("t", (Broker("a"), Broker("b")), (), ())) == "a\nb"
+    assert drawn(Topology("t", (Broker("a"), Broker("b")), (), (), CLASSIC)) == "a\nb"
 
 
 def test_shapes_differ_by_brokers_links_and_where_clients_enter() -> None:

@@ -1,4 +1,4 @@
-"""Are the facts what the machine says?"""
+"""Checks the facts that `brokerbench doctor` gathers about this machine."""
 
 import socket
 import subprocess

@@ -1,4 +1,4 @@
-"""Is it told right which brokers one broker more would restart?"""
+"""Checks which brokers are named for a restart when one broker is added."""
 
 import pytest
 from hypothesis import given, settings
@@ -6,8 +6,13 @@ from hypothesis import given, settings
 from brokerbench.growth import NEW, Growth, compared, growths, joined
 from tests.topologies.artemis_samples import clusters_and_connections
 from tests.topologies.samples import topologies
-from topologies.catalogue import ENTRIES, build
-from topologies.model import Broker, Topology
+from topologies.artemis.broker import ArtemisBroker
+from topologies.artemis.links import ClusterConnection, ClusterLink
+from topologies.artemis.product import ARTEMIS
+from topologies.catalogue.lookup import ENTRIES, build
+from topologies.classic.broker import Broker
+from topologies.classic.product import CLASSIC
+from topologies.model.topology import Topology
 
 
 def test_a_mesh_reconfigures_every_broker_that_opens_a_link_to_the_new_one() -> None:
@@ -52,8 +57,15 @@ def test_what_has_as_many_as_it_counts_gets_one_by_a_link() -> None:
 
 
 def test_a_name_that_is_taken_is_not_given_again() -> None:
-    topology = Topology("t", (Broker(NEW), Broker(f"{NEW}-2")), (), ())
+    topology = Topology("t", (Broker(NEW), Broker(f"{NEW}-2")), (), (), CLASSIC)
     assert joined(topology).added == (f"{NEW}-3",)
+
+
+def test_who_has_no_link_yet_joins_no_cluster_of_others() -> None:
+    alone, *members = (ArtemisBroker(name) for name in ("0", "1", "2"))
+    others = ClusterLink(*members, cluster=ClusterConnection(max_hops=2))
+    growth = joined(Topology("t", (alone, *members), (others,), (), ARTEMIS))
+    assert (growth.restarted, growth.untouched) == (("0",), ("1", "2"))
 
 
 @settings(max_examples=30, deadline=None)

@@ -1,11 +1,11 @@
-"""Does the command line tell a verdict from an analysis that broke?"""
+"""Checks that the command line tells the exit status of a verdict from that of a failed analysis."""
 
 import sys
 from pathlib import Path
 
 import pytest
 
-from brokerbench import jobs
+from brokerbench import stored_runs
 from records.rundir import RunDirectory
 
 WRITES_A_VERDICT = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text('{}'); sys.exit(int(sys.argv[2]))"
@@ -18,20 +18,20 @@ def run(tmp_path: Path) -> RunDirectory:
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
-    monkeypatch.setattr(jobs, "analysis_command", lambda _run, _master: [sys.executable, "-c", *arguments])
+    monkeypatch.setattr(stored_runs, "analysis_command", lambda _runs, _master: [sys.executable, "-c", *arguments])
 
 
 @pytest.mark.parametrize("status", [0, 1, 3, 4, 130])
 def test_the_status_of_a_verdict_is_passed_on(run: RunDirectory, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
     stand_in(monkeypatch, WRITES_A_VERDICT, str(run.summary_path), str(status))
-    assert jobs.analyse(run, None) == status
+    assert stored_runs.analyse([run], None) == status
 
 
 def test_a_refusal_is_passed_on_although_there_is_no_verdict(
     run: RunDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in(monkeypatch, "import sys; sys.exit(2)")
-    assert jobs.analyse(run, None) == 2
+    assert stored_runs.analyse([run], None) == 2
 
 
 @pytest.mark.parametrize("status", ["0", "1", "77"])
@@ -40,10 +40,10 @@ def test_a_crash_is_no_verdict_even_if_an_older_one_lies_there(
 ) -> None:
     run.summary_path.write_text('{"verdict": "fail"}', encoding="utf-8")
     stand_in(monkeypatch, "import sys; sys.exit(int(sys.argv[1]))", status)
-    with pytest.raises(jobs.AnalysisFailed, match=f"ended with status {status} and no verdict"):
-        jobs.analyse(run, None)
+    with pytest.raises(stored_runs.AnalysisFailed, match=f"ended with status {status} and no verdict"):
+        stored_runs.analyse([run], None)
 
 
 @pytest.mark.spark
 def test_a_folder_that_is_no_run_any_more_is_refused_by_the_real_analysis(run: RunDirectory) -> None:
-    assert jobs.analyse(run, "local[1]") == 2
+    assert stored_runs.analyse([run], "local[1]") == 2

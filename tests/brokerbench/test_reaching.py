@@ -1,4 +1,4 @@
-"""Is all told that a person needs to connect, and no password?"""
+"""Checks that a user is told everything needed to connect to a running network, and that no password is shown."""
 
 import shlex
 import sys
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from brokerbench.reaching import Asked, ReachFiles, brokers_file, failover_uris, load_command, told
-from topologies.catalogue import build
-from topologies.endpoints import Credentials
-from topologies.model import Topology
+from brokerbench.reaching import Asked, ReachFiles, brokers_file, describe, failover_uris, load_command
+from topologies.catalogue.lookup import build
+from topologies.model.endpoints import Credentials
+from topologies.model.topology import Topology
 from topologies.runtimes.external import file as external_file
 from topologies.runtimes.external.credentials import ExternalCredentials
 from topologies.runtimes.external.file import BrokersFile, ExternalBroker
@@ -35,7 +35,7 @@ def test_each_broker_is_told_with_its_uris_and_each_group_with_its_failover_uris
     monkeypatch.setenv("PATH", str(LOCUST.parent))
     files = ReachFiles(Path("p/brokers.yaml"), Path("p/credentials.env"))
     assert (
-        told(Asked("source-and-sink"), topology, runtime, Path("runs/x"), files)
+        describe(Asked("source-and-sink"), topology, runtime, Path("runs/x"), files)
         == """\
 source-and-sink is up (external), and every path is proven
 
@@ -66,21 +66,21 @@ Ctrl-C takes all of it down."""
 
 def test_a_path_that_no_canary_could_prove_is_not_said_to_be_proven() -> None:
     topology, runtime = network()
-    text = told(Asked("source-and-sink"), topology, runtime, Path("runs/x"), None, 1)
+    text = describe(Asked("source-and-sink"), topology, runtime, Path("runs/x"), None, 1)
     assert text.startswith("source-and-sink is up (external), and every path but 1 is proven\n")
 
 
 def test_brokers_with_an_authority_of_their_own_are_told_with_it() -> None:
     topology, runtime = network()
     files = ReachFiles(Path("p/brokers.yaml"), Path("p/credentials.env"), Path("p/authority.pem"))
-    text = told(Asked("source-and-sink"), topology, runtime, Path("runs/x"), files)
+    text = describe(Asked("source-and-sink"), topology, runtime, Path("runs/x"), files)
     assert "authority   p/authority.pem (whom to trust for TLS)" in text
     assert "--brokers-file p/brokers.yaml --ca-file p/authority.pem\n" in text
 
 
 def test_a_name_with_quotes_is_quoted_for_a_shell() -> None:
     topology, runtime = network()
-    text = told(Asked("mesh(discovery='static')"), topology, runtime, Path("r"), ReachFiles(Path("b"), Path("c")))
+    text = describe(Asked("mesh(discovery='static')"), topology, runtime, Path("r"), ReachFiles(Path("b"), Path("c")))
     (line,) = (line for line in text.splitlines() if line.startswith("a load"))
     assert shlex.split(line)[6:8] == ["--topology", "mesh(discovery='static')"]
 
@@ -131,7 +131,7 @@ def test_a_broker_that_cannot_be_asked_has_no_address_for_it_in_that_file(tmp_pa
 
 def test_brokers_that_are_not_ours_stay_and_no_password_is_shown() -> None:
     topology, runtime = network()
-    text = told(Asked("source-and-sink"), topology, runtime, Path("runs/x"), None)
+    text = describe(Asked("source-and-sink"), topology, runtime, Path("runs/x"), None)
     assert text.endswith("They are not ours: they stay as they are. As user 'anna'.")
     assert "s3cret" not in text
 

@@ -1,10 +1,10 @@
-"""Which run is meant by what was typed?"""
+"""Checks which run is selected by the name or folder that a user typed."""
 
 from pathlib import Path
 
 import pytest
 
-from brokerbench.runs import find_run, latest
+from brokerbench.stored_runs import find_run, latest
 from records.errors import RunUnreadable
 
 

@@ -1,15 +1,16 @@
-"""Does a link's line have what somebody set, and nothing of what is as it comes?"""
+"""Checks that a link's line lists its hop limits and the settings that are not at their defaults, and no others."""
 
 import pytest
 
 from brokerbench.settings import settings
 from tests.topologies.artemis_samples import every_artemis_feature
 from tests.topologies.samples import every_feature
-from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
-from topologies.brokers import Broker
-from topologies.impairment import Impairment
-from topologies.links import Link, MulticastDiscovery, NetworkConnector, StaticDiscovery
+from topologies.classic.broker import Broker
+from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector, StaticDiscovery
+from topologies.model.impairment import Impairment
+from topologies.model.link import Link
 
 A, B = Broker("a"), Broker("b")
 EAST, WEST, SPARE = (ArtemisBroker(name) for name in ("east", "west", "spare"))

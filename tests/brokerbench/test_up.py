@@ -1,4 +1,4 @@
-"""Does `brokerbench up` bring a network up, tell how to reach it, and leave nothing at the end, however that comes?"""
+"""Checks that `brokerbench up` starts a network, tells how to reach it, and leaves nothing however it ends."""
 
 import os
 import re
@@ -6,19 +6,26 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 from click.testing import CliRunner
 
 from brokerbench.cli import main
-from brokerbench.up import _signals_interrupt, routes
+from brokerbench.interrupts import signals_interrupt
+from brokerbench.up import routes
 from tests.support.locust_run import REPOSITORY, nothing_left
-from topologies.catalogue import build
-from topologies.model import ClientGroup, Topology
+from topologies.catalogue.lookup import ENTRIES, build
+from topologies.classic.product import CLASSIC
+from topologies.model.client_groups import ClientGroup
+from topologies.model.topology import Topology
+from topologies.runtimes.containers import engine
 from topologies.runtimes.external.credentials import find
 
 BROKERBENCH = str(Path(sys.executable).with_name("brokerbench"))
@@ -133,6 +140,32 @@ def test_what_may_not_be_meant_is_warned_of_before_any_broker_starts(
     assert lines[-1] == "brokerbench: as far as this"
 
 
+def test_the_topology_is_built_once_and_docker_is_looked_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: Counter[str] = Counter()
+
+    @wraps(ENTRIES["mesh"])
+    def built(*arguments: Any, **named: Any) -> Topology:
+        counts["builds"] += 1
+        return mesh(*arguments, **named)
+
+    def looked_for() -> None:
+        counts["looks"] += 1
+        raise engine.EngineTrouble("planted: there is no engine")
+
+    def as_far_as_this(*_: object) -> None:
+        raise ValueError("as far as this")
+
+    mesh = ENTRIES["mesh"]
+    monkeypatch.setitem(ENTRIES, "mesh", built)
+    monkeypatch.setattr(engine, "find", looked_for)
+    monkeypatch.setattr("brokerbench.up.runtime_of", as_far_as_this)
+    result = CliRunner().invoke(main, ["up", "mesh", "--runs", str(tmp_path)])
+    assert "brokerbench: as far as this" in result.stderr
+    assert counts == {"builds": 1, "looks": 1}
+
+
 def test_it_has_no_part_of_locust_nor_spark() -> None:
     heavy = "{'locust', 'gevent', 'pyspark', 'scenarios.harness'}"
     code = f"import sys, brokerbench.up; print(sorted({heavy} & set(sys.modules)))"
@@ -144,12 +177,12 @@ def test_paths_are_proven_from_producers_to_consumers_or_between_whatever_groups
     mesh = build("mesh")
     assert len(routes(mesh)) == 9
     broker = mesh.brokers[0]
-    assert len(routes(Topology("t", mesh.brokers, mesh.links, (ClientGroup("all", (broker,)),)))) == 1
+    assert len(routes(Topology("t", mesh.brokers, mesh.links, (ClientGroup("all", (broker,)),), CLASSIC))) == 1
 
 
 def test_the_first_signal_interrupts_and_no_other_does_until_all_is_down() -> None:
     before = signal.getsignal(signal.SIGTERM)
-    with _signals_interrupt():
+    with signals_interrupt():
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -182,8 +215,15 @@ def test_a_network_is_up_until_ctrl_c_and_then_nothing_is_left(tmp_path: Path) -
 
 @pytest.mark.brokers
 @pytest.mark.nightly
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("moment", ["topology mesh on", "broker broker-. is up", "Ctrl-C takes all of it down"])
+@pytest.mark.parametrize(
+    ("moment", "number"),
+    [
+        ("topology mesh on", signal.SIGTERM),
+        ("broker broker-. is up", signal.SIGHUP),
+        ("broker broker-. is up", signal.SIGINT),
+        ("Ctrl-C takes all of it down", signal.SIGTERM),
+    ],
+)
 def test_it_can_be_ended_at_any_moment_by_any_signal(tmp_path: Path, number: signal.Signals, moment: str) -> None:
     with upped(tmp_path, "mesh") as up:
         up.wait_for(moment)

@@ -1,4 +1,4 @@
-"""What becomes of a run whose Docker engine dies, or has no room left? On an engine of the test's own."""
+"""Checks runs whose Docker engine is killed or has no disk space left, on an engine that the test starts."""
 
 import subprocess
 from collections.abc import Iterator
@@ -9,17 +9,17 @@ import pytest
 from records.rundir import RunDirectory
 from tests.support.locust_run import LocustRun, nothing_left
 from tests.support.own_engine import OwnEngine, own_engine
-from topologies.catalogue import build
+from topologies.catalogue.lookup import build
+from topologies.products import PRODUCTS
 from topologies.runtimes.containers.cleanup import remove_leftovers
 from topologies.runtimes.containers.engine import find
 from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.contract import RuntimeFailed
-from topologies.runtimes.kinds import KINDS
 
 pytestmark = pytest.mark.containers
 
 STEADY = "scenarios/steady.py"
-IMAGE = KINDS["classic"].image
+IMAGE = PRODUCTS["classic"].launch.image
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Which worker is not let take part in a run, and what does it do then? Both ends, without a channel between them."""
+"""Checks which workers are refused in a distributed run, at the master and at the worker, without a real channel."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from drivers.protocols import Spoken
-from drivers.session import Network
+from drivers.users.session import Network
 from records.rundir import RunDirectory
-from scenarios.harness.crew import Equipment, NotEquipped
-from scenarios.harness.distributed import MasterCrew, WorkerDuty, messages
-from scenarios.harness.edition import edition
-from topologies.endpoints import Credentials
+from scenarios.harness.distributed import DistributedLoadGenerators, WorkerDuty, messages
+from scenarios.harness.distributed.build_id import build_id
+from scenarios.harness.run.load_generators import Equipment, NotEquipped
+from topologies.model.endpoints import Credentials
 
 WORKER = "worker-of-a-test"
 
@@ -50,41 +50,41 @@ def refusal_of(answer: dict[str, str], folder: Path) -> tuple[str, Channel]:
     answers = {"bb_clock": ("bb_clock", {"at_ns": 0}), "bb_equip": ("bb_equipped", answer)}
     channel = Channel(lambda name, _: answers.get(name))
     with pytest.raises(NotEquipped) as refused:
-        MasterCrew(channel).equip(equipment(folder))  # type: ignore[arg-type]
+        DistributedLoadGenerators(channel).equip(equipment(folder))  # type: ignore[arg-type]
     return str(refused.value), channel
 
 
 def test_a_worker_that_says_why_not_is_told_by_its_name_and_the_others_are_called_off(tmp_path: Path) -> None:
-    told, channel = refusal_of({"refusal": "it cannot", "edition": edition()}, tmp_path)
+    told, channel = refusal_of({"refusal": "it cannot", "build_id": build_id()}, tmp_path)
     assert told == f"worker {WORKER}: it cannot"
     assert channel.sent[-1] == ("bb_call_off", None)
 
 
-def test_a_worker_that_does_not_know_of_editions_is_an_older_one(tmp_path: Path) -> None:
+def test_a_worker_that_does_not_know_of_build_ids_is_an_older_one(tmp_path: Path) -> None:
     told, _ = refusal_of({"refusal": ""}, tmp_path)
     assert told.startswith(f"worker {WORKER}: it runs brokerbench an older one, the master runs ")
 
 
 def test_brokers_in_memory_are_not_for_several_processes(tmp_path: Path) -> None:
     with pytest.raises(NotEquipped, match="brokers in memory are in one process: leave --processes"):
-        MasterCrew(Channel()).equip(equipment(tmp_path, "memory"))  # type: ignore[arg-type]
+        DistributedLoadGenerators(Channel()).equip(equipment(tmp_path, "memory"))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("sent_edition", "told"),
+    ("sent_build_id", "told"),
     [
         ("0.0.1 (events 1, source 00000000)", "it runs brokerbench "),
-        (edition(), "broker broker-1 at 127.0.0.1:1 cannot"),
+        (build_id(), "broker broker-1 at 127.0.0.1:1 cannot"),
     ],
 )
 def test_a_worker_that_cannot_take_part_says_why_and_takes_nothing_on(
-    tmp_path: Path, sent_edition: str, told: str
+    tmp_path: Path, sent_build_id: str, told: str
 ) -> None:
     environment, channel = SimpleNamespace(process_exit_code=None), Channel()
     duty = WorkerDuty(environment, channel)  # type: ignore[arg-type]
-    duty._equip(messages.equip(equipment(tmp_path), 1, {}, sent_edition))
+    duty._equip(messages.equip(equipment(tmp_path), 1, {}, sent_build_id))
     ((name, answer),) = channel.sent
-    assert (name, answer["edition"]) == ("bb_equipped", edition())
+    assert (name, answer["build_id"]) == ("bb_equipped", build_id())
     assert answer["refusal"].startswith(told)
     assert environment.process_exit_code == 2
     assert duty._session is None

@@ -1,4 +1,4 @@
-"""How many tests of the drivers' suites were there? CI's output says so at its end, beside the names that it lists."""
+"""Prints at the end of a test run how many tests of the conformance and differential suites passed."""
 
 from pathlib import Path
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple, Self, cast
 
-from drivers.client import Client
+from drivers.client.client import Client
+from drivers.client.makes_clients import MakesPythonClients
 from drivers.contract import (
     Browsed,
     Delivery,
@@ -16,14 +17,13 @@ from drivers.contract import (
     OnSettled,
     Outcome,
     Outgoing,
-    Refused,
     Subscription,
-    Transaction,
 )
-from drivers.failover import FailoverUri
+from drivers.failover.uri import FailoverUri
 from drivers.jvm.hub import OnEvent
+from drivers.stomp.options import STOMP_OPTIONS
 from records.writer import Recorder
-from topologies.endpoints import Credentials, Endpoint
+from topologies.model.endpoints import Credentials, Endpoint
 
 RUN = 7
 BENCH = Credentials("bench", "secret")
@@ -128,9 +128,6 @@ class ScriptedConnection:
     def settle(self, delivery: Delivery) -> None:
         self.settled.append(delivery)
 
-    def begin(self) -> Transaction:
-        raise Refused("no test asks for it")
-
     def close(self) -> None:
         self.on_close()
         self.closed = True
@@ -150,10 +147,11 @@ class BatchingConnection(ScriptedConnection):
         return sent_ns[0]
 
 
-class ScriptedConnector:
+class ScriptedConnector(MakesPythonClients):
     """Each connect takes the next step of the script: an exception is raised, anything else prepares the connection."""
 
     protocol = "stomp"
+    supported_options = STOMP_OPTIONS
 
     def __init__(self, *script: Exception | Callable[[ScriptedConnection], None] | None) -> None:
         self.script = list(script)

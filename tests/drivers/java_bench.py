@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from drivers.client.pacing import Schedule
 from drivers.contract import Destination, Subscription
-from drivers.failover import FailoverUri
+from drivers.failover.uri import FailoverUri
 from drivers.jvm.client import JavaClient
-from drivers.pacing import Schedule
 from drivers.protocols import connector_of
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
@@ -17,9 +17,9 @@ from records.writer import Recorder
 from tests.support.relay import Relay
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
-from topologies.endpoints import Credentials
+from topologies.model.endpoints import Credentials
+from topologies.model.trust import Trust
 from topologies.runtimes.contract import Runtime
-from topologies.trust import Trust
 
 RUN = 0xFEDC_BA98  # more than Java's int holds
 BROKER = "broker-1"
@@ -32,16 +32,16 @@ WAITED = {"blocked", "unblocked"}  # for a broker that took a second to answer, 
 UNKNOWN_BROKER = {"127.0.0.1:1": "b1", "127.0.0.1:2": "b2"}
 
 
-class Clerk:
+class Counting:
     """Counts, as the session's does."""
 
     def __init__(self) -> None:
         self.begun = self.settled = self.receipts = 0
         self.received: set[int] = set()  # seqs
 
-    def took_sends(self, rows: Any) -> None: ...
+    def sends_recorded(self, rows: Any) -> None: ...
 
-    def took_receipts(self, rows: Any) -> None:
+    def receipts_recorded(self, rows: Any) -> None:
         self.receipts += len(rows)
         self.received.update(rows["seq"].tolist())
 
@@ -80,12 +80,12 @@ class Bench:
         trust: Trust = NO_TRUST,
     ) -> None:
         self.directory = RunDirectory.create(folder, "run")
-        self.recorder, self.clerk = Recorder(self.directory, "main"), Clerk()
+        self.recorder, self.statistics = Recorder(self.directory, "main"), Counting()
         self._brokers, self.credentials, self._uri = brokers, credentials, uri
         self._connector: Any = connector_of(protocol, trust)
         self._clients: list[JavaClient] = []
 
-    def client(self) -> JavaClient:
+    def client(self, client_id: str = "") -> JavaClient:
         made: JavaClient = self._connector.client(
             number=len(self._clients),
             group="g",
@@ -93,14 +93,14 @@ class Bench:
             brokers=self._brokers,
             credentials=self.credentials,
             recorder=self.recorder,
-            clerk=self.clerk,
-            client_id="",
+            statistics=self.statistics,
+            client_id=client_id,
         )
         self._clients.append(made)
         return made
 
-    def opened(self) -> JavaClient:
-        client = self.client()
+    def opened(self, client_id: str = "") -> JavaClient:
+        client = self.client(client_id)
         client.open()
         return client
 
@@ -192,14 +192,14 @@ def killed_under_a_load(runtime: Runtime, bench: Bench) -> tuple[Mapping[str, li
     begun: list[int] = []
     keeping = threading.Thread(target=lambda: begun.append(producer.keep(every_ms(100_000), 100, 50, producing)))
     keeping.start()
-    until(lambda: bench.clerk.settled > 200)
+    until(lambda: bench.statistics.settled > 200)
     runtime.kill("broker-1")
-    settled = bench.clerk.settled
-    until(lambda: client.broker == "broker-2" and bench.clerk.settled > settled + 200)
+    settled = bench.statistics.settled
+    until(lambda: client.broker == "broker-2" and bench.statistics.settled > settled + 200)
     producing.stop()
     keeping.join()
     bench.opened().consumer(Subscription(orders), run=RUN)
-    until(lambda: bench.clerk.receipts > 200)
+    until(lambda: bench.statistics.receipts > 200)
     return bench.tables(), begun[0]
 
 

@@ -6,15 +6,16 @@ from typing import Any
 
 import jpype
 
-from drivers.jvm.vm import SOURCES, java_class
+from drivers.jvm.vm import SOURCES, java_class, loader
+from scenarios.java_parts import find_java_parts
 
 OF_TESTS = Path(__file__).parent / "java"
 
 
 def classes(library: str) -> Callable[[str], Any]:
-    """``openwire`` or ``core`` -> what gives a class by its whole name, compiled anew."""
+    """``openwire`` or ``core`` -> what gives a class by its whole name, loaded anew."""
     parent = java_class("Hub", library).class_.getClassLoader().getParent()
-    file = jpype.JClass("java.io.File")
-    folders = jpype.JArray(file)([file(str(each)) for each in (SOURCES, SOURCES / library, OF_TESTS)])
-    loader = jpype.JClass("org.codehaus.janino.JavaSourceClassLoader")(parent, folders, "UTF-8")
-    return lambda name: jpype.JClass(name, loader=loader)
+    parts = find_java_parts(library)
+    compiled = parts.compiler.compiled((SOURCES, SOURCES / library, OF_TESTS), parts.client)
+    own = loader((compiled,), parent)
+    return lambda name: jpype.JClass(name, loader=own)

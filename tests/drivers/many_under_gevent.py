@@ -1,4 +1,4 @@
-"""Does one process hold more AMQP connections than select() has descriptors for?"""
+"""Checks that one process can hold more AMQP connections than select() can handle descriptors."""
 
 import itertools
 import threading
@@ -11,7 +11,7 @@ from drivers.protocols import connector_of
 from tests.support.brokers import running
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
-from topologies.trust import Trust
+from topologies.model.trust import Trust
 
 CONNECTIONS, AT_ONCE, DESCRIPTORS = 1_100, 10, 1_024
 HEAP_MB = 2_048  # of the broker: Classic takes some 350 KB for each AMQP connection

@@ -1,10 +1,9 @@
-"""What do the clients of a load say when they are asked for what cannot be? One error: the object, and the next step.
+"""Checks that impossible requests to a load's clients give one error with the object and the next step.
 
-The same table for each protocol. Whoever else uses the broker goes on, and what was recorded before stays.
+The table is the same for each protocol. Other clients of the broker go on, and earlier records are kept.
 """
 
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,22 +11,25 @@ from typing import Any
 
 import pytest
 
-from drivers.client import Client
+from drivers.client.client import Client
+from drivers.client.events import ScheduledSend
+from drivers.client.per_message import PerMessageProducer
 from drivers.contract import DriverError
-from drivers.per_message import PerMessage
-from drivers.sends import Slot
 from tests.drivers.conformance.conftest import REAL
 from tests.support.brokers import running
 from tests.support.loads import Load
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
-from topologies.artemis.brokers import ArtemisBroker
-from topologies.brokers import AnyBroker, Broker
-from topologies.endpoints import Credentials
-from topologies.groups import ClientGroup
-from topologies.model import Topology, TransportConnector
+from topologies.artemis.broker import ArtemisBroker
+from topologies.classic.broker import Broker
+from topologies.classic.transport_connectors import TransportConnector
+from topologies.model.broker import AnyBroker
+from topologies.model.client_groups import ClientGroup
+from topologies.model.endpoints import Credentials
+from topologies.model.site import Site
+from topologies.model.topology import Topology
+from topologies.products import PRODUCTS
 from topologies.render.files import render
-from topologies.render.site import Site
 from topologies.runtimes.contract import Runtime
 
 pytestmark = pytest.mark.brokers
@@ -43,7 +45,7 @@ NO_NEW_PLACES = tuple(
 
 def alone(broker: AnyBroker, flavour: str) -> Topology:
     groups = tuple(ClientGroup(group, (broker,)) for group in ("producers", "consumers"))
-    return Topology("alone", (broker,), (), groups, flavour=flavour)
+    return Topology("alone", (broker,), (), groups, PRODUCTS[flavour])
 
 
 @pytest.fixture(scope="module")
@@ -83,22 +85,22 @@ def strict(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def wrong_password(folder: Path, runtime: Runtime, protocol: str) -> None:
     wrong = Credentials(runtime.credentials().username, SECRET)
-    Load(folder, runtime, protocol, [NAME], credentials=wrong).seat("producer")
+    Load(folder, runtime, protocol, [NAME], credentials=wrong).client("producer")
 
 
 def dead_brokers(folder: Path, runtime: Runtime, protocol: str) -> None:
     scheme = "tcp" if protocol in ("openwire", "core") else protocol
     with socket.create_server(("127.0.0.1", 0)) as taken:
         dead = {NAME: f"{scheme}://127.0.0.1:{taken.getsockname()[1]}"}
-    Load(folder, runtime, protocol, [NAME], addresses=dead, options="?maxReconnectAttempts=2").seat("producer")
+    Load(folder, runtime, protocol, [NAME], addresses=dead, options="?maxReconnectAttempts=2").client("producer")
 
 
 def body_too_large(folder: Path, runtime: Runtime, protocol: str) -> None:
     load = Load(folder, runtime, protocol, [NAME])
-    seat = load.seat("producer")
-    load.send(seat, queue("large"), 3, 2 * FRAME_BYTES)
-    until(lambda: not seat.client.broker)
-    seat.usable()
+    client = load.client("producer")
+    load.send(client, queue("large"), 3, 2 * FRAME_BYTES)
+    until(lambda: not client.client.broker)
+    client.usable()
 
 
 ASKED: dict[str, tuple[Callable[[Path, Runtime, str], None], str]] = {
@@ -121,8 +123,8 @@ def test_what_cannot_be_is_one_error_with_the_next_step_and_others_go_on(
 ) -> None:
     broker: Runtime = request.getfixturevalue("single_artemis" if protocol == "core" else "small")
     others, place = Load(tmp_path, broker, protocol, [NAME]), queue("others")
-    others.consume(others.seat("consumer"), place)
-    before = others.produce(others.seat("producer"), place, 20)
+    others.consume(others.client("consumer"), place)
+    before = others.produce(others.client("producer"), place, 20)
     ask, told = ASKED[asked]
     (tmp_path / "bad").mkdir()
     with pytest.raises(DriverError, match=told) as caught:
@@ -130,7 +132,7 @@ def test_what_cannot_be_is_one_error_with_the_next_step_and_others_go_on(
     assert "\n" not in str(caught.value)
     assert SECRET not in str(caught.value)
     before.join(60)
-    others.produce(others.seat("producer"), place, 20).join(60)
+    others.produce(others.client("producer"), place, 20).join(60)
     until(lambda: others.tally.received == 40)
     assert {row["outcome"] for row in others.tables()["sends"]} == {"acked"}
 
@@ -152,11 +154,11 @@ def test_a_place_that_the_broker_refuses_fails_by_name_and_the_connection_lives_
     strict: Runtime, protocol: str, request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     load, place = Load(tmp_path, strict, protocol, [NAME]), queue("nowhere")
-    seat = load.seat("consumer")
+    client = load.client("consumer")
     with pytest.raises(DriverError, match=place.name):
-        load.consume(seat, place)
-    load.seat("consumer").usable()
-    producer = load.seat("producer")
+        load.consume(client, place)
+    load.client("consumer").usable()
+    producer = load.client("producer")
     load.send(producer, place, 5)
     until(lambda: load.tally.settled == 5)
     producer.usable()
@@ -177,15 +179,11 @@ def test_a_place_that_the_broker_refuses_fails_by_name_and_the_connection_lives_
 def test_each_message_to_a_place_that_the_broker_refuses_is_recorded_though_each_connects_anew(
     strict: Runtime, tmp_path: Path
 ) -> None:
-    freed = threading.Semaphore(0)
     load = Load(tmp_path, strict, "core", [NAME])
-    producer = PerMessage(
-        load.session, "producers", queue("nowhere"), durable=True, resend_in_doubt=True,
-        on_settled=lambda _: None, on_free=freed.release,
-    )  # fmt: skip
+    producer = PerMessageProducer(load.session, "producers", queue("nowhere"), durable=True, resend_in_doubt=True)
     now_ns = load.session.clock()
-    producer.send_batch([Slot(seq, now_ns) for seq in range(3)], 64)
-    assert all(freed.acquire(timeout=30) for _ in range(3))
+    producer.send_batch([ScheduledSend(seq, now_ns) for seq in range(3)], 64)
+    until(lambda: producer.outstanding == 0)
     producer.close()
     rows = load.tables()["sends"]
     assert sorted((row["seq"], row["attempt"], row["outcome"]) for row in rows) == [

@@ -1,12 +1,12 @@
-"""Is it told when a broker takes nothing more: which broker, whose producer, from when until when?"""
+"""Checks the report of a blocked producer: the broker, the producer, and from when until when."""
 
 from collections.abc import Iterator
 
 import pytest
 
+from drivers.client.blocked_detection import BLOCKED_AFTER_NS
 from drivers.contract import Destination, Outcome
 from drivers.memory.connector import MemoryConnector, MemoryNetwork
-from drivers.patience import BLOCKED_AFTER_NS
 from tests.drivers.doubles import (
     BENCH,
     RUN,

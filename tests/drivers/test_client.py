@@ -6,6 +6,7 @@ import time
 import pytest
 
 from drivers.contract import ConnectFailed, Destination, DriverError, Refused, Subscription, Untrusted
+from records.move_reasons import PRIORITY_BACK
 from tests.drivers.doubles import (
     RUN,
     KeepingRecorder,
@@ -318,6 +319,7 @@ def test_a_client_goes_back_to_its_priority_broker() -> None:
         ("closed", "a"),
     ]
     assert connector.connections[0].closed
+    assert next(row.reason for row in recorder.connections if row.event == "closed") == PRIORITY_BACK
 
 
 def test_a_client_that_is_closed_before_it_moved_leaves_both_brokers() -> None:

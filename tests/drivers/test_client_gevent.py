@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.support.under_gevent import under_gevent
 
-NAMES = ("client", "producer", "consumer", "memory", "transacted", "referrals")
+NAMES = ("client", "producer", "consumer", "memory", "transacted", "redirects")
 
 
 def test_the_tests_of_clients_pass_under_gevent() -> None:

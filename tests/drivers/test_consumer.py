@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from drivers.consumer import Received
+from drivers.client.events import Received
 from drivers.contract import Delivery, Destination, DriverError, Refused, Subscription
 from records.identity import Identity, stamp
 from tests.drivers.doubles import (

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers import reconnect
-from drivers.failover import FailoverOptions, FailoverUri, ServerUri
-from drivers.reconnect import Attempt, GiveUp, Hold, Poll, Sleep, State
+from drivers.failover import reconnect_schedule as reconnect
+from drivers.failover.reconnect_schedule import Attempt, GiveUp, Hold, Poll, Sleep, State
+from drivers.failover.uri import FailoverOptions, FailoverUri, ServerUri
 
 RNG = Random(1)
 SEQUENCES = json.loads((Path(__file__).parent / "golden" / "java_failover_sequences.json").read_text())["sequences"]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.failover import OPTION_NAMES, BadFailoverUriError, FailoverOptions, FailoverUri, ServerUri
-from drivers.honoured import unsupported
+from drivers.failover.uri import OPTION_NAMES, BadFailoverUriError, FailoverOptions, FailoverUri, ServerUri
+from drivers.protocols import unsupported
 
 A, B = ServerUri("stomp", "a.example", 1), ServerUri("stomp", "b.example", 2, "soTimeout=0&x=y")
 
@@ -240,3 +240,11 @@ def test_a_written_uri_reads_as_the_same_value(
 def test_any_text_is_read_or_refused_in_a_sentence(text: str) -> None:
     with suppress(BadFailoverUriError):
         assert FailoverUri.parse(text).servers
+
+
+def test_a_client_that_enters_at_a_place_tries_that_broker_first_and_the_others_in_their_order() -> None:
+    uri = FailoverUri.parse("failover:(stomp://a:1,stomp://b:2,stomp://c:3)?timeout=5&nested.x=y")
+    assert (
+        str(uri.entering_at(4)) == "failover:(stomp://b:2,stomp://c:3,stomp://a:1)?timeout=5&randomize=false&nested.x=y"
+    )
+    assert FailoverUri.parse(str(uri.entering_at(1))) == uri.entering_at(1)

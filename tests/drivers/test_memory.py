@@ -12,7 +12,7 @@ from drivers.contract import ConnectFailed, Delivery, Destination, Outcome, Outg
 from drivers.memory.connector import MemoryConnection, MemoryConnector, MemoryNetwork
 from drivers.memory.tampering import Tampering
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, client_of, eventually, memory_uri
-from topologies.endpoints import Credentials, Endpoint
+from topologies.model.endpoints import Credentials, Endpoint
 
 ORDERS = Destination.parse("queue://orders")
 PRICES = Destination.parse("topic://prices")

@@ -1,9 +1,9 @@
-"""Is the send schedule fixed, complete and independent of what the broker does?"""
+"""Checks that the send schedule is fixed, complete and independent of the broker."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.pacing import NS_PER_S, Schedule, random_phase_ns, share
+from drivers.client.pacing import NS_PER_S, Schedule, random_phase_ns, share
 
 RATES = st.floats(0.01, 100_000, allow_nan=False)
 

@@ -6,11 +6,11 @@ from typing import cast
 
 import pytest
 
-from drivers.client import Client
+from drivers.client.client import Client
+from drivers.client.events import ScheduledSend, Settled
+from drivers.client.producer import Producer
 from drivers.contract import ConnectFailed, Destination, DriverError, Outcome, Outgoing, Refused
-from drivers.link import Link
-from drivers.producer import Producer
-from drivers.sends import Settled, Slot
+from drivers.failover.client_connection import ClientConnection
 from records.identity import Identity, read
 from tests.drivers.doubles import (
     RUN,
@@ -110,7 +110,7 @@ def test_an_answer_that_came_while_its_batch_was_being_written_stays_when_the_co
     connector = ScriptedConnector(answered_then_lost)
     connector.kind = BatchingConnection
     bench = Bench(connector)
-    bench.producer.send_batch((Slot(0, 0), Slot(1, 0)), 64)
+    bench.producer.send_batch((ScheduledSend(0, 0), ScheduledSend(1, 0)), 64)
     eventually(lambda: len(connector.connections) == 2 and bench.connection.sent)
     bench.connection.ack()
     assert bench.producer.wait_settled(60)
@@ -207,10 +207,10 @@ def test_a_write_that_breaks_is_in_doubt_and_sent_again() -> None:
 def test_a_send_that_got_hold_of_a_lost_connection_takes_the_next(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lost = Link("a")
+    lost = ClientConnection("a")
     lost.alive = False
-    links = [lost, bench.client.usable()]
-    monkeypatch.setattr(bench.client, "usable", lambda _: links.pop(0))
+    connections = [lost, bench.client.usable()]
+    monkeypatch.setattr(bench.client, "usable", lambda _: connections.pop(0))
     bench.producer.send(0, 64, 0)
     bench.connection.ack()
     assert bench.recorder.attempts(0) == [(1, "acked")]
@@ -295,7 +295,7 @@ def test_a_body_too_small_for_its_identity_is_refused_before_anything_is_sent(be
     assert bench.connection.sent == []
 
 
-SLOTS = [Slot(0, 10, blocked=True), Slot(1, 20), Slot(2, 30)]
+SLOTS = [ScheduledSend(0, 10, blocked=True), ScheduledSend(1, 20), ScheduledSend(2, 30)]
 
 
 def batching(*script: Exception | Callable[[ScriptedConnection], None] | None) -> ScriptedConnector:

@@ -1,4 +1,4 @@
-"""Does what was planned happen to the chosen message, and to no other?"""
+"""Checks that a planned fault of the in-memory broker affects the chosen message, and no other."""
 
 import pytest
 

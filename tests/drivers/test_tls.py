@@ -1,4 +1,4 @@
-"""Does TLS carry what a plain socket does, whoever reads and writes at once, and is a stranger turned away?"""
+"""Checks that TLS sockets carry data both ways at once, and that an untrusted server is refused."""
 
 import contextlib
 import socket
@@ -12,7 +12,7 @@ import trustme
 
 from drivers.contract import ConnectFailed, Refused
 from drivers.tls import TlsSocket, refused, secured
-from topologies.trust import Trust
+from topologies.model.trust import Trust
 
 OURS = trustme.CA()
 TRUST = Trust(OURS.cert_pem.bytes().decode())

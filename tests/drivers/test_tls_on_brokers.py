@@ -1,6 +1,6 @@
-"""Do a load's messages cross by a broker's own TLS, by each protocol, and are its clients told by its name?
+"""Checks a load over a broker's own TLS, by each protocol, and the broker names in its records.
 
-Certificates that are not to be trusted: stomp/test_tls.py, amqp/test_troubles.py, jvm/test_tls.py.
+Untrusted certificates are tested in stomp/test_tls.py, amqp/test_troubles.py and jvm/test_tls.py.
 """
 
 from collections import Counter
@@ -14,11 +14,13 @@ from tests.support.brokers import running
 from tests.support.loads import Load
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
-from topologies.brokers import Broker
-from topologies.groups import ClientGroup
-from topologies.model import Topology, TransportConnector
+from topologies.classic.broker import Broker
+from topologies.classic.product import CLASSIC
+from topologies.classic.transport_connectors import TransportConnector
+from topologies.model.client_groups import ClientGroup
+from topologies.model.topology import Topology
+from topologies.model.trust import Trust
 from topologies.runtimes.contract import Runtime
-from topologies.trust import Trust
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
 NAME, MESSAGES, BODY_BYTES = "broker-1", 200, 50_000  # a body is more than one record of TLS
@@ -29,7 +31,7 @@ SECURE = Broker(NAME, connectors=tuple(TransportConnector(protocol, transport="s
 def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
     """A Classic broker that speaks nothing but TLS."""
     groups = tuple(ClientGroup(group, (SECURE,)) for group in ("producers", "consumers"))
-    with running(Topology("secure", (SECURE,), (), groups), tmp_path_factory.mktemp("secure")) as runtime:
+    with running(Topology("secure", (SECURE,), (), groups, CLASSIC), tmp_path_factory.mktemp("secure")) as runtime:
         yield runtime
 
 
@@ -38,8 +40,8 @@ def test_a_loads_messages_cross_by_the_brokers_own_tls(secure: Runtime, protocol
     assert secure.endpoint(NAME, protocol).uri.partition("://")[0] in ("stomp+ssl", "amqps", "ssl")
     load = Load(tmp_path, secure, protocol, [NAME], trust=Trust(secure.trusted_pem))
     place = queue("secure")
-    load.consume(load.seat("consumer"), place)
-    load.produce(load.seat("producer"), place, MESSAGES, BODY_BYTES).join(120)
+    load.consume(load.client("consumer"), place)
+    load.produce(load.client("producer"), place, MESSAGES, BODY_BYTES).join(120)
     until(lambda: load.tally.received == load.tally.settled == MESSAGES)
     tables = load.tables()
     assert {(row["outcome"], row["broker"]) for row in tables["sends"]} == {("acked", NAME)}

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from drivers.client import Client
-from drivers.consumer import Received
-from drivers.contract import Destination, Outcome, Subscription
+from drivers.client.client import Client
+from drivers.client.events import Received, ScheduledSend, Settled
+from drivers.client.transacted_producer import TransactedProducer
+from drivers.contract import Destination, Outcome, Refused, Subscription
+from drivers.failover.client_connection import ClientConnection
 from drivers.memory.connector import MemoryConnector, MemoryNetwork
-from drivers.sends import Settled, Slot
-from drivers.transacted import TransactedProducer
-from tests.drivers.doubles import RUN, KeepingRecorder, client_of, eventually, memory_uri
+from tests.drivers.doubles import RUN, KeepingRecorder, ScriptedConnection, client_of, eventually, memory_uri
 
 ORDERS = Destination.parse("queue://orders")
 BODY_BYTES, S = 64, 1_000_000_000
@@ -45,7 +45,7 @@ class Bench:
         self.taker.consumer(Subscription(ORDERS), run=RUN, on_receipt=self.received.append)
 
     def send(self, *seqs: int, due_ns: int = 0) -> None:
-        self.producer.send_batch([Slot(seq, due_ns) for seq in seqs], BODY_BYTES)
+        self.producer.send_batch([ScheduledSend(seq, due_ns) for seq in seqs], BODY_BYTES)
 
     def arrived(self, count: int) -> list[tuple[int, int]]:
         """(seq, attempt) of so many deliveries."""
@@ -204,3 +204,10 @@ def test_a_transaction_that_stays_open_is_no_blocked_broker_but_a_commit_without
     blocked = [(row.event, row.broker, row.at_ns) for row in bench.recorder.connections if "blocked" in row.event]
     assert blocked == [("blocked", "a", 6 * S), ("unblocked", "a", 9 * S)]
     bench.close()
+
+
+def test_a_connection_without_transactions_refuses_to_begin_one() -> None:
+    connection = ClientConnection("b1")
+    connection.carry(ScriptedConnection("b1", "", lambda *_: None, lambda _: None))
+    with pytest.raises(Refused, match=r"broker b1: .* has no transactions"):
+        connection.begin()

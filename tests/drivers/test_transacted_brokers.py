@@ -1,28 +1,25 @@
-"""Do transactions keep their word on a real broker whose connections are cut in their midst?"""
+"""Checks transactions on a real broker while their connections are cut."""
 
 import random
 import threading
 import time
 from collections import Counter
-from pathlib import Path
 from typing import cast
 
 import pytest
 
-from drivers.client import Client
-from drivers.consumer import Received
+from drivers.client.client import Client
+from drivers.client.events import Received, ScheduledSend, Settled
+from drivers.client.transacted_producer import TransactedProducer
 from drivers.contract import Outcome, Subscription
-from drivers.failover import FailoverUri
+from drivers.failover.uri import FailoverUri
 from drivers.protocols import connector_of
-from drivers.sends import Settled, Slot
-from drivers.transacted import TransactedProducer
 from records.writer import Recorder
 from tests.drivers.conformance.stages import BROKER, RUN, queue
 from tests.drivers.doubles import KeepingRecorder, eventually
-from tests.support.brokers import running
 from tests.support.relay import Relay
+from topologies.model.trust import Trust
 from topologies.runtimes.contract import Runtime
-from topologies.trust import Trust
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
 PROTOCOLS = ("stomp", "amqp")  # Java clients: jvm/test_transactions.py
@@ -50,15 +47,16 @@ def port_of(runtime: Runtime, protocol: str) -> int:
     return int(runtime.endpoint(BROKER, protocol).uri.partition("?")[0].rpartition(":")[2])
 
 
-@pytest.mark.parametrize("topology", ["single", "artemis-single"])
+@pytest.mark.parametrize("shared", ["single_broker", "single_artemis"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_acked_messages_arrive_once_and_beside_them_only_what_is_in_doubt(
-    tmp_path: Path, protocol: str, topology: str
+    request: pytest.FixtureRequest, protocol: str, shared: str
 ) -> None:
     outcomes: list[Settled] = []
     rng = random.Random(7)
     received: list[Received] = []
-    with running(topology, tmp_path) as runtime, Relay(("127.0.0.1", port_of(runtime, protocol))) as relay:
+    runtime: Runtime = request.getfixturevalue(shared)
+    with Relay(("127.0.0.1", port_of(runtime, protocol))) as relay:
         orders = queue("transacted")
         taker, _ = client_to(runtime, "stomp", port_of(runtime, "stomp"), number=2)
         taker.consumer(Subscription(orders, prefetch=1_000), run=RUN, on_receipt=received.append)
@@ -68,7 +66,7 @@ def test_acked_messages_arrive_once_and_beside_them_only_what_is_in_doubt(
         for seq in range(MESSAGES):
             if seq % 50 == LAST:  # this one commits: the connection goes about then
                 threading.Timer(rng.uniform(0, 0.005), relay.cut).start()
-            producer.send_batch((Slot(seq, time.perf_counter_ns()),), 64)
+            producer.send_batch((ScheduledSend(seq, time.perf_counter_ns()),), 64)
             if seq % 50 == LAST + SIZE - 1:  # the next one would commit: it goes in the midst of a transaction
                 relay.cut()
         producer.commit()

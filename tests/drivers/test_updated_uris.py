@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from drivers.failover import FailoverUri, ServerUri
-from drivers.updated_uris import UpdatedUris
+from drivers.failover.updated_uris import UpdatedUris
+from drivers.failover.uri import FailoverUri, ServerUri
 from tests.drivers.doubles import KeepingRecorder, ScriptedConnector, client_of, stomp_uri
 
 KNOWN = {"a:1", "b:2", "c:3"}

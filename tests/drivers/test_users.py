@@ -5,5 +5,5 @@ from pathlib import Path
 from tests.support.under_gevent import under_gevent
 
 
-def test_the_tests_of_users_and_of_their_habits_pass_under_gevent() -> None:
-    under_gevent(Path(__file__).parent, ["users_under_gevent.py", "test_habits.py", "--timeout=120"])
+def test_the_tests_of_users_and_of_their_connection_modes_pass_under_gevent() -> None:
+    under_gevent(Path(__file__).parent, ["users_under_gevent.py", "test_connection_modes.py", "--timeout=120"])

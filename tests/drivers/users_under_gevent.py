@@ -1,23 +1,22 @@
-"""Do Locust's users send and receive each message once, however they hold their connections?"""
+"""Checks that Locust's users send and receive each message once, in every connection mode."""
 
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any, cast
 
 import gevent
 import pytest
 from locust.env import Environment
 
-from drivers.broker_user import BrokerUser
+from drivers.client.contract import LoadProducer
 from drivers.contract import DriverError
 from drivers.memory.connector import MemoryConnector, MemoryNetwork
-from drivers.own_clients import OwnProducer
 from drivers.protocols import Spoken
-from drivers.session import Go, Network, Session, Window, attach, detach
-from drivers.users import ConsumerUser, ProducerUser
+from drivers.users.broker_user import BrokerUser
+from drivers.users.locust_users import ConsumerUser, ProducerUser, Stay
+from drivers.users.session import Go, Network, Session, Window, attach, detach
 from records.writer import Recorder
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, eventually, memory_uri
 
@@ -25,7 +24,7 @@ PRODUCERS, CONSUMERS, MESSAGES = 3, 2, 60
 
 
 class Recording(KeepingRecorder):
-    """With the numbers of texts, which a session's clerk asks for."""
+    """With the numbers of texts, which a session's statistics asks for."""
 
     def number(self, text: str) -> int:
         return sum(map(ord, text))
@@ -34,14 +33,14 @@ class Recording(KeepingRecorder):
 class Bench:
     """Users on brokers in memory, as Locust would run them."""
 
-    def __init__(self, connections: str, pool_size: int = 1) -> None:
+    def __init__(self, connections: str, pool_size: int = 1, stays: tuple[Stay, ...] = (Stay(),)) -> None:
         settings = {"connections": connections, "pool_size": pool_size, "destination": "queue://orders"}
         self.network, self.recorder = MemoryNetwork(["a", "b"], credentials=BENCH), Recording()
         self.producer = type(
             "Orders", (ProducerUser,), {**settings, "group": "producers", "body_bytes": 64, "sends_per_second": 500.0}
         )
-        self.consumer = type("Takers", (ConsumerUser,), {**settings, "group": "consumers"})
-        uris = {"memory": {"producers": memory_uri("a"), "consumers": memory_uri("b")}}
+        self.consumer = type("Takers", (ConsumerUser,), {**settings, "group": "consumers", "stays": stays})
+        uris = {"memory": {"producers": memory_uri("a"), "consumers": memory_uri("ba")}}
         self.session = Session(
             network=Network(Spoken.parse("memory"), BENCH, uris, {name: name for name in "ab"}),
             connectors={"memory": MemoryConnector(self.network)}, recorder=cast(Recorder, self.recorder),
@@ -80,7 +79,7 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
     made.stop()
 
 
-def test_every_message_is_sent_and_received_once_whatever_the_habit(bench: Bench) -> None:
+def test_every_message_is_sent_and_received_once_whatever_the_mode(bench: Bench) -> None:
     bench.start()
     bench.send_all()
     sends, receipts = bench.recorder.sends, bench.recorder.receipts
@@ -93,14 +92,14 @@ def test_every_message_is_sent_and_received_once_whatever_the_habit(bench: Bench
     assert bench.session.problems == []
 
 
-def test_there_are_as_many_connections_as_the_habit_says(bench: Bench) -> None:
+def test_there_are_as_many_connections_as_the_mode_says(bench: Bench) -> None:
     bench.start()
     before = len(bench.recorder.events())
     bench.send_all()
-    habit, size = bench.producer.connections, bench.producer.pool_size
-    per_message = habit == "per-message"
-    producers = {"one": PRODUCERS, "pooled": size, "per-message": 0}[habit]
-    consumers = {"one": CONSUMERS, "pooled": min(size, CONSUMERS), "per-message": CONSUMERS}[habit]
+    mode, size = bench.producer.connections, bench.producer.pool_size
+    per_message = mode == "per-message"
+    producers = {"one": PRODUCERS, "pooled": size, "per-message": 0}[mode]
+    consumers = {"one": CONSUMERS, "pooled": min(size, CONSUMERS), "per-message": CONSUMERS}[mode]
     assert bench.network.connections("b") == consumers
     eventually(lambda: bench.network.connections("a") == producers)
     expected = Counter(dict.fromkeys(("attempt", "connected", "closed"), MESSAGES) if per_message else {})
@@ -116,8 +115,10 @@ def test_there_are_as_many_connections_as_the_habit_says(bench: Bench) -> None:
 
 def test_producers_and_consumers_of_one_group_share_connections_only_with_their_kind() -> None:
     bench = Bench("pooled")
-    seats = [bench.session.seat(role, "producers", "pooled") for role in ("producer", "producer", "consumer")]
-    one, other, consumer = (seat.client for seat in seats)
+    handles = [
+        bench.session.pooled_client(role, "producers", "pooled") for role in ("producer", "producer", "consumer")
+    ]
+    one, other, consumer = (handle.client for handle in handles)
     assert one is other
     assert consumer is not one
     bench.stop()
@@ -140,9 +141,9 @@ def test_a_cap_on_what_is_in_flight_limits_how_many_connect_at_a_time() -> None:
     bench.stop()
 
 
-@pytest.mark.parametrize("habit", ["one", "pooled"])
-def test_producers_send_in_transactions_and_end_the_last_one_before_its_time(habit: str) -> None:
-    bench = Bench(habit)
+@pytest.mark.parametrize("mode", ["one", "pooled"])
+def test_producers_send_in_transactions_and_end_the_last_one_before_its_time(mode: str) -> None:
+    bench = Bench(mode)
     bench.producer.transaction_size = 8  # of 20 each
     bench.start()
     bench.send_all()
@@ -165,11 +166,11 @@ def test_a_pool_that_is_refused_is_told_by_each_of_its_users() -> None:
     bench.stop()
 
 
-@pytest.mark.parametrize("habit", ["one", "per-message"])
+@pytest.mark.parametrize("mode", ["one", "per-message"])
 def test_messages_that_a_broker_refuses_fail_and_its_words_are_told_once(
-    habit: str, caplog: pytest.LogCaptureFixture
+    mode: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bench = Bench(habit)
+    bench = Bench(mode)
     bench.start()
     bench.network.refuse("queue://orders")
     now_ns = time.perf_counter_ns()
@@ -197,6 +198,7 @@ class Stuck:
     """A producer that keeps its schedule by itself, as far as its third slot, whose send never ends."""
 
     begun = 0
+    held_back = False
 
     def keep(self, *_what: object) -> int:
         self.begun = 3
@@ -204,23 +206,28 @@ class Stuck:
         return self.begun
 
 
-def test_what_a_producer_of_its_own_did_not_begin_is_missed_though_it_is_stopped_in_a_send() -> None:
+@pytest.mark.parametrize("held_back", [False, True])
+def test_what_a_producer_did_not_begin_is_missed_or_withheld_by_the_brokers_though_it_is_stopped_in_a_send(
+    held_back: bool,
+) -> None:
     bench = Bench("one")
     user, stuck = cast(ProducerUser, bench.producer(bench.environment)), Stuck()
+    stuck.held_back = held_back
     ago_ns = time.perf_counter_ns() - 60_000_000_000
     bench.session.go(Go(Window(ago_ns, ago_ns, None), 20, {"Orders": 1}, Counter()))
-    keep = partial(user._let_keep, bench.session, 1, cast(OwnProducer, stuck))
-    keeping = gevent.spawn(user._load, bench.session, 1, keep)
+    keeping = gevent.spawn(user._load, bench.session, 1, cast(LoadProducer, stuck))
     eventually(lambda: stuck.begun)
     keeping.kill()
-    assert bench.session.tally.missed == 17
+    tally = bench.session.tally
+    assert (tally.missed, tally.withheld) == ((0, 17) if held_back else (17, 0))
     bench.stop()
 
 
-class OwnClient:
+class NativeClient:
     """A client that is its own producer, and what it was asked to do."""
 
     number, group, broker = 1, "producers", None
+    held_back = False
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -228,7 +235,7 @@ class OwnClient:
     def open(self) -> None:
         self.asked.append("open")
 
-    def producer(self, *_where: object, **_how: object) -> "OwnClient":
+    def producer(self, *_where: object, **_how: object) -> "NativeClient":
         return self
 
     def prepare(self, *_what: object) -> None:
@@ -246,7 +253,7 @@ class OwnClient:
 
 
 def test_what_a_producer_of_its_own_sends_by_is_made_before_the_start_signal(monkeypatch: pytest.MonkeyPatch) -> None:
-    bench, client = Bench("one"), OwnClient()
+    bench, client = Bench("one"), NativeClient()
     monkeypatch.setattr(bench.session, "client", lambda *_who, **_what: client)
     producing = gevent.spawn(cast(ProducerUser, bench.producer(bench.environment)).produce)
     eventually(lambda: bench.session.tally.ready.total() == 1)
@@ -258,7 +265,7 @@ def test_what_a_producer_of_its_own_sends_by_is_made_before_the_start_signal(mon
     bench.stop()
 
 
-class GivesUp(OwnClient):
+class GivesUp(NativeClient):
     """It sends three messages, and then no broker is left."""
 
     def keep(self, *_what: object) -> int:
@@ -282,3 +289,33 @@ def test_what_a_producer_of_its_own_leaves_that_may_fail_is_unsent_and_not_misse
     assert tally.first_errors == {"Orders": "no broker is left; check that one is up"}
     assert bench.session.problems == []
     bench.stop()
+
+
+def test_a_consumer_is_connected_when_and_where_its_stays_say() -> None:
+    bench = Bench("one", stays=(Stay(until_s=0.3, place=0), Stay(from_s=0.8, place=1)))
+    try:
+        bench.start()
+        assert {broker for (group, broker) in bench.session.connected() if group == "consumers"} == {"b"}
+        began_ns = time.perf_counter_ns()
+        bench.session.go(Go(Window(began_ns, began_ns, None), 0, {"Orders": PRODUCERS}, Counter()))
+        eventually(lambda: not any(group == "consumers" for group, _ in bench.session.connected()), 20)
+        eventually(lambda: bench.session.connected()["consumers", "a"] == CONSUMERS, 20)
+        assert time.perf_counter_ns() - began_ns >= 0.8e9
+    finally:
+        bench.stop()
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"stays": (Stay(), Stay(from_s=5))}, "a stay begins at 5 s, before the one before it is over"),
+        ({"stays": (Stay(until_s=9), Stay(from_s=5))}, "a stay begins at 5 s, before the one before it is over"),
+        ({"stays": ()}, "there must be one, without from_s"),
+        ({"stays": (Stay(from_s=1),)}, "there must be one, without from_s"),
+        ({"stays": (Stay(until_s=1), Stay(from_s=5, until_s=4))}, "a stay ends at 4 s, and begins at 5 s"),
+        ({"durable_subscription": True, "stays": (Stay(until_s=1), Stay(from_s=5))}, "has one stay only"),
+    ],
+)
+def test_stays_that_cannot_be_are_refused_with_the_class(settings: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValueError, match=f"Away: .*{problem}"):
+        type("Away", (ConsumerUser,), settings)

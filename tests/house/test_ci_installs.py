@@ -1,4 +1,4 @@
-"""Do the CI's steps for Chromium and for iproute2 install only what is missing, and try twice?"""
+"""Checks that CI's steps for Chromium, iproute2 and Compose install only what is missing, and try twice."""
 
 import os
 import shutil
@@ -11,7 +11,8 @@ import pytest
 from tests.house.tree import ROOT
 
 NEEDED = ("bash", "dirname", "env", "id")
-BROWSER, NETWORK_TOOLS = "install-browser.sh", "install-network-tools.sh"
+BROWSER, NETWORK_TOOLS, COMPOSE = "install-browser.sh", "install-network-tools.sh", "install-compose.sh"
+MISSING = [(BROWSER, "chromium"), (NETWORK_TOOLS, "ip"), (COMPOSE, "docker-compose")]
 
 
 def with_only(folder: Path, names: Iterable[str]) -> Path:
@@ -55,9 +56,7 @@ def install(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=30, check=False)
 
 
-@pytest.mark.parametrize(
-    ("script", "there"), [(BROWSER, "google-chrome"), (BROWSER, "chromium"), (NETWORK_TOOLS, "ip")]
-)
+@pytest.mark.parametrize(("script", "there"), [(BROWSER, "google-chrome"), *MISSING, (COMPOSE, "docker")])
 def test_what_is_there_is_left_alone(path: Path, script: str, there: str) -> None:
     calls = apt_get(path, there, failures=0)
     tool(path, there, "exit 0")
@@ -66,7 +65,7 @@ def test_what_is_there_is_left_alone(path: Path, script: str, there: str) -> Non
 
 
 @pytest.mark.parametrize("failures", [0, 1])
-@pytest.mark.parametrize(("script", "program"), [(BROWSER, "chromium"), (NETWORK_TOOLS, "ip")])
+@pytest.mark.parametrize(("script", "program"), MISSING)
 def test_what_is_missing_is_installed_at_the_second_try_at_the_latest(
     path: Path, script: str, program: str, failures: int
 ) -> None:
@@ -77,7 +76,7 @@ def test_what_is_missing_is_installed_at_the_second_try_at_the_latest(
     assert len(calls.read_text(encoding="utf-8").splitlines()) == 2 + failures
 
 
-@pytest.mark.parametrize(("script", "program"), [(BROWSER, "chromium"), (NETWORK_TOOLS, "ip")])
+@pytest.mark.parametrize(("script", "program"), MISSING)
 def test_what_cannot_be_had_is_a_failure(path: Path, script: str, program: str) -> None:
     apt_get(path, program, failures=9)
     assert install(path, script).returncode != 0

@@ -1,4 +1,4 @@
-"""Does the CI's engine step leave an engine alone that is there, and make an image only where none can be pulled?"""
+"""Checks that CI's Docker step leaves a running engine alone, and builds images only if none can be pulled."""
 
 import os
 import shutil
@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.house.tree import ROOT
-from topologies.runtimes.kinds import KINDS
+from topologies.products import PRODUCTS
 
-NEEDED = ("bash", "env", "id", "mkdir", "rm", "touch", "dirname", "timeout")
+NEEDED = ("bash", "cat", "env", "id", "mkdir", "rm", "touch", "dirname", "timeout")
 
 
 class Machine:
@@ -68,8 +68,8 @@ def test_upstreams_images_are_enough(machine: Machine) -> None:
     machine.docker('[ "$1" = image ] && exit 1; exit 0')
     done = machine.run("image")
     assert done.returncode == 0, done.stderr
-    for kind in KINDS.values():
-        assert f"docker pull --quiet {kind.image.upstream}" in machine.calls
+    for kind in PRODUCTS.values():
+        assert f"docker pull --quiet {kind.launch.image.upstream}" in machine.calls
     assert not (machine.clone / "build" / "no-registry").exists()
     assert not [call for call in machine.calls if call.startswith("python")]
 
@@ -78,7 +78,7 @@ def test_where_nothing_can_be_pulled_our_images_are_built_on_the_base_that_is_th
     machine.docker('[ "$3" = brokerbench/base-java:17 ]')
     done = machine.run("image")
     assert done.returncode == 0, done.stderr
-    for flavour in KINDS:
+    for flavour in PRODUCTS:
         expected = f"python -m topologies.runtimes.containers.image --base brokerbench/base-java:17 --of {flavour}"
         assert expected in machine.calls
     assert (machine.clone / "build" / "no-registry").exists()
@@ -86,6 +86,27 @@ def test_where_nothing_can_be_pulled_our_images_are_built_on_the_base_that_is_th
 
 def test_stopping_what_was_never_started_does_nothing(machine: Machine) -> None:
     assert machine.run("stop").returncode == 0
+
+
+@pytest.mark.parametrize(("started_for", "ended"), [("of another script", False), ("its own", True)])
+def test_who_follows_a_script_that_ended_stops_no_engine_but_its_own(
+    machine: Machine, started_for: str, ended: bool
+) -> None:
+    gone, engine = subprocess.Popen(["true"]), subprocess.Popen(["sleep", "60"])
+    gone.wait()
+    folder = machine.clone / "cache" / "docker-engine"
+    folder.mkdir(parents=True)
+    (folder / "pid").write_text(str(engine.pid), encoding="utf-8")
+    (folder / "started-for").write_text(str(gone.pid) if started_for == "its own" else "1", encoding="utf-8")
+    try:
+        machine.run("follow", str(gone.pid))
+        if ended:
+            engine.wait(30)
+        else:
+            assert engine.poll() is None
+    finally:
+        engine.kill()
+        engine.wait()
 
 
 def test_an_unknown_word_is_told_the_known_ones(machine: Machine) -> None:

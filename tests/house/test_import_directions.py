@@ -1,7 +1,8 @@
-"""Does each room import only what it may?"""
+"""Checks that each room and each folder of topologies/ imports only what it may, and that no imports go in a circle."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -11,12 +12,47 @@ from tests.house.tree import ROOMS, parsed, python_files
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "records": (),
     "topologies": ("records",),
-    "drivers": ("records", "topologies.model", "topologies.endpoints", "topologies.trust"),
+    "drivers": ("records", "topologies.model"),
     "scenarios": ("drivers", "topologies", "records"),
     "analysis": ("records",),
     "reports": ("records",),
     "brokerbench": ROOMS,
 }
+_NEUTRAL = ("topologies.model",)
+_COMMON = (*_NEUTRAL, "topologies.management", "topologies.render")
+_PRODUCTS = ("topologies.classic", "topologies.artemis", "topologies.products")
+# Folders of topologies/, lowest first: each may import itself and what is named here, and nothing else of topologies/.
+TOPOLOGIES_MAY_IMPORT: dict[str, tuple[str, ...]] = {
+    "topologies.model": (),
+    "topologies.management": _NEUTRAL,
+    "topologies.render": _NEUTRAL,
+    "topologies.classic": _COMMON,
+    "topologies.artemis": _COMMON,
+    "topologies.products": (*_NEUTRAL, "topologies.classic.product", "topologies.artemis.product"),
+    "topologies.catalogue": (*_NEUTRAL, *_PRODUCTS),
+    "topologies.runtimes": (*_COMMON, "topologies.products", "topologies.catalogue"),
+}
+
+# Inside drivers/, lowest first: each part may import itself, and of drivers/ only what its row names. All may import
+# what their room may.
+_BASE = ("drivers.contract", "drivers.broker_errors", "drivers.tls", "drivers.transactions")
+_OF_A_PROTOCOL = (*_BASE, "drivers.failover", "drivers.client")
+DRIVERS_MAY_IMPORT: dict[str, tuple[str, ...]] = {
+    "drivers.contract": (),
+    "drivers.broker_errors": ("drivers.contract",),
+    "drivers.tls": ("drivers.contract",),
+    "drivers.transactions": ("drivers.contract",),
+    "drivers.failover": _BASE,
+    "drivers.client": (*_BASE, "drivers.failover"),
+    "drivers.users": (*_BASE, "drivers.failover", "drivers.client"),
+    "drivers.stomp": _OF_A_PROTOCOL,
+    "drivers.amqp": _OF_A_PROTOCOL,
+    "drivers.jvm": _OF_A_PROTOCOL,
+    "drivers.memory": _OF_A_PROTOCOL,
+    "drivers.protocols": (*_OF_A_PROTOCOL, "drivers.stomp", "drivers.amqp", "drivers.jvm", "drivers.memory"),
+    "drivers.canary": (*_OF_A_PROTOCOL, "drivers.protocols"),
+}
+
 SPARK = ("pyspark", "py4j")  # a load generator that imports Spark measures Spark
 
 
@@ -38,6 +74,53 @@ def breaches(room: str, tree: ast.AST, package: str) -> list[str]:
     return [name for name in ours if not any(_within(name, place) for place in allowed)] + spark
 
 
+def folder_of(module: str) -> str:
+    """``topologies.model`` of ``topologies.model.link``; '' for what is no module of topologies/."""
+    return ".".join(module.split(".")[:2]) if module.startswith("topologies.") else ""
+
+
+def upward(folder: str, tree: ast.AST, package: str) -> list[str]:
+    """What a module of ``folder`` imports of topologies/ and may not."""
+    allowed = (folder, *TOPOLOGIES_MAY_IMPORT[folder])
+    ours = [name for name in imported(tree, package) if name.split(".")[0] == "topologies"]
+    return [name for name in ours if not any(_within(name, place) for place in allowed)]
+
+
+def module_of(path: Path) -> str:
+    return ".".join((*path.parts[:-1], *(() if path.stem == "__init__" else (path.stem,))))
+
+
+def import_graph(rooms: Iterable[str]) -> dict[str, set[str]]:
+    """Module to the modules of ours that it imports, wherever the import stands."""
+    paths = {module_of(path): path for room in rooms for path in python_files(room)}
+    found: dict[str, set[str]] = {}
+    for module, path in paths.items():
+        names = set(imported(parsed(path), ".".join(path.parts[:-1])))
+        nearest = {name if name in paths else name.rpartition(".")[0] for name in names}
+        found[module] = {name for name in nearest if name in paths and name != module}
+    return found
+
+
+def circle(graph: Mapping[str, set[str]]) -> list[str]:
+    """The modules of a circle, in the order of its imports; empty where there is none."""
+    done: set[str] = set()
+    for start in graph:
+        way: list[str] = []
+        waiting = [(start, iter(graph[start]))] if start not in done else []
+        while waiting:
+            module, rest = waiting[-1]
+            way[len(waiting) - 1 :] = [module]
+            after = next(rest, None)
+            if after is None:
+                done.add(module)
+                waiting.pop()
+            elif after in way[: len(waiting)]:
+                return way[way.index(after) : len(waiting)]
+            elif after not in done:
+                waiting.append((after, iter(graph[after])))
+    return []
+
+
 def _within(name: str, place: str) -> bool:
     return name == place or name.startswith(f"{place}.")
 
@@ -54,12 +137,71 @@ def test_a_room_imports_only_what_it_may(room: str) -> None:
     assert {path: names for path, names in found.items() if names} == {}
 
 
+def part_of_drivers(module: str) -> str:
+    """The row of `DRIVERS_MAY_IMPORT` for a module: ``drivers.client`` for ``drivers.client.producer``."""
+    return next((part for part in DRIVERS_MAY_IMPORT if _within(module, part)), "")
+
+
+def breaches_in_drivers(module: str, tree: ast.AST) -> list[str]:
+    part = part_of_drivers(module)
+    allowed = (part, *DRIVERS_MAY_IMPORT[part])
+    ours = [name for name in imported(tree, module.rpartition(".")[0]) if _within(name, "drivers")]
+    return [name for name in ours if not any(_within(name, place) for place in allowed)]
+
+
+def _modules_of_drivers() -> dict[str, ast.AST]:
+    found = {".".join(path.with_suffix("").parts): parsed(path) for path in python_files("drivers")}
+    return {name.removesuffix(".__init__"): tree for name, tree in found.items() if name != "drivers.__init__"}
+
+
+def _module_of(name: str, modules: Iterable[str]) -> str:
+    """The module of an imported name, not the package that it lies in; '' where it is none of these."""
+    return max((each for each in modules if _within(name, each)), key=len, default="")
+
+
+def test_every_part_of_drivers_has_a_rule_and_every_rule_a_part() -> None:
+    modules = _modules_of_drivers()
+    assert {part_of_drivers(module) for module in modules} == set(DRIVERS_MAY_IMPORT)
+
+
+def test_a_part_of_drivers_imports_only_what_lies_below_it() -> None:
+    found = {module: breaches_in_drivers(module, tree) for module, tree in _modules_of_drivers().items()}
+    assert {module: names for module, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("drivers.failover.uri", "from drivers.jvm.core_uri import load_uri"),
+        ("drivers.failover.redirects", "from drivers.client.access import ClientAccess"),
+        ("drivers.client.client", "def late():\n    from drivers.users.session import Session"),
+        ("drivers.client.producer", "from drivers import protocols"),
+        ("drivers.users.session", "from drivers.stomp.connector import StompConnector"),
+        ("drivers.stomp.wire", "from drivers.amqp import wire"),
+    ],
+)
+def test_a_breach_inside_drivers_is_seen(module: str, line: str) -> None:
+    assert breaches_in_drivers(module, ast.parse(line))
+
+
+def test_no_modules_of_drivers_import_each_other_in_a_circle() -> None:
+    modules = _modules_of_drivers()
+    imports = {
+        module: {_module_of(name, modules) for name in imported(tree, module.rpartition(".")[0])}
+        for module, tree in modules.items()
+    }
+    left = {module: found - {module, ""} for module, found in imports.items()}
+    while leaves := [module for module, found in left.items() if not found]:
+        left = {module: found - set(leaves) for module, found in left.items() if module not in leaves}
+    assert left == {}, "what is left is in a circle, or imports one"
+
+
 @pytest.mark.parametrize(
     ("room", "line"),
     [
-        ("records", "from drivers.client import Client"),
+        ("records", "from drivers.client.client import Client"),
         ("records", "import topologies"),
-        ("drivers", "from topologies.catalogue import build"),
+        ("drivers", "from topologies.catalogue.lookup import build"),
         ("drivers", "from topologies import runtimes"),
         ("reports", "def late():\n    from analysis import jobs"),
         ("scenarios", "import brokerbench.cli"),
@@ -73,12 +215,59 @@ def test_a_breach_is_seen_wherever_it_stands(room: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("room", "line"),
     [
-        ("drivers", "from topologies.model import Topology"),
-        ("drivers", "from topologies.endpoints import Endpoint"),
+        ("drivers", "from topologies.model.topology import Topology"),
+        ("drivers", "from topologies.model.endpoints import Endpoint"),
         ("analysis", "from pyspark.sql import functions"),
-        ("scenarios", "from drivers.users import ProducerUser"),
+        ("scenarios", "from drivers.users.locust_users import ProducerUser"),
         ("reports", "from . import numbers"),
     ],
 )
 def test_what_is_allowed_is_let_through(room: str, line: str) -> None:
     assert breaches(room, ast.parse(line), room) == []
+
+
+def test_every_folder_of_topologies_has_a_rule() -> None:
+    folders = {folder_of(module_of(path)) for path in python_files("topologies")} - {""}
+    assert folders == set(TOPOLOGIES_MAY_IMPORT)
+
+
+@pytest.mark.parametrize("folder", TOPOLOGIES_MAY_IMPORT)
+def test_a_folder_of_topologies_imports_only_what_lies_below_it(folder: str) -> None:
+    modules = [path for path in python_files("topologies") if folder_of(module_of(path)) == folder]
+    assert modules, f"{folder} holds no Python file: the rule would pass on nothing"
+    found = {str(path): upward(folder, parsed(path), ".".join(path.parts[:-1])) for path in modules}
+    assert {path: names for path, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    ("folder", "line"),
+    [
+        ("topologies.model", "from topologies.classic.broker import Broker"),
+        ("topologies.model", "def late():\n    from topologies.products import PRODUCTS"),
+        ("topologies.management", "from topologies.artemis import management"),
+        ("topologies.classic", "from topologies.artemis.broker import ArtemisBroker"),
+        ("topologies.artemis", "import topologies.runtimes.ports"),
+        ("topologies.catalogue", "from topologies.runtimes.contract import Runtime"),
+        ("topologies.runtimes", "from topologies.classic.broker import Broker"),
+    ],
+)
+def test_an_import_upward_is_seen_wherever_it_stands(folder: str, line: str) -> None:
+    assert upward(folder, ast.parse(line), folder)
+
+
+def test_no_imports_go_in_a_circle() -> None:
+    graph = import_graph(ROOMS)
+    assert graph["topologies.catalogue.meshes"] >= {"topologies.model.topology"}, "the graph has no edges: look at it"
+    assert circle(graph) == []
+
+
+@pytest.mark.parametrize(
+    ("graph", "found"),
+    [
+        ({"a": {"b"}, "b": {"c"}, "c": {"b"}}, ["b", "c"]),
+        ({"a": {"b", "c"}, "b": {"d"}, "c": {"d"}, "d": {"a"}}, None),
+        ({"a": {"b", "c"}, "b": {"d"}, "c": {"d"}, "d": set()}, []),
+    ],
+)
+def test_a_circle_is_found_and_nothing_else(graph: dict[str, set[str]], found: list[str] | None) -> None:
+    assert circle(graph) == found if found is not None else circle(graph)

@@ -1,4 +1,4 @@
-"""Do make and the CI script fail as they should: at once, and by saying what to do?"""
+"""Checks that make and the CI script fail at once, and say what to do."""
 
 import os
 import shutil
@@ -9,7 +9,10 @@ import pytest
 
 from tests.house.tree import ROOT
 
-TARGETS = ("setup", "bench", "test", "nightly-tests", "router-tests", "lint", "types", "lock", "clean", "help")
+TARGETS = (
+    *("setup", "bench", "test", "test-rest", "test-all", "nightly-tests"),
+    *("router-tests", "lint", "types", "lock", "clean", "help"),
+)
 
 
 SCRIPTS = (
@@ -17,6 +20,8 @@ SCRIPTS = (
     "install-compiler.sh",
     "install-toxiproxy.sh",
     "install-network-tools.sh",
+    "install-compose.sh",
+    "with-everything.sh",
     "docker-engine.sh",
     "build-amqp.sh",
 )
@@ -111,7 +116,8 @@ def test_with_a_compiler_what_builds_amqp_comes_first_and_every_hash_is_checked(
 def ci(folder: Path, make_body: str) -> subprocess.CompletedProcess[str]:
     """The CI script with stand-ins for everything that it starts."""
     (folder / ".ci").mkdir()
-    shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
+    for name in ("run", "steps.sh"):
+        shutil.copy(ROOT / ".ci" / name, folder / ".ci" / name)
     for name in SCRIPTS:
         executable(folder / ".ci" / name, f'echo "$0 $1" >>{folder}/called; exit 0')
     (folder / "bin").mkdir()
@@ -129,22 +135,28 @@ def test_ci_is_green_only_when_every_step_is_and_says_how_long_each_took(tmp_pat
     ran = ci(tmp_path, "exit 0")
     assert ran.returncode == 0, ran.stderr
     closing = ran.stdout.partition("== how long")[2]
-    assert [step for step in ("setup", "lint", "types", "short run", "tests") if f" s  {step}\n" not in closing] == []
+    steps = ("lint", "types", "setup", "short run", "tests", "slow tests")
+    assert [step for step in steps if f" s  {step}\n" not in closing] == []
 
 
-@pytest.mark.parametrize("failing", ["setup", "lint", "types", "test"])
+@pytest.mark.parametrize("failing", ["setup", "lint", "types", "test", "test-rest"])
 def test_ci_ends_at_the_first_step_that_fails(tmp_path: Path, failing: str) -> None:
     ran = ci(tmp_path, f'[ "$1" != {failing} ]')
     assert ran.returncode != 0
     assert ran.stdout.rstrip().endswith(f"make {failing}")
 
 
-@pytest.mark.parametrize("make_body", ["exit 0", "exit 1"])
+@pytest.mark.parametrize("make_body", ["exit 0", '[ "$1" != test ]'])
 def test_ci_ends_the_engine_that_it_started_however_it_ends(tmp_path: Path, make_body: str) -> None:
     ci(tmp_path, make_body)
     called = (tmp_path / "called").read_text(encoding="utf-8").splitlines()
     assert ".ci/docker-engine.sh engine" in called
     assert called[-1] == ".ci/docker-engine.sh stop"
+
+
+def test_ci_checks_style_and_types_before_it_installs_anything(tmp_path: Path) -> None:
+    ci(tmp_path, '[ "$1" != types ]')
+    assert not (tmp_path / "called").exists()
 
 
 def test_a_test_run_without_tests_is_a_failure(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Does the script for Qpid Dispatch's router build it only where it is missing, and from the sources that it is for?"""
+"""Checks that Qpid Dispatch's router is built only if it is missing, and only from the sources that it needs."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 
 from tests.house.test_ci_installs import tool, with_only
 from tests.house.tree import ROOT
-from topologies.runtimes.artemis_router import QDROUTERD, VERSION
+from topologies.artemis.router_launch import QDROUTERD, VERSION
 
 NEEDED = (
     "bash",

@@ -1,4 +1,4 @@
-"""Does the CI's step for Toxiproxy build it only where it is missing, and try twice?"""
+"""Checks that CI's step for Toxiproxy builds it only if it is missing, and tries twice."""
 
 import os
 import shutil

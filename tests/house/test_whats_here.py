@@ -1,4 +1,4 @@
-"""Does docs/whats-here.md name what is here, and nothing that is not?"""
+"""Checks that docs/whats-here.md names every package folder, and only paths that exist."""
 
 import re
 from pathlib import Path

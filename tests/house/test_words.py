@@ -1,4 +1,4 @@
-"""Does any file name a machine of ours, or a host that a reader's own tools should choose?"""
+"""Checks that no file names a path of one machine, or a registry host that a reader's own tools should choose."""
 
 import re
 

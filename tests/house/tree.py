@@ -1,4 +1,4 @@
-"""Which files make up the project? Those in git and those about to be: never a run, a cache or an environment."""
+"""Lists the files of the project: those in git and new ones, but no runs, caches or environments."""
 
 import ast
 import subprocess

@@ -1,5 +1,7 @@
-"""Is a run on brokers that run already one like any other, and does it leave them running?"""
+"""Checks that runs on brokers that already run work like any others, and leave those brokers running."""
 
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -9,15 +11,16 @@ from records.rundir import RunDirectory
 from tests.support.brokers import running
 from tests.support.locust_run import Outcome, make_run, nothing_left
 from tests.support.tls_brokers import over_tls
-from topologies.catalogue import build
-from topologies.endpoints import Credentials
-from topologies.model import Topology
+from tests.support.waiting import until
+from topologies.catalogue.lookup import build
+from topologies.model.endpoints import Credentials
+from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.external.credentials import ExternalCredentials
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
-SHORT = ("-t", "3s", "--warm-up", "0", "--lag-limit", "5000", "--producers", "4", "--consumers", "4", "--rate", "200")
+SHORT = ("-t", "3s", "--warm-up", "0", "--producers", "4", "--consumers", "4", "--rate", "200")
 
 
 def told_of(runtime: Runtime, topology: Topology, folder: Path) -> Path:
@@ -47,6 +50,29 @@ def test_a_run_on_brokers_that_run_already_passes_and_leaves_them_running(tmp_pa
     assert {row["metric"] for row in outcome.events("samples") if row["broker"] == "broker-1"} >= {"heap_used_bytes"}
     files = [path for path in outcome.run.rglob("*") if path.is_file()]
     assert not [path for path in files for password in passwords if password.encode() in path.read_bytes()]
+    assert nothing_left(outcome.runs)
+
+
+def test_a_command_of_the_users_own_is_a_fault_of_brokers_that_run_already(tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    with running("single", tmp_path, memory_mb=128) as theirs:
+
+        def reboot() -> None:
+            until(asked.exists)
+            theirs.kill("broker-1")
+            time.sleep(1)
+            theirs.start("broker-1")
+
+        rebooting = threading.Thread(target=reboot)
+        rebooting.start()
+        fault = ("--fault", f"command(touch {asked}, target=broker-1, at=2, expect=60)", "-t", "60s")
+        outcome = run_on(told_of(theirs, build("single"), tmp_path), "single", *fault)
+        rebooting.join()
+    assert outcome.summary["verdict"] in ("pass", "fail"), outcome.output  # what was in doubt may have come twice
+    assert outcome.summary["messages"]["lost"] == 0
+    (fault_row,) = outcome.summary["recovery"]["faults"]
+    assert (fault_row["kind"], fault_row["target"], fault_row["cut_off"]) == ("command", "broker-1", 8)
+    assert fault_row["outage_ms"]["max"] > 1_000
     assert nothing_left(outcome.runs)
 
 

@@ -1,4 +1,4 @@
-"""Does a run on links that are far apart measure the distance, by its messages and by its links?"""
+"""Checks that a run over links with a delay measures that delay, by its messages and by its links."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,7 +14,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 DELAY_MS, NS_PER_MS = 40, 1_000_000
 TOPOLOGY = "two-regions(brokers_each=2)"  # all messages go from the one to the other
-LAG_LIMIT_MS = "1000"
 
 
 @pytest.mark.parametrize(
@@ -24,9 +23,10 @@ LAG_LIMIT_MS = "1000"
 def test_two_regions_are_as_far_apart_as_they_were_made(runtime: str, tmp_path: Path) -> None:
     link = f"east<->west:delay={DELAY_MS}ms"
     arguments = ("--headless", "--runtime", runtime, "--topology", TOPOLOGY, "--link", link, "-t", "10s")
-    done = make_run("scenarios/steady.py", *arguments, "--lag-limit", LAG_LIMIT_MS, runs=tmp_path / "runs")
+    done = make_run("scenarios/steady.py", *arguments, runs=tmp_path / "runs")
     assert (done.status, done.summary["verdict"]) == (0, "pass"), done.output
-    least = min(row["bucket"] for row in done.results("latency") if row["measure"] == "sent_to_received")
+    rows = [row for row in done.results("latency") if row["measure"] == "sent_to_received" and row["count"]]
+    least = min(row["bucket"] for row in rows)  # rows without a count are latencies less the generator's own time
     assert upper_ns(least) >= DELAY_MS * NS_PER_MS
     assert measured_links(done.results("resources")) == {
         "east-1-to-east-2": False,

@@ -1,6 +1,6 @@
-"""What does a run say when it and the brokers will not have each other? One error, by each protocol, and no load.
+"""Checks that a run gives one error and no load if it cannot log in to, trust or reach its brokers, by each protocol.
 
-The brokers run already, as those of a user whose password, certificate or address is wrong.
+The brokers already run, and the run is given a wrong password, certificate or address for them.
 """
 
 from pathlib import Path
@@ -10,7 +10,7 @@ import trustme
 
 from tests.support.locust_run import free_port, make_run, nothing_left
 from tests.support.relay import Relay
-from topologies.endpoints import Credentials
+from topologies.model.endpoints import Credentials
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.external.credentials import ExternalCredentials
 
@@ -20,10 +20,13 @@ OURS = trustme.CA()
 SECRET = "letmein"
 OVER_TLS = {"stomp": "stomp+ssl", "amqp": "amqps", "openwire": "ssl", "core": "ssl"}
 PLAIN = {"stomp": "stomp", "amqp": "amqp", "openwire": "tcp", "core": "tcp"}
-SPOKEN = [
-    *(("single", protocol) for protocol in ("stomp", "amqp", "openwire")),
-    *(("artemis-single", protocol) for protocol in ("stomp", "amqp", "openwire", "core")),
-]
+CLASSIC, ARTEMIS = "single", "artemis-single"
+
+
+def spoken(stomp: str, amqp: str, openwire: str) -> pytest.MarkDecorator:
+    """Each protocol on one product. Each test has others, so that each protocol fails in some way on both."""
+    cells = [("stomp", stomp), ("amqp", amqp), ("openwire", openwire), ("core", ARTEMIS)]
+    return pytest.mark.parametrize("theirs", cells, ids=map(":".join, cells), indirect=True)
 
 
 class Theirs:
@@ -59,19 +62,21 @@ class Theirs:
         return error
 
 
-@pytest.fixture(params=SPOKEN, ids=lambda spoken: ":".join(reversed(spoken)))
+@pytest.fixture
 def theirs(request: pytest.FixtureRequest, tmp_path: Path) -> Theirs:
-    entry, protocol = request.param
+    protocol, entry = request.param
     runtime: Runtime = request.getfixturevalue("single_broker" if entry == "single" else "single_artemis")
     return Theirs(entry, protocol, runtime, tmp_path)
 
 
+@spoken(stomp=ARTEMIS, amqp=CLASSIC, openwire=CLASSIC)
 def test_a_wrong_password_is_told_by_broker_and_user(theirs: Theirs) -> None:
     told = theirs.refusal(theirs.upstream[1], password=SECRET)
     assert f"broker broker-1 at 127.0.0.1:{theirs.upstream[1]} refused user '{theirs.credentials.username}': " in told
     assert told.endswith(" Check the user name and the password that this run was given.")
 
 
+@spoken(stomp=CLASSIC, amqp=ARTEMIS, openwire=CLASSIC)
 def test_a_certificate_of_somebody_else_is_told_with_what_to_name(theirs: Theirs) -> None:
     with Relay(theirs.upstream, OURS.issue_cert("127.0.0.1")) as relay:
         told = theirs.refusal(relay.port, tls=True)
@@ -79,6 +84,7 @@ def test_a_certificate_of_somebody_else_is_told_with_what_to_name(theirs: Theirs
     assert told.endswith("name that one's certificate by --ca-file")
 
 
+@spoken(stomp=CLASSIC, amqp=CLASSIC, openwire=ARTEMIS)
 def test_a_certificate_of_another_name_is_told_with_both_ways_out(theirs: Theirs) -> None:
     with Relay(theirs.upstream, OURS.issue_cert("localhost")) as relay:
         told = theirs.refusal(relay.port, "--ca-file", str(theirs.folder / "ours.pem"), tls=True)
@@ -86,6 +92,7 @@ def test_a_certificate_of_another_name_is_told_with_both_ways_out(theirs: Theirs
     assert "reach it by a name that its certificate has, or have a certificate made for this one" in told
 
 
+@spoken(stomp=ARTEMIS, amqp=ARTEMIS, openwire=CLASSIC)
 def test_a_list_of_dead_brokers_is_told_with_the_file_to_correct(theirs: Theirs) -> None:
     port = free_port()
     told = theirs.refusal(port, "--failover", "maxReconnectAttempts=2")

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 @pytest.fixture(scope="module")
 def steady(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     runs = tmp_path_factory.mktemp("steady") / "runs"
-    arguments = ("--topology", "mesh", "-t", "10s", "--warm-up", "2", "--lag-limit", "5000", "--seed", "1")
+    arguments = ("--topology", "mesh", "-t", "10s", "--warm-up", "2", "--seed", "1")
     return make_run("scenarios/steady.py", *arguments, "--csv", str(runs.with_name("locust")), runs=runs)
 
 

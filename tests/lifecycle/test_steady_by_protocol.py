@@ -1,4 +1,7 @@
-"""Does the same scenario pass by every protocol, and from one to another, with each message once?"""
+"""Checks that the same scenario passes by every protocol and between protocols, with each message once.
+
+STOMP on a mesh is in test_steady.py. Each protocol sends and receives on each product here, there or in transactions.
+"""
 
 from pathlib import Path
 
@@ -7,10 +10,9 @@ import pytest
 from tests.support.locust_run import make_run, nothing_left
 
 SPOKEN = [
-    *(("mesh", protocol) for protocol in ("stomp", "amqp", "openwire", "stomp:openwire", "openwire:amqp")),
-    *(("artemis-single", protocol) for protocol in ("stomp", "amqp", "openwire", "core", "core:stomp", "amqp:core")),
+    *(("mesh", protocol) for protocol in ("amqp", "stomp:openwire", "openwire:amqp")),
+    *(("artemis-single", protocol) for protocol in ("openwire", "core:stomp", "stomp:amqp", "amqp:core")),
 ]
-LAG_LIMIT_MS = "1000"  # what is asked is whether messages get there; the machine may be busy with other tests
 
 
 @pytest.mark.brokers
@@ -19,7 +21,7 @@ LAG_LIMIT_MS = "1000"  # what is asked is whether messages get there; the machin
 @pytest.mark.parametrize(("entry", "protocol"), SPOKEN)
 def test_steady_passes_by_each_protocol(entry: str, protocol: str, tmp_path: Path) -> None:
     where = ("--headless", "--runtime", "processes", "--topology", entry, "--protocol", protocol)
-    done = make_run("scenarios/steady.py", *where, "-t", "10s", "--lag-limit", LAG_LIMIT_MS, runs=tmp_path / "runs")
+    done = make_run("scenarios/steady.py", *where, "-t", "10s", "--warm-up", "2", runs=tmp_path / "runs")
     assert (done.status, done.summary["verdict"]) == (0, "pass"), done.output
     messages = done.summary["messages"]
     assert messages["sent"] == messages["acked"] == messages["received"] > 1_000

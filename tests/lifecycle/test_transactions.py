@@ -1,4 +1,4 @@
-"""Does a whole run in transactions pass by each protocol, with each message once?"""
+"""Checks that whole runs in transactions pass by each protocol, with each message once."""
 
 from pathlib import Path
 
@@ -7,7 +7,6 @@ import pytest
 from tests.support.locust_run import make_run, nothing_left
 
 ENTRIES = {"stomp": "single", "amqp": "single", "openwire": "single", "core": "artemis-single"}
-LAG_LIMIT_MS = "1000"  # what is asked is whether messages get there; the machine may be busy with other tests
 
 
 @pytest.mark.brokers
@@ -16,7 +15,7 @@ LAG_LIMIT_MS = "1000"  # what is asked is whether messages get there; the machin
 @pytest.mark.parametrize("protocol", ENTRIES)
 def test_steady_passes_in_transactions(protocol: str, tmp_path: Path) -> None:
     where = ("--headless", "--runtime", "processes", "--topology", ENTRIES[protocol], "--protocol", protocol)
-    how = ("--transaction-size", "7", "-t", "10s", "--lag-limit", LAG_LIMIT_MS)
+    how = ("--transaction-size", "7", "-t", "10s", "--warm-up", "2")
     done = make_run("scenarios/steady.py", *where, *how, runs=tmp_path / "runs")
     assert done.status == 0, done.output
     assert done.summary["verdict"] == "pass"

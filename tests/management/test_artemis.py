@@ -1,4 +1,4 @@
-"""Is what an Artemis broker shows read as it is meant? Answers as 2.44.0 gave them, cut down."""
+"""Checks how the management data of Artemis brokers is read, by shortened replies of 2.44.0."""
 
 import json
 from collections.abc import Mapping
@@ -8,26 +8,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.broker import ArtemisBroker
+from topologies.artemis.link_proof import ArtemisEnd, ends_asked, link_end, missing
 from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterLink, Mirror
-from topologies.artemis.router import Router
-from topologies.links import Link
-from topologies.management.artemis import (
+from topologies.artemis.management import (
     CLUSTER_QUEUE,
     MIRROR_QUEUE,
-    LinksHere,
+    LinksOfBroker,
     body_of,
+    browse,
     figures,
     figures_asked,
     members,
     sent_ms_of,
 )
-from topologies.management.artemis_links import ArtemisEnd, ends_asked, link_end, missing
-from topologies.management.classic import Figures
+from topologies.artemis.product import ARTEMIS
+from topologies.artemis.router import Router
+from topologies.management.broker_queries import queries_of
 from topologies.management.jolokia import Answer, ManagementFailed
 from topologies.management.sampling import rows
-from topologies.management.views import view_of
-from topologies.model import ClientGroup, Topology
+from topologies.management.values import Figures
+from topologies.model.client_groups import ClientGroup
+from topologies.model.link import Link
+from topologies.model.topology import Topology
 from topologies.render.site import BRIDGE_USER
 
 NODE_1, NODE_2 = "186c5c7e-e5d7-11f1-8eb0-02fc00000001", "1845257d-e5d7-11f1-a5be-02fc00000001"
@@ -68,10 +71,12 @@ def listed(*entries: Mapping[str, str]) -> str:
 
 
 def topology(*links: Link) -> Topology:
-    return Topology("t", (ONE, TWO), links, (ClientGroup("anybody", (ONE,)),), flavour="artemis")
+    return Topology("t", (ONE, TWO), links, (ClientGroup("anybody", (ONE,)),), ARTEMIS)
 
 
-def seen(links: LinksHere, *queues: dict[str, Any], connections: str = listed(), consumers: str = listed()) -> Figures:
+def seen(
+    links: LinksOfBroker, *queues: dict[str, Any], connections: str = listed(), consumers: str = listed()
+) -> Figures:
     values: list[Any] = [WHOLE, HEAP, {each["Name"]: each for each in queues}, {"c": {"Topology": SHOWN_TOPOLOGY}}]
     values += [connections, consumers]
     asked = figures_asked("broker-1", links)
@@ -83,7 +88,7 @@ def test_members_of_a_cluster_are_told_by_their_connectors() -> None:
 
 
 def test_a_clusters_queue_is_the_bridge_to_the_other_member_and_its_messages_are_on_their_way() -> None:
-    links = LinksHere.of(topology(ClusterLink(ONE, TWO)), "broker-1")
+    links = LinksOfBroker.of(topology(ClusterLink(ONE, TWO)), "broker-1")
     shown = seen(links, queue(f"{CLUSTER_QUEUE}cluster.{NODE_2}", internal=True, depth=2, added=5))
     (row,) = [row for row in rows("broker-1", 1, shown, {}) if row.metric == "dequeue_count" and row.kind == "bridge"]
     assert (row.object, row.value) == ("broker-1-to-broker-2|broker-2", 3)
@@ -93,7 +98,7 @@ def test_a_clusters_queue_is_the_bridge_to_the_other_member_and_its_messages_are
 def test_a_mirrors_queue_counts_events_and_holds_no_message_of_anybody() -> None:
     link = BrokerConnection(ONE, TWO, mirror=Mirror())
     shown = seen(
-        LinksHere.of(topology(link), "broker-1"),
+        LinksOfBroker.of(topology(link), "broker-1"),
         queue(f"{MIRROR_QUEUE}{link.name}", internal=True, depth=2, added=9),
         queue("$sys.mqtt.sessions", internal=True),
         queue("orders", depth=4, added=4),
@@ -116,7 +121,7 @@ def test_what_a_sender_or_a_receiver_took_is_told_by_its_consumers(link: BrokerC
         {"user": user, "queue": f"{MIRROR_QUEUE}m", "messagesAcknowledged": "100"},
         {"user": "brokerbench", "queue": "orders", "messagesAcknowledged": "100"},
     )
-    shown = seen(LinksHere.of(topology(link), "broker-1"), consumers=consumers)
+    shown = seen(LinksOfBroker.of(topology(link), "broker-1"), consumers=consumers)
     (bridge,) = shown.bridges
     assert (bridge.connector, bridge.remote_broker, bridge.counters) == (link.name, "broker-2", {"dequeue_count": 7})
 
@@ -128,11 +133,11 @@ def test_clients_are_those_that_have_logged_in_and_are_no_brokers() -> None:
         {"protocol": "CORE", "users": ""},
         {"protocol": "AMQP", "users": BRIDGE_USER},
     )
-    assert seen(LinksHere(), connections=connections).clients == {"stomp": 2}
+    assert seen(LinksOfBroker(), connections=connections).clients == {"stomp": 2}
 
 
 def test_a_brokers_own_figures_are_whole_numbers() -> None:
-    assert seen(LinksHere()).broker == {
+    assert seen(LinksOfBroker()).broker == {
         "connections": 4, "memory_percent": 3, "total_messages": 7, "pending_mirror_acks": 0, "store_percent": 78,
         "heap_used_bytes": 100, "heap_max_bytes": 256,
     }  # fmt: skip
@@ -140,7 +145,7 @@ def test_a_brokers_own_figures_are_whole_numbers() -> None:
 
 def test_an_mbean_that_does_not_answer_is_told() -> None:
     with pytest.raises(ManagementFailed, match="broker 'broker-1', MBean m: gone"):
-        figures("broker-1", [Answer("m", 404, error="gone")] * 5, LinksHere())
+        figures("broker-1", [Answer("m", 404, error="gone")] * 5, LinksOfBroker())
 
 
 def test_a_body_is_bytes_again() -> None:
@@ -153,6 +158,33 @@ def test_a_body_that_came_by_amqp_is_bytes_again(body: bytes) -> None:
     written = "".join(chr(byte) if 0x20 <= byte < 0x7F and byte != 0x5C else f"\\x{byte:02x}" for byte in body)
     assert body_of({"text": f"Data{{{written}"}) == body
     assert body_of({"text": f"Data{{{written}\\x0"}) == body, "cut off in the middle of a byte"
+
+
+class Pages:
+    """An agent of a broker with one queue, which shows these messages by pages."""
+
+    broker = "broker-1"
+
+    def __init__(self, messages: list[dict[str, Any]]) -> None:
+        self._messages = messages
+
+    def search(self, _mbean: str) -> list[str]:
+        return ["the queue"]
+
+    def execute(self, _mbean: str, _operation: str, page: int, messages: int) -> list[dict[str, Any]]:
+        return self._messages[(page - 1) * messages : page * messages]
+
+
+def test_a_queue_is_browsed_page_by_page_to_its_end() -> None:
+    agent = Pages([{"BodyPreview": [number], "timestamp": number} for number in range(100)])
+    found = browse(agent, "orders", page_messages=30)  # type: ignore[arg-type]
+    assert [(each.body, each.sent_ms) for each in found] == [(bytes([number]), number) for number in range(100)]
+
+
+def test_a_large_message_that_management_does_not_show_is_told_by_queue() -> None:
+    large = Pages([{"BodyPreview": [], "largeMessage": True}])
+    with pytest.raises(ManagementFailed, match="broker 'broker-1', queue orders: management shows no body of a large"):
+        browse(large, "orders")  # type: ignore[arg-type]
 
 
 def test_a_message_was_sent_when_its_sender_says() -> None:
@@ -213,4 +245,4 @@ def test_a_mirror_is_up_when_it_is_attached() -> None:
 
 
 def test_each_kind_of_broker_has_its_view() -> None:
-    assert type(view_of(topology(), "broker-1")).__name__ == "ArtemisView"
+    assert type(queries_of(topology(), "broker-1")).__name__ == "ArtemisQueries"

@@ -1,18 +1,10 @@
-"""Do a Classic broker's answers become the right values? The answers are as 5.18.3 gives them."""
+"""Checks how the management data of Classic brokers is read, by replies of 5.18.3."""
 
 import pytest
 
-from topologies.management.classic import (
-    Bridge,
-    LinkEnd,
-    NetworkSubscription,
-    bridge_client_id,
-    ends_asked,
-    figures,
-    figures_asked,
-    link_end,
-)
+from topologies.classic.management import bridge_client_id, ends_asked, figures, figures_asked, link_end
 from topologies.management.jolokia import Answer, ManagementFailed
+from topologies.management.values import Bridge, LinkEnd, NetworkSubscription
 
 B = "org.apache.activemq:type=Broker,brokerName=n2"
 CONNECTION = f"{B},connector=clientConnectors,connectorName={{}},connectionViewType=clientId,connectionName={{}}"

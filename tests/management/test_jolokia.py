@@ -1,4 +1,4 @@
-"""Does a broker's silence, refusal or nonsense become one clear error, without a password in it?"""
+"""Checks that missing, refused and malformed replies of a broker give one clear error without a password."""
 
 import json
 import ssl
@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import trustme
 
-from topologies.endpoints import ManagementEndpoint
 from topologies.management.jolokia import Jolokia, ManagementFailed, execute, object_name, read, search
+from topologies.model.endpoints import ManagementEndpoint
 
 PASSWORD = "s3cret-never-shown"
 

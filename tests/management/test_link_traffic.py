@@ -1,4 +1,4 @@
-"""Are a link's bytes and round trips rows of the samples, and is a link that does not answer told?"""
+"""Checks the samples of each link's bytes and round trips, and that links without a reply are reported."""
 
 import socket
 import struct
@@ -9,12 +9,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from topologies.catalogue import build
-from topologies.links import Link
-from topologies.management.linktraffic import round_trip_rows, round_trips, tell_round_trips, told, traffic
+from topologies.catalogue.lookup import build
+from topologies.management.link_traffic import describe, round_trip_rows, round_trips, tell_round_trips, traffic
 from topologies.management.roundtrip import AMQP_SASL, KEEP_ALIVE_WANTED, RoundTrip, round_trip
 from topologies.management.sampling import Row, Sampler
-from topologies.runtimes.links.proxies import Carried
+from topologies.model.link import Link
+from topologies.runtimes.proxies.link_proxies import Carried
 
 GREETING = struct.pack(">I", 3) + b"\x01hi"
 KEEP_ALIVE = struct.pack(">IBIB", 6, 10, 0, 0)
@@ -27,7 +27,7 @@ class Proxies:
     def carried(self) -> Mapping[str, Carried]:
         return self._carried
 
-    def door_of(self, link: Link) -> tuple[str, int] | None:
+    def proxy_endpoint_of(self, link: Link) -> tuple[str, int] | None:
         return self._door
 
 
@@ -91,7 +91,7 @@ def test_what_was_measured_is_told_in_a_line_before_those_that_did_not_answer() 
     with broker(GREETING, KEEP_ALIVE_WANTED, KEEP_ALIVE) as door:
 
         class Half(Proxies):
-            def door_of(self, link: Link) -> tuple[str, int] | None:
+            def proxy_endpoint_of(self, link: Link) -> tuple[str, int] | None:
                 return door if link is one else ("127.0.0.1", 1)
 
         rows = tell_round_trips(Half({}), [one, other], lines.append)
@@ -118,7 +118,7 @@ def test_round_trips_are_three_rows_and_all_of_them_one_line() -> None:
         ("a-to-b", "round_trip_median_ns", 2_000_000),
         ("a-to-b", "round_trip_most_ns", 3_000_000),
     ]
-    assert told(trips) == "round trips over links measured: 2, of 2.0 to 80.0 ms"
+    assert describe(trips) == "round trips over links measured: 2, of 2.0 to 80.0 ms"
 
 
 def test_the_sampler_takes_links_along_and_counts_what_the_kernel_did_not_tell() -> None:

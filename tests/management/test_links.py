@@ -1,4 +1,4 @@
-"""When is a link proven, and what is said of one that is not?"""
+"""Checks when a link counts as proven, and the error for links that are not."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,11 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from topologies.endpoints import ManagementEndpoint
+from topologies.classic.broker import Broker
+from topologies.classic.link_proof import missing as missing_of
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.classic.product import CLASSIC
 from topologies.management import links
-from topologies.management.classic import Bridge, LinkEnd, NetworkSubscription
 from topologies.management.links import LinksNotProven, doubtful, prove_links, relevant
-from topologies.model import Broker, NetworkConnector, Topology
+from topologies.management.values import Bridge, LinkEnd, NetworkSubscription
+from topologies.model.endpoints import ManagementEndpoint
+from topologies.model.topology import Topology
 
 A, B = Broker("a"), Broker("b")
 ONE_WAY = NetworkConnector(opened_by=A, to=B, name="ab")
@@ -36,13 +40,13 @@ DUPLEX_ENDS = {
 
 
 def missing(link: NetworkConnector, ends: dict[str, LinkEnd]) -> tuple[str, ...]:
-    (doubt,) = doubtful([link], ends)
+    (doubt,) = doubtful([link], ends, missing_of)
     return doubt.missing
 
 
 @pytest.mark.parametrize(("link", "ends"), [(ONE_WAY, ONE_WAY_ENDS), (DUPLEX, DUPLEX_ENDS)])
 def test_a_link_with_bridges_and_demand_at_its_ends_is_proven(link: NetworkConnector, ends: dict[str, LinkEnd]) -> None:
-    assert doubtful([link], ends) == []
+    assert doubtful([link], ends, missing_of) == []
 
 
 @pytest.mark.parametrize(("link", "ends"), [(ONE_WAY, ONE_WAY_ENDS), (DUPLEX, DUPLEX_ENDS)])
@@ -96,25 +100,26 @@ def test_a_link_to_the_standby_that_took_over_is_proven_by_what_the_standby_show
         "a", (replace(OPENED, remote_broker="b-standby"),), frozenset(), subscribed("ab_b-standby_inbound_a")
     )
     moved = replace(standby, subscriptions=subscribed("ab_a_inbound_b-standby" if link.duplex else "ab_a_outbound"))
-    assert doubtful([link], {"a": opener, "b": moved}) == []
+    assert doubtful([link], {"a": opener, "b": moved}, missing_of) == []
 
 
 def test_a_link_that_the_standby_opens_has_its_login() -> None:
     opened = LinkEnd("a-standby", (OPENED,))
     assert missing(ONE_WAY, ONE_WAY_ENDS | {"a": opened})[0] == "b shows no login of a-standby"
     login = "ab_a-standby_outbound"
-    assert doubtful([ONE_WAY], {"a": opened, "b": LinkEnd("b", (), frozenset({login}), subscribed(login))}) == []
+    far = LinkEnd("b", (), frozenset({login}), subscribed(login))
+    assert doubtful([ONE_WAY], {"a": opened, "b": far}, missing_of) == []
 
 
 def test_a_static_bridge_needs_no_demand() -> None:
     ends = ONE_WAY_ENDS | {"b": replace(ONE_WAY_ENDS["b"], subscriptions=())}
-    assert doubtful([replace(ONE_WAY, static_bridge=True)], ends) == []
+    assert doubtful([replace(ONE_WAY, static_bridge=True)], ends, missing_of) == []
 
 
 def test_another_token_between_the_parts_of_client_ids_is_followed() -> None:
     link = replace(ONE_WAY, client_id_token="-x-")
     ends = ONE_WAY_ENDS | {"b": LinkEnd("b", (), frozenset({"ab-x-a-x-outbound"}), subscribed("ab-x-a-x-outbound"))}
-    assert doubtful([link], ends) == []
+    assert doubtful([link], ends, missing_of) == []
 
 
 def test_a_silent_broker_is_what_is_told_of_its_links() -> None:
@@ -140,7 +145,7 @@ class Silent:
 
 def test_the_error_names_each_link_what_its_ends_show_and_what_they_log(tmp_path: Path) -> None:
     with pytest.raises(LinksNotProven) as failed:
-        prove_links(Silent(tmp_path), Topology("t", (A, B), (ONE_WAY,), ()), timeout_s=0)
+        prove_links(Silent(tmp_path), Topology("t", (A, B), (ONE_WAY,), (), CLASSIC), timeout_s=0)
     reached = "http://127.0.0.1:1/jolokia/ cannot be reached (ConnectionError)"
     told = str(failed.value).splitlines()
     assert told[0] == "1 of the links did not come up within 0 s; see the brokers' logs, or allow more time"
@@ -162,7 +167,7 @@ class Foreign(Silent):
 def test_without_logs_the_error_says_what_to_check_once_for_all_links(tmp_path: Path) -> None:
     both = (ONE_WAY, replace(ONE_WAY, opened_by=B, to=A, name="ba"))
     with pytest.raises(LinksNotProven) as failed:
-        prove_links(Foreign(tmp_path), Topology("t", (A, B), both, ()), timeout_s=0)
+        prove_links(Foreign(tmp_path), Topology("t", (A, B), both, (), CLASSIC), timeout_s=0)
     told = str(failed.value).splitlines()
     assert [line.partition(":")[0] for line in told[1:3]] == ["link 'ab' from a to b", "link 'ba' from b to a"]
     assert told[3:] == [
@@ -181,5 +186,5 @@ def test_log_lines_that_name_the_link_come_before_others() -> None:
 def test_a_topology_without_links_is_proven_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     monkeypatch.setattr(links, "time", SimpleNamespace(monotonic=lambda: 5.0))  # which knows no sleep
-    assert prove_links(Silent(tmp_path), Topology("t", (A,), (), ()), timeout_s=0, progress=told.append) == 0
+    assert prove_links(Silent(tmp_path), Topology("t", (A,), (), (), CLASSIC), timeout_s=0, progress=told.append) == 0
     assert told == ["links proven after 0.0 s: 0"]

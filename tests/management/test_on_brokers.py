@@ -1,4 +1,4 @@
-"""Do real brokers show what we read from them?"""
+"""Checks that real Classic brokers show what the management code reads."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +9,12 @@ import stomp
 from records.rundir import RunDirectory
 from tests.support.bad_logins import wrong_password_of_bridges
 from tests.support.waiting import until
-from topologies.catalogue import build
+from topologies.catalogue.lookup import build
+from topologies.classic.queries import LinkNames
 from topologies.management.jolokia import Jolokia
 from topologies.management.links import LinksNotProven, prove_links
 from topologies.management.sampling import Row, Sampler, sample
-from topologies.management.views import LinkNames
-from topologies.model import Topology
+from topologies.model.topology import Topology
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 pytestmark = pytest.mark.brokers

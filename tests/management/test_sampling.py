@@ -1,4 +1,4 @@
-"""Are samples taken once a second, as the samples table has them, and does a frozen broker delay only itself?"""
+"""Checks that samples are taken once a second in the documented form, and that a frozen broker delays no other."""
 
 import os
 import socket
@@ -14,17 +14,20 @@ from records.schemas import SAMPLES
 from tests.management.test_classic import BRIDGES, CONNECTIONS, DUPLEX, HEAP, OPENED, QUEUE, WHOLE
 from tests.management.test_jolokia import agent, answer
 from tests.support.waiting import until
-from topologies.endpoints import ManagementEndpoint
+from topologies.classic.broker import Broker
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.classic.product import CLASSIC
+from topologies.classic.queries import LinkNames
 from topologies.management import sampling
-from topologies.management.classic import Figures
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.sampling import Row, Sampler, machine_rows, process_rows, rows, sample
-from topologies.management.views import LinkNames
-from topologies.model import Broker, NetworkConnector, Topology
+from topologies.management.values import Figures
+from topologies.model.endpoints import ManagementEndpoint
+from topologies.model.topology import Topology
 
 N1, N2 = Broker("n1"), Broker("n2")
 LINK = NetworkConnector(opened_by=N1, to=N2, duplex=True)
-HUB = Topology("t", (Broker("hub"), Broker("frozen")), (), ())
+HUB = Topology("t", (Broker("hub"), Broker("frozen")), (), (), CLASSIC)
 ANSWER = answer(
     *({"status": 200, "value": value} for value in (WHOLE, HEAP, {"q": QUEUE}, OPENED, DUPLEX, CONNECTIONS))
 )
@@ -94,7 +97,7 @@ def figures() -> Figures:
 
 
 def test_figures_become_rows_with_a_bridge_named_by_its_link_at_both_ends() -> None:
-    duplex = LinkNames.of(Topology("t", (N1, N2), (LINK,), ())).duplex
+    duplex = LinkNames.of(Topology("t", (N1, N2), (LINK,), (), CLASSIC)).duplex
     taken = [row[2:] for row in rows("n2", 5, figures(), duplex)]
     assert taken == [
         ("broker", "", "connections", 3),
@@ -111,7 +114,7 @@ def test_figures_become_rows_with_a_bridge_named_by_its_link_at_both_ends() -> N
 
 def test_of_two_duplex_links_with_the_same_ends_neither_is_taken_for_the_other() -> None:
     second = NetworkConnector(opened_by=N1, to=N2, duplex=True, name="second")
-    names = LinkNames.of(Topology("t", (N1, N2), (LINK, second), ()))
+    names = LinkNames.of(Topology("t", (N1, N2), (LINK, second), (), CLASSIC))
     assert names.duplex == {}
     assert names.client_ids == {"n1-to-n2_n1_outbound", "second_n1_outbound"}
 
@@ -178,7 +181,7 @@ def test_a_frozen_broker_delays_nobody_and_has_one_request_at_a_time(monkeypatch
 
 def test_the_generators_own_process_and_the_machine_are_sampled_under_no_brokers_name() -> None:
     sink = Rows()
-    sampler = Sampler(Runtime({}), Topology("t", (N1,), (), ()), sink, process="worker-1", period_s=0.05)
+    sampler = Sampler(Runtime({}), Topology("t", (N1,), (), (), CLASSIC), sink, process="worker-1", period_s=0.05)
     sampler._sample_here()
     assert {(row.kind, row.object) for row in sink.taken if row.broker == ""} == {
         ("machine", ""),
@@ -190,7 +193,7 @@ def test_nothing_is_recorded_after_stop() -> None:
     sink = Rows()
     with agent(200, ANSWER) as (hub, _):
         sampler = Sampler(
-            Runtime({"hub": hub}), Topology("t", (Broker("hub"),), (), ()), sink, process="main", period_s=0.05
+            Runtime({"hub": hub}), Topology("t", (Broker("hub"),), (), (), CLASSIC), sink, process="main", period_s=0.05
         )
         sampler.start()
         until(lambda: sink.taken)

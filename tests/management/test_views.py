@@ -1,17 +1,22 @@
-"""What does a topology know of its pairs that MBeans do not tell?"""
+"""Checks what is known of broker pairs from the topology, where MBeans do not tell it."""
 
 import pytest
 
-from topologies.catalogue import build
-from topologies.endpoints import ManagementEndpoint
-from topologies.management.views import LinkNames, on_one_store, serving
-from topologies.model import Broker, NetworkConnector, Topology
+from topologies.catalogue.lookup import build
+from topologies.classic.broker import Broker
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.classic.product import CLASSIC
+from topologies.classic.queries import LinkNames
+from topologies.management.broker_queries import serving
+from topologies.management.contract import on_one_store
+from topologies.model.endpoints import ManagementEndpoint
+from topologies.model.topology import Topology
 
 HUB, STANDBY, SPOKE = Broker("hub"), Broker("spare", standby_of="hub"), Broker("spoke")
 
 
 def topology(*links: NetworkConnector) -> Topology:
-    return Topology("t", (HUB, STANDBY, SPOKE), links, ())
+    return Topology("t", (HUB, STANDBY, SPOKE), links, (), CLASSIC)
 
 
 @pytest.mark.parametrize(

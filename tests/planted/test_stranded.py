@@ -17,8 +17,6 @@ def test_messages_that_nobody_reads_are_stranded_and_not_lost(tmp_path: Path) ->
         "5s",
         "--warm-up",
         "0",
-        "--lag-limit",
-        "5000",
         runs=tmp_path / "runs",
     )
     unread = sum(row["destination"] == "queue://unread" for row in outcome.events("sends"))

@@ -1,4 +1,4 @@
-"""Is the analysis asked for in the same words from everywhere?"""
+"""Checks the command line that starts the analysis."""
 
 from pathlib import Path
 
@@ -6,5 +6,5 @@ from records.analysis_command import analysis_command
 
 
 def test_the_master_is_passed_on_only_when_there_is_one() -> None:
-    assert analysis_command(Path("runs/one"), None)[1:] == ["-m", "analysis.jobs", "runs/one"]
-    assert analysis_command(Path("runs/one"), "local[2]")[-2:] == ["--master", "local[2]"]
+    assert analysis_command([Path("runs/one"), Path("two")], None)[1:] == ["-m", "analysis.jobs", "runs/one", "two"]
+    assert analysis_command([Path("runs/one")], "local[2]")[-2:] == ["--master", "local[2]"]

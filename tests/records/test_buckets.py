@@ -1,4 +1,4 @@
-"""Is a duration's bucket right to 0.8 % for every value, of either sign?"""
+"""Checks that duration buckets are accurate to 0.8 %, for positive and negative values."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What does a process leave behind that is killed, or whose disk is full?"""
+"""Checks what a process leaves in the run folder when it is killed or its disk is full."""
 
 import subprocess
 import sys

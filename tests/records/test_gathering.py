@@ -1,4 +1,4 @@
-"""Do the events of a process far away arrive byte for byte as if it had written them here?"""
+"""Checks that events of remote processes arrive byte for byte as if they had been written locally."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Can a body always tell whose it is, and never tell a lie about it?"""
+"""Checks that the identity in a message body is read back correctly, and that every change of it is detected."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Is every row that was recorded in the sealed run, and no other?"""
+"""Checks that a sealed run holds every recorded row, and no other."""
 
 import sys
 import tempfile

@@ -1,4 +1,4 @@
-"""Does a run folder come back as it was written, and is whatever is none refused in a sentence?"""
+"""Checks that run folders are read back as written, and that invalid ones are refused with one sentence."""
 
 import dataclasses
 import json
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from records.checks import Check
 from records.errors import RunUnreadable, RunUnwritable
-from records.run import BrokerInfo, GroupInfo, LinkInfo, Phases, ProcessInfo, RunInfo, UserInfo
+from records.run import RUN_VERSION, BrokerInfo, GroupInfo, LinkInfo, Phases, ProcessInfo, RunInfo, UserInfo, WarmUp
 from records.run_json import decode, encode
 from records.rundir import RunDirectory, new_run_id
 
@@ -28,7 +28,7 @@ FULL = RunInfo(
     groups=(GroupInfo("producers", ("broker-1", "broker-2"), "failover:(broker-1,broker-2)"),),
     users=(UserInfo("Orders", "producer", "producers", "queue://orders", 5, {"durable": True, "rate": 20.5}),),
     checks=(Check("nothing lost", "messages.lost", at_most=0),),
-    lag_limit_ms=12.5,
+    warm_up=WarmUp("settled", 6.5, 15.0),
     phases=Phases(warm_up_began_ns=1, load_began_ns=2),
     durations_s={"up": 3.25},
     processes=(ProcessInfo("master", 0, "localhost", 1, 2),),
@@ -44,7 +44,7 @@ infos: st.SearchStrategy[RunInfo] = st.from_type(RunInfo).filter(
 
 @given(infos)
 def test_any_run_info_comes_back_from_json(info: RunInfo) -> None:
-    info = dataclasses.replace(info, run_version=1)
+    info = dataclasses.replace(info, run_version=RUN_VERSION)
     assert decode(encode(info), "run.json") == info
 
 
@@ -85,7 +85,7 @@ def _set_to(value: object) -> Any:
         (_edited("seed", _set_to("7")), "run.json: seed: '7' is not of type int"),
         (_edited("seed", _set_to(True)), "run.json: seed: True is not of type int"),
         (_edited("links/0/duplex", _set_to(1)), "run.json: links[0].duplex: 1 is not of type bool"),
-        (_edited("lag_limit_ms", _set_to("x")), "run.json: lag_limit_ms: 'x' is not of type float or null"),
+        (_edited("warm_up/lasted_s", _set_to("x")), "run.json: warm_up.lasted_s: 'x' is not of type float"),
         (_edited("brokers", _set_to({})), "run.json: brokers: {} is not a JSON array"),
         (_edited("phases", _set_to([])), "run.json: phases: [] is not a JSON object"),
         (_edited("durations_s/up", _set_to(None)), "run.json: durations_s.up: None is not of type float"),
@@ -94,8 +94,8 @@ def _set_to(value: object) -> Any:
             "run.json: options.x: [] is not of type str or int or float or bool or null",
         ),
         (
-            _edited("run_version", _set_to(2)),
-            "run.json: run_version is 2, this brokerbench reads 1: use the brokerbench",
+            _edited("run_version", _set_to(1)),
+            "run.json: run_version is 1, this brokerbench reads 3: use the brokerbench",
         ),
         (encode(FULL)[:100], "run.json: not readable as JSON"),
         ("", "run.json: not readable as JSON"),
@@ -110,7 +110,7 @@ def test_what_is_no_run_info_is_refused_by_the_name_of_its_key(text: str, messag
 
 def test_a_number_that_json_cannot_write_is_refused() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
-        encode(dataclasses.replace(FULL, lag_limit_ms=float("nan")))
+        encode(dataclasses.replace(FULL, warm_up=WarmUp("fixed", float("nan"), 15.0)))
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:

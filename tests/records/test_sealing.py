@@ -1,4 +1,4 @@
-"""Is a run sealed without losing a row, however often and whenever it is tried?"""
+"""Checks that sealing a run loses no row, however often and whenever it is tried."""
 
 from pathlib import Path
 

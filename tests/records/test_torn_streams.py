@@ -1,4 +1,4 @@
-"""What is left of a stream that ends where it should not? Everything before, and nothing else."""
+"""Checks that a truncated stream keeps every complete batch before the cut, and nothing else."""
 
 from pathlib import Path
 

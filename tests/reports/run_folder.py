@@ -15,11 +15,18 @@ from records.results import RESULT_TABLES
 from records.run import BrokerInfo, GroupInfo, LinkInfo, Phases, ProcessInfo, RunInfo, UserInfo
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
+from records.timing import differs
+from tests.reports.run_stays import distribution_of, rebalance_of, stays
 
 SECOND_NS = 1_000_000_000
 LOAD_BEGAN_NS = 50 * SECOND_NS
 WARM_UP_S, DRAIN_S = 10, 3
 FORWARDED_MS = 0.7
+BOTH_COUNTS = ("count", "count_less_own")
+NOT_PLANTED = tuple(
+    ["withheld", "repeated", "foreign", "unaccounted", "missed_away", "missing_unconfirmed", "refused_yet_received"]
+)
+GENERATOR_LATE = "the load generator itself was late"
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,7 @@ class Plan:
     sampled: bool = True
     steal_ns: float = 3e6  # mean of each second
     drift_ms_per_s: float = 0.0
+    stall_ms: int = 0  # the generator stands still so long, 2 s into the load
     seed: int = 7
     run: dict[str, Any] = field(default_factory=dict)
 
@@ -87,6 +95,8 @@ def made_up(plan: Plan) -> Messages:
     due = (np.arange(count) * SECOND_NS // max(1, plan.per_s)) - WARM_UP_S * SECOND_NS
     sender, receiver = random.integers(0, plan.brokers, count), random.integers(0, plan.brokers, count)
     sent = due + (random.lognormal(-2.2, 0.8, count) * 1e6).astype(np.int64)
+    stalled = (due >= 2 * SECOND_NS) & (due < 2 * SECOND_NS + plan.stall_ms * 1_000_000)
+    sent = np.where(stalled, 2 * SECOND_NS + plan.stall_ms * 1_000_000, sent)
     took_ms = random.lognormal(0.1, 0.3, count) + np.where(
         random.random(count) < 0.006, random.exponential(25, count), 0
     )
@@ -108,11 +118,14 @@ def result_tables(plan: Plan, messages: Messages) -> dict[str, dict[str, list[An
         "rates": rates(plan, messages),
         "latency": latency(plan, messages),
         "accounting": accounting(plan, messages),
-        "oddities": oddities(plan),
+        "anomalies": anomalies(plan),
         "connections": connections(plan),
         "paths": paths(plan, messages),
         "links": links(plan, messages),
         "resources": resources(plan),
+        "outages": outages(plan),
+        "stays": stays_of(plan).to_pydict(),
+        "distribution": distribution_of(stays_of(plan), plan.brokers, plan.load_s),
     }
 
 
@@ -151,14 +164,15 @@ def latency(plan: Plan, messages: Messages) -> dict[str, list[Any]]:
     began, ended = plan.fault_s or (0.0, 0.0)
     forwarded = (messages.sender != messages.receiver).astype(np.int32)
     parts = []
-    for measure, took in (
-        ("due_to_received", messages.received - messages.due),
-        ("sent_to_received", messages.received - messages.sent),
-        ("sent_to_settled", messages.settled - messages.sent),
-        ("due_to_sent", messages.sent - messages.due),
+    for measure, took, counts in (
+        ("due_to_received", messages.received - messages.due, (1, 0)),
+        ("due_to_received", less_own(plan, messages), (0, 1)),
+        ("sent_to_received", messages.received - messages.sent, (1, 1)),
+        ("sent_to_settled", messages.settled - messages.sent, (1, 1)),
+        ("due_to_sent", messages.sent - messages.due, (1, 1)),
     ):
         path = measure.endswith("received")
-        part = counted(
+        part: dict[str, list[Any]] = counted(
             {
                 "from_broker": named(plan, messages.sender),
                 "to_broker": named(plan, messages.receiver) if path else np.full(len(took), ""),
@@ -169,8 +183,31 @@ def latency(plan: Plan, messages: Messages) -> dict[str, list[Any]]:
                 "bucket": np.asarray([bucket_of(int(ns)) for ns in took], dtype=np.int32),
             }
         )
-        parts.append(part | {"measure": [measure] * len(part["count"])})
+        of_both = {name: [n * by for n in part["count"]] for name, by in zip(BOTH_COUNTS, counts, strict=True)}
+        parts.append(part | {"measure": [measure] * len(part["count"])} | of_both)
     return {name: [value for part in parts for value in part[name]] for name in RESULT_TABLES["latency"].names}
+
+
+def less_own(plan: Plan, messages: Messages) -> np.ndarray:
+    """From due to received less the generator's own delay, ns; the delay stays in a fault."""
+    began, ended = plan.fault_s or (0.0, 0.0)
+    in_fault = (messages.due >= began * SECOND_NS) & (messages.due < ended * SECOND_NS)
+    own = np.where(in_fault, 0, np.maximum(0, messages.sent - messages.due))
+    return messages.received - messages.due - own
+
+
+def timing(plan: Plan, messages: Messages, load: np.ndarray) -> dict[str, Any]:
+    """As the analysis judges it; only from due to received is ever doubtful here."""
+    due = percentiles((messages.received - messages.due)[load])
+    less = percentiles(less_own(plan, messages)[load])
+    names = [name for name in due if name not in ("count", "negative")]
+    late = [name for name in names if due[name] is not None and differs(due[name], less[name])]
+    return {
+        "sound": [f"latency_ms.due_to_received.{name}" for name in names if name not in late],
+        "doubtful": {f"latency_ms.due_to_received.{name}": GENERATOR_LATE for name in late},
+        "less_own_time_ms": {name: less[name] for name in names},
+        "note": f"Do not rely on these latencies: due → received {', '.join(late)} ({GENERATOR_LATE})." if late else "",
+    }
 
 
 def counts(plan: Plan, messages: Messages) -> dict[str, int]:
@@ -199,18 +236,18 @@ def accounting(plan: Plan, messages: Messages) -> dict[str, list[Any]]:
     return ends | {name: [count] for name, count in counts(plan, messages).items()}
 
 
-def oddities(plan: Plan) -> dict[str, list[Any]]:
-    fates = ["lost"] * min(plan.lost, 100) + ["duplicated"] * min(plan.duplicated, 100)
+def anomalies(plan: Plan) -> dict[str, list[Any]]:
+    kinds = ["lost"] * min(plan.lost, 100) + ["duplicated"] * min(plan.duplicated, 100)
     details = {"lost": "acked by broker-1, never received", "duplicated": "received twice, 2.9 s apart"}
     return {
-        "fate": fates,
-        "destination": [f"queue://{plan.queue}"] * len(fates),
-        "subscription": [plan.queue] * len(fates),
-        "producer": [at % 4 for at in range(len(fates))],
-        "seq": [2_400 + at for at in range(len(fates))],
-        "from_broker": [plan.names[at % plan.brokers] for at in range(len(fates))],
-        "second": [30 + at % 3 for at in range(len(fates))],
-        "detail": [details[fate] for fate in fates],
+        "anomaly": kinds,
+        "destination": [f"queue://{plan.queue}"] * len(kinds),
+        "subscription": [plan.queue] * len(kinds),
+        "producer": [at % 4 for at in range(len(kinds))],
+        "seq": [2_400 + at for at in range(len(kinds))],
+        "from_broker": [plan.names[at % plan.brokers] for at in range(len(kinds))],
+        "second": [30 + at % 3 for at in range(len(kinds))],
+        "detail": [details[kind] for kind in kinds],
     }
 
 
@@ -276,8 +313,52 @@ def faults(plan: Plan) -> pa.Table:
     if plan.fault_s:
         began, ended = (LOAD_BEGAN_NS + int(at * SECOND_NS) for at in plan.fault_s)
         target = plan.names[-1]
-        rows = [{"kind": "pause", "target": target, "began_ns": began, "ended_ns": ended, "error": None}]
+        row = {"kind": "pause", "target": target, "began_ns": began, "ended_ns": ended, "error": None}
+        rows = [{**row, "requested_ns": began, "effective_ns": began, "restored_ns": None}]
     return pa.Table.from_pylist(rows, schema=EVENT_TABLES["faults"])
+
+
+def outages(plan: Plan) -> dict[str, list[Any]]:
+    """The four producers of the frozen broker lose it after a second; the last one never comes back."""
+    rows: list[tuple[Any, ...]] = []
+    if plan.fault_s:
+        began = int(plan.fault_s[0] * SECOND_NS)
+        lost = began + SECOND_NS
+        for client in range(4):
+            back = None if client == 3 else lost + (client + 1) * 100_000_000
+            success = None if back is None else back + 10_000_000
+            to = None if back is None else plan.names[0]
+            ends = (began, began - 5_000_000, lost, back, to, success, client + 1, 1)
+            rows.append((1, "pause", plan.names[-1], client, "producers", "producer", *ends))
+    return as_columns("outages", rows)
+
+
+def stays_of(plan: Plan) -> pa.Table:
+    return stays(plan.names, plan.load_s, outages(plan))
+
+
+def recovery(plan: Plan) -> dict[str, Any]:
+    """As the analysis makes it of these outages."""
+    never = {"p50": None, "max": None}
+    some = {
+        "cut_off": 4,
+        "never_back": 1,
+        "in_flight": 4,
+        "outage_ms": {"p50": 1_210.0, "max": None},
+        "producers_outage_ms": {"p50": 1_210.0, "max": None},
+        "consumers_outage_ms": never,
+        "reconnect_ms": {"p50": 200.0, "max": None},
+        "lost": plan.lost,
+        "duplicated": plan.duplicated,
+        "throughput_back_s": 2.2,
+        "p99_back_s": None,
+    }
+    if plan.fault_s is None:
+        none = {name: never if name.endswith("_ms") else None if name.endswith("_s") else 0 for name in some}
+        return {**none, "faults": []}
+    moments = {"began_s": plan.fault_s[0], "effective_s": plan.fault_s[0] + 0.01, "restored_s": plan.fault_s[1] + 0.2}
+    fault = {"fault": "F1", "kind": "pause", "target": plan.names[-1], **moments, "clients": 6 * plan.brokers}
+    return {**some, "faults": [{**some, **fault}]}
 
 
 def percentiles(took: np.ndarray) -> dict[str, Any]:
@@ -294,10 +375,10 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
     lag = percentiles((messages.sent - messages.due)[load])
     per_s = float(load.sum() / plan.load_s) if plan.load_s else None
     info = run_info(plan)
-    more = {"redelivered": plan.duplicated, "foreign": 0, "missing_unconfirmed": 0}
+    more = dict.fromkeys(NOT_PLANTED, 0) | {"expected": len(messages.due), "redelivered": plan.duplicated}
     failed = bool(plan.lost)
     return {
-        "summary_version": 1,
+        "summary_version": 2,
         "run_id": info.run_id,
         "scenario": info.scenario,
         "topology": info.topology,
@@ -319,9 +400,12 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
             "sent_to_received": percentiles((messages.received - messages.sent)[load]),
             "sent_to_settled": percentiles((messages.settled - messages.sent)[load]),
         },
-        "lag_ms": {name: lag[name] for name in ("p50", "p99", "p99_9", "max")}
-        | {"limit_p99": 10.0, "blocked_slots": 0},
+        "timing": timing(plan, messages, load),
+        "warm_up": {"end": "fixed", "lasted_s": float(WARM_UP_S), "at_most_s": float(WARM_UP_S)},
+        "lag_ms": {name: lag[name] for name in ("p50", "p99", "p99_9", "max")} | {"blocked_slots": 0},
         "blocked": {"periods": 0, "total_ms": 0.0, "longest_ms": 0.0, "brokers": []},
+        "recovery": recovery(plan),
+        "rebalance": rebalance_of(stays_of(plan), info, faults(plan), plan.brokers, plan.load_s),
         "clocks": {"error_bound_ms": 0.0},
         "checks": [
             {
@@ -348,6 +432,7 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
             "down": 1.8,
         },
         "leftovers": 0,
+        "foreign_leftovers": 0,
         "wall": "2026-11-21T14:32:41+00:00",
     }
 

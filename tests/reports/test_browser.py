@@ -1,7 +1,8 @@
-"""Does the report open in a real browser with the network off, and can it be used?"""
+"""Checks that the report opens and can be used in a real browser without a network."""
 
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,12 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+@cache
+def report_of(run: Path) -> str:
+    """Written once for all tests."""
+    return write_report(run).as_uri()
+
+
 class Opened:
     """A page opened offline, with all that it said and asked for."""
 
@@ -37,7 +44,7 @@ class Opened:
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(write_report(run).as_uri())
+        self.page.goto(report_of(run))
 
 
 def test_no_error_and_no_request_beyond_the_file_itself(browser: Browser, mesh_run: Path, tmp_path: Path) -> None:
@@ -58,7 +65,7 @@ def test_verdict_and_charts_are_seen_without_scripts(browser: Browser, mesh_run:
     page = Opened(browser, mesh_run, WIDE, scripts=False).page
     assert page.get_by_role("heading", name="Failed").is_visible()
     images = page.locator("svg[role=img]")
-    assert images.count() == 11
+    assert images.count() == 14
     assert all((images.nth(at).bounding_box() or {"height": 0})["height"] > 100 for at in range(images.count()))
 
 

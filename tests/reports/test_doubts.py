@@ -1,5 +1,6 @@
-"""Does the report doubt itself when it should, and only then?"""
+"""Checks which doubts a report lists, and that it lists none without a reason."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,20 +8,27 @@ import pyarrow as pa
 import pytest
 
 from records.results import PATHS
-from records.run import Phases
+from records.run import Phases, RunInfo, UserInfo
+from records.summary import WarmUpResult
 from reports.build import render
 from reports.inputs import read_results
-from reports.views.doubts import doubts, of_the_generator, of_the_samples, of_time, of_what_was_claimed
+from reports.views.doubts import doubts, of_the_generator, of_the_samples, of_time, of_transactions, of_what_was_claimed
 from reports.views.keyfigures import key_figures
 from tests.reports.markup import parse
 from tests.reports.run_folder import LOAD_BEGAN_NS, Plan, made_up, summary, write_run_folder
 
 SECOND_NS = 1_000_000_000
+FILLING: dict[str, str | int | float | bool] = {"transaction_size": 20}
+RUN = RunInfo("run", "steady", "mesh", "processes", "stomp")
 
 
 def told(**changes: Any) -> Any:
     plan = Plan(load_s=60, per_s=20, fault_s=None)
     return summary(plan, made_up(plan)) | changes
+
+
+def warm_up(lasted_s: float, end: str = "fixed") -> WarmUpResult:
+    return WarmUpResult(end=end, lasted_s=lasted_s, at_most_s=15.0)
 
 
 def doubts_of(parent: Path, plan: Plan) -> str:
@@ -55,10 +63,25 @@ def test_a_steady_run_does_not_drift_and_an_unsteady_one_is_told(tmp_path: Path)
     assert "No steady state" in doubts_of(tmp_path / "drifting", Plan(load_s=30, fault_s=None, drift_ms_per_s=0.2))
 
 
-@pytest.mark.parametrize(("p99", "doubted"), [(4.9, False), (5.1, True), (None, False)])
-def test_lag_is_doubted_from_half_its_limit(p99: float | None, doubted: bool) -> None:
-    lag = told()["lag_ms"] | {"p99": p99, "limit_p99": 10.0}
-    assert bool(list(of_the_generator(told(lag_ms=lag)))) is doubted
+def test_a_stalled_generator_is_told_with_the_verdict_and_both_figures_are_shown(tmp_path: Path) -> None:
+    stalled = read_results(write_run_folder(tmp_path, Plan(load_s=20, fault_s=None, stall_ms=150)))
+    text = parse(render(stalled)).text()
+    assert stalled.summary["verdict"] == "pass"
+    assert "Do not rely on these latencies: due → received" in text
+    assert "doubtful: not to be relied on" in text, "the legend of the curves"
+    assert "due → received, less the generator's own delay" in text
+    (figure,) = (each for each in key_figures(stalled.summary) if each.label == "Latency, p99.9")
+    assert figure.tone == "doubtful"
+    assert "Doubtful: the load generator itself was late." in figure.note
+
+
+def test_a_generator_in_time_leaves_every_figure_as_it_is(tmp_path: Path) -> None:
+    prompt = read_results(write_run_folder(tmp_path, Plan(load_s=20, fault_s=None)))
+    assert prompt.summary["timing"]["doubtful"] == {}
+    text = parse(render(prompt)).text()
+    assert "Do not rely on these latencies" not in text
+    assert not any(figure.tone == "doubtful" for figure in key_figures(prompt.summary))
+    assert "due → received, less the generator's own delay" in text
 
 
 def test_blocked_slots_and_clocks_are_told() -> None:
@@ -83,13 +106,26 @@ def test_few_samples_and_negative_latencies_are_told() -> None:
     latency["due_to_received"] |= {"count": 900, "negative": 2}
     assert list(of_the_samples(told(latency_ms=latency))) == [
         "2 latencies came out negative: the clocks disagree. None was dropped.",
-        "900 samples: fewer than ten lie beyond p99, so from there on the tail is an accident of this run.",
+        "900 samples: fewer than ten lie beyond p99, so from there on the tail has no figures.",
     ]
 
 
 def test_a_long_run_with_a_long_warm_up_is_not_called_short() -> None:
-    assert list(of_time(60.0, 10.0)) == []
-    assert len(list(of_time(59.0, 9.0))) == 2
+    assert list(of_time(60.0, warm_up(10.0))) == []
+    assert len(list(of_time(59.0, warm_up(9.0)))) == 2
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        ("settled", ""),
+        ("not_settled", "The warm-up ended after 15 s without a settled median latency: the load began unsteady."),
+        ("no_latency", "The warm-up took 15 s without knowing whether latency had settled"),
+    ],
+)
+def test_a_warm_up_that_settled_is_not_doubted_and_another_is_in_words(end: str, words: str) -> None:
+    found = list(of_time(60.0, warm_up(6.0, end)))
+    assert [line[: len(words)] for line in found] == ([words] if words else [])
 
 
 def test_unconfirmed_and_doubtful_sends_limit_what_is_claimed() -> None:
@@ -114,7 +150,7 @@ def test_a_figure_is_bad_when_its_check_failed_and_neutral_when_its_check_allows
     assert tone("Duplicated", messages=twice) == ""
     assert tone("Duplicated", messages=twice, checks=[]) == "bad"
     assert tone("Duplicated") == "good"
-    assert tone("Generator lag, p99", lag_ms=told()["lag_ms"] | {"p99": 11.0}) == "bad"
+    assert tone("Generator lag, p99", lag_ms=told()["lag_ms"] | {"p99": 5_000.0}) == ""
 
 
 def test_a_run_interrupted_before_its_load_is_reported_all_the_same(tmp_path: Path) -> None:
@@ -134,3 +170,21 @@ def test_a_backlog_from_the_warm_up_is_no_steady_throughput(received_per_s: floa
     rates = told()["throughput"] | {"due_per_s": 120.0, "received_per_s": received_per_s}
     lines = list(of_the_generator(told(throughput=rates)))
     assert any("backlog from the warm-up" in line for line in lines) == doubted
+
+
+@pytest.mark.parametrize(("received_per_s", "doubted"), [(240.0, False), (318.0, True)])
+def test_two_subscriptions_that_each_receive_what_is_due_are_no_backlog(received_per_s: float, doubted: bool) -> None:
+    rates = told()["throughput"] | {"due_per_s": 120.0, "received_per_s": received_per_s}
+    messages = told()["messages"] | {"expected": 2 * told()["messages"]["sent"]}
+    lines = list(of_the_generator(told(throughput=rates, messages=messages)))
+    assert any("backlog from the warm-up" in line for line in lines) == doubted
+
+
+def test_time_spent_filling_transactions_is_told_as_no_part_of_the_brokers() -> None:
+    plain, filling = (UserInfo("P", "producer", "g", "queue://q", 1, settings) for settings in ({}, FILLING))
+    told_of_it = list(of_transactions(replace(RUN, users=(plain, filling))))
+    assert told_of_it == [
+        "Messages were sent in transactions of 20: sent → received has the time until the producer committed, "
+        "so it is not the brokers' part alone."
+    ]
+    assert list(of_transactions(replace(RUN, users=(plain,)))) == []

@@ -1,4 +1,4 @@
-"""Does the table of links say what they were set to beside what was measured of them?"""
+"""Checks the table that compares each link's settings with what was measured."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Are percentiles those of the samples, to the width of a bucket?"""
+"""Checks that percentiles match those of the samples, to the width of a bucket."""
 
 from math import ceil
 
@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from records.buckets import bucket_of
 from records.results import LATENCY
+from records.timing import differs
+from reports.figures.spectrum import DOUBTFUL, draw
 from reports.views.histogram import Histogram
-from reports.views.spectrum import by_distance, by_measure, curve, table, trusted_fraction
+from reports.views.spectrum import LESS_OWN, Reliance, by_distance, by_measure, curve, table, trusted_fraction
 
 NS_PER_MS = 1_000_000
 samples = st.lists(st.integers(-(10**9), 10**11), min_size=1, max_size=200)
@@ -28,6 +30,7 @@ def rows(*found: dict[str, object]) -> pa.Table:
         "in_fault": False,
         "bucket": bucket_of(NS_PER_MS),
         "count": 1,
+        "count_less_own": 0,
     }
     return pa.Table.from_pylist([usual | row for row in found], schema=LATENCY)
 
@@ -77,6 +80,34 @@ def test_the_table_leaves_out_percentiles_that_rest_on_fewer_than_ten_samples() 
 def test_a_fault_gets_a_second_curve_without_its_window() -> None:
     names = [name for name, _ in by_measure(rows({}, {"in_fault": True}))]
     assert names == ["due → received", "due → received, outside faults"]
+
+
+def test_the_same_messages_less_the_generators_own_delay_have_a_curve_of_their_own() -> None:
+    found = dict(by_measure(rows({"count": 7}, {"bucket": 3, "count": 0, "count_less_own": 7})))
+    assert list(found) == ["due → received", LESS_OWN]
+    assert (found["due → received"].maximum, found[LESS_OWN].maximum) == (pytest.approx(1, rel=0.008), 3e-6)
+
+
+@given(samples, samples)
+def test_a_point_is_doubtful_just_if_the_own_delay_changes_it(values_ns: list[int], others_ns: list[int]) -> None:
+    whole, less = Histogram.of(of_values(values_ns)), Histogram.of(of_values(others_ns))
+    found = curve("x", whole, 0, Reliance({"x": less, "y": whole}))
+    expected = [differs(ms, less.percentile(fraction) or 0) for fraction, ms in found.points[:-1]]
+    assert list(found.doubtful) == [*expected, differs(whole.maximum or 0, less.maximum or 0)]
+    assert not any(curve("y", whole, 0, Reliance({"x": less, "y": whole})).doubtful)
+    assert all(curve("x", whole, 0, Reliance(wholly=frozenset("x"))).doubtful)
+
+
+def test_a_doubtful_curve_is_drawn_grey_where_it_is_and_named_in_the_legend() -> None:
+    stalled = Histogram.of(rows({"count": 9_900}, {"bucket": bucket_of(150 * NS_PER_MS), "count": 100}))
+    still = Histogram.of(rows({"count": 10_000}))
+    drawn = draw((curve("x", stalled, 0, Reliance({"x": still})),))
+    greys = [line for line in drawn.axes[0].lines if line.get_linewidth() == DOUBTFUL["linewidth"]]
+    beyond = [max(line.get_xdata()) for line in greys]
+    assert greys
+    assert min(beyond) > 1 / (1 - 0.99) * 0.9, "what lies below p99 keeps its colour"
+    assert any("doubtful" in text.get_text() for text in drawn.legends[0].get_texts())
+    assert not any("doubtful" in text.get_text() for text in draw((curve("x", still),)).legends[0].get_texts())
 
 
 def test_the_warm_up_is_no_part_of_the_spectrum() -> None:

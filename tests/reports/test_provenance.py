@@ -1,13 +1,30 @@
-"""Does the report say how clients held their connections, wherever a run says it?"""
+"""Checks that the report states how clients connected and how the warm-up ended."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from records.run import RunInfo
-from reports.views.provenance import facts, habits, in_a_line
+from records.run import Phases, RunInfo
+from reports.views.provenance import connection_modes, facts, in_a_line, phases
 from tests.reports.run_folder import Plan, made_up, run_info, summary
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        ("fixed", "6.5 s"),
+        ("settled", "6.5 s, until the median latency had settled"),
+        ("not_settled", "6.5 s: the median latency did not settle"),
+        ("no_latency", "6.5 s: too few latencies were known to see whether they settle"),
+    ],
+)
+def test_the_warm_up_says_how_long_it_took_and_what_ended_it(end: str, words: str) -> None:
+    plan = Plan(load_s=3, per_s=20)
+    made: Any = summary(plan, made_up(plan)) | {"warm_up": {"end": end, "lasted_s": 6.5, "at_most_s": 15.0}}
+    info = replace(run_info(plan), phases=Phases())
+    made["phases"]["warm_up"] = 6.5
+    assert dict(phases(info, made).rows)["warm-up"] == words
 
 
 def told(producers: dict[str, str | int], consumers: dict[str, str | int]) -> RunInfo:
@@ -39,15 +56,15 @@ def told(producers: dict[str, str | int], consumers: dict[str, str | int]) -> Ru
         ),
     ],
 )
-def test_the_habit_stands_in_the_facts_and_an_unusual_one_below_the_title(
+def test_the_connection_mode_stands_in_the_facts_and_an_unusual_one_below_the_title(
     producers: dict[str, str | int], consumers: dict[str, str | int], said: tuple[str, ...], headed: str
 ) -> None:
     run = told(producers, consumers)
-    assert habits(run) == said
+    assert connection_modes(run) == said
     found: Any = summary(Plan(), made_up(Plan()))
     assert ("Connections", "; ".join(said)) in facts(run, found).rows
     assert in_a_line(run, found).startswith(headed)
 
 
 def test_a_run_of_before_says_nothing_of_it() -> None:
-    assert habits(run_info(Plan())) == ()
+    assert connection_modes(run_info(Plan())) == ()

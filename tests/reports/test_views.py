@@ -1,4 +1,4 @@
-"""Do the views say what the tables hold?"""
+"""Checks that charts, tables and the network drawing show what the result tables hold."""
 
 from itertools import combinations
 from typing import Any
@@ -151,3 +151,12 @@ def test_the_answer_names_every_fate_that_happened() -> None:
     assert fate_sentence(found) == "Of 120 messages sent, 118 were received; 2 lost and 1 duplicated."
     found["latency_ms"] = {}
     assert latency_sentence(found) == "No latency was measured."
+
+
+def test_the_answer_counts_receptions_where_a_message_has_several_subscriptions() -> None:
+    found: Any = summary(Plan(load_s=2, per_s=10), made_up(Plan(load_s=2, per_s=10)))
+    both: Any = {**found, "messages": found["messages"] | {"expected": 240, "received": 240}}
+    assert fate_sentence(both) == "All 240 receptions of 120 messages sent took place, each exactly once."
+    one: Any = {**found, "messages": found["messages"] | {"expected": 240, "received": 120}}
+    assert fate_sentence(one) == "Of 120 messages sent, 120 receptions out of 240; none lost, none duplicated."
+    assert latency_sentence(one).startswith("Of those that arrived, half came within ")

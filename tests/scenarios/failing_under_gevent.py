@@ -1,4 +1,4 @@
-"""What of users that fail, and may? Real users, load and conductor on brokers in memory, as Locust would run them."""
+"""Checks loads with users that may fail: real users and a real controller, on brokers in memory."""
 
 import logging
 from argparse import ArgumentParser, Namespace
@@ -10,20 +10,22 @@ import gevent
 import pytest
 from locust.env import Environment
 
-from drivers.broker_user import BrokerUser
-from drivers.users import ConsumerUser, ProducerUser
+from drivers.users.broker_user import BrokerUser
+from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.reader import read_events, seal
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, plan
-from scenarios.harness.arguments import add_arguments
-from scenarios.harness.conductor import Conductor
-from scenarios.harness.crew import LocalCrew
+from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.memory_runtime import MemoryRuntime
-from scenarios.harness.options import read
+from scenarios.harness.options import plan, run_options
+from scenarios.harness.options.arguments import add_arguments
+from scenarios.harness.options.run_options import read
+from scenarios.harness.run.controller import RunController
+from scenarios.harness.run.load_generators import LocalLoadGenerator
 from tests.drivers.doubles import eventually
-from topologies.brokers import Broker
-from topologies.groups import ClientGroup
-from topologies.links import NetworkConnector
-from topologies.model import Topology
+from topologies.classic.broker import Broker
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.classic.product import CLASSIC
+from topologies.model.client_groups import ClientGroup
+from topologies.model.topology import Topology
 
 HOME, AWAY = Broker("home"), Broker("away")
 WIDE = Topology(
@@ -35,6 +37,7 @@ WIDE = Topology(
         ClientGroup("guests", (AWAY,), "maxReconnectAttempts=1"),
         ClientGroup("consumers", (HOME,)),
     ),
+    CLASSIC,
 )
 EACH = 400  # messages of a producer: four seconds, of which a busy machine may take two
 REFUSED = "user name or password is wrong"
@@ -64,14 +67,13 @@ class Bench:
         options = read(Namespace(**{**vars(parser.parse_args([])), **asked}), scenario, None)
         self._environment = Environment(user_classes=list(users))
         self._users = [user for user in users for _ in range(user.fixed_count)]
-        self.run = Conductor(
+        self.run = RunController(
             plan.make(scenario, options),
-            options,
-            lambda recorder, stage: LocalCrew(self._environment, recorder, stage.connectors),
+            lambda recorder, brokers: LocalLoadGenerator(self._environment, recorder, brokers.connectors),
             "main",
         )
-        assert isinstance(self.run.stage.runtime, MemoryRuntime)
-        self.network = self.run.stage.runtime.network
+        assert isinstance(self.run.brokers.runtime, MemoryRuntime)
+        self.network = self.run.brokers.runtime.network
         self._running: list[Any] = []
 
     def go(self, happens: Callable[[], object] = lambda: None) -> None:
@@ -89,14 +91,14 @@ class Bench:
 
     def close(self) -> None:
         gevent.killall(self._running)
-        self.run.stage.close()
+        self.run.brokers.close()
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         return list(read_events(self.run.directory, table).to_pylist())
 
     def lose_guests(self) -> None:
         """Their broker goes, and when it comes back it does not know them."""
-        eventually(lambda: self.run.crew.tally().received > 20)
+        eventually(lambda: self.run.load_generators.tally().received > 20)
         self.network.refuse_logins("away")
         self.network.kill("away")
         self.network.restore("away")
@@ -104,7 +106,7 @@ class Bench:
 
 @pytest.fixture
 def bench_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Bench]]:
-    monkeypatch.setattr(plan.catalogue, "build", lambda _: WIDE)
+    monkeypatch.setattr(run_options.catalogue, "build", lambda _: WIDE)
     benches = []
 
     def made(*users: type[BrokerUser]) -> Bench:
@@ -160,7 +162,7 @@ def test_what_a_user_recorded_before_it_failed_stays_and_the_rest_is_told_as_uns
     assert 0 < len(theirs) < 2 * EACH
     assert f"; {2 * EACH - len(theirs)} of their messages were never sent. " in bench.run.info.warnings[0]
     assert len({(row["producer"], row["seq"]) for row in sends}) == 2 * EACH + len(theirs)
-    assert bench.run.crew.tally().missed == 0
+    assert bench.run.load_generators.tally().missed == 0
 
 
 def test_an_error_of_a_user_that_may_not_fail_ends_the_load(bench_of: Callable[..., Bench]) -> None:

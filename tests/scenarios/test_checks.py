@@ -1,8 +1,8 @@
-"""Do scenarios refuse what cannot be run?"""
+"""Checks that invalid scenarios are refused."""
 
 import pytest
 
-from drivers.users import ConsumerUser, ProducerUser
+from drivers.users.locust_users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, duplicates_at_most
 
 

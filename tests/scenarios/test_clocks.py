@@ -1,9 +1,9 @@
-"""Does the master know how far a worker's clock is from its own, and how sure it can be?"""
+"""Checks the master's estimate of a worker's clock offset, and its error bound."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.harness.clocks import Offset
+from scenarios.harness.distributed.clocks import Offset
 
 MS = 1_000_000
 

@@ -1,12 +1,12 @@
-"""Does a load go on without users that may fail, and is the loss told? By sentences, over the wire, and in a load."""
+"""Checks that a load continues without users that may fail, and that the failed users are reported."""
 
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
-from drivers.session import Tally
+from drivers.users.session import Tally
 from scenarios.harness.distributed import messages
-from scenarios.harness.failed_users import done_without, nobody_sends
+from scenarios.harness.run.load import done_without, nobody_sends
 from tests.support.under_gevent import under_gevent
 
 LOST = Tally(
@@ -39,12 +39,13 @@ def test_nobody_sends_once_all_producers_of_all_classes_have_failed() -> None:
 
 
 def test_workers_tell_of_their_failed_users_and_the_master_adds_them_up() -> None:
+    recorder = SimpleNamespace(failure=None, late_rows=0)
     second = Tally(failed=Counter(Guest=1), first_errors={"Guest": "one that is not the first"})
     sessions = [
-        SimpleNamespace(tally=tally, connected=Counter, problems=[], recorder=SimpleNamespace(failure=None))
+        SimpleNamespace(tally=tally, connected=Counter, problems=[], recorder=recorder)
         for tally in (LOST, second, Tally())
     ]
-    total = messages.tally_in([messages.told(session) for session in sessions])  # type: ignore[arg-type]
+    total = messages.tally_in([messages.progress_of(session) for session in sessions])  # type: ignore[arg-type]
     assert total.failed == Counter(Guest=3, Taker=1)
     assert total.unsent == LOST.unsent
     assert total.first_errors == LOST.first_errors

@@ -1,4 +1,4 @@
-"""Is what stayed behind recorded, told apart, and never taken for something else?"""
+"""Checks that messages left on queues are recorded, with dead letters marked and canaries left out."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from records.reader import read_events, seal
 from records.run import RunInfo
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from scenarios.harness import leftovers
-from topologies.endpoints import Credentials, Endpoint
+from scenarios.harness.run import leftovers
+from topologies.model.endpoints import Credentials, Endpoint
 
 HERE, NOBODY, RUN = Endpoint("b", "stomp", "stomp://127.0.0.1:1"), Credentials("u", "p"), 7
 

@@ -1,4 +1,4 @@
-"""Does a senseless option end in one sentence that says what to write instead, before anything starts?"""
+"""Checks that invalid options are refused before anything starts, with one sentence that says what to write instead."""
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
@@ -9,15 +9,20 @@ import pytest
 import trustme
 
 from drivers.protocols import PROTOCOLS, Spoken
-from drivers.users import ConsumerUser, ProducerUser
+from drivers.users.locust_users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
-from scenarios.harness.arguments import add_arguments
 from scenarios.harness.faults import FreezeBroker
-from scenarios.harness.options import OptionError, read
-from scenarios.harness.plan import make
-from topologies.artemis.brokers import Acceptor, ArtemisBroker
-from topologies.model import AnyBroker, Broker, ClientGroup, Topology, TransportConnector
-from topologies.runtimes.links import proxies as linkproxies
+from scenarios.harness.options.arguments import add_arguments
+from scenarios.harness.options.plan import make
+from scenarios.harness.options.run_options import OptionError, read
+from topologies.artemis.broker import Acceptor, ArtemisBroker
+from topologies.classic.broker import Broker
+from topologies.classic.transport_connectors import TransportConnector
+from topologies.model.broker import AnyBroker
+from topologies.model.client_groups import ClientGroup
+from topologies.model.topology import Topology
+from topologies.products import PRODUCTS
+from topologies.runtimes.proxies import link_proxies as linkproxies
 
 
 class Producer(ProducerUser):
@@ -62,6 +67,22 @@ def test_a_body_too_small_for_the_identity_is_refused() -> None:
     assert message_of("--body-bytes", "31").startswith("--body-bytes 31: must be at least 32;")
 
 
+@pytest.mark.parametrize("option", ["--junit", "--markdown"])
+def test_a_file_that_could_not_be_written_is_refused(tmp_path: Path, option: str) -> None:
+    nowhere = tmp_path / "none" / "file"
+    assert message_of(option, str(nowhere)) == f"{option} {nowhere}: there is no folder {nowhere.parent}; make it first"
+    assert message_of(option, str(tmp_path)) == f"{option} {tmp_path}: is a folder; write the name of a file"
+    later = message_of(option, str(tmp_path / "file"), "--analyse-later")
+    assert "with --analyse-later there is nothing to write yet; leave" in later
+
+
+def test_two_outputs_in_one_file_are_refused(tmp_path: Path) -> None:
+    file = str(tmp_path / "file")
+    assert message_of("--junit", file, "--markdown", file).endswith(
+        "--junit and --markdown name the same file; write two"
+    )
+
+
 @pytest.mark.parametrize("option", ["--messages", "--producers", "--consumers", "--in-flight"])
 def test_a_count_of_zero_is_refused(option: str) -> None:
     assert message_of(option, "0").startswith(f"{option} 0: must be at least 1;")
@@ -96,7 +117,7 @@ def test_brokers_that_do_not_speak_a_protocol_are_named_with_what_they_do_speak(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     broker = Broker("lonely", connectors=(TransportConnector("stomp"),))
-    monkeypatch.setattr("topologies.catalogue.build", lambda entry: of_one(broker, "classic"))
+    monkeypatch.setattr("topologies.catalogue.lookup.build", lambda entry: of_one(broker, "classic"))
     told = message_of("--protocol", "stomp:amqp", "--runtime", "processes")
     assert told.startswith("Consumer: amqp is not spoken by lonely; give each a transport connector for it, or")
     assert told.endswith("choose a --protocol of stomp")
@@ -104,19 +125,26 @@ def test_brokers_that_do_not_speak_a_protocol_are_named_with_what_they_do_speak(
 
 def of_one(broker: AnyBroker, flavour: str) -> Topology:
     groups = (ClientGroup("producers", (broker,)), ClientGroup("consumers", (broker,)))
-    return Topology("one", (broker,), (), groups, flavour=flavour)
+    return Topology("one", (broker,), (), groups, PRODUCTS[flavour])
+
+
+def test_a_scenario_may_have_a_default_protocol_of_its_own_but_not_in_memory() -> None:
+    own = replace(scenario(), default_protocol="openwire")
+    asked = (("--runtime", "processes"), ("--runtime", "processes", "--protocol", "stomp"), ("--runtime", "memory"))
+    assert [read(namespace(*each), own, None).protocol for each in asked] == ["openwire", "stomp", "memory"]
+    assert read(namespace("--runtime", "processes"), scenario(), None).protocol == "stomp"
 
 
 @pytest.mark.parametrize("protocol", ["stomp", "amqp", "openwire:core"])
 def test_an_acceptor_for_all_protocols_takes_any(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
     topology = of_one(ArtemisBroker("broad", acceptors=(Acceptor("all"),)), "artemis")
-    monkeypatch.setattr("topologies.catalogue.build", lambda entry: topology)
+    monkeypatch.setattr("topologies.catalogue.lookup.build", lambda entry: topology)
     make(scenario(), read(namespace("--protocol", protocol, "--runtime", "processes"), scenario(), None))
 
 
 def test_a_broker_of_artemis_is_to_get_an_acceptor(monkeypatch: pytest.MonkeyPatch) -> None:
     topology = of_one(ArtemisBroker("narrow", acceptors=(Acceptor("core"),)), "artemis")
-    monkeypatch.setattr("topologies.catalogue.build", lambda entry: topology)
+    monkeypatch.setattr("topologies.catalogue.lookup.build", lambda entry: topology)
     told = message_of("--protocol", "stomp", "--runtime", "processes")
     assert told.endswith("stomp is not spoken by narrow; give each an acceptor for it, or choose a --protocol of core")
 
@@ -327,12 +355,12 @@ def test_a_pool_that_nobody_shares_is_refused() -> None:
     assert message_of("--pool-size", "0", "--connections", "pooled").startswith("--pool-size 0: must be at least 1;")
 
 
-def test_a_habit_that_is_none_is_refused_with_the_known_ones() -> None:
+def test_a_connection_mode_that_is_none_is_refused_with_the_known_ones() -> None:
     with pytest.raises(OptionError) as raised:
         read(Namespace(**{**vars(namespace()), "connections": "each"}), scenario(), None)
     assert str(raised.value) == "--connections each: not known; write one of one, pooled, per-message"
     Producer.connections = "each"
-    assert message_of() == "Producer: connections = 'each' is no habit; write one of one, pooled, per-message"
+    assert message_of() == "Producer: connections = 'each' is no connection mode; write one of one, pooled, per-message"
     Producer.connections, Producer.pool_size = "pooled", 0
     assert message_of() == "Producer: pool_size = 0: must be at least 1"
 

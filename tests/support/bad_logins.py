@@ -1,8 +1,10 @@
-"""How does a test get links that are turned away? By a renderer that writes another password than the far end knows."""
+"""Renders brokers whose links log in with a wrong password."""
 
-from topologies.model import AnyBroker, Topology
+from topologies.model.broker import AnyBroker
+from topologies.model.site import Site
+from topologies.model.topology import Topology
 from topologies.render.files import render
-from topologies.render.site import BRIDGE_PASSWORD, Site
+from topologies.render.site import BRIDGE_PASSWORD
 
 
 def wrong_password_of_bridges(topology: Topology, broker: AnyBroker, site: Site) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""How does a test get real brokers? As a run does, through the process runtime."""
+"""Starts real brokers for a test, as a run does, as local processes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -6,8 +6,8 @@ from pathlib import Path
 
 from records.rundir import RunDirectory
 from tests.support.waiting import until
-from topologies.catalogue import build
-from topologies.model import Topology
+from topologies.catalogue.lookup import build
+from topologies.model.topology import Topology
 from topologies.render.files import render
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.processes.runtime import ProcessRuntime

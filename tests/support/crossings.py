@@ -1,4 +1,4 @@
-"""Between which brokers do messages really get? One message for each pair of a producer's and a consumer's broker."""
+"""Finds between which brokers messages really cross: one message for each pair of producer's and consumer's broker."""
 
 import time
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from itertools import product
 from drivers.contract import Destination
 from records.identity import read
 from tests.support.stomp_clients import RUN, Client, body
-from topologies.model import Topology
+from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime
 
 ARRIVES_WITHIN_S, SILENT_FOR_S = 30.0, 3.0

@@ -1,4 +1,4 @@
-"""How does a test get a disk that is soon full? A small file system in memory: it takes root, or sudo unasked."""
+"""Provides a disk that is soon full: a small file system in memory. It takes root, or sudo without a password."""
 
 import subprocess
 from collections.abc import Iterator

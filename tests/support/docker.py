@@ -1,4 +1,4 @@
-"""What do tests on containers look at, and through what do they cut the engine off?"""
+"""Lists the containers and networks on the Docker engine, and disconnects the engine on request."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""How does a test have a broker answer as no real one can be made to? proton's own event loop, with a script.
+"""Runs a scripted AMQP broker on proton's event loop, for replies that real brokers do not give on request.
 
 class Rejecting(Script):
     def on_message(self, event):
@@ -18,8 +18,8 @@ from proton.handlers import MessagingHandler
 from proton.reactor import Container
 
 from tests.support.locust_run import free_port
-from topologies.endpoints import Credentials, Endpoint
-from topologies.runtimes.ports import LOOPBACK
+from topologies.model.endpoints import Credentials, Endpoint
+from topologies.model.launch import LOOPBACK
 
 NOBODY = Credentials("", "")  # whom proton lets in without a password
 LOOK_EVERY_S = 0.01

@@ -1,4 +1,4 @@
-"""What does a client make of a broker that misbehaves on cue? A listener whose other end a test plays by hand."""
+"""Runs a STOMP listener that a test plays by hand, for replies of misbehaving brokers."""
 
 import contextlib
 import socket
@@ -12,7 +12,7 @@ import trustme
 
 from tests.support.stomp_cutter import END, FrameCutter
 from tests.support.stomp_faults import StompFrame
-from topologies.endpoints import Endpoint
+from topologies.model.endpoints import Endpoint
 
 CONNECTED = b"CONNECTED\nversion:1.2\nheart-beat:0,0\n\n\0\n"
 
@@ -58,14 +58,25 @@ class Session:
 
 
 class FakeBroker:
-    """Plays ``script`` to each connection, then closes it. With a ``certificate`` it speaks TLS."""
+    """Plays ``script`` to each connection, then closes it. With a ``certificate`` it speaks TLS.
 
-    def __init__(self, script: Callable[[Session], None], certificate: trustme.LeafCert | None = None):
+    ``receive_bytes``: the size of its receive buffer. It is set before a client connects: where it shrinks later, Linux
+    drops segments that were sent for the larger one, and both sides wait for ever longer retransmission timeouts.
+    """
+
+    def __init__(
+        self,
+        script: Callable[[Session], None],
+        certificate: trustme.LeafCert | None = None,
+        receive_bytes: int | None = None,
+    ):
         self._script = script
         self._tls: ssl.SSLContext | None = None
         if certificate is not None:
             self.show(certificate)
         self._listener = socket.create_server(("127.0.0.1", 0))
+        if receive_bytes:
+            self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
     def __enter__(self) -> "FakeBroker":

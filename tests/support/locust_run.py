@@ -1,4 +1,4 @@
-"""How does a test make a real run? As a user does: a `locust` process of its own, whose folder is then read."""
+"""Makes a real run as a user does: starts `locust` as a process of its own, then reads the run folder."""
 
 import json
 import os
@@ -79,7 +79,7 @@ class LocustRun:
         self.process = subprocess.Popen(
             [*command, "--headless"] if headless else command,
             cwd=runs.parent,
-            env={**_as_a_user_has_it(), "PYTHONPATH": str(REPOSITORY), **(env or {})},
+            env={**as_a_user_has_it(), "PYTHONPATH": str(REPOSITORY), **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=subprocess.STDOUT,
@@ -111,7 +111,7 @@ class LocustRun:
         return Outcome(status, self.output, self.runs)
 
 
-def _as_a_user_has_it() -> dict[str, str]:
+def as_a_user_has_it() -> dict[str, str]:
     """Without what tests/conftest.py sets for the tests' own process."""
     return {name: value for name, value in os.environ.items() if name != "LOCUST_SKIP_MONKEY_PATCH"}
 

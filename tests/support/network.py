@@ -1,7 +1,7 @@
-"""How does a test get other hosts? Network namespaces of its own, on a bridge to this one, which go with the test.
+"""Provides other hosts for a test: network namespaces on a bridge to this machine, removed after the test.
 
-Each host has its own address, host name and loopback, and no way to anything but this machine's end of the bridge. It
-takes root, or sudo that asks nothing.
+Each host has its own address, host name and loopback, and reaches only this machine's end of the bridge. It takes root,
+or sudo without a password.
 """
 
 import os

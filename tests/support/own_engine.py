@@ -1,6 +1,6 @@
-"""How does a test get a Docker engine that it may kill, or whose disk it may fill? By one of its own, that is alone.
+"""Starts a Docker engine of the test's own, so that the test may kill it or fill its disk.
 
-In its network namespace, firewall rules and bridges are nobody else's. It takes root, or sudo that asks nothing.
+It has a network namespace with its own firewall rules and bridges. It takes root, or sudo without a password.
 """
 
 import os

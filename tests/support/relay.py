@@ -1,4 +1,4 @@
-"""What stands between a client and a broker? A relay of bytes, whatever they mean, that can be cut; by TLS if asked.
+"""Relays bytes between clients and a broker, over TLS if asked. Its connections can be cut.
 
 with Relay(("127.0.0.1", 61616)) as relay:
     ... connect to relay.port ...

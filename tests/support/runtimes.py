@@ -1,4 +1,4 @@
-"""What do the tests of both runtimes share? The contract's view of a run, whatever the brokers run in."""
+"""Helps the tests of both runtimes to look at a run's brokers, whether in containers or as processes."""
 
 import socket
 import struct

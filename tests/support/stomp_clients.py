@@ -1,16 +1,16 @@
-"""What did a connection's owner hear of it? A STOMP connection with its callbacks written down."""
+"""Opens STOMP connections that record every callback."""
 
 import random
 from collections.abc import Callable
 from functools import partial
 
+from drivers.broker_errors import answered
 from drivers.contract import Delivery, Destination, Outcome, Outgoing, Subscription
-from drivers.logins import answered
 from drivers.stomp.connection import StompConnection
 from drivers.stomp.connector import StompConnector
 from records.identity import Identity, Reading, read, stamp
 from tests.support.waiting import until
-from topologies.endpoints import Credentials, Endpoint
+from topologies.model.endpoints import Credentials, Endpoint
 
 RUN = 77
 

@@ -1,6 +1,6 @@
-"""What pieces is a STOMP stream made of? For whoever passes them on unchanged, and to hold the driver's reader against.
+"""Cuts a STOMP stream into its pieces, to forward them unchanged and to check the driver's reader.
 
-Written before the driver's own `drivers.stomp.stream.FrameReader` and in another way, so that one can check the other.
+It was written before the driver's `drivers.stomp.stream.FrameReader` and in another way, so each can check the other.
 """
 
 import re

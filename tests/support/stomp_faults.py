@@ -1,7 +1,7 @@
-"""What shall go wrong with which message on its way? Plain values, and the choice of the one that applies.
+"""Describes which fault applies to which message, as plain values, and chooses the fault of each message.
 
-A fault names its messages by the identity in the first 32 bytes of the body (producer, seq, attempt), by their count
-on this proxy, or by any predicate; all that are given must hold. Each message it is applied to is one row of `Done`.
+A fault selects messages by the identity in the first 32 bytes of the body (producer, seq, attempt), by their count on
+this proxy, or by any predicate. All given conditions must hold. Each affected message is one row of `Done`.
 """
 
 import struct

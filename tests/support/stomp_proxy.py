@@ -1,9 +1,9 @@
-"""What does the harness say of faults that are known to the message? A TCP proxy between STOMP clients and brokers.
+"""Puts a TCP proxy between STOMP clients and brokers that applies known faults to chosen messages.
 
     client ──► listener(broker a) ──► broker a          faults: plain values, see `stomp_faults`
     client ──► listener(broker b) ──► broker b          done:   what was applied, and to which message
 
-The faults, their count and their record are of the proxy as a whole; `blackhole`, `resume` and `cut` are of one broker.
+Faults, their counts and their records belong to the whole proxy; `blackhole`, `resume` and `cut` affect one broker.
 
     with StompProxy({"a": ("127.0.0.1", 61613)}, [Fault("drop", TO_BROKER, seqs={7})]) as proxy:
         ... connect to proxy.endpoint("a") ...
@@ -29,7 +29,7 @@ from tests.support.stomp_faults import (
     Passing,
     StompFrame,
 )
-from topologies.endpoints import Endpoint
+from topologies.model.endpoints import Endpoint
 
 CONNECT_TIMEOUT_S = 5.0
 

@@ -1,9 +1,10 @@
-"""How does a test get brokers that speak nothing but TLS?"""
+"""Makes a topology whose brokers speak only TLS."""
 
 from dataclasses import replace
 
-from topologies.links import NetworkConnector
-from topologies.model import Topology, TransportConnector
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.classic.transport_connectors import TransportConnector
+from topologies.model.topology import Topology
 
 
 def over_tls(topology: Topology) -> Topology:

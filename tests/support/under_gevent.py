@@ -1,4 +1,4 @@
-"""Do tests hold in a process that gevent has patched, as Locust does before anything else?"""
+"""Runs tests in a process that gevent has patched, as Locust does before anything else."""
 
 import subprocess
 import sys

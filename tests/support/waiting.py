@@ -1,7 +1,7 @@
-"""How does a test wait for what another thread does? By looking often, and failing in words when it never comes.
+"""Waits for what another thread does: looks often, and fails with a message if it never happens.
 
-Its patience is a minute: a machine that is busy with other things may leave any process alone for seconds, and nobody
-who waits for what comes waits longer for it.
+The time limit is a minute, since a busy machine may stop any process for seconds. A wait ends as soon as its condition
+holds.
 """
 
 import time

@@ -4,11 +4,13 @@ from hypothesis import strategies as st
 
 from tests.topologies.samples import flags, names, texts
 from topologies.artemis.addresses import Address, AddressSetting
-from topologies.artemis.brokers import Acceptor, ArtemisBroker, Journal
+from topologies.artemis.broker import Acceptor, ArtemisBroker, Journal
 from topologies.artemis.links import BALANCING, AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
-from topologies.brokers import MIB
-from topologies.links import Link
-from topologies.model import ClientGroup, Topology
+from topologies.artemis.product import ARTEMIS
+from topologies.model.broker import MIB
+from topologies.model.client_groups import ClientGroup
+from topologies.model.link import Link
+from topologies.model.topology import Topology
 
 journals = st.builds(
     Journal, kind=st.sampled_from(["NIO", "ASYNCIO", "MAPPED"]), datasync=flags, min_files=st.integers(2, 9)
@@ -57,7 +59,7 @@ def clusters_and_connections(draw: st.DrawFn) -> Topology:
                 links.append(
                     BrokerConnection(one, other, f"m{len(links)}", mirror=draw(mirrors), auto_start=draw(flags))
                 )
-    return Topology("random", all_brokers, tuple(links), (ClientGroup("anybody", all_brokers),), flavour="artemis")
+    return Topology("random", all_brokers, tuple(links), (ClientGroup("anybody", all_brokers),), ARTEMIS)
 
 
 def every_artemis_feature() -> Topology:
@@ -85,7 +87,7 @@ def every_artemis_feature() -> Topology:
     )  # fmt: skip
     return Topology(
         "every-artemis-feature", (left, right), links,
-        (ClientGroup("producers", (left,)), ClientGroup("consumers", (right,))), flavour="artemis",
+        (ClientGroup("producers", (left,)), ClientGroup("consumers", (right,))), ARTEMIS,
     )  # fmt: skip
 
 
@@ -103,4 +105,4 @@ def narrowed() -> Topology:
         BrokerConnection(left, copy, mirror=Mirror(address_filter="orders,!orders.own"), retry_interval_ms=500),
         ClusterLink(middle, aside),
     )
-    return Topology("narrowed", (left, middle, right, aside, copy), links, (), flavour="artemis")
+    return Topology("narrowed", (left, middle, right, aside, copy), links, (), ARTEMIS)

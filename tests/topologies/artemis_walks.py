@@ -6,9 +6,9 @@ Slow and literal: who consumes at a broker is looked up for each step, and addre
 import re
 from collections.abc import Iterator, Sequence
 
-from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterLink
-from topologies.links import Link
+from topologies.model.link import Link
 
 
 def in_pattern(pattern: str, address: str) -> bool:

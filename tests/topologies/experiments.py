@@ -1,4 +1,4 @@
-"""On which small networks are properties tried out, and how is it seen what they do?"""
+"""Provides the small networks for tests of link properties, and the clients that observe them."""
 
 import time
 from collections.abc import Iterator
@@ -10,11 +10,14 @@ from drivers.contract import Destination, Outcome
 from tests.support.brokers import running
 from tests.support.stomp_clients import Client, body
 from tests.support.waiting import until
-from topologies.brokers import DEFAULT_POLICIES
+from topologies.classic.broker import DEFAULT_POLICIES, Broker
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.classic.policies import DestinationPolicy
+from topologies.classic.product import CLASSIC
+from topologies.management.broker_queries import queries_of
 from topologies.management.jolokia import Jolokia
 from topologies.management.links import prove_links
-from topologies.management.views import view_of
-from topologies.model import Broker, DestinationPolicy, NetworkConnector, Topology
+from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime
 
 MEMORY_MB = 128
@@ -26,14 +29,14 @@ SETTLES_S = 2.0  # demand and messages that are on their way
 def two(*policies: DestinationPolicy, **link: Any) -> Topology:
     """here → there by one link of these properties, both brokers with these policies beside those of the model."""
     here, there = (Broker(name, policies=(*DEFAULT_POLICIES, *policies)) for name in ("here", "there"))
-    return Topology("two", (here, there), (NetworkConnector(opened_by=here, to=there, **link),), ())
+    return Topology("two", (here, there), (NetworkConnector(opened_by=here, to=there, **link),), (), CLASSIC)
 
 
 def chain(**link: Any) -> Topology:
     """a → b → c, both links of these properties."""
     a, b, c = (Broker(name) for name in "abc")
     return Topology(
-        "chain", (a, b, c), tuple(NetworkConnector(opened_by=f, to=t, **link) for f, t in ((a, b), (b, c))), ()
+        "chain", (a, b, c), tuple(NetworkConnector(opened_by=f, to=t, **link) for f, t in ((a, b), (b, c))), (), CLASSIC
     )
 
 
@@ -50,7 +53,7 @@ def client(runtime: Runtime, broker: str) -> Client:
 
 def depth(runtime: Runtime, topology: Topology, broker: str, queue: str) -> int:
     with closing(Jolokia(runtime.management(broker))) as agent:
-        return view_of(topology, broker).figures(agent).queues.get(queue, {}).get("depth", 0)
+        return queries_of(topology, broker).figures(agent).queues.get(queue, {}).get("depth", 0)
 
 
 def shares(runtime: Runtime, *consume_at: str) -> list[int]:
@@ -59,7 +62,7 @@ def shares(runtime: Runtime, *consume_at: str) -> list[int]:
     for consumer in consumers:
         consumer.listen(ORDERS)
     with closing(Jolokia(runtime.management("here"))) as agent:
-        seen = view_of(two(), "here")
+        seen = queries_of(two(), "here")
         demand = consume_at.count("here") + ("there" in consume_at)  # the link's is one more, or several
         until(lambda: seen.figures(agent).queues.get(ORDERS.name, {}).get("consumers", 0) >= demand)
     time.sleep(SETTLES_S)

@@ -4,20 +4,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from topologies.brokers import GIB, MIB, KahaDb
-from topologies.connectors import OPENWIRE_TRANSPORTS, TransportConnector
-from topologies.model import (
-    BridgeFilter,
-    Broker,
-    ClientGroup,
-    DeadLetters,
-    DestinationPolicy,
-    MulticastDiscovery,
-    NetworkConnector,
-    StaticDiscovery,
-    Topology,
-)
-from topologies.render.site import Site
+from topologies.classic.broker import Broker, KahaDb
+from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector, StaticDiscovery
+from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
+from topologies.classic.product import CLASSIC
+from topologies.classic.transport_connectors import OPENWIRE_TRANSPORTS, TransportConnector
+from topologies.model.broker import GIB, MIB
+from topologies.model.client_groups import ClientGroup
+from topologies.model.site import Site
+from topologies.model.topology import Topology
 
 names = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,8}", fullmatch=True)
 flags = st.booleans()
@@ -94,7 +89,7 @@ def topologies(draw: st.DrawFn) -> Topology:
         NetworkConnector(opened_by=a, to=b, name=f"link-{n}", **draw(settings_of_a_link))
         for n, (a, b) in enumerate(pairs)
     )
-    return Topology("random", brokers, links, (ClientGroup("anybody", enter_at=brokers),))
+    return Topology("random", brokers, links, (ClientGroup("anybody", enter_at=brokers),), CLASSIC)
 
 
 def site_of(topology: Topology, first_port: int = 40000) -> Site:
@@ -133,5 +128,9 @@ def every_feature() -> Topology:
         discovery=StaticDiscovery(initial_reconnect_delay_ms=100, use_exponential_back_off=False),
     )  # fmt: skip
     return Topology(
-        "every-feature", (left, right), (link,), (ClientGroup("producers", (left,)), ClientGroup("consumers", (right,)))
+        "every-feature",
+        (left, right),
+        (link,),
+        (ClientGroup("producers", (left,)), ClientGroup("consumers", (right,))),
+        CLASSIC,
     )

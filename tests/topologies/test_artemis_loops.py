@@ -1,4 +1,4 @@
-"""Is every way round told that messages of some address take for ever, and none where links lead nowhere round?"""
+"""Checks that Artemis links on which messages circulate for ever are reported, and no others."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
@@ -8,10 +8,11 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from tests.topologies.artemis_walks import in_filter, in_pattern
-from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.links import AddressMatch, BrokerConnection, Mirror
 from topologies.artemis.loops import MOST_TOLD, Flow, _meet, flows_of, loop_problems
-from topologies.model import Topology
+from topologies.artemis.product import ARTEMIS
+from topologies.model.topology import Topology
 
 BROKERS = tuple(ArtemisBroker(name) for name in "abcd")
 ADDRESSES = ("orders", "orders.eu", "orders.eu.de", "prices", "prices.eu", "x")
@@ -120,7 +121,7 @@ def test_a_full_mesh_of_forty_is_soon_searched(match: str, back: str, told: int)
 def test_a_full_mesh_of_forty_mirrors_is_a_topology_with_all_its_paths() -> None:
     brokers = tuple(ArtemisBroker(f"b{number}") for number in range(40))
     links = tuple(BrokerConnection(one, other, mirror=Mirror()) for one in brokers for other in brokers if one != other)
-    assert len(Topology("t", brokers, links, (), flavour="artemis").paths()) == 1600
+    assert len(Topology("t", brokers, links, (), ARTEMIS).paths()) == 1600
 
 
 def test_patterns_that_make_as_many_ways_as_sets_are_soon_searched() -> None:

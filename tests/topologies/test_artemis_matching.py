@@ -1,4 +1,4 @@
-"""Do patterns and mirrors' filters mean the addresses that 2.44.0 takes them to mean?"""
+"""Checks that address patterns and mirror filters match the addresses that Artemis 2.44.0 matches."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Is each mistake in an Artemis topology told apart, and are paths where messages can go?"""
+"""Checks the error for each mistake in an Artemis topology, and the paths that its links allow."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,14 +8,20 @@ import pytest
 
 from tests.topologies.golden_files import assert_golden
 from topologies.artemis.addresses import Address, AddressSetting
-from topologies.artemis.brokers import Acceptor, ArtemisBroker, HaPolicy, Journal
+from topologies.artemis.broker import Acceptor, ArtemisBroker, HaPolicy, Journal
 from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
 from topologies.artemis.loops import MOST_TOLD
+from topologies.artemis.product import ARTEMIS
 from topologies.artemis.router import Router
-from topologies.brokers import AnyBroker
-from topologies.catalogue import build
-from topologies.links import Link
-from topologies.model import Broker, ClientGroup, NetworkConnector, Topology, TopologyInvalid
+from topologies.catalogue.lookup import build
+from topologies.classic.broker import Broker
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.model.broker import AnyBroker
+from topologies.model.client_groups import ClientGroup
+from topologies.model.link import Link
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
+from topologies.products import PRODUCTS
 
 A, B, C = ArtemisBroker("a"), ArtemisBroker("b"), ArtemisBroker("c")
 PAIR = (ArtemisBroker("b", ha=HaPolicy()), ArtemisBroker("b-backup", standby_of="b", ha=HaPolicy()))
@@ -25,7 +31,7 @@ EVERYTHING = AddressMatch("#")
 
 
 def topology(brokers: tuple[AnyBroker, ...], *links: Link, flavour: str = "artemis") -> Topology:
-    return Topology("t", brokers, links, (ClientGroup("anybody", brokers[:1]),), flavour=flavour)
+    return Topology("t", brokers, links, (ClientGroup("anybody", brokers[:1]),), PRODUCTS[flavour])
 
 
 def pushing(opener: ArtemisBroker, to: AnyBroker, match: str = "#", name: str = "") -> BrokerConnection:
@@ -251,7 +257,7 @@ def test_hops_within_a_cluster_are_limited_as_it_says() -> None:
 
 def test_a_cluster_of_too_few_hops_is_told_by_its_own_word() -> None:
     groups = (ClientGroup("producers", (A,)), ClientGroup("consumers", (B, C)))
-    chain = Topology("t", (A, B, C), (ClusterLink(A, B), ClusterLink(B, C)), groups, flavour="artemis")
+    chain = Topology("t", (A, B, C), (ClusterLink(A, B), ClusterLink(B, C)), groups, ARTEMIS)
     (warning,) = chain.warnings
     assert warning.endswith("raise max_hops of cluster 'cluster' from 1 to 2, in each of its links")
 
@@ -261,7 +267,7 @@ def test_a_cluster_of_too_few_hops_is_told_once_with_what_its_furthest_link_need
     groups = (ClientGroup("producers", (A,)), ClientGroup("consumers", (furthest,)))
     links = (ClusterLink(A, B), ClusterLink(B, C), ClusterLink(C, furthest))
     with pytest.raises(TopologyInvalid, match=r"from 'a' to 'd' raise max_hops of cluster 'cluster' from 1 to 3, in"):
-        Topology("t", (A, B, C, furthest), links, groups, flavour="artemis")
+        Topology("t", (A, B, C, furthest), links, groups, ARTEMIS)
 
 
 @pytest.mark.parametrize(
@@ -273,7 +279,7 @@ def test_a_cluster_of_too_few_hops_is_told_once_with_what_its_furthest_link_need
 )
 def test_a_cluster_counts_none_of_the_links_before_it_and_behind(links: tuple[Link, ...]) -> None:
     groups = (ClientGroup("producers", (A,)), ClientGroup("consumers", (C,)))
-    network = Topology("t", (A, B, C), links, groups, flavour="artemis")
+    network = Topology("t", (A, B, C), links, groups, ARTEMIS)
     assert network.warnings == ()
     assert network.reaches("a", "c", "queue://orders")
     (path,) = network.paths_between("producers", "consumers")

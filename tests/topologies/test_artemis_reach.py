@@ -1,4 +1,4 @@
-"""Is it predicted where a message can get to between Artemis brokers, as their links have it?"""
+"""Checks the prediction of where messages get to between Artemis brokers."""
 
 from dataclasses import replace
 
@@ -7,16 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.topologies.artemis_walks import can_reach
-from topologies.artemis import reach as artemis_reach
+from topologies.artemis import reachability as artemis_reach
 from topologies.artemis.addresses import Address, AddressSetting
-from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
+from topologies.artemis.product import ARTEMIS
 from topologies.artemis.router import Router
-from topologies.brokers import AnyBroker
-from topologies.catalogue import ENTRIES, build
-from topologies.links import Link
-from topologies.model import Topology
-from topologies.paths import joined, shortest_paths, too_near
+from topologies.catalogue.lookup import ENTRIES, build
+from topologies.model.broker import AnyBroker
+from topologies.model.link import Link
+from topologies.model.paths import joined, shortest_paths, too_near
+from topologies.model.topology import Topology
 
 A, B, C = (ArtemisBroker(name) for name in "abc")
 ORDERS = AddressMatch("orders.#")
@@ -25,7 +26,7 @@ ADDRESSES = ("orders", "orders.eu", "prices")
 
 
 def network(*links: Link, brokers: tuple[AnyBroker, ...] = (A, B, C)) -> Topology:
-    return Topology("t", brokers, links, (), flavour="artemis")
+    return Topology("t", brokers, links, (), ARTEMIS)
 
 
 def with_queue(name: str, address: Address | str = "orders.eu") -> ArtemisBroker:

@@ -1,4 +1,4 @@
-"""Is a rendered Artemis broker what it should be, by golden files and by the broker's own schema?"""
+"""Checks rendered Artemis brokers against golden files and the broker's own schema."""
 
 import dataclasses
 import re
@@ -11,17 +11,19 @@ from tests.topologies.artemis_samples import clusters_and_connections, every_art
 from tests.topologies.golden_files import FOLDER, assert_golden
 from tests.topologies.samples import site_of
 from topologies.artemis.addresses import Address, AddressSetting
-from topologies.artemis.brokers import Acceptor, ArtemisBroker, HaPolicy, Journal
+from topologies.artemis.broker import Acceptor, ArtemisBroker, HaPolicy, Journal
 from topologies.artemis.links import BrokerConnection, ClusterConnection, Mirror
-from topologies.brokers import AnyBroker
-from topologies.catalogue import ENTRIES, build
-from topologies.model import Topology
-from topologies.render import artemis_names as names
-from topologies.render.artemis import BROKER_XML, core, listening_uri
-from topologies.render.artemis_files import BROKER_PROPERTIES, ROLES, SECRETS_FOLDER, USERS, filled
-from topologies.render.artemis_links import connection_uri
+from topologies.artemis.render import names
+from topologies.artemis.render.broker_xml import BROKER_XML, core, listening_uri
+from topologies.artemis.render.files import BROKER_PROPERTIES, ROLES, USERS
+from topologies.artemis.render.links import connection_uri
+from topologies.catalogue.lookup import ENTRIES, build
+from topologies.model.broker import AnyBroker
+from topologies.model.site import Site
+from topologies.model.topology import Topology
 from topologies.render.files import render
-from topologies.render.site import SECRET_KEYS, Site
+from topologies.render.secrets import SECRETS_FOLDER, filled
+from topologies.render.site import SECRET_KEYS
 
 CORE = "{urn:activemq:core}"
 OF_ONE_BROKER = (BROKER_XML, BROKER_PROPERTIES, "qdrouterd.conf")

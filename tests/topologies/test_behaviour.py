@@ -1,4 +1,4 @@
-"""Does each property of a link do on real brokers what its users believe it does? One experiment a property."""
+"""Checks on real Classic brokers that each property of a link does what it says. One experiment for each property."""
 
 import time
 from collections import Counter
@@ -13,10 +13,13 @@ from tests.support.crossings import observed, predicted
 from tests.support.stomp_clients import body
 from tests.support.waiting import until
 from tests.topologies.experiments import MEMORY_MB, MESSAGES, ORDERS, SETTLES_S, chain, client, depth, shares, two, up
-from topologies.catalogue import build
+from topologies.catalogue.lookup import build
+from topologies.classic.broker import Broker
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.classic.product import CLASSIC
+from topologies.management.broker_queries import queries_of
 from topologies.management.jolokia import Jolokia
-from topologies.management.views import view_of
-from topologies.model import Broker, NetworkConnector, Topology
+from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
@@ -73,7 +76,7 @@ def test_without_advisories_only_a_static_bridge_carries_messages(tmp_path: Path
             statically_included_destinations=("queue://from-here-to-static",),
         ),
     )
-    topology = Topology("without-advisories", (here, dynamic, static), links, ())
+    topology = Topology("without-advisories", (here, dynamic, static), links, (), CLASSIC)
     alone = {(broker.name, broker.name) for broker in topology.brokers}
     with running(topology, tmp_path, MEMORY_MB) as runtime:
         assert observed(runtime, topology) == predicted(topology) == alone | {("here", "static")}
@@ -129,7 +132,7 @@ def test_a_static_wildcard_is_told_on_to_the_broker_before(tmp_path: Path) -> No
     last = NetworkConnector(
         opened_by=b, to=c, message_ttl=2, static_bridge=True, statically_included_destinations=("queue://open.>",)
     )
-    topology = Topology("told-on", (a, b, c), (first, last), ())
+    topology = Topology("told-on", (a, b, c), (first, last), (), CLASSIC)
     with up(topology, tmp_path) as runtime:
         found = observed(runtime, topology, "queue", "open.")
         assert ("a", "c") in found
@@ -152,7 +155,7 @@ def test_what_is_excluded_within_a_static_wildcard_is_held_by_the_link(tmp_path:
         consumer.listen(Destination("queue", "open.letters"))
         time.sleep(SETTLES_S)
         with closing(Jolokia(runtime.management("here"))) as agent:
-            queue = view_of(topology, "here").figures(agent).queues["open.letters"]
+            queue = queries_of(topology, "here").figures(agent).queues["open.letters"]
         assert (queue["depth"], queue["in_flight"], len(consumer.got)) == (1, 1, 0)
         assert depth(runtime, topology, "there", "open.letters") == 0
         for each in (sender, consumer):
@@ -184,7 +187,7 @@ def test_parallel_connectors_carry_queues_by_all_of_theirs_and_topics_by_their_o
 def carried(runtime: Runtime, topology: Topology) -> Counter[str]:
     """How many messages each link of ``source`` has brought over so far."""
     with closing(Jolokia(runtime.management("source"))) as agent:
-        bridges = view_of(topology, "source").figures(agent).bridges
+        bridges = queries_of(topology, "source").figures(agent).bridges
     return Counter({bridge.connector: bridge.counters["dequeue_count"] for bridge in bridges})
 
 
@@ -207,7 +210,7 @@ def test_a_consumer_known_over_two_ways_draws_messages_over_both_unless_that_is_
         )
         for opener, to in ((a, b), (b, c), (a, c))
     )  # fmt: skip
-    with up(Topology("two-ways", (a, b, c), links, ()), tmp_path) as runtime:
+    with up(Topology("two-ways", (a, b, c), links, (), CLASSIC), tmp_path) as runtime:
         consumer, sender = client(runtime, "c"), client(runtime, "a")
         consumer.listen(ORDERS)
         time.sleep(SETTLES_S)
@@ -231,7 +234,7 @@ def test_the_prefetch_size_of_a_link_bounds_what_is_on_its_way(tmp_path: Path) -
         assert sender.outcomes(MESSAGES) == [Outcome.ACKED] * MESSAGES
         time.sleep(SETTLES_S)
         with closing(Jolokia(runtime.management("here"))) as agent:
-            in_flight = view_of(topology, "here").figures(agent).queues["orders"]["in_flight"]
+            in_flight = queries_of(topology, "here").figures(agent).queues["orders"]["in_flight"]
         runtime.resume("there")
         assert sorted(reading.seq for reading in consumer.received(MESSAGES)) == list(range(MESSAGES))
         assert in_flight == 5

@@ -1,4 +1,4 @@
-"""What does a link do of itself, and what when nobody is there for its messages? Bridges that start, wait and die."""
+"""Checks what links do without consumers: bridges that start, wait and die."""
 
 import time
 from contextlib import closing
@@ -12,7 +12,7 @@ from tests.support.crossings import observed, predicted
 from tests.support.stomp_clients import Client, body
 from tests.support.waiting import until
 from tests.topologies.experiments import SETTLES_S, client, depth, two, up
-from topologies.management.classic import broker_mbean
+from topologies.classic.management import broker_mbean
 from topologies.management.jolokia import Jolokia
 from topologies.management.links import prove_links
 from topologies.runtimes.contract import Runtime

@@ -1,4 +1,4 @@
-"""Does a link do what its properties say, and a broker? The quick ones of the experiments, on brokers shared by all."""
+"""Checks the link properties and broker settings that are quick to test, on brokers that all tests share."""
 
 import time
 from collections.abc import Iterator

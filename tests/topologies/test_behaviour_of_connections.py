@@ -1,4 +1,4 @@
-"""What do AMQP connections between real Artemis brokers do when queues lack, ends die, or attempts are used up?"""
+"""Checks AMQP connections between real Artemis brokers when queues are missing, brokers die or attempts run out."""
 
 import time
 from contextlib import closing
@@ -11,13 +11,14 @@ from tests.support.brokers import running
 from tests.support.stomp_clients import body
 from tests.support.waiting import until
 from tests.topologies.experiments import SETTLES_S, client, depth, up
-from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.links import AddressMatch, BrokerConnection
-from topologies.catalogue import build
-from topologies.management.artemis import broker_mbean, start_connection
+from topologies.artemis.management import broker_mbean, start_connection
+from topologies.artemis.product import ARTEMIS
+from topologies.catalogue.lookup import build
+from topologies.management.broker_queries import queries_of
 from topologies.management.jolokia import Jolokia
-from topologies.management.views import view_of
-from topologies.model import Topology
+from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
@@ -42,13 +43,13 @@ def connected(runtime: Runtime, broker: str, link: str) -> bool:
 
 def serves(runtime: Runtime, topology: Topology, broker: str) -> None:
     with closing(Jolokia(runtime.management(broker))) as agent:
-        until(lambda: view_of(topology, broker).serves(agent), TAKES_OVER_WITHIN_S)
+        until(lambda: queries_of(topology, broker).serves(agent), TAKES_OVER_WITHIN_S)
 
 
 def test_a_receiver_without_its_queue_fetches_nothing_until_somebody_makes_it(tmp_path: Path) -> None:
     sink, source = ArtemisBroker("sink"), ArtemisBroker("source")
     link = BrokerConnection(sink, source, receivers=(AddressMatch(queue_name=ORDERS.name),), retry_interval_ms=200)
-    topology = Topology("no-queue-yet", (sink, source), (link,), (), flavour="artemis")
+    topology = Topology("no-queue-yet", (sink, source), (link,), (), ARTEMIS)
     assert "which 'sink' does not have when it starts" in topology.warnings[0]
     with up(topology, tmp_path) as runtime:
         send_one(runtime, "source", ORDERS, 0)
@@ -95,7 +96,7 @@ def test_ends_that_are_no_pair_are_tried_in_turn_and_the_one_that_listens_is_kep
     link = BrokerConnection(
         source, near, senders=(AddressMatch("#"),), alternates=(far,), retry_interval_ms=200, auto_start=False
     )
-    topology = Topology("two-stores", (source, near, far), (link,), (), flavour="artemis")
+    topology = Topology("two-stores", (source, near, far), (link,), (), ARTEMIS)
     assert [topology.reaches("source", end, "queue://orders") for end in ("near", "far")] == [True, False]
     with up(topology, tmp_path) as runtime:
         send_one(runtime, "source", ORDERS, 0)

@@ -1,4 +1,4 @@
-"""What happens to messages on their way over a link? Limits of rate, ways back, temporary queues, copies of topics."""
+"""Checks messages that cross a link: rate limits, replay, temporary queues, selectors and copies for topics."""
 
 import time
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.support.crossings import observed, predicted
 from tests.support.stomp_clients import body
 from tests.support.waiting import until
 from tests.topologies.experiments import SETTLES_S, client, depth, two, up
-from topologies.model import BridgeFilter, DestinationPolicy
+from topologies.classic.policies import BridgeFilter, DestinationPolicy
 from topologies.runtimes.contract import Runtime
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]

@@ -1,4 +1,4 @@
-"""Does a text name the topology it should, and is every mistake told apart?"""
+"""Checks which topology a text selects, and the error for each mistake in it."""
 
 import dataclasses
 import inspect
@@ -10,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.topologies.golden_files import assert_golden
-from topologies.catalogue import ENTRIES, build, entries
-from topologies.model import CONSUMERS, PRODUCERS, MulticastDiscovery, StaticDiscovery, TopologyInvalid
-from topologies.parse import Call, parse_call
+from topologies.catalogue.lookup import ENTRIES, build, entries
+from topologies.classic.broker import Broker
+from topologies.classic.network_connectors import MulticastDiscovery, StaticDiscovery
+from topologies.model.client_groups import CONSUMERS, PRODUCERS
+from topologies.model.parse import EntryCall, parse_call
+from topologies.model.validity import TopologyInvalid
 
 MISTAKES = (
     "mehs",
@@ -50,6 +53,7 @@ MISTAKES = (
     "mesh(brokers='3')",
     "mesh(message_ttl=0)",
     "mesh(discovery='rendezvous')",
+    "mesh(rebalance='update')",
     "source-and-sink(duplex=1)",
     "hub-and-spoke(spokes=1)",
     "concentrator(edges=0)",
@@ -94,7 +98,7 @@ def test_any_text_is_a_topology_or_a_sentence(text: str) -> None:
 @given(st.dictionaries(st.sampled_from(["a", "brokers"]), st.integers() | st.booleans() | st.text(max_size=20)))
 def test_what_is_written_as_keywords_is_read_as_such(arguments: dict[str, object]) -> None:
     text = f"mesh({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
-    assert parse_call(text) == Call("mesh", arguments)
+    assert parse_call(text) == EntryCall("mesh", arguments)
 
 
 def test_a_very_long_text_is_refused_without_repeating_it() -> None:
@@ -136,6 +140,31 @@ def test_in_a_mesh_everybody_reaches_everybody_in_one_hop(brokers: int) -> None:
 
 def test_a_mesh_forwards_once_only_lest_topics_duplicate() -> None:
     assert {(link.message_ttl, link.consumer_ttl) for link in build("mesh").links} == {(1, 1)}
+
+
+def test_the_queues_of_a_replaying_mesh_give_messages_back_and_topics_do_not() -> None:
+    for broker in build("mesh(message_ttl=2, replay=True)").brokers:
+        assert isinstance(broker, Broker)
+        assert {p.kind: p.bridge_filter.replay_when_no_consumers for p in broker.policies} == {
+            "queue": True,
+            "topic": False,
+        }
+    with pytest.raises(
+        TopologyInvalid, match="a message that goes back has crossed a link already: write message_ttl=2"
+    ):
+        build("mesh(replay=True)")
+
+
+def test_only_openwire_clients_of_a_rebalanced_mesh_are_told_of_brokers() -> None:
+    for entry, told in (("mesh", False), ("mesh(rebalance=True)", True)):
+        for broker in build(entry).brokers:
+            of_clients = {
+                each.protocol: (
+                    each.update_cluster_clients, each.rebalance_cluster_clients, each.update_cluster_clients_on_remove
+                )
+                for each in broker.connectors  # type: ignore[attr-defined]
+            }  # fmt: skip
+            assert of_clients == {"openwire": (told,) * 3, "stomp": (False,) * 3, "amqp": (False,) * 3}
 
 
 def ways(entry: str) -> set[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Is the rendered configuration what it should be, by golden files and by the broker's own schema?"""
+"""Checks rendered Classic brokers against golden files and the broker's own schema."""
 
 import dataclasses
 
@@ -8,28 +8,23 @@ from lxml import etree
 
 from tests.topologies.golden_files import FOLDER, assert_golden
 from tests.topologies.samples import every_feature, site_of, topologies
-from topologies.brokers import KahaDb
-from topologies.catalogue import ENTRIES, build
-from topologies.connectors import TransportConnector
-from topologies.model import (
-    BridgeFilter,
-    Broker,
-    ClientGroup,
-    DeadLetters,
-    DestinationPolicy,
-    MulticastDiscovery,
-    NetworkConnector,
-    StaticDiscovery,
-    Topology,
-)
-from topologies.proxied import ends_of
-from topologies.render import classic_names as names
-from topologies.render.classic import ACTIVEMQ_XML, BROKER_PATH_PROPERTY, LOG4J2_PROPERTIES, render
-from topologies.render.classic_links import tellings
-from topologies.render.site import SECRET_KEYS, Site
+from topologies.catalogue.lookup import ENTRIES, build
+from topologies.classic.broker import Broker, KahaDb
+from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector, StaticDiscovery
+from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
+from topologies.classic.product import CLASSIC
+from topologies.classic.render import names
+from topologies.classic.render.broker_xml import ACTIVEMQ_XML, BROKER_PATH_PROPERTY, LOG4J2_PROPERTIES, render
+from topologies.classic.render.network_connectors import tellings
+from topologies.classic.transport_connectors import TransportConnector
+from topologies.model.client_groups import ClientGroup
+from topologies.model.site import Site
+from topologies.model.topology import Topology
+from topologies.render.files import render_for_topics
+from topologies.render.site import SECRET_KEYS
 from topologies.render.xml import SPRING
 
-CLASSIC = tuple(entry for entry in ENTRIES if build(entry).flavour == "classic")
+CLASSIC_ENTRIES = tuple(entry for entry in ENTRIES if build(entry).flavour == "classic")
 CORE = "{http://activemq.apache.org/schema/core}"
 
 
@@ -46,10 +41,11 @@ def uris(topology: Topology, name: str, tag: str, site: Site | None = None) -> l
 
 
 VARIANTS = (
-    *CLASSIC,
+    *CLASSIC_ENTRIES,
     "source-and-sink(duplex=True)",
     "hub-and-spoke(spokes=2, hub_standby=True)",
     "mesh(discovery='multicast')",
+    "mesh(rebalance=True)",
     "source-and-sink(duplex=True, transport='nio+ssl')",
     "source-and-sink(transport='http')",
 )
@@ -210,7 +206,7 @@ def test_multicast_beyond_loopback_goes_where_the_system_sends_it() -> None:
 
 def through_proxies(topology: Topology) -> Site:
     """Every link's door to each broker that it may call, at a port of its own."""
-    called = [(link.name, each.name) for link in topology.links for each in ends_of(link, topology.brokers)]
+    called = [(link.name, each.name) for link in topology.links for each in link.called(topology.brokers)]
     addresses = {each: f"127.0.0.1:{7001 + n}" for n, each in enumerate(called)}
     return dataclasses.replace(site_of(topology), link_addresses=addresses)
 
@@ -241,7 +237,7 @@ def test_no_connector_tells_the_address_of_a_broker_whose_links_go_through_proxi
 def test_a_standby_tells_its_own_proxy_in_its_actives_group() -> None:
     client, active, standby = Broker("client"), Broker("active"), Broker("standby", standby_of="active")
     link = NetworkConnector(opened_by=client, to=active, discovery=MulticastDiscovery())
-    topology = Topology("pair", (client, active, standby), (link,), ())
+    topology = Topology("pair", (client, active, standby), (link,), (), CLASSIC)
     site = through_proxies(topology)
     groups, told = zip(*(tellings(topology, each, site)[link.name] for each in (active, standby)), strict=True)
     assert len(set(groups)) == 1
@@ -255,6 +251,7 @@ def test_a_link_to_a_broker_with_a_standby_tries_both() -> None:
         (client, active, standby),
         (NetworkConnector(opened_by=client, to=active),),
         (ClientGroup("producers", (client,)), ClientGroup("consumers", (active,))),
+        CLASSIC,
     )
     (uri,) = uris(topology, "client", "networkConnector")
     inner = "?wireFormat.maxInactivityDuration=30000"
@@ -289,6 +286,12 @@ def test_the_path_is_stamped_unless_that_is_switched_off() -> None:
     assert not list(right.iter(f"{CORE}traceBrokerPathPlugin"))
 
 
+def test_the_path_is_not_stamped_for_a_load_of_topics_as_the_plugin_changes_messages_that_others_are_sent() -> None:
+    topology = build("single")
+    files = render_for_topics(topology, topology.broker("broker-1"), site_of(topology))
+    assert "traceBrokerPathPlugin" not in files[ACTIVEMQ_XML]
+
+
 def test_the_published_host_is_spelt_as_the_brokers_enumeration() -> None:
     """Its property editor knows IPADDRESS only in capitals: Spring refuses the file otherwise, the schema does not."""
     found = {policy.get("publishedHostStrategy") for policy in broker_element(build("single"), "broker-1").iter()}
@@ -297,7 +300,7 @@ def test_the_published_host_is_spelt_as_the_brokers_enumeration() -> None:
 
 def test_names_from_outside_are_escaped_by_the_xml_library() -> None:
     broker = Broker("only", policies=(DestinationPolicy('a"b<c>&d'),))
-    topology = Topology("odd", (broker,), (), (ClientGroup("anybody", (broker,)),))
+    topology = Topology("odd", (broker,), (), (ClientGroup("anybody", (broker,)),), CLASSIC)
     entry = next(broker_element(topology, "only").iter(f"{CORE}policyEntry"))
     assert entry.get("queue") == 'a"b<c>&d'
 

@@ -1,31 +1,33 @@
-"""Who calls whom in a cluster, over which link, and where can one proxy stand for all who call a member?"""
+"""Checks which cluster members connect to each other over which link, and where they can share one proxy."""
 
 from dataclasses import replace
 
 import pytest
 
-from topologies.artemis.brokers import REPLICATION, ArtemisBroker, HaPolicy
+from topologies.artemis.broker import REPLICATION, ArtemisBroker, HaPolicy
 from topologies.artemis.links import ClusterConnection, ClusterLink, cluster_links
-from topologies.catalogue import build
-from topologies.cluster_calls import Call, cluster_calls, no_shared_doors
-from topologies.impaired import impaired
-from topologies.impairment import Impairment
-from topologies.model import Topology, TopologyInvalid
+from topologies.artemis.product import ARTEMIS
+from topologies.catalogue.lookup import build
+from topologies.model.cluster_connections import MemberConnection, cluster_connections, no_shared_proxies
+from topologies.model.impaired_links import impaired
+from topologies.model.impairment import Impairment
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
 
 
 def pairs_in_a_cluster(kind: str = "shared-store") -> Topology:
     """Two actives joined, the first with a standby."""
     ha = HaPolicy(kind)
     one, spare, two = ArtemisBroker("one", ha=ha), ArtemisBroker("spare", ha=ha, standby_of="one"), ArtemisBroker("two")
-    return Topology("t", (one, spare, two), cluster_links((one, two), ClusterConnection()), (), "artemis")
+    return Topology("t", (one, spare, two), cluster_links((one, two), ClusterConnection()), (), ARTEMIS)
 
 
-def told(call: Call) -> tuple[str, str, str]:
+def told(call: MemberConnection) -> tuple[str, str, str]:
     return call.caller.name, call.called.name, call.link_name
 
 
 def calls_of(topology: Topology) -> list[tuple[str, str, str]]:
-    return [told(call) for call in cluster_calls(topology.links, topology.brokers)]
+    return [told(call) for call in cluster_connections(topology.links, topology.brokers)]
 
 
 def test_each_of_two_members_calls_the_other_over_their_link() -> None:
@@ -49,7 +51,7 @@ def test_a_standby_calls_and_is_called_over_its_actives_link_and_over_none_betwe
 
 def test_a_call_goes_back_where_the_links_opener_or_its_standby_is_called() -> None:
     topology = pairs_in_a_cluster()
-    back = {told(call)[:2] for call in cluster_calls(topology.links, topology.brokers) if call.is_back}
+    back = {told(call)[:2] for call in cluster_connections(topology.links, topology.brokers) if call.is_back}
     assert back == {("two", "one"), ("two", "spare")}
 
 
@@ -72,12 +74,12 @@ def test_a_pair_that_is_in_no_cluster_calls_nobody_over_a_link() -> None:
 )
 def test_one_proxy_before_each_member_does_where_all_links_that_lead_there_are_alike(entry: str, link: str) -> None:
     topology = impaired(build(entry), link)
-    assert no_shared_doors(topology.links, topology.brokers) == ""
+    assert no_shared_proxies(topology.links, topology.brokers) == ""
 
 
 def test_one_proxy_before_each_member_does_not_where_links_that_lead_there_differ() -> None:
     topology = impaired(build("cluster"), "*:delay=5ms;broker-1<->broker-3:delay=40ms,jitter=2ms")
-    assert no_shared_doors(topology.links, topology.brokers) == (
+    assert no_shared_proxies(topology.links, topology.brokers) == (
         "broker 'broker-1' tells its whole cluster one address, so in containers one proxy is before it, for every link"
         " that leads to it: 'broker-1-to-broker-2' is to have delay=5ms and 'broker-1-to-broker-3'"
         " delay=40ms,jitter=2ms; make them alike, or use --runtime processes, where each caller has a proxy of its own"
@@ -86,8 +88,8 @@ def test_one_proxy_before_each_member_does_not_where_links_that_lead_there_diffe
 
 def test_a_store_that_is_copied_would_go_through_a_shared_proxy_too() -> None:
     shared, copied = pairs_in_a_cluster(), pairs_in_a_cluster(REPLICATION)
-    assert no_shared_doors(shared.links, shared.brokers) == ""
-    assert no_shared_doors(copied.links, copied.brokers).startswith(
+    assert no_shared_proxies(shared.links, shared.brokers) == ""
+    assert no_shared_proxies(copied.links, copied.brokers).startswith(
         "brokers 'one' and 'spare' copy a store to each other, which in containers would go through the proxy"
     )
 

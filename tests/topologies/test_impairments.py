@@ -1,16 +1,17 @@
-"""Is a link made as it was asked for, by its name, between two places or all at once, and is every mistake told?"""
+"""Checks how link impairments are selected and applied, by link or by region, and the error for each mistake."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.topologies.golden_files import assert_golden
-from topologies.catalogue import build
-from topologies.impaired import impaired
-from topologies.impairment import Impairment, parse_impairment
-from topologies.model import Topology, TopologyInvalid
-from topologies.own_topology import parse_topology
-from topologies.proxied import ends_of, proxied
+from topologies.catalogue.lookup import build
+from topologies.catalogue.yaml_topology import parse_topology
+from topologies.model.impaired_links import impaired
+from topologies.model.impairment import Impairment, parse_impairment
+from topologies.model.proxied_links import proxied
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
 
 FORTY = Impairment(delay_ms=40)
 
@@ -90,7 +91,7 @@ def test_any_link_goes_through_a_proxy_whatever_its_kind(entry: str) -> None:
 
 def test_a_link_to_a_pair_has_a_way_to_each_of_the_two() -> None:
     topology = build("mesh-of-pairs(pairs=2)")
-    assert [each.name for each in ends_of(topology.links[0], topology.brokers)] == ["broker-2", "broker-2-standby"]
+    assert [each.name for each in topology.links[0].called(topology.brokers)] == ["broker-2", "broker-2-standby"]
 
 
 def test_a_file_of_ones_own_says_it_link_by_link() -> None:

@@ -1,24 +1,19 @@
-"""Is what is not a topology refused, with a sentence that names the object, the value and the rule?"""
+"""Checks that invalid topologies are refused with the object, the value and the rule."""
 
 from collections.abc import Callable
 
 import pytest
 
 from tests.topologies.golden_files import assert_golden
-from topologies.brokers import KahaDb
-from topologies.connectors import TransportConnector
-from topologies.model import (
-    BridgeFilter,
-    Broker,
-    ClientGroup,
-    DeadLetters,
-    DestinationPolicy,
-    MulticastDiscovery,
-    NetworkConnector,
-    StaticDiscovery,
-    Topology,
-    TopologyInvalid,
-)
+from topologies.classic.broker import Broker, KahaDb
+from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector, StaticDiscovery
+from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
+from topologies.classic.product import CLASSIC
+from topologies.classic.transport_connectors import TransportConnector
+from topologies.model.client_groups import ClientGroup
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
+from topologies.products import product_named
 
 A, B, C = (Broker(name) for name in "abc")
 AMQP_ONLY = Broker("amqp-only", connectors=(TransportConnector("amqp"),))
@@ -30,7 +25,7 @@ def topology(
     groups: tuple[ClientGroup, ...] = (),
     name: str = "t",
 ) -> Topology:
-    return Topology(name, brokers, links, groups)
+    return Topology(name, brokers, links, groups, CLASSIC)
 
 
 def from_to(producers: Broker, consumers: Broker) -> tuple[ClientGroup, ...]:
@@ -50,7 +45,7 @@ BREACHES: dict[str, Callable[[], object]] = {
     "an empty name": lambda: Broker(""),
     "a region that leaves its folder": lambda: Broker("a", region="../x"),
     "a topology's name": lambda: topology(name="a/b"),
-    "an unknown flavour": lambda: Topology("t", (A,), (), (), flavour="rabbit"),
+    "an unknown flavour": lambda: Topology("t", (A,), (), (), product_named("rabbit", "topology 't'")),
     "a link to an unknown broker": lambda: topology(links=(link(A, C),)),
     "a link to a broker of other settings": lambda: topology(links=(link(A, Broker("b", region="x")),)),
     "a link to itself": lambda: topology(links=(link(A, A),)),

@@ -1,4 +1,4 @@
-"""Is a file of one's own read as it is meant, and is every mistake told with its line and field?"""
+"""Checks that topology files are read correctly, and that each error names its line and field."""
 
 import dataclasses
 import re
@@ -14,11 +14,17 @@ from hypothesis import strategies as st
 from tests.topologies.golden_files import assert_golden
 from tests.topologies.samples import every_feature, topologies
 from topologies.artemis.router import Router
-from topologies.catalogue import ENTRIES, build
-from topologies.manual_words import HOPS_OF_LINKS, INSTEAD
-from topologies.model import CONSUMERS, PRODUCERS, AnyBroker, Broker, Topology, TopologyInvalid
-from topologies.own_topology import BROKERS, LINKS, SECTIONS, hint, parse_topology
-from topologies.yaml_words import ANYWHERE, fields_within, places, plainly, spellings, words_at
+from topologies.catalogue.lookup import ENTRIES, build
+from topologies.catalogue.manual_words import HOPS_OF_LINKS, INSTEAD
+from topologies.catalogue.yaml_topology import BROKERS, LINKS, SECTIONS, hint, parse_topology
+from topologies.catalogue.yaml_words import ANYWHERE, fields_within, places, spellings, words_at
+from topologies.classic.broker import Broker
+from topologies.classic.product import CLASSIC
+from topologies.model.broker import AnyBroker
+from topologies.model.client_groups import CONSUMERS, PRODUCERS
+from topologies.model.spelling import plainly
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
 
 REPOSITORY = Path(__file__).parents[2]
 EXAMPLE = REPOSITORY / "topologies" / "examples" / "branch-offices.yaml"
@@ -196,7 +202,7 @@ def test_the_example_of_clients_that_brokers_spread_has_connectors_that_tell_the
 
 
 def test_what_is_left_out_has_the_models_default() -> None:
-    assert parse_topology("name: t\nbrokers: [a]\n", "my.yaml") == Topology("t", (Broker("a"),), (), ())
+    assert parse_topology("name: t\nbrokers: [a]\n", "my.yaml") == Topology("t", (Broker("a"),), (), (), CLASSIC)
 
 
 def test_a_file_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Does a path exist exactly where links and TTLs let a message through?"""
+"""Checks that a path exists exactly if links and TTLs let a message through."""
 
 import itertools
 from dataclasses import replace
@@ -6,8 +6,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topologies.model import Broker, NetworkConnector, Path
-from topologies.paths import joined, shortest_paths, too_near
+from topologies.classic.broker import Broker
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.model.paths import Path, joined, shortest_paths, too_near
 
 A, B, C, D = (Broker(name) for name in "abcd")
 

@@ -1,4 +1,4 @@
-"""Is it predicted where a message can get to, as the broker's rules have it?"""
+"""Checks the prediction of where messages get to between Classic brokers."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,16 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.topologies.walks import can_reach
-from topologies.catalogue import ENTRIES, build
-from topologies.destinations import matches
-from topologies.model import Broker, NetworkConnector, Topology, TopologyInvalid
+from topologies.catalogue.lookup import ENTRIES, build
+from topologies.classic.broker import Broker
+from topologies.classic.destinations import matches
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.classic.product import CLASSIC
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
 
 A, B, C = (Broker(name) for name in "abc")
 QUEUE = "queue://orders.eu"
 
 
 def network(*links: NetworkConnector, brokers: tuple[Broker, ...] = (A, B, C)) -> Topology:
-    return Topology("t", brokers, links, ())
+    return Topology("t", brokers, links, (), CLASSIC)
 
 
 def link(opened_by: Broker = A, to: Broker = B, **settings_: Any) -> NetworkConnector:
@@ -181,7 +185,7 @@ def test_on_any_network_the_prediction_is_what_walking_every_way_finds(
     brokers, links = drawn
     both_ways = {frozenset((it.opened_by.name, it.to.name)) for it in links if it.duplex}
     kept = tuple(it for it in links if it.duplex or frozenset((it.opened_by.name, it.to.name)) not in both_ways)
-    topology = Topology("t", brokers, _without_mirrored(kept), ())
+    topology = Topology("t", brokers, _without_mirrored(kept), (), CLASSIC)
     for producer in brokers:
         for consumer in brokers:
             expected = can_reach(topology.links, producer.name, consumer.name, destination)  # type: ignore[arg-type]
@@ -200,7 +204,7 @@ def test_the_paths_that_a_destination_cannot_take_are_those_whose_end_it_does_no
     drawn: tuple[tuple[Broker, ...], tuple[NetworkConnector, ...]], destination: str
 ) -> None:
     brokers, links = drawn
-    topology = Topology("t", brokers, _without_mirrored(links), ())
+    topology = Topology("t", brokers, _without_mirrored(links), (), CLASSIC)
     paths = topology.paths().values()
     expected = tuple(path for path in paths if not topology.reaches(path.begin, path.end, destination))
     assert topology.stopped(paths, destination) == expected

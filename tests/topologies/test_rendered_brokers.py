@@ -1,4 +1,4 @@
-"""Does a real broker take what was rendered? A schema does not know which spellings its enumerations accept."""
+"""Checks that real brokers accept the rendered files; a schema does not know every allowed spelling."""
 
 import socket
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import pytest
 from records.rundir import RunDirectory
 from tests.support.waiting import until
 from tests.topologies.samples import every_feature
-from topologies.endpoints import Credentials
+from topologies.model.endpoints import Credentials
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.processes.runtime import ProcessRuntime
 

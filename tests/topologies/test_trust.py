@@ -1,4 +1,4 @@
-"""Is a broker whose certificate is not to be trusted turned away, with the next step?"""
+"""Checks that brokers with an untrusted certificate are refused, with the next step."""
 
 import ssl
 from datetime import UTC, datetime
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from topologies.trust import Trust, TrustInvalid, untrusted
+from topologies.model.trust import Trust, TrustInvalid, untrusted
 
 OURS, NAME = trustme.CA(), "broker.example.com"
 

@@ -5,8 +5,8 @@ Slow and literal: it follows each walk that the broker's own rules allow, one by
 
 from collections.abc import Sequence
 
-from topologies.brokers import Broker
-from topologies.links import NetworkConnector
+from topologies.classic.broker import Broker
+from topologies.classic.network_connectors import NetworkConnector
 
 News = set[tuple[str, tuple[str, ...]]]
 """(broker, brokers that the news crossed to get there, nearest to the consumer first)"""

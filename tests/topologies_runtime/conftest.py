@@ -9,24 +9,18 @@ import pytest
 
 from records.rundir import RunDirectory
 from tests.support.docker import on_engine
-from tests.topologies_runtime.far_links import MEMORY_MB, Up, asked_all_the_while
-from topologies.catalogue import build
-from topologies.impaired import impaired
+from tests.topologies_runtime.far_links import IN_CONTAINERS, IN_PROCESSES, MEMORY_MB, Up, asked_all_the_while
+from topologies.catalogue.lookup import build
 from topologies.management.links import prove_links
-from topologies.model import Topology
+from topologies.model.impaired_links import impaired
+from topologies.model.topology import Topology
 from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.links.proxies import LinkProxies
 from topologies.runtimes.own import OwnBrokers, proxies_of
-from topologies.runtimes.processes.runtime import ProcessRuntime
+from topologies.runtimes.proxies.link_proxies import LinkProxies
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(ProcessRuntime, marks=pytest.mark.brokers, id="processes"),
-        pytest.param(ContainerRuntime, marks=pytest.mark.containers, id="containers"),
-    ]
-)
+@pytest.fixture(params=[IN_PROCESSES, IN_CONTAINERS])
 def kind(request: pytest.FixtureRequest) -> type[OwnBrokers[Any]]:
     return request.param  # type: ignore[no-any-return]
 

@@ -1,17 +1,27 @@
-"""What is asked of links through proxies: how long did messages take over them, and is a door shut?"""
+"""Measures links through proxies: how long messages take over them, and whether a proxy accepts connections."""
 
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+
+import pytest
 
 from drivers.contract import Destination
 from tests.support.stomp_clients import Client, body
 from tests.support.waiting import until
-from topologies.model import Topology
+from topologies.model.topology import Topology
+from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.links.proxies import LinkProxies
+from topologies.runtimes.processes.runtime import ProcessRuntime
+from topologies.runtimes.proxies.link_proxies import LinkProxies
+
+IN_PROCESSES = pytest.param(ProcessRuntime, marks=pytest.mark.brokers, id="processes")
+IN_CONTAINERS = pytest.param(ContainerRuntime, marks=pytest.mark.containers, id="containers")
+PROCESSES = pytest.mark.parametrize("kind", [IN_PROCESSES])
+CONTAINERS = pytest.mark.parametrize("kind", [IN_CONTAINERS])
+"""Where one runtime shows what there is to show: tests without one of these run in both."""
 
 NS_PER_MS = 1_000_000
 MEMORY_MB = 128
@@ -36,6 +46,15 @@ def asked_all_the_while(question: Callable[[], str]) -> Iterator[set[str]]:
         over.set()
         asking.join()
         told.add(question())
+
+
+def one_runtime_each(name: str, *, processes: Sequence[str], containers: Sequence[str]) -> pytest.MarkDecorator:
+    """Each value of the parameter ``name`` in one runtime."""
+    cells = [(IN_PROCESSES, value) for value in processes] + [(IN_CONTAINERS, value) for value in containers]
+    return pytest.mark.parametrize(
+        ("kind", name),
+        [pytest.param(*kind.values, value, marks=kind.marks, id=f"{kind.id}-{value}") for kind, value in cells],
+    )
 
 
 def client(runtime: Runtime, broker: str) -> Client:

@@ -1,4 +1,4 @@
-"""Is what brokers are to listen on an address of this machine, and is anything else refused with those that are?"""
+"""Checks that brokers may listen only on addresses of this machine, which the error for others lists."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What does an Artemis broker's command line say, and what does it not?"""
+"""Checks the command line of an Artemis broker, and that it holds no password."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 import yaml
 
 from brokerbench.compose import compose_files
-from topologies.catalogue import build
-from topologies.runtimes.artemis_jvm import command
-from topologies.runtimes.jvm import BrokerFolders, Launch
-from topologies.runtimes.kinds import kind_of, store_of
+from topologies.artemis.launch import command
+from topologies.catalogue.lookup import build
+from topologies.model.launch import BrokerFolders, Launch
+from topologies.runtimes.pairs import store_of
 
 LAUNCH = Launch(Path("/jdk/bin/java"), Path("/artemis"), Path("/agent.jar"), Path("/private/broker-hub"), 256)
 FOLDERS = BrokerFolders(Path("/run/brokers/hub"))
@@ -73,5 +73,5 @@ def test_a_broker_has_names_of_its_own_only_where_it_is_told_some() -> None:
 
 
 def test_each_flavour_has_a_distribution_of_its_own() -> None:
-    assert kind_of(build("cluster")).distribution == "activemq-artemis"
-    assert kind_of(build("mesh")).distribution == "activemq-classic"
+    assert build("cluster").product.launch.distribution == "activemq-artemis"
+    assert build("mesh").product.launch.distribution == "activemq-classic"

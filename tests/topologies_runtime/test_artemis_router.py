@@ -1,6 +1,6 @@
-"""Is a router started as brokers are, and is one that is not there told before anything starts?
+"""Checks how a router is started beside brokers, and the error before the start if it is missing.
 
-`test_real_router` takes a real one.
+`test_real_router` tests with a real router.
 """
 
 import sys
@@ -9,12 +9,17 @@ from pathlib import Path
 import pytest
 
 from records.rundir import RunDirectory
-from topologies.catalogue import build
-from topologies.runtimes.artemis_router import RouterUnavailable, command, find_routers, listens, version_of
+from topologies.artemis.router_launch import RouterUnavailable, command, find_routers, listens, version_of
+from topologies.catalogue.lookup import build
+from topologies.model.broker import AnyBroker
+from topologies.model.launch import LOOPBACK, BrokerFolders
 from topologies.runtimes.contract import RuntimeFailed
-from topologies.runtimes.jvm import BrokerFolders
-from topologies.runtimes.ports import LOOPBACK
 from topologies.runtimes.processes.runtime import ProcessRuntime
+
+
+def named_brokers(entry: str) -> tuple[str, tuple[AnyBroker, ...]]:
+    topology = build(entry)
+    return topology.name, topology.brokers
 
 
 def program(folder: Path, name: str, body: str) -> Path:
@@ -51,7 +56,7 @@ def test_a_router_that_is_not_there_is_told_before_anything_starts(
 
 def test_a_topology_of_brokers_only_looks_for_no_router(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere(tmp_path, monkeypatch)
-    assert find_routers(build("cluster"), LOOPBACK) == {}
+    assert find_routers(*named_brokers("cluster"), LOOPBACK) == {}
 
 
 @pytest.mark.parametrize("where", ["PATH", "beside"])
@@ -64,14 +69,14 @@ def test_a_router_is_looked_for_on_the_path_and_beside_python(
         monkeypatch.setenv("PATH", str(tmp_path))
     else:
         monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    assert find_routers(build("router-peer"), LOOPBACK) == {"router": router}
+    assert find_routers(*named_brokers("router-peer"), LOOPBACK) == {"router": router}
 
 
 def test_a_router_asks_nobody_for_a_password_so_it_stays_on_loopback() -> None:
     with pytest.raises(
         RouterUnavailable, match=r"so it listens on 127\.0\.0\.1 and not on 10\.0\.0\.1; leave --bind-host"
     ):
-        find_routers(build("router-peer"), "10.0.0.1")
+        find_routers(*named_brokers("router-peer"), "10.0.0.1")
 
 
 def test_a_router_is_told_its_configuration_and_no_password() -> None:

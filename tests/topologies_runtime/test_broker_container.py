@@ -1,4 +1,4 @@
-"""Is a container's process known on this machine as the broker's, and nobody else's?"""
+"""Checks that a container's process is recognised as the broker, and that other processes are not."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -6,8 +6,8 @@ from typing import Any, cast
 import psutil
 import pytest
 
-from topologies.runtimes.containers import broker as brokercontainer
-from topologies.runtimes.containers.broker import BrokerContainer
+from topologies.runtimes.containers import broker_container as brokercontainer
+from topologies.runtimes.containers.broker_container import BrokerContainer
 
 COMMAND = ["java", "-jar", "broker.jar"]
 SHELL = ["/bin/sh", "-c", 'exec "$@"', "broker", *COMMAND]

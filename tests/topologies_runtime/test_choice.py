@@ -1,13 +1,15 @@
-"""Are containers taken where they can be had, and is it said why they were or were not?"""
+"""Checks when brokers run in containers, and the reason that is given for the choice."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from topologies.catalogue import build
-from topologies.impaired import impaired
-from topologies.model import Broker, Topology, TransportConnector
+from topologies.catalogue.lookup import build
+from topologies.classic.broker import Broker
+from topologies.classic.transport_connectors import TransportConnector
+from topologies.model.impaired_links import impaired
+from topologies.model.topology import Topology
 from topologies.runtimes.choice import Choice, RuntimeImpossible, Seen, choose, containers_for, no_containers
 
 ALL_THERE = Seen(engine="Docker engine 20.10.24", image="apache/activemq-classic:5.18.3")

@@ -1,4 +1,4 @@
-"""What does Toxiproxy's container get of this machine, and how is it known which brokers' containers listen?"""
+"""Checks Toxiproxy's container, and how it is detected which brokers' containers listen."""
 
 import errno
 import os
@@ -12,15 +12,15 @@ import pytest
 
 from records.rundir import RunDirectory
 from tests.support.docker import on_engine
-from topologies.catalogue import build
-from topologies.impaired import impaired
-from topologies.impairment import Impairment
+from topologies.catalogue.lookup import build
+from topologies.model.impaired_links import impaired
+from topologies.model.impairment import Impairment
 from topologies.runtimes.containers import links as container_links
 from topologies.runtimes.containers.links import listeners, mounts
 from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.containers.sockets import ContainerSockets, ends_among, ends_in, listening_among, listening_in
 from topologies.runtimes.contract import RuntimeFailed
-from topologies.runtimes.links.ways import Door, Way
+from topologies.runtimes.proxies.proxy_plan import PlannedProxy, ProxyEndpoint
 
 TCP6 = """\
   sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when
@@ -140,7 +140,7 @@ def test_connections_that_nobody_can_see_yet_are_an_error() -> None:
 
 def test_a_broker_has_to_listen_where_links_call_it() -> None:
     every = tuple(
-        Way(Door(link, broker), 1, f"{broker}:{port}", Impairment())
+        PlannedProxy(ProxyEndpoint(link, broker), 1, f"{broker}:{port}", Impairment())
         for link, broker, port in (("l", "a", 5), ("m", "a", 6), ("l", "b", 7))
     )
     assert listeners(every) == {"a": {5, 6}, "b": {7}}

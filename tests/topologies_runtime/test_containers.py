@@ -1,4 +1,4 @@
-"""What is particular to brokers in containers? What all runtimes promise is in test_contract.py."""
+"""Checks what is particular to brokers in containers. test_contract.py has what all runtimes promise."""
 
 import io
 import json
@@ -19,7 +19,7 @@ import pytest
 from records.rundir import RunDirectory
 from tests.support.docker import docker, on_engine, severable_engine
 from tests.support.runtimes import GONE_WITHIN_S, eventually, private_folder, secrets_of, stores_in
-from topologies.catalogue import build
+from topologies.catalogue.lookup import build
 from topologies.runtimes.containers.cleanup import remove_leftovers
 from topologies.runtimes.containers.engine import find
 from topologies.runtimes.containers.runtime import ContainerRuntime
@@ -36,7 +36,7 @@ if sys.argv[2] == "gevent":
 import json, signal, time
 from pathlib import Path
 from records.rundir import RunDirectory
-from topologies.catalogue import build
+from topologies.catalogue.lookup import build
 from topologies.runtimes.containers.runtime import ContainerRuntime
 
 runtime = ContainerRuntime(build("single"), RunDirectory.create(Path(sys.argv[1]), sys.argv[3]), broker_memory_mb=128)

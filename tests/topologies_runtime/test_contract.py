@@ -1,4 +1,4 @@
-"""Does every runtime keep the contract? Brokers start, obey, keep their secrets, and leave nothing behind.
+"""Checks the contract of every runtime: brokers start, obey, keep their secrets, and leave nothing behind.
 
 The same tests for local processes and for containers.
 """
@@ -16,20 +16,25 @@ import pytest
 from drivers import canary
 from drivers.protocols import Spoken, connectors_of
 from records.rundir import RunDirectory
+from scenarios.bring_up import bring_up
+from scenarios.harness.faults.probe import RuntimeProbe
 from tests.support.runtimes import answers, eventually, gone, published, secrets_of
 from tests.support.tls_brokers import over_tls
-from topologies.catalogue import build
+from topologies.catalogue.lookup import build
+from topologies.classic.broker import Broker
+from topologies.classic.render.broker_xml import render
 from topologies.management.links import prove_links
 from topologies.management.sampling import process_rows
-from topologies.model import Broker, Topology
-from topologies.render.classic import render
-from topologies.render.site import Site
+from topologies.model.joining_brokers import opened_by_joining
+from topologies.model.launch import LOOPBACK
+from topologies.model.site import Site
+from topologies.model.topology import Topology
+from topologies.model.trust import Trust
 from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.own import OwnBrokers
-from topologies.runtimes.ports import LOOPBACK, choose_ports
+from topologies.runtimes.ports import choose_ports
 from topologies.runtimes.processes.runtime import ProcessRuntime
-from topologies.trust import Trust
 
 Runtime = OwnBrokers[Any]
 Single = Callable[..., Runtime]
@@ -123,7 +128,7 @@ def test_versions_tell_what_ran(mesh: Runtime) -> None:
 def test_a_paused_broker_is_there_but_silent_until_resumed(mesh: Runtime) -> None:
     mesh.pause("broker-2")
     assert mesh.alive("broker-2")
-    assert not answers(mesh, "broker-2")
+    assert eventually(lambda: not answers(mesh, "broker-2")), "SIGSTOP takes a moment to reach every thread"
     mesh.resume("broker-2")
     assert eventually(lambda: answers(mesh, "broker-2"))
 
@@ -166,6 +171,37 @@ def test_operations_on_a_broker_that_is_not_there_name_those_that_are(mesh: Runt
         mesh.endpoint("broker-1", "mqtt")
     with pytest.raises(RuntimeFailed, match="broker 'broker-1' cannot be started: it is running already"):
         mesh.start("broker-1")
+
+
+def test_a_broker_may_be_absent_at_first_and_join_later(kind: type[Runtime], tmp_path: Path) -> None:
+    pair = opened_by_joining(build("mesh(brokers=2)"), {"broker-2"})
+    runtime = kind(pair, RunDirectory.create(tmp_path, "run"), broker_memory_mb=128)
+    probe = RuntimeProbe(runtime, pair, connectors_of(STOMP, Trust()))
+    told: list[str] = []
+    try:
+        bring_up(
+            runtime, pair, pair.paths_between("producers", "consumers"), ends(runtime), told.append, absent={"broker-2"}
+        )
+        assert [line.split(" after ")[0] for line in told if line.startswith(("broker ", "links "))] == [
+            "broker broker-1 is up",
+            "links proven",
+        ]
+        assert told[-1] == "paths proven by a canary each: 1"
+        reserved = runtime.endpoint("broker-2", "stomp")
+        assert (runtime.alive("broker-2"), probe.gone("broker-2"), probe.joined("broker-2")) == (False, True, False)
+        runtime.start("broker-2")
+        assert eventually(lambda: probe.joined("broker-2"))
+        assert runtime.endpoint("broker-2", "stomp") == reserved
+        runtime.stop("broker-1")
+        assert probe.joined("broker-2"), "a link to a broker that is not there is not asked for"
+        runtime.stop("broker-2")
+        assert eventually(lambda: probe.gone("broker-2"))
+    finally:
+        runtime.close()
+
+
+def ends(runtime: Runtime) -> tuple[canary.Side, canary.Side]:
+    return canary.sides(runtime, connectors_of(STOMP, Trust()), STOMP)
 
 
 def test_nothing_is_left_after_close(single: Single, tmp_path: Path) -> None:

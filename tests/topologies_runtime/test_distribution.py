@@ -1,4 +1,4 @@
-"""Is only what was pinned ever used, and is each failure to get it said plainly?"""
+"""Checks that only pinned distributions are used, and the errors if one cannot be fetched."""
 
 import errno
 import hashlib
@@ -105,6 +105,17 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_an_archive_may_not_write_outside_its_folder(tmp_path: Path) -> None:
     evil = archive({"broker-1.0/a": b"", "../escaped": b"!"})
     with pytest.raises(DistributionUnavailable, match="cannot unpack"):
+        ensure(pin(evil), tmp_path / "cache", fetching(evil))
+    assert not list(tmp_path.rglob("escaped"))
+
+
+def test_python_before_3_11_4_unpacks_too_and_writes_nothing_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(tarfile, "data_filter", raising=False)
+    assert ensure(pin(GOOD), tmp_path / "good", fetching(GOOD)).is_dir()
+    evil = archive({"broker-1.0/a": b"", "../escaped": b"!"})
+    with pytest.raises(DistributionUnavailable, match=r"cannot unpack.*\.\./escaped is no file or folder inside"):
         ensure(pin(evil), tmp_path / "cache", fetching(evil))
     assert not list(tmp_path.rglob("escaped"))
 

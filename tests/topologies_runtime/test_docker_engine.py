@@ -1,4 +1,4 @@
-"""Is what an engine says turned into a sentence with a next step, and is the right image taken?"""
+"""Checks how a Docker engine's errors are explained, and which image is used."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,9 +7,14 @@ import pytest
 import requests
 from docker.errors import APIError, DockerException
 
-from topologies.catalogue import build
-from topologies.model import Broker, ClientGroup, Topology
+from topologies.catalogue.lookup import build
+from topologies.classic.broker import Broker
+from topologies.classic.product import CLASSIC
+from topologies.model.client_groups import ClientGroup
+from topologies.model.topology import BrokerProduct, Topology
+from topologies.products import PRODUCTS
 from topologies.runtimes.containers import image as container_image
+from topologies.runtimes.containers.broker_command import host_names
 from topologies.runtimes.containers.engine import (
     Engine,
     EngineTrouble,
@@ -21,9 +26,7 @@ from topologies.runtimes.containers.engine import (
     is_gone,
 )
 from topologies.runtimes.containers.image import RECIPES, cannot_be_had, wanted
-from topologies.runtimes.containers.preparation import host_names, reachable
 from topologies.runtimes.distribution import pinned
-from topologies.runtimes.kinds import KINDS, Kind
 
 
 def said(text: str) -> APIError:
@@ -107,12 +110,12 @@ def test_an_engine_in_a_virtual_machine_is_known_by_its_kernel(kernel: str, told
     assert Engine("unix:///x.sock", "28.1.1", "0:0", kernel=kernel).another_kernel("6.1.0-32-amd64") == told
 
 
-each_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+each_kind = pytest.mark.parametrize("kind", PRODUCTS.values(), ids=PRODUCTS)
 
 
 @each_kind
-def test_upstreams_image_is_taken_unless_only_ours_is_here(kind: Kind) -> None:
-    upstream, ours = kind.image.upstream, kind.image.built
+def test_upstreams_image_is_taken_unless_only_ours_is_here(kind: BrokerProduct) -> None:
+    upstream, ours = kind.launch.image.upstream, kind.launch.image.built
     for asked, here, taken in (
         (None, {upstream, ours}, upstream),
         (None, {ours}, ours),
@@ -123,24 +126,24 @@ def test_upstreams_image_is_taken_unless_only_ours_is_here(kind: Kind) -> None:
 
 
 @each_kind
-def test_the_recipe_pins_what_the_process_runtime_runs(kind: Kind) -> None:
-    recipe = (RECIPES / kind.image.recipe / "Dockerfile").read_text(encoding="utf-8")
-    distribution = pinned(kind.distribution)
+def test_the_recipe_pins_what_the_process_runtime_runs(kind: BrokerProduct) -> None:
+    recipe = (RECIPES / kind.launch.image.recipe / "Dockerfile").read_text(encoding="utf-8")
+    distribution = pinned(kind.launch.distribution)
     assert f"ARG SHA512={distribution.sha512}\n" in recipe
     assert f"ARG ARCHIVE={distribution.filename}\n" in recipe
-    assert f"ENV {kind.image.home_variable}={kind.image.home}\n" in recipe
-    assert kind.image.upstream.endswith(f":{distribution.version}")
-    assert kind.image.built.endswith(f":{distribution.version}")
+    assert f"ENV {kind.launch.image.home_variable}={kind.launch.image.home}\n" in recipe
+    assert kind.launch.image.upstream.endswith(f":{distribution.version}")
+    assert kind.launch.image.built.endswith(f":{distribution.version}")
 
 
-@pytest.mark.parametrize("flavour", sorted(KINDS))
+@pytest.mark.parametrize("flavour", sorted(PRODUCTS))
 def test_an_image_that_cannot_be_had_is_built_for_its_own_kind(flavour: str) -> None:
-    told = cannot_be_had(KINDS[flavour], "some/image:1", "no such host")
+    told = cannot_be_had(PRODUCTS[flavour], "some/image:1", "no such host")
     assert f"python -m topologies.runtimes.containers.image --base IMAGE --of {flavour})" in told
 
 
 def test_an_engine_without_room_for_an_image_is_told_to_make_room() -> None:
-    told = cannot_be_had(KINDS["classic"], "some/image:1", "write /docker/layer: no space left on device")
+    told = cannot_be_had(PRODUCTS["classic"], "some/image:1", "write /docker/layer: no space left on device")
     assert told == (
         "image some/image:1 is not on the Docker engine and cannot be pulled: write /docker/layer: no space "
         "left on device; the engine's disk is full: make room; docker system df shows what takes it"
@@ -161,7 +164,7 @@ def test_a_base_that_cannot_be_had_is_one_sentence(
 
 def test_brokers_are_called_by_their_names_as_far_as_host_names_allow() -> None:
     brokers = tuple(Broker(name) for name in ("hub", "Spoke_1", "spoke-1", "EU.north"))
-    topology = Topology("odd-names", brokers, (), (ClientGroup("producers", enter_at=brokers[:1]),))
+    topology = Topology("odd-names", brokers, (), (ClientGroup("producers", enter_at=brokers[:1]),), CLASSIC)
     assert list(host_names(topology).values()) == ["hub", "spoke-1", "spoke-1-2", "eu-north"]
 
 
@@ -169,7 +172,7 @@ def published(topology: Topology, broker: str) -> set[str]:
     made = topology.broker(broker)
     assert isinstance(made, Broker)
     named = replace(made, connectors=tuple(replace(each, published_host="fqdn") for each in made.connectors))
-    inside = reachable(topology, named)
+    inside = topology.product.in_container(topology, named)
     assert isinstance(inside, Broker)
     return {connector.published_host for connector in inside.connectors}
 

@@ -1,4 +1,4 @@
-"""Are brokers that are not ours reached, told apart, and left as they are?"""
+"""Checks how brokers that already run are reached and recognised, and that nothing is done to them."""
 
 import json
 import socket
@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.locust_run import free_port
-from topologies.catalogue import build
-from topologies.endpoints import Credentials, Endpoint
+from topologies.catalogue.lookup import build
 from topologies.management.jolokia import ManagementFailed
 from topologies.management.links import prove_links
+from topologies.model.endpoints import Credentials, Endpoint
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.external.credentials import ExternalCredentials
 from topologies.runtimes.external.file import BrokersFile, ExternalBroker
@@ -75,6 +75,14 @@ def test_a_broker_that_answers_is_up_and_where_the_file_says() -> None:
     assert runtime.versions() == {"activemq": "5.16.7"}
     assert runtime.credentials() == WHO.client
     assert runtime.management("broker-1").username == "admin"
+
+
+def test_a_broker_that_is_not_ours_cannot_be_absent() -> None:
+    with (
+        listener() as port,
+        pytest.raises(RuntimeFailed, match="broker 'broker-1' cannot be kept away: it is not ours"),
+    ):
+        runtime_of(broker(port)).up(lambda line: None, absent=["broker-1"])
 
 
 def test_a_broker_of_artemis_is_known_by_what_it_calls_itself() -> None:

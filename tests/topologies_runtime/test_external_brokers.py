@@ -1,4 +1,4 @@
-"""Are real brokers that run already reached and proven, over TLS too, and left running?"""
+"""Checks that real brokers that already run are reached and proven, over TLS too, and left running."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,17 +12,17 @@ from drivers.protocols import Spoken, connectors_of
 from records.rundir import RunDirectory
 from tests.support.bad_logins import wrong_password_of_bridges
 from tests.support.tls_brokers import over_tls
-from topologies.catalogue import build
-from topologies.endpoints import Credentials
+from topologies.catalogue.lookup import build
 from topologies.management.links import LinksNotProven, prove_links
-from topologies.model import Topology
+from topologies.model.endpoints import Credentials
+from topologies.model.topology import Topology
+from topologies.model.trust import Trust
 from topologies.render.files import render
 from topologies.runtimes.external.credentials import ExternalCredentials
 from topologies.runtimes.external.file import BrokersFile, ExternalBroker
 from topologies.runtimes.external.runtime import ExternalRuntime
 from topologies.runtimes.prepared import Render
 from topologies.runtimes.processes.runtime import ProcessRuntime
-from topologies.trust import Trust
 
 pytestmark = pytest.mark.brokers
 STOMP = Spoken("stomp", "stomp")

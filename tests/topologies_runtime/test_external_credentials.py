@@ -1,4 +1,4 @@
-"""Are credentials taken from where only their owner reads them, and never repeated in an error?"""
+"""Checks that credentials come only from where their owner alone can read them, and never appear in an error."""
 
 import os
 from pathlib import Path

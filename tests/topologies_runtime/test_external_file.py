@@ -1,10 +1,10 @@
-"""Does a file of brokers that run already say where they are, or exactly where it is wrong?"""
+"""Checks that a file of running brokers is read correctly, and that each error names its line and field."""
 
 from pathlib import Path
 
 import pytest
 
-from topologies.catalogue import build
+from topologies.catalogue.lookup import build
 from topologies.runtimes.external.file import BrokersFileInvalid, ExternalBroker, read
 
 WHOLE = """\

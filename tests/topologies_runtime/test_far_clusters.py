@@ -1,6 +1,6 @@
-"""Are links between members of a cluster as long and as busy as they were made, though each tells all one address?
+"""Checks the delay and traffic of each link in a cluster, whose members announce one address to all.
 
-As tests/topologies_runtime/test_far_links.py asks of links whose openers are told where to call.
+tests/topologies_runtime/test_far_links.py checks the same for links whose openers are told which address to call.
 """
 
 from typing import Any
@@ -9,25 +9,24 @@ import pytest
 
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
-from tests.topologies_runtime.far_links import NS_PER_MS, Up, client, times_ms
-from topologies.artemis.brokers import ArtemisBroker, HaPolicy
+from tests.topologies_runtime.far_links import CONTAINERS, NS_PER_MS, PROCESSES, Up, client, times_ms
+from topologies.artemis.broker import ArtemisBroker, HaPolicy
 from topologies.artemis.links import ClusterConnection, cluster_links
+from topologies.artemis.product import ARTEMIS
+from topologies.management.broker_queries import serving
+from topologies.management.link_traffic import round_trips
 from topologies.management.links import prove_links
-from topologies.management.linktraffic import round_trips
-from topologies.management.views import serving
-from topologies.model import Topology
+from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.links.proxies import LinkProxies
 from topologies.runtimes.own import OwnBrokers
 from topologies.runtimes.processes.runtime import ProcessRuntime
+from topologies.runtimes.proxies.link_proxies import LinkProxies
 
 pytestmark = pytest.mark.nightly
 
 BODY_BYTES, COUNT = 20_000, 5
 BODIES_BYTES = (COUNT + 1) * BODY_BYTES  # with the one that finds the way
 BESIDE_BODIES_BYTES = 15_000  # at most, meanwhile: headers, pings, what members tell each other of consumers
-PROCESSES = pytest.mark.parametrize("kind", [pytest.param(ProcessRuntime, marks=pytest.mark.brokers)])
-"""In containers callers share the doors of a cluster, so its links are alike."""
 
 
 def quickest_ms(runtime: Runtime, sender: str, receiver: str) -> float:
@@ -68,7 +67,7 @@ def test_clients_of_a_cluster_go_through_no_proxy(up: Up) -> None:
         assert quickest_ms(runtime, "broker-1", "broker-1") < 2000
 
 
-@PROCESSES
+@PROCESSES  # in containers callers share the doors of a cluster, so its links are alike
 def test_each_link_of_a_cluster_is_as_long_as_it_was_made(up: Up) -> None:
     set_ms = {"broker-1-to-broker-2": 150, "broker-2-to-broker-3": 50, "broker-1-to-broker-3": 0}
     with up("cluster", ";".join(f"{name}:delay={ms}ms" for name, ms in set_ms.items())) as (runtime, topology, proxies):
@@ -84,6 +83,7 @@ def test_each_link_of_a_cluster_is_as_long_as_it_was_made(up: Up) -> None:
                 assert {name for name, size in more.items() if size >= BODIES_BYTES} == {link.name}
 
 
+@CONTAINERS  # with processes the test before shows more
 def test_every_link_of_a_cluster_of_three_goes_through_a_proxy_and_has_its_own_bytes(up: Up) -> None:
     with up("cluster", "*:delay=20ms") as (runtime, topology, proxies):
         trips_ms = least_trips_ms(proxies, topology)
@@ -100,7 +100,7 @@ def test_a_backup_that_took_over_is_called_through_doors_of_its_own(up: Up) -> N
     ha = HaPolicy()
     active, alone = ArtemisBroker("active", ha=ha), ArtemisBroker("alone")
     brokers = (active, ArtemisBroker("backup", standby_of="active", ha=ha), alone)
-    topology = Topology("t", brokers, cluster_links((active, alone), ClusterConnection()), (), "artemis")
+    topology = Topology("t", brokers, cluster_links((active, alone), ClusterConnection()), (), ARTEMIS)
     with up(topology, "*:delay=100ms") as (runtime, _, proxies):
         assert quickest_ms(runtime, "active", "alone") >= 100
         before = proxies.carried()["active-to-alone"]

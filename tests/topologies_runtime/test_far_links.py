@@ -1,6 +1,7 @@
-"""Are links between real brokers as long, as narrow and as busy as they were made? What is planted has to come out.
+"""Checks that links between real brokers have the delay, bandwidth and traffic that were planted.
 
-The same tests for local processes and for containers. Toxiproxy's server is needed: `.ci/install-toxiproxy.sh` gets it.
+Each runtime has each kind of link and of fault. A topology or a transport is in one of them: what it shows is the same
+in both. Toxiproxy's server is needed: `.ci/install-toxiproxy.sh` gets it.
 """
 
 import dataclasses
@@ -19,16 +20,30 @@ from typing import Any
 import psutil
 import pytest
 
+from scenarios.harness.faults import BlackholeLink, CutLink
+from scenarios.harness.faults.probe import RuntimeProbe
 from tests.support.crossings import observed, predicted
 from tests.support.docker import on_engine
 from tests.support.stomp_clients import body, queue
 from tests.support.waiting import until
-from tests.topologies_runtime.far_links import NS_PER_MS, Up, client, shut, times_ms
-from topologies.catalogue import build
+from tests.topologies_runtime.far_links import (
+    CONTAINERS,
+    NS_PER_MS,
+    PROCESSES,
+    Up,
+    client,
+    one_runtime_each,
+    shut,
+    times_ms,
+)
+from topologies.catalogue.lookup import build
+from topologies.classic.broker import Broker
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.management.broker_queries import serving
+from topologies.management.link_traffic import round_trips
 from topologies.management.links import prove_links
-from topologies.management.linktraffic import round_trips
-from topologies.management.views import serving
-from topologies.model import AnyBroker, Broker, NetworkConnector, Topology
+from topologies.model.broker import AnyBroker
+from topologies.model.topology import Topology
 from topologies.runtimes.own import OwnBrokers
 
 MOST_BESIDE_THE_BODY = 400  # bytes that a bridge adds to a message of ours: headers, properties, commands
@@ -52,8 +67,34 @@ def test_a_link_is_as_long_as_it_was_made_and_its_bytes_are_those_of_its_message
         sink.close()
 
 
+@pytest.mark.parametrize("fault", [CutLink, BlackholeLink], ids=["cut", "blackhole"])
+def test_a_broken_link_carries_nothing_and_what_waited_arrives_once_it_is_mended(
+    fault: type[CutLink | BlackholeLink], up: Up
+) -> None:
+    with up("source-and-sink", "source-to-sink:delay=0ms") as (runtime, topology, _):
+        probe, broken = RuntimeProbe(runtime, topology, {}), fault("source-to-sink", at_s=0)
+        source, sink, orders = client(runtime, "source"), client(runtime, "sink"), queue("broken")
+        sink.listen(orders)
+        source.send(orders, body(0))
+        sink.received(1)
+        assert broken.mended(probe)
+        assert not broken.in_effect(probe)
+        broken.begin(runtime)
+        until(lambda: broken.in_effect(probe))
+        assert broken.mended(probe) == (fault is BlackholeLink)  # neither end has noticed silence
+        source.send(orders, body(1))
+        time.sleep(1)
+        assert len(sink.got) == 1
+        broken.end(runtime)
+        until(lambda: broken.mended(probe))
+        assert not broken.in_effect(probe)
+        sink.received(2)
+        source.close()
+        sink.close()
+
+
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", ["source-and-sink", "senders"])
+@one_runtime_each("name", processes=["source-and-sink"], containers=["senders"])
 def test_a_message_takes_as_much_longer_as_the_link_was_made(name: str, up: Up) -> None:
     """Within a fifth of the delay: the same brokers' median on a link that is only measured is what it would take."""
     medians = []
@@ -67,7 +108,7 @@ def test_a_message_takes_as_much_longer_as_the_link_was_made(name: str, up: Up) 
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("transport", ["nio", "ssl", "http"])
+@one_runtime_each("transport", processes=["nio", "http"], containers=["ssl"])
 def test_links_of_every_transport_go_through_a_proxy(transport: str, up: Up) -> None:
     with up(f"source-and-sink(transport={transport!r})", "*:delay=50ms") as (runtime, _, proxies):
         source, sink = client(runtime, "source"), client(runtime, "sink")
@@ -78,7 +119,7 @@ def test_links_of_every_transport_go_through_a_proxy(transport: str, up: Up) -> 
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("transport", ["nio", "http"])
+@one_runtime_each("transport", processes=["http"], containers=["nio"])
 def test_a_mesh_over_any_transport_carries_messages_between_all_its_brokers_through_its_proxies(
     transport: str, up: Up
 ) -> None:
@@ -110,27 +151,20 @@ def over(transport: str, topology: Topology) -> Topology:
     )
 
 
-# Clusters: tests/topologies_runtime/test_far_clusters.py.
-THROUGH_PROXIES = [
-    "two-one-way",
+# One entry for each kind of link, and those with several links between two brokers or with standbys. Plain links
+# between any brokers are planned alike. Clusters: tests/topologies_runtime/test_far_clusters.py.
+ENTRIES_IN_PROCESSES = [
     "parallel-connectors",
-    "mesh",
-    "mesh(discovery='multicast')",
     "mesh-of-pairs(pairs=2)",
-    "cross-region-mesh",
-    "two-regions(brokers_each=2)",
     "hub-and-spoke(spokes=2, hub_standby=True)",
-    "concentrator(edges=2)",
-    "ring(brokers=3)",
-    "senders",
     "receivers(auto_start=False, alternate=True)",
-    "mirror",
     "dual-mirror",
 ]
+ENTRIES_IN_CONTAINERS = ["mesh(discovery='multicast')", "two-regions(brokers_each=2)", "senders", "mirror"]
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("entry", THROUGH_PROXIES)
+@one_runtime_each("entry", processes=ENTRIES_IN_PROCESSES, containers=ENTRIES_IN_CONTAINERS)
 def test_every_link_of_an_entry_is_proven_through_its_proxy(entry: str, up: Up) -> None:
     with up(entry, "*:delay=10ms") as (_, topology, proxies):
         until(lambda: all(min(proxies.carried()[link.name]) > 0 for link in topology.links))
@@ -142,6 +176,7 @@ def test_every_link_of_an_entry_is_proven_through_its_proxy(entry: str, up: Up) 
 
 
 @pytest.mark.nightly
+@PROCESSES  # Toxiproxy makes it, the same in both
 def test_jitter_makes_round_trips_differ_within_its_bounds(up: Up) -> None:
     with up("source-and-sink", "*:delay=60ms,jitter=50ms") as (_, topology, proxies):
         found = [round_trips(proxies, topology.links)[0]["source-to-sink"] for _ in range(4)]
@@ -151,6 +186,7 @@ def test_jitter_makes_round_trips_differ_within_its_bounds(up: Up) -> None:
 
 
 @pytest.mark.nightly
+@PROCESSES
 def test_a_narrow_link_caps_what_crosses_and_is_used_to_nine_tenths(up: Up) -> None:
     """Nine tenths in the best second of six: in others the machine may have stood still."""
     count, in_a_second, body_bytes, kb_per_s = 300, 50, 10_000, 500
@@ -174,6 +210,7 @@ def test_a_narrow_link_caps_what_crosses_and_is_used_to_nine_tenths(up: Up) -> N
 
 
 @pytest.mark.nightly
+@PROCESSES  # the bridge does it
 def test_no_more_than_a_bridges_prefetch_crosses_in_a_round_trip(up: Up) -> None:
     """docs/topologies.md says so. 100 messages, 10 in 400 ms: the last one comes at least nine round trips later."""
     plain = build("source-and-sink")
@@ -208,7 +245,7 @@ def test_a_toxiproxy_that_was_killed_is_told_for_as_long_as_the_run_goes_on(up: 
 def test_a_broker_that_was_killed_refuses_its_links_and_is_called_again_when_it_is_back(up: Up) -> None:
     with up("source-and-sink", "*:delay=20ms") as (runtime, topology, proxies):
         carried = proxies.carried()["source-to-sink"].forth_bytes
-        door = proxies.door_of(topology.links[0])
+        door = proxies.proxy_endpoint_of(topology.links[0])
         assert door is not None
         runtime.kill("sink")
         until(lambda: shut(door))
@@ -222,11 +259,15 @@ def test_a_broker_that_was_killed_refuses_its_links_and_is_called_again_when_it_
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", ["source-and-sink", "senders", "mesh(brokers=2, discovery='multicast')"])
+@one_runtime_each(
+    "name",
+    processes=["source-and-sink", "senders"],
+    containers=["senders", "mesh(brokers=2, discovery='multicast')"],
+)
 def test_a_broker_that_took_its_leave_is_called_again_when_it_is_back(name: str, up: Up) -> None:
     """An opener that were let in while the broker shuts down would wait for ever."""
     with up(name, "*:delay=20ms") as (runtime, topology, proxies):
-        door = proxies.door_of(topology.links[0])
+        door = proxies.proxy_endpoint_of(topology.links[0])
         assert door is not None
         assert not shut(door)
         runtime.stop(topology.links[0].to.name)
@@ -236,6 +277,7 @@ def test_a_broker_that_took_its_leave_is_called_again_when_it_is_back(name: str,
 
 
 @pytest.mark.nightly
+@PROCESSES
 def test_links_found_by_multicast_are_each_as_long_as_they_were_made(up: Up) -> None:
     set_ms = {"broker-1-to-broker-3": 100, "broker-2-to-broker-3": 30, "broker-1-to-broker-2": 0}
     of_each = ";".join(f"{name}:delay={ms}ms" for name, ms in set_ms.items())
@@ -253,6 +295,7 @@ def test_links_found_by_multicast_are_each_as_long_as_they_were_made(up: Up) -> 
 
 
 @pytest.mark.nightly
+@CONTAINERS  # with processes: test_far_clusters, and test_pairs without proxies
 def test_a_standby_that_took_over_is_reached_through_a_door_of_its_own(up: Up) -> None:
     with up("mesh-of-pairs(pairs=2)", "*:delay=50ms") as (runtime, topology, proxies):
         runtime.kill("broker-2")
@@ -275,8 +318,8 @@ if sys.argv[3] == "gevent":
 import json, signal, time
 from pathlib import Path
 from records.rundir import RunDirectory
-from topologies.catalogue import build
-from topologies.impaired import impaired
+from topologies.catalogue.lookup import build
+from topologies.model.impaired_links import impaired
 from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.processes.runtime import ProcessRuntime
 

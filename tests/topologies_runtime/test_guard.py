@@ -1,4 +1,4 @@
-"""Does anything outlive its guard's parent? Real processes, real signals."""
+"""Checks that no process outlives the harness that started it under a guard, by real processes and signals."""
 
 import os
 import signal

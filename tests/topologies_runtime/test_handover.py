@@ -1,4 +1,4 @@
-"""Does a process hand over by what its sockets are seen, and then become what it was to run?"""
+"""Checks that a process hands over a socket that shows its connections, and then runs its command."""
 
 import gc
 import socket
@@ -11,7 +11,7 @@ import pytest
 
 from topologies.runtimes.containers import handover
 from topologies.runtimes.containers.handover import Handover
-from topologies.runtimes.socketbytes import Connection, connections_at
+from topologies.runtimes.proxies.socket_bytes import Connection, connections_at
 
 SCRIPT = [sys.executable, "-I", "-S", str(handover.__file__)]
 

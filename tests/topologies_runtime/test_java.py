@@ -1,4 +1,4 @@
-"""Is the Java that is chosen one that works, and does Spark run on it?"""
+"""Checks that the Java that is chosen works, and that Spark runs on it."""
 
 import os
 import subprocess

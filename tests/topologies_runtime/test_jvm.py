@@ -1,9 +1,10 @@
-"""What does a broker's command line say, and what does it not?"""
+"""Checks the command line of a Classic broker, and that it holds no password."""
 
 from pathlib import Path
 
-from topologies.endpoints import ManagementEndpoint
-from topologies.runtimes.jvm import BrokerFolders, Launch, agent_properties, command, environment
+from topologies.classic.launch import command
+from topologies.model.endpoints import ManagementEndpoint
+from topologies.model.launch import BrokerFolders, Launch, agent_properties, environment
 
 LAUNCH = Launch(Path("/jdk/bin/java"), Path("/activemq"), Path("/agent.jar"), Path("/private/brokers.properties"), 256)
 FOLDERS = BrokerFolders(Path("/run/brokers/hub"))

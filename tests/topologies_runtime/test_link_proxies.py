@@ -1,23 +1,25 @@
-"""Has each link the proxies that it needs, told to do what was asked for, and is it said where there can be none?"""
+"""Checks which proxies each link gets, how they are set, and the error where there can be none."""
 
 import shutil
 import socket
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from topologies.artemis.brokers import Acceptor, ArtemisBroker
+from topologies.artemis.broker import Acceptor, ArtemisBroker
 from topologies.artemis.links import AddressMatch, BrokerConnection
-from topologies.catalogue import build
-from topologies.impaired import impaired
-from topologies.impairment import Impairment
-from topologies.model import Topology
+from topologies.artemis.product import ARTEMIS
+from topologies.catalogue.lookup import build
+from topologies.model.impaired_links import impaired
+from topologies.model.impairment import Impairment
+from topologies.model.topology import Topology
 from topologies.runtimes.choice import Seen, choose, containers_for
-from topologies.runtimes.links import toxiproxy
-from topologies.runtimes.links.proxies import Carried, LinkProxies, Place, no_proxies
-from topologies.runtimes.links.toxiproxy import ToxiproxyUnavailable, find_toxiproxy, toxics
-from topologies.runtimes.links.ways import API, Door, Way, doors, ways
-from topologies.runtimes.socketbytes import (
+from topologies.runtimes.contract import RuntimeFailed
+from topologies.runtimes.proxies import toxiproxy
+from topologies.runtimes.proxies.link_proxies import Carried, LinkProxies, Place, no_proxies
+from topologies.runtimes.proxies.proxy_plan import API, PlannedProxy, ProxyEndpoint, Use, proxy_endpoints, proxy_plan
+from topologies.runtimes.proxies.socket_bytes import (
     HEADER,
     LISTEN,
     NLMSG_DONE,
@@ -27,36 +29,39 @@ from topologies.runtimes.socketbytes import (
     connections_at,
     listening_ports,
 )
+from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable, find_toxiproxy, toxics
 
 
 def test_links_that_are_as_they_come_need_no_proxy() -> None:
-    assert doors(build("mesh")) == []
+    assert proxy_endpoints(build("mesh")) == []
     assert no_proxies(build("mesh"), "containers") == ""
 
 
 def test_every_broker_that_a_link_may_call_has_a_door() -> None:
     topology = impaired(build("mesh-of-pairs(pairs=2)"), "*:delay=1ms")
     link = "broker-1-to-broker-2"
-    assert doors(topology) == [API, Door(link, "broker-2"), Door(link, "broker-2-standby")]
+    assert proxy_endpoints(topology) == [API, ProxyEndpoint(link, "broker-2"), ProxyEndpoint(link, "broker-2-standby")]
 
 
 def test_a_way_leads_from_its_door_to_the_listener_that_the_link_calls() -> None:
     topology = impaired(build("source-and-sink"), "*:delay=7ms")
-    door = Door("source-to-sink", "sink")
-    found = ways(topology, {API: 1, door: 2}, {("sink", "openwire"): "127.0.0.1:3", ("sink", "amqp"): "127.0.0.1:4"})
-    assert found == (Way(door, 2, "127.0.0.1:3", Impairment(delay_ms=7)),)
+    door = ProxyEndpoint("source-to-sink", "sink")
+    found = proxy_plan(
+        topology, {API: 1, door: 2}, {("sink", "openwire"): "127.0.0.1:3", ("sink", "amqp"): "127.0.0.1:4"}
+    )
+    assert found == (PlannedProxy(door, 2, "127.0.0.1:3", Impairment(delay_ms=7)),)
 
 
 def test_an_amqp_connection_calls_the_listener_for_amqp() -> None:
     topology = impaired(build("senders"), "*")
-    door = Door("source-to-sink", "sink")
+    door = ProxyEndpoint("source-to-sink", "sink")
     address = {("sink", each): f"127.0.0.1:{n}" for n, each in enumerate(topology.broker("sink").protocols)}
-    (way,) = ways(topology, {API: 1, door: 2}, address)
+    (way,) = proxy_plan(topology, {API: 1, door: 2}, address)
     assert way.upstream == address["sink", topology.broker("sink").listener("amqp")]
 
 
 def test_a_door_is_open_while_its_broker_listens() -> None:
-    proxies = LinkProxies(None, 1, [Way(Door("a-to-b", "b"), 2, "127.0.0.1:10", Impairment())])  # type: ignore[arg-type]
+    proxies = LinkProxies(None, 1, [PlannedProxy(ProxyEndpoint("a-to-b", "b"), 2, "127.0.0.1:10", Impairment())])  # type: ignore[arg-type]
     told: list[tuple[str, bool]] = []
     proxies._api.enable = lambda proxy, enabled: told.append((proxy, enabled))  # type: ignore[method-assign]
     for listening in ({11}, {10, 11}, {10}, set[int](), {10}):
@@ -64,8 +69,53 @@ def test_a_door_is_open_while_its_broker_listens() -> None:
     assert told == [("a-to-b~b", True), ("a-to-b~b", False), ("a-to-b~b", True)]
 
 
+def doors(*ways: PlannedProxy) -> tuple[LinkProxies, dict[str, bool]]:
+    """Proxies whose brokers all listen, and what Toxiproxy was told last of each."""
+    sockets = SimpleNamespace(listening=lambda: {10})
+    proxies = LinkProxies(None, 1, ways, Place(sockets))  # type: ignore[arg-type]
+    told: dict[str, bool] = {}
+    proxies._api.enable = told.__setitem__  # type: ignore[method-assign]
+    proxies._set_doors({10})
+    return proxies, told
+
+
+def test_a_link_that_is_cut_stays_shut_while_its_brokers_listen_until_it_is_mended() -> None:
+    of_a, of_b = (PlannedProxy(ProxyEndpoint(link, "hub"), 2, "127.0.0.1:10", Impairment()) for link in ("a", "b"))
+    proxies, told = doors(of_a, of_b)
+    proxies.cut("a")
+    proxies._set_doors({10})
+    assert (told, proxies.is_shut("a"), proxies.is_shut("b")) == ({"a~hub": False, "b~hub": True}, True, False)
+    proxies.mend("a")
+    assert (told, proxies.is_shut("a")) == ({"a~hub": True, "b~hub": True}, False)
+
+
+def test_a_link_that_is_made_slow_gets_back_what_it_was_set_to() -> None:
+    way = PlannedProxy(ProxyEndpoint("a", "hub"), 2, "127.0.0.1:10", Impairment(delay_ms=5))
+    proxies, _ = doors(way)
+    there = {toxic["name"]: toxic for toxic in toxics(way.impairment)}
+    proxies._api.add_toxic = lambda _, toxic: there.update({toxic["name"]: toxic})  # type: ignore[method-assign]
+    proxies._api.remove_toxic = lambda _, toxic: there.pop(toxic["name"]) and None  # type: ignore[method-assign]
+    for wanted in (Impairment(delay_ms=40, jitter_ms=3), Impairment(bandwidth_kb_per_s=9), None):
+        proxies.shape("a", wanted)
+        assert list(there.values()) == toxics(wanted or way.impairment)
+    with pytest.raises(RuntimeFailed, match="link 'b' goes through no proxy"):
+        proxies.shape("b", None)
+
+
+def test_a_link_that_shares_its_door_with_others_cannot_be_cut_alone() -> None:
+    uses = (("east", Use("east-west", False)), ("north", Use("north-west", False)))
+    proxies, told = doors(PlannedProxy(ProxyEndpoint("", "west"), 2, "127.0.0.1:10", Impairment(), "", True, uses))
+    with pytest.raises(RuntimeFailed, match="shares the door to a member of its cluster with north-west"):
+        proxies.cut("east-west")
+    with pytest.raises(RuntimeFailed, match="cannot have a fault alone"):
+        proxies.swallow("east-west")
+    with pytest.raises(RuntimeFailed, match="link 'nowhere' goes through no proxy"):
+        proxies.cut("nowhere")
+    assert told == {"west": True}
+
+
 def test_a_door_that_cannot_be_set_is_told_once_and_keeps_no_other_shut(caplog: pytest.LogCaptureFixture) -> None:
-    every = [Way(Door(name, "b"), 2, "127.0.0.1:10", Impairment()) for name in ("stuck", "well")]
+    every = [PlannedProxy(ProxyEndpoint(name, "b"), 2, "127.0.0.1:10", Impairment()) for name in ("stuck", "well")]
     proxies = LinkProxies(None, 1, every)  # type: ignore[arg-type]
     told: list[str] = []
 
@@ -110,10 +160,10 @@ def test_each_broker_that_an_amqp_connection_may_call_is_called_by_its_own_liste
     first, second = ArtemisBroker("first", acceptors=(Acceptor("all"),)), ArtemisBroker("second")
     opener = ArtemisBroker("opener")
     link = BrokerConnection(opener, first, senders=(AddressMatch("x"),), alternates=(second,), impairment=Impairment())
-    topology = Topology("t", (opener, first, second), (link,), (), "artemis")
-    ports = {door: number for number, door in enumerate(doors(topology), start=1)}
+    topology = Topology("t", (opener, first, second), (link,), (), ARTEMIS)
+    ports = {door: number for number, door in enumerate(proxy_endpoints(topology), start=1)}
     upstream = {(each.name, each.listener("amqp")): f"127.0.0.1:{n}" for n, each in enumerate((first, second))}
-    assert [way.upstream for way in ways(topology, ports, upstream)] == ["127.0.0.1:0", "127.0.0.1:1"]
+    assert [way.upstream for way in proxy_plan(topology, ports, upstream)] == ["127.0.0.1:0", "127.0.0.1:1"]
 
 
 def test_the_kernel_knows_who_listens() -> None:
@@ -242,7 +292,7 @@ class Told:
 
 
 def carried_of(told: Told, times: int) -> list[Carried]:
-    way, place = Way(Door("a-to-b", "b"), 2, "", Impairment()), Place(told)  # type: ignore[arg-type]
+    way, place = PlannedProxy(ProxyEndpoint("a-to-b", "b"), 2, "", Impairment()), Place(told)  # type: ignore[arg-type]
     proxies = LinkProxies(None, 1, [way], place)  # type: ignore[arg-type]
     return [proxies.carried()["a-to-b"] for _ in range(times)]
 

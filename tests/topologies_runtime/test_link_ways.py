@@ -1,17 +1,26 @@
-"""Which doors have the links of a cluster, whose members each tell one address to all, and what is told of them?"""
+"""Checks the proxies of a cluster's links, and how their traffic is counted by link."""
 
 import socket
 from collections.abc import Collection
 
 import pytest
 
-from topologies.catalogue import build
-from topologies.impaired import impaired
-from topologies.impairment import Impairment
-from topologies.model import Topology
-from topologies.runtimes.links.proxies import Carried, LinkProxies, Place
-from topologies.runtimes.links.ways import API, Door, Members, Use, Way, doors, hosts_file, ways
-from topologies.runtimes.socketbytes import Connection, SocketsHere, connections_at, listening_ports
+from topologies.catalogue.lookup import build
+from topologies.model.impaired_links import impaired
+from topologies.model.impairment import Impairment
+from topologies.model.topology import Topology
+from topologies.runtimes.proxies.link_proxies import Carried, LinkProxies, Place
+from topologies.runtimes.proxies.proxy_plan import (
+    API,
+    Members,
+    PlannedProxy,
+    ProxyEndpoint,
+    Use,
+    hosts_file,
+    proxy_endpoints,
+    proxy_plan,
+)
+from topologies.runtimes.proxies.socket_bytes import Connection, SocketsHere, connections_at, listening_ports
 
 ONE_TWO = "broker-1-to-broker-2"
 
@@ -24,12 +33,12 @@ def core_ports(topology: Topology) -> dict[tuple[str, str], str]:
     return {(broker.name, "core"): f"127.0.0.1:{5000 + n}" for n, broker in enumerate(topology.brokers, start=1)}
 
 
-def ways_of(topology: Topology, members: Members) -> tuple[Way, ...]:
-    ports = {door: 7000 + n for n, door in enumerate(doors(topology, members))}
-    return ways(topology, ports, core_ports(topology), members)
+def ways_of(topology: Topology, members: Members) -> tuple[PlannedProxy, ...]:
+    ports = {door: 7000 + n for n, door in enumerate(proxy_endpoints(topology, members))}
+    return proxy_plan(topology, ports, core_ports(topology), members)
 
 
-def proxies(every: Collection[Way], place: Place) -> LinkProxies:
+def proxies(every: Collection[PlannedProxy], place: Place) -> LinkProxies:
     return LinkProxies(None, 1, tuple(every), place)  # type: ignore[arg-type]
 
 
@@ -44,18 +53,18 @@ class Told:
 
 
 def test_a_callers_own_doors_need_no_ports() -> None:
-    assert doors(cluster(3)) == [API]
+    assert proxy_endpoints(cluster(3)) == [API]
 
 
 def test_a_caller_has_a_door_of_its_own_to_each_member_at_that_members_port() -> None:
     found = ways_of(cluster(2, "*:delay=7ms"), Members.CALLERS)
     assert found == (
-        Way(
-            Door(ONE_TWO, "broker-2", "broker-1"), 5002, "127.0.0.1:5002", Impairment(7), "127.0.2.1", True,
+        PlannedProxy(
+            ProxyEndpoint(ONE_TWO, "broker-2", "broker-1"), 5002, "127.0.0.1:5002", Impairment(7), "127.0.2.1", True,
             (("broker-1", Use(ONE_TWO, False)),),
         ),
-        Way(
-            Door(ONE_TWO, "broker-1", "broker-2"), 5001, "127.0.0.1:5001", Impairment(7), "127.0.2.2", True,
+        PlannedProxy(
+            ProxyEndpoint(ONE_TWO, "broker-1", "broker-2"), 5001, "127.0.0.1:5001", Impairment(7), "127.0.2.2", True,
             (("broker-2", Use(ONE_TWO, True)),),
         ),
     )  # fmt: skip
@@ -86,7 +95,7 @@ def test_a_caller_takes_localhost_for_where_its_doors_are() -> None:
 
 def test_callers_that_cannot_be_told_apart_share_one_door_to_each_member() -> None:
     topology = cluster(3)
-    assert doors(topology, Members.SHARED) == [API, *(Door("", f"broker-{n}") for n in (2, 1, 3))]
+    assert proxy_endpoints(topology, Members.SHARED) == [API, *(ProxyEndpoint("", f"broker-{n}") for n in (2, 1, 3))]
     found = ways_of(topology, Members.SHARED)
     assert {way.door.broker: (way.upstream, way.impairment.delay_ms) for way in found} == {
         f"broker-{n}": (f"127.0.0.1:{5000 + n}", 5) for n in (1, 2, 3)
@@ -99,7 +108,7 @@ def test_callers_that_cannot_be_told_apart_share_one_door_to_each_member() -> No
 def test_a_link_is_measured_at_the_door_from_its_opener_to_its_end(members: Members) -> None:
     topology = cluster(3)
     every = ways_of(topology, members)
-    found = proxies(every, Place(Told())).door_of(topology.links[0])  # type: ignore[arg-type]
+    found = proxies(every, Place(Told())).proxy_endpoint_of(topology.links[0])  # type: ignore[arg-type]
     expected = ("127.0.2.1", 5002) if members is Members.CALLERS else ("127.0.0.1", 7001)
     assert found == expected
 

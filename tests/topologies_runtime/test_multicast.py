@@ -1,4 +1,4 @@
-"""Do brokers in containers find each other by multicast? Their network is a bridge of the engine's: it lets it pass."""
+"""Checks that brokers in containers find each other by multicast on the engine's bridge network."""
 
 from contextlib import closing
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from records.rundir import RunDirectory
 from tests.support.crossings import observed, predicted
-from topologies.catalogue import build
+from topologies.catalogue.lookup import build
 from topologies.management.links import prove_links
 from topologies.runtimes.containers.runtime import ContainerRuntime
 

@@ -1,4 +1,4 @@
-"""Is a live harness told from a dead one, whatever becomes of process numbers and clocks?"""
+"""Checks that a living harness is told from a dead one, even if process ids are reused or clocks change."""
 
 import subprocess
 import sys

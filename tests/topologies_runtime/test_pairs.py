@@ -1,4 +1,4 @@
-"""Does a pair work as its topology says? One serves, the other stands by; it takes over with all that was stored."""
+"""Checks that a pair works as its topology says: one serves, and the other takes over with all stored messages."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -9,24 +9,25 @@ from typing import Any, cast
 
 import pytest
 
-from drivers.client import Client as Failover
+from drivers.client.client import Client as Failover
 from drivers.contract import Destination, Outcome
-from drivers.failover import FailoverUri
+from drivers.failover.uri import FailoverUri
 from drivers.stomp.connector import StompConnector
 from records.rundir import RunDirectory
-from scenarios.harness.watch import ManagedWatch
+from scenarios.harness.run.watch import ManagedWatch
 from tests.drivers.doubles import KeepingRecorder
 from tests.support.stomp_clients import Client, body
 from tests.support.waiting import until
-from topologies.catalogue import build
-from topologies.management.classic import HEAP
+from topologies.catalogue.lookup import build
+from topologies.management.broker_queries import queries_of, serving
 from topologies.management.jolokia import Jolokia
 from topologies.management.links import prove_links
-from topologies.management.views import serving, view_of
-from topologies.model import CONSUMERS, Topology
+from topologies.management.values import HEAP
+from topologies.model.client_groups import CONSUMERS
+from topologies.model.topology import Topology
 from topologies.runtimes.containers.runtime import ContainerRuntime
-from topologies.runtimes.kinds import followers_of
 from topologies.runtimes.own import OwnBrokers
+from topologies.runtimes.pairs import followers_of
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 TAKES_OVER_WITHIN_S = 45.0  # a standby tries the lock every ten seconds
@@ -55,7 +56,7 @@ def client(runtime: OwnBrokers[Any], broker: str) -> Client:
 
 def stands_by(runtime: OwnBrokers[Any], topology: Topology, broker: str) -> bool:
     with closing(Jolokia(runtime.management(broker))) as agent:
-        return view_of(topology, broker).stands_by(agent)
+        return queries_of(topology, broker).stands_by(agent)
 
 
 def taken_over(runtime: OwnBrokers[Any], topology: Topology, by: str) -> None:
@@ -91,7 +92,7 @@ def test_the_active_serves_and_its_standby_shows_nothing_but_its_heap(tmp_path: 
         assert stands_by(runtime, topology, "broker-1-standby")
         with closing(Jolokia(runtime.management("broker-1-standby"))) as agent:
             used = agent.read(HEAP, "HeapMemoryUsage")["HeapMemoryUsage"]
-            figures = view_of(topology, "broker-1-standby").figures(agent)
+            figures = queries_of(topology, "broker-1-standby").figures(agent)
         assert figures.broker["heap_max_bytes"] == used["max"]
         assert (figures.queues, figures.bridges, figures.clients) == ({}, (), {})
 

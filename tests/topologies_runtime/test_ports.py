@@ -1,4 +1,4 @@
-"""Are the ports that a topology gets free, its own, and safe from outgoing connections?"""
+"""Checks that a topology's ports are free, used once, and if possible outside the range of outgoing connections."""
 
 import os
 import socket

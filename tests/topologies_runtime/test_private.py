@@ -1,11 +1,12 @@
-"""Can anybody else read a run's passwords, and do they outlive it?"""
+"""Checks that only the owner can read a run's passwords, and that they are removed with the run."""
 
 import os
 import re
 import stat
 from pathlib import Path
 
-from topologies.runtimes.private import OWNER, PREFIX, PrivateFolder, new_password, properties
+from topologies.model.launch import properties
+from topologies.runtimes.private import OWNER, PREFIX, PrivateFolder, new_password
 
 
 def mode(path: Path) -> int:

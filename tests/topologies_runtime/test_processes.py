@@ -1,4 +1,4 @@
-"""What is particular to brokers as processes? What all runtimes promise is in test_contract.py."""
+"""Checks what is particular to brokers as processes. test_contract.py has what all runtimes promise."""
 
 import json
 import os
@@ -15,12 +15,12 @@ import pytest
 
 from records.rundir import RunDirectory
 from tests.support.runtimes import GONE_WITHIN_S, answers, eventually, gone, stores_in
-from topologies.catalogue import build
-from topologies.model import Topology
-from topologies.runtimes import preparation
+from topologies.catalogue.lookup import build
+from topologies.model.launch import LOOPBACK
+from topologies.model.topology import Topology
+from topologies.runtimes import broker_files
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
-from topologies.runtimes.ports import LOOPBACK
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 pytestmark = pytest.mark.brokers
@@ -34,7 +34,7 @@ if sys.argv[2] == "gevent":
 import json, signal, time
 from pathlib import Path
 from records.rundir import RunDirectory
-from topologies.catalogue import build
+from topologies.catalogue.lookup import build
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 runtime = ProcessRuntime(build("single"), RunDirectory.create(Path(sys.argv[1]), "run"), broker_memory_mb=128)
@@ -138,7 +138,7 @@ def test_what_cannot_be_got_is_told_as_one_kind_of_failure(
     def fail(*_: object) -> Path:
         raise error
 
-    monkeypatch.setattr(preparation, "ensure", fail)
+    monkeypatch.setattr(broker_files, "ensure", fail)
     with pytest.raises(RuntimeFailed) as failed:
         single(tmp_path).up(lambda _line: None)
     assert str(failed.value).startswith(told)

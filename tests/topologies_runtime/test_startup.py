@@ -1,4 +1,4 @@
-"""Does a broker's log become the sentence that its user needs?"""
+"""Checks how a broker's log is turned into an error message for the user."""
 
 import pytest
 

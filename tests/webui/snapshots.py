@@ -4,10 +4,10 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from drivers.pacing import NS_PER_S
-from drivers.session import Tally, Window
+from drivers.client.pacing import NS_PER_S
+from drivers.users.session import Tally, Window
 from records.buckets import bucket_of
-from scenarios.harness.snapshot import Snapshot
+from scenarios.harness.run.snapshot import Snapshot
 from topologies.management.sampling import Reading, Row, Series
 
 NOW_NS = 1_000 * NS_PER_S

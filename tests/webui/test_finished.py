@@ -1,4 +1,4 @@
-"""Are the reports in a folder of runs found, newest first, and nothing that lies elsewhere?"""
+"""Checks the list of reports in a folder of runs: newest first, and nothing from outside the folder."""
 
 import json
 import os
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.harness.web.finished import Finished, Shelf
+from scenarios.harness.web.finished import FinishedRun, ReportFolder
 
 
 def make_run(runs: Path, run_id: str, *, verdict: str | None = "pass", report: bool = True) -> Path:
@@ -23,18 +23,21 @@ def make_run(runs: Path, run_id: str, *, verdict: str | None = "pass", report: b
 def test_reports_come_newest_first_with_their_verdicts(tmp_path: Path) -> None:
     make_run(tmp_path, "20261121-1-a", verdict="fail")
     make_run(tmp_path, "20261121-2-b")
-    assert Shelf(tmp_path).finished() == (Finished("20261121-2-b", "pass"), Finished("20261121-1-a", "fail"))
+    assert ReportFolder(tmp_path).finished() == (
+        FinishedRun("20261121-2-b", "pass"),
+        FinishedRun("20261121-1-a", "fail"),
+    )
 
 
 def test_a_folder_that_is_not_there_yet_has_none(tmp_path: Path) -> None:
-    assert Shelf(tmp_path / "runs").finished() == ()
+    assert ReportFolder(tmp_path / "runs").finished() == ()
 
 
 def test_a_run_without_a_report_and_a_folder_that_is_no_run_are_left_out(tmp_path: Path) -> None:
     make_run(tmp_path, "going-on", report=False)
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "report.html").write_text("no run")
-    assert Shelf(tmp_path).finished() == ()
+    assert ReportFolder(tmp_path).finished() == ()
 
 
 @pytest.mark.parametrize("text", [None, "{", "[]", "{}"])
@@ -42,16 +45,16 @@ def test_a_summary_that_does_not_tell_leaves_the_verdict_open(tmp_path: Path, te
     folder = make_run(tmp_path, "run", verdict=None)
     if text is not None:
         (folder / "summary.json").write_text(text)
-    assert Shelf(tmp_path).finished() == (Finished("run", ""),)
+    assert ReportFolder(tmp_path).finished() == (FinishedRun("run", ""),)
 
 
 def test_a_report_that_is_made_again_shows_its_new_verdict(tmp_path: Path) -> None:
-    folder, shelf = make_run(tmp_path, "run", verdict="fail"), Shelf(tmp_path)
-    assert shelf.finished()[0].verdict == "fail"
+    folder, folder_of_reports = make_run(tmp_path, "run", verdict="fail"), ReportFolder(tmp_path)
+    assert folder_of_reports.finished()[0].verdict == "fail"
     (folder / "summary.json").write_text('{"verdict": "pass"}')
     later_ns = (folder / "summary.json").stat().st_mtime_ns + 1_000_000_000
     os.utime(folder / "summary.json", ns=(later_ns, later_ns))
-    assert shelf.finished()[0].verdict == "pass"
+    assert folder_of_reports.finished()[0].verdict == "pass"
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../outside", "runs/../../outside", "/etc", "run\0", "run/.."])
@@ -59,13 +62,13 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
     runs = tmp_path / "runs"
     make_run(runs, "run")
     make_run(tmp_path, "outside")
-    assert Shelf(runs).report("run") == (runs / "run" / "report.html").resolve()
-    assert Shelf(runs).report(name) is None
+    assert ReportFolder(runs).report("run") == (runs / "run" / "report.html").resolve()
+    assert ReportFolder(runs).report(name) is None
 
 
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     runs.mkdir()
     (runs / "linked").symlink_to(make_run(tmp_path, "outside"))
-    assert Shelf(runs).report("linked") is None
-    assert Shelf(runs).finished() == ()
+    assert ReportFolder(runs).report("linked") is None
+    assert ReportFolder(runs).finished() == ()

@@ -1,10 +1,10 @@
-"""Are the form's fields those of the next run, and is each wrong one told in one line?"""
+"""Checks that the form's fields become the next run's options, and that each wrong value gives one line."""
 
 from argparse import Namespace
 
 import pytest
 
-from scenarios.harness.options import OptionError
+from scenarios.harness.options.run_options import OptionError
 from scenarios.harness.web.form import again, check_users, namespace_of
 
 BASE = Namespace(topology="mesh", rate=None, drain_timeout=60.0, keep_data=False, run_time=30.0, spawn_rate=100, seed=7)

@@ -1,4 +1,4 @@
-"""Does a run tell of itself what a watcher needs: last samples, who is connected, how late sends were, an early end?"""
+"""Checks what a run tells a watcher: last samples, connected clients, send lag, and an early end."""
 
 import re
 import time
@@ -12,20 +12,23 @@ import pytest
 
 from drivers.memory.connector import MemoryConnector
 from drivers.protocols import Spoken
-from drivers.session import Network, Session, Tally, Window
-from drivers.users import ConsumerUser, ProducerUser
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from drivers.users.session import Network, Session, Tally, Window
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, plan, user_settings
-from scenarios.harness.arguments import add_arguments
-from scenarios.harness.conductor import Conductor
+from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.faults import FreezeBroker
 from scenarios.harness.memory_runtime import MemoryRuntime
-from scenarios.harness.options import OptionError, read
+from scenarios.harness.options import plan, user_settings
+from scenarios.harness.options.arguments import add_arguments
+from scenarios.harness.options.run_options import OptionError, read
+from scenarios.harness.run.controller import RunController
 from tests.management.test_sampling import Rows, Runtime
-from topologies.endpoints import Credentials
+from topologies.classic.broker import Broker
+from topologies.classic.product import CLASSIC
 from topologies.management.sampling import Row, Sampler
-from topologies.model import Broker, Topology
+from topologies.model.endpoints import Credentials
+from topologies.model.topology import Topology
 
 
 class Producer(ProducerUser):
@@ -71,7 +74,7 @@ def test_a_field_that_is_no_value_is_told_in_one_line(field: str, text: str, tol
 def test_emptied_fields_have_their_defaults() -> None:
     empty = {"rate": "", "drain_timeout": "", "broker_memory": "", "seed": "", "messages": "None", "warm_up": ""}
     options = read(namespace(**empty), scenario(), None)
-    assert (options.rate, options.messages, options.warm_up_s) == (None, None, 5.0)
+    assert (options.rate, options.messages, options.warm_up_s) == (None, None, None)
     assert (options.drain_s, options.broker_memory_mb) == (60, 512)
 
 
@@ -107,7 +110,7 @@ def test_what_one_run_chose_is_not_the_next_ones_default() -> None:
 
 
 def test_the_sampler_keeps_the_last_two_readings_of_each_series() -> None:
-    sampler = Sampler(Runtime({}), Topology("t", (Broker("n1"),), (), ()), Rows(), process="main")
+    sampler = Sampler(Runtime({}), Topology("t", (Broker("n1"),), (), (), CLASSIC), Rows(), process="main")
     for at_ns, value in ((1, 10), (2, 20), (3, 35)):
         sampler._record([Row("n1", at_ns, "process", "", "cpu_ns", value)])
     [reading] = sampler.latest.values()
@@ -145,7 +148,7 @@ def test_a_session_tells_how_many_clients_of_each_group_are_connected_where(reco
 # -- the stop button ---------------------------------------------------------------------------------------------------
 
 
-class Crew:
+class LoadGenerators:
     """Nobody: a run that is looked at half-way needs no clients."""
 
     def tally(self) -> Tally:
@@ -158,17 +161,17 @@ class Crew:
         pass
 
 
-def conductor(tmp_path: Path, load_began_ns: int | None, *faults: FreezeBroker) -> Conductor:
+def controller(tmp_path: Path, load_began_ns: int | None, *faults: FreezeBroker) -> RunController:
     asked = scenario(*faults)
     options = read(namespace(runs=str(tmp_path / "runs")), asked, 30.0)
-    made = Conductor(plan.make(asked, options), options, lambda recorder, stage: Crew(), "main")  # type: ignore[arg-type, return-value]
+    made = RunController(plan.make(asked, options), lambda recorder, brokers: LoadGenerators(), "main")  # type: ignore[arg-type, return-value]
     if load_began_ns is not None:
         made.load.window = Window(load_began_ns, load_began_ns, load_began_ns + 30_000_000_000)
     return made
 
 
 def test_a_load_stopped_by_hand_is_the_runs_own_with_a_warning(tmp_path: Path) -> None:
-    run = conductor(tmp_path, time.perf_counter_ns() - 7_100_000_000)
+    run = controller(tmp_path, time.perf_counter_ns() - 7_100_000_000)
     run.stop()
     run.stop()
     assert not run.interrupted
@@ -176,21 +179,21 @@ def test_a_load_stopped_by_hand_is_the_runs_own_with_a_warning(tmp_path: Path) -
     assert told
     assert 7 <= int(told[1]) < 30
     assert len(run.info.warnings) == 1
-    run.stage.close()
+    run.brokers.close()
 
 
 @pytest.mark.parametrize("ago_s", [None, -20, 7])
 def test_a_run_stopped_before_its_load_or_its_last_fault_is_interrupted(tmp_path: Path, ago_s: int | None) -> None:
     faults = (FreezeBroker("broker-1", at_s=5, for_s=20),) if ago_s == 7 else ()
-    run = conductor(tmp_path, None if ago_s is None else time.perf_counter_ns() - ago_s * 1_000_000_000, *faults)
+    run = controller(tmp_path, None if ago_s is None else time.perf_counter_ns() - ago_s * 1_000_000_000, *faults)
     run.stop()
     assert run.interrupted
-    run.stage.close()
+    run.brokers.close()
 
 
 def test_a_snapshot_of_a_run_that_has_not_begun_is_no_error(tmp_path: Path) -> None:
-    run = conductor(tmp_path, None, FreezeBroker("broker-1", at_s=5, for_s=3))
+    run = controller(tmp_path, None, FreezeBroker("broker-1", at_s=5, for_s=3))
     seen = run.snapshot()
     assert (seen.steps, seen.over, seen.brokers) == ((), False, {"broker-1": "not running"})
     assert [(fault.kind, fault.state) for fault in seen.faults] == [("freeze", "planned")]
-    run.stage.close()
+    run.brokers.close()

@@ -1,4 +1,4 @@
-"""Do Locust's routes and ours answer as they should? By Flask's own test client, without a run."""
+"""Checks the replies of Locust's routes and ours, by Flask's test client and without a run."""
 
 import sys
 from argparse import Namespace
@@ -11,9 +11,9 @@ import pytest
 from flask.testing import FlaskClient
 from locust.env import Environment
 
-from drivers.users import ConsumerUser
-from scenarios.harness.options import OptionError
-from scenarios.harness.snapshot import Snapshot
+from drivers.users.locust_users import ConsumerUser
+from scenarios.harness.options.run_options import OptionError
+from scenarios.harness.run.snapshot import Snapshot
 from scenarios.harness.web import Web, register
 from tests.webui.snapshots import snapshot
 from tests.webui.test_finished import make_run

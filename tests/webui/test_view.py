@@ -1,22 +1,23 @@
-"""Does the tab say of a run what is true of it, and no more than is known?"""
+"""Checks that the web UI's tab shows what is known of a run, and no more."""
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.pacing import NS_PER_S
-from drivers.session import Window
+from drivers.client.pacing import NS_PER_S
+from drivers.users.session import Window
 from records.buckets import bucket_of
-from scenarios.harness.snapshot import FaultState, Snapshot
-from scenarios.harness.web.view import STEPS, UNKNOWN, Table, lag, phase, summary_rows, view
+from scenarios.harness.run.snapshot import FaultState, Snapshot
+from scenarios.harness.web.view import STEPS, UNKNOWN, TextTable, lag, phase, summary_rows, view
 from tests.house.tree import ROOT
 from tests.webui.snapshots import MIB, MS, NOW_NS, readings, snapshot
 
 
-def table(of: Snapshot, title: str) -> Table:
+def table(of: Snapshot, title: str) -> TextTable:
     return next(each for each in view(of).tables if each.title == title)
 
 
@@ -54,6 +55,7 @@ def test_warm_up_and_load_are_told_on_the_loads_clock() -> None:
     assert phase(snapshot(load_s=None)) == "load, 7 s"
     ahead = Window(NOW_NS, NOW_NS + 3 * NS_PER_S, None)
     assert phase(snapshot(window=ahead)) == "warm-up, 3 s to go"
+    assert phase(snapshot(window=replace(ahead, is_open=True))) == "warm-up, at most 3 s to go"
 
 
 @pytest.mark.parametrize(
@@ -138,6 +140,11 @@ def test_faults_are_shown_with_their_place_on_the_loads_clock_and_their_state() 
     assert table(snapshot(faults=faults), "Faults").rows == (("freeze", "b1", "10 s", "3.5 s", "going on"),)
 
 
+def test_a_fault_without_an_end_lasts_for_the_rest_of_the_load() -> None:
+    faults = (FaultState("kill", "b1", 10.0, None, "planned"),)
+    assert table(snapshot(faults=faults), "Faults").rows[0][3] == "the rest of the load"
+
+
 def test_locusts_own_tab_has_the_lines_and_the_trouble() -> None:
     rows = summary_rows(view(snapshot(problems=("disk full",))))
     assert rows[0] == {"what": "Phase", "now": "load, 7 s of 30 s"}
@@ -146,7 +153,8 @@ def test_locusts_own_tab_has_the_lines_and_the_trouble() -> None:
 
 
 def test_every_step_of_a_run_has_its_words() -> None:
-    told = [(ROOT / "scenarios" / "harness" / name).read_text(encoding="utf-8") for name in ("conductor.py", "load.py")]
-    steps = re.findall(r'chronicle\.ended\("(\w+)"\)', "".join(told))
+    run = ROOT / "scenarios" / "harness" / "run"
+    told = [(run / name).read_text(encoding="utf-8") for name in ("controller.py", "load.py")]
+    steps = re.findall(r'run_record\.ended\("(\w+)"\)', "".join(told))
     assert steps
     assert set(STEPS) == {"", *steps}

@@ -1,12 +1,12 @@
-"""How does an Artemis broker treat the addresses that match a pattern, and which does it have from the start?
+"""Models how an Artemis broker treats the addresses that match a pattern, and which it has from the start.
 
 Defaults are those of Artemis 2.44.0 unless a comment says otherwise.
 """
 
 from dataclasses import dataclass
 
-from topologies.brokers import MIB
-from topologies.validity import (
+from topologies.model.broker import MIB
+from topologies.model.validity import (
     require_at_least,
     require_between,
     require_choice,
@@ -43,9 +43,9 @@ class AddressSetting:
     # Not 2.44.0's true: a queue that goes takes its counters with it.
     auto_delete_queues: bool = False
     auto_delete_addresses: bool = False
-    # Not 2.44.0's MULTICAST: what a link brings here before any client came is to be a queue.
-    # ANYCAST | MULTICAST, of an address where a client does not say. Of its queues the broker decides: ANYCAST for them
-    # too, and by STOMP a topic's subscriber would get nothing.
+    # Not 2.44.0's MULTICAST: messages that a link brings here before any client must go to a queue. ANYCAST |
+    # MULTICAST, of an address where a client does not say. Of its queues the broker decides: ANYCAST for them too, and
+    # by STOMP a topic's subscriber would get nothing.
     default_routing: str = "ANYCAST"
     default_consumer_window_bytes: int = 1 * MIB
     default_max_consumers: int = -1
@@ -56,7 +56,7 @@ class AddressSetting:
     slow_consumer_threshold: int = -1
     slow_consumer_policy: str = "NOTIFY"  # NOTIFY | KILL
     id_cache_size: int = 20_000
-    # What management shows of a body: enough to tell which message it is (32 bytes) whatever stands before it.
+    # The part of a body that management shows: enough to identify the message (32 bytes), with any prefix.
     management_message_attribute_size_limit: int = 256
     management_browse_page_size: int = 200
 

@@ -1,15 +1,15 @@
-"""What joins two Artemis brokers? A cluster, or an AMQP connection that one of them opens.
+"""Models what joins two Artemis brokers: a cluster, or an AMQP connection that one of them opens.
 
 Defaults are those of Artemis 2.44.0.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar
 
-from topologies.brokers import AnyBroker
-from topologies.links import Link
-from topologies.validity import (
+from topologies.model.broker import AnyBroker
+from topologies.model.link import Link
+from topologies.model.validity import (
     UNLIMITED,
     TopologyInvalid,
     require_at_least,
@@ -24,10 +24,11 @@ BALANCING = ("ON_DEMAND", "STRICT", "OFF", "OFF_WITH_REDISTRIBUTION")
 
 @dataclass(frozen=True)
 class ClusterConnection:
-    """What every member of one cluster is configured with; the members' links all carry the same."""
+    """The configuration of every member of one cluster. All links of the members have the same."""
 
     name: str = "cluster"
-    # OFF: nothing crosses. OFF_WITH_REDISTRIBUTION: only what has lost its consumers, after redistribution_delay_ms.
+    # OFF: nothing crosses. OFF_WITH_REDISTRIBUTION: only messages that lost their consumers, after
+    # redistribution_delay_ms.
     message_load_balancing: str = "ON_DEMAND"  # ON_DEMAND | STRICT | OFF | OFF_WITH_REDISTRIBUTION
     max_hops: int = 1
     use_duplicate_detection: bool = True
@@ -76,6 +77,7 @@ class ClusterLink(Link):
     """Two members of a cluster: each opens a bridge to the other, so it is the same from both ends."""
 
     kind: ClassVar[str] = "clusterConnection"
+    carried_by: ClassVar[str] = "core"
 
     cluster: ClusterConnection = field(default_factory=ClusterConnection)
 
@@ -86,13 +88,22 @@ class ClusterLink(Link):
         _follows(self, f"here the cluster's max_hops={hops} says how far", message_ttl=hops, consumer_ttl=hops)
 
     @property
+    def cluster_name(self) -> str:
+        return self.cluster.name
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """A cluster counts its own links."""
+        return {"max_hops": self.cluster.max_hops}
+
+    @property
     def directions(self) -> tuple[tuple[str, str], ...]:
         return () if self.cluster.message_load_balancing == "OFF" else super().directions
 
 
 @dataclass(frozen=True)
 class AddressMatch:
-    """What a sender, a receiver or a peer is for: addresses by pattern (``#``, ``*``), or one queue by its name."""
+    """The addresses of a sender, a receiver or a peer: by pattern (``#``, ``*``), or one queue by its name."""
 
     address_match: str = ""
     queue_name: str = ""
@@ -105,18 +116,23 @@ class AddressMatch:
                 " give exactly one of them"
             )
 
+    @property
+    def described(self) -> str:
+        """``orders.#``, or ``queue orders``."""
+        return self.address_match or f"queue {self.queue_name}"
+
 
 @dataclass(frozen=True)
 class Mirror:
-    """What of a broker's life is repeated at another: every send, and by default acknowledgements and queues.
+    """The events of a broker that another one repeats: every send, and by default acknowledgements and queues.
 
-    Messages that are older than the mirror are not repeated. With ``sync`` a send waits for the target too.
+    Messages older than the mirror are not repeated. With ``sync`` a send waits for the target too.
     """
 
     message_acknowledgements: bool = True
     queue_creation: bool = True
     queue_removal: bool = True
-    durable: bool = True  # whether what waits for the target survives a restart
+    durable: bool = True  # whether messages that wait for the target survive a restart
     sync: bool = False
     address_filter: str = ""  # "orders,prices,!prices.eu": prefixes of addresses, those with ! left out; empty: all
     properties: tuple[tuple[str, str], ...] = ()
@@ -130,15 +146,17 @@ class Mirror:
 
 @dataclass(frozen=True)
 class BrokerConnection(Link):
-    """An AMQP connection (``amqp-connection``) and what is made on it; unlike a bridge it asks for no demand.
+    """An AMQP connection (``amqp-connection``) and the links on it. Unlike a bridge it does not wait for demand.
 
-    ``senders`` push what is on a queue here to the other end, ``receivers`` pull from there into a queue that must
-    exist here, ``peers`` do both with a router's waypoint, a ``mirror`` repeats this broker there. ``alternates`` are
-    tried in turn with the other end, beginning with that, and the first that listens is kept; of a mirror they must be
-    a pair of one store.
+    ``senders`` push messages from a queue here to the other end. ``receivers`` pull from there into a queue that must
+    exist here. ``peers`` do both with a router's waypoint. A ``mirror`` repeats this broker there. ``alternates`` are
+    tried in turn after the other end. The connection keeps the first that listens. With a mirror they must be a pair
+    with one store.
     """
 
     kind: ClassVar[str] = "amqpConnection"
+    carried_by: ClassVar[str] = "amqp"
+    on_demand: ClassVar[bool] = False
 
     senders: tuple[AddressMatch, ...] = ()
     receivers: tuple[AddressMatch, ...] = ()
@@ -162,6 +180,22 @@ class BrokerConnection(Link):
             raise TopologyInvalid(f"{of} carries nothing: give it senders, receivers, peers or a mirror")
 
     @property
+    def limits(self) -> dict[str, int]:
+        """Nothing counts hops here."""
+        return {}
+
+    @property
+    def starts_by_itself(self) -> bool:
+        return self.auto_start
+
+    def called(self, brokers: Iterable[AnyBroker]) -> tuple[AnyBroker, ...]:
+        return tuple(dict.fromkeys((self.to, *self.alternates)))
+
+    def between(self, opened_by: AnyBroker, to: AnyBroker) -> Link:
+        """Without the alternates: they belong to the other end."""
+        return replace(self, name="", opened_by=opened_by, to=to, alternates=())
+
+    @property
     def _forth(self) -> bool:
         return bool(self.senders or self.peers or self.mirror)
 
@@ -174,7 +208,7 @@ class BrokerConnection(Link):
 
 
 def _follows(link: Link, why: str, **made: int) -> None:
-    """Set what follows from the rest of a link. What was given has to be that, or the default of links."""
+    """Set what follows from the rest of a link. A given value has to be equal to it, or to the default of links."""
     usual = {field.name: field.default for field in fields(Link)}
     for name, value in made.items():
         given = getattr(link, name)

@@ -1,8 +1,8 @@
-"""Do messages that AMQP connections push, pull and repeat come round to where they were? Then they go round for ever.
+"""Finds messages that AMQP connections push, pull and repeat come round to where they were, and so go round for ever.
 
-Nothing on the way counts hops, and a sender or receiver asks for no demand, so the manual warns of it. Mirrors alone do
-not do it: each knows which broker a message came from. But what comes back by a sender or a receiver is a new message,
-and is mirrored again, while the mirror's own stays where it was.
+AMQP connections do not count hops, and senders and receivers do not wait for demand, so the manual warns of loops.
+Mirrors alone make no loop: each mirror knows which broker a message came from. But a sender or a receiver delivers a
+new message. If it comes back, it is mirrored again, and the mirror's own copy stays at its broker.
 """
 
 from collections import defaultdict, deque
@@ -11,20 +11,20 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 
-from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.links import AddressMatch, BrokerConnection
 from topologies.artemis.matching import filter_overlaps, filters_overlap, overlap
-from topologies.brokers import AnyBroker
+from topologies.model.broker import AnyBroker
 
 MOST_TOLD = 8
-# Patterns that overlap in part, such as a.*.* and *.b.*, can lead to a broker with as many different sets of what may
-# follow as there are ways. Of more than these at one broker it is not told what comes round through it.
+# Patterns that overlap in part, such as a.*.* and *.b.*, can lead to a broker with a different set of possible next
+# flows for each path. Loops through a broker with more sets than this are not reported.
 MOST_SETS = 16
 
 
 @dataclass(frozen=True)
 class Flow:
-    """One direction in which a link moves what ``matching`` means, asked for or not: a pattern, or a mirror's filter.
+    """One direction in which a link moves messages without demand. ``matching``: a pattern, or a mirror's filter.
 
     ``instead_of``: the end of the link that this one is an alternate of.
     """
@@ -48,17 +48,20 @@ class Flow:
 Kind = tuple[bool, str]
 """What a flow moves: whether a mirror does it, and what it matches."""
 
-Way = tuple[Flow, ...]
+FlowPath = tuple[Flow, ...]
 
 
 def loop_problems(links: Sequence[BrokerConnection]) -> Iterator[str]:
-    """A sentence for a way round; of many the first. Each direction that is on one is in some sentence of all."""
+    """A sentence for each loop, at most the first few.
+
+    Without that limit each direction on a loop would be in a sentence.
+    """
     ways = _ways_round(_going_on([flow for link in links for flow in flows_of(link)]))
-    yield from islice(map(_told, ways), MOST_TOLD)
+    yield from islice(map(_described, ways), MOST_TOLD)
 
 
 def flows_of(link: BrokerConnection) -> Iterator[Flow]:
-    """To and from its end, and to and from whom it tries next: a standby there is what it stands by for."""
+    """The flows of a link with its end and with each alternate. A standby counts as its active broker."""
     here, there = link.opened_by.name, link.to.name
     for end in dict.fromkeys(map(_serving, (link.to, *link.alternates))):
         instead_of = "" if end == there else there
@@ -75,7 +78,10 @@ def _serving(broker: AnyBroker) -> str:
 
 
 def _going_on(flows: Sequence[Flow]) -> Sequence[Flow]:
-    """Without those before or behind which nothing moves any of the same messages: they are on no way round."""
+    """The flows that can be on a loop.
+
+    Other flows move some of the same messages to their beginning and from their end.
+    """
     meets = cache(_meet)
     before = -1
     while len(flows) != before:
@@ -90,28 +96,30 @@ def _going_on(flows: Sequence[Flow]) -> Sequence[Flow]:
 
 
 def _kinds(flows: Sequence[Flow], end: str) -> dict[str, dict[Kind, None]]:
-    """By broker what leaves it ("begin") or comes to it ("end"), each once, in the order of the links."""
+    """For each broker the kinds that leave it ("begin") or come to it ("end"), each once, in the order of the links."""
     found: dict[str, dict[Kind, None]] = defaultdict(dict)
     for flow in flows:
         found[getattr(flow, end)][flow.kind] = None
     return found
 
 
-def _ways_round(flows: Sequence[Flow]) -> Iterator[Way]:
-    """For each flow but a mirror's the shortest way round that it begins, unless another's has shown it already."""
-    ways_on, shown = cache(_Search(flows).ways_on), set[Flow]()
+def _ways_round(flows: Sequence[Flow]) -> Iterator[FlowPath]:
+    """For each flow except mirrors' the shortest loop that it begins, unless another loop has it already."""
+    paths_on, shown = cache(_Search(flows).paths_on), set[Flow]()
     for flow in flows:
         if not flow.mirrors and flow not in shown:
-            back = ways_on(flow.end, flow.kind).get(flow.begin)
+            back = paths_on(flow.end, flow.kind).get(flow.begin)
             if back:
                 shown.update(back)
                 yield (flow, *back)
 
 
 class _Search:
-    """Breadth first. A way is known by where it ends and by the kinds that may follow: those that all of it meet.
+    """Breadth first.
 
-    One whose kinds another has had there can go nowhere that this other could not.
+    A path is identified by its end and by the kinds that may follow: those that overlap with all its flows.
+
+    A path is dropped if an earlier path to the same end had all its kinds: it cannot lead further.
     """
 
     def __init__(self, flows: Sequence[Flow]) -> None:
@@ -125,11 +133,11 @@ class _Search:
         """The kinds that some address has in common with this one, a bit each."""
         return sum(bit for other, bit in self._bit.items() if _meet(kind, other))
 
-    def ways_on(self, start: str, kind: Kind) -> dict[str, Way]:
-        """The shortest way to each broker for what a flow of ``kind`` has brought to ``start``."""
-        found: dict[str, Way] = {}
+    def paths_on(self, start: str, kind: Kind) -> dict[str, FlowPath]:
+        """The shortest path to each broker for messages that a flow of ``kind`` has brought to ``start``."""
+        found: dict[str, FlowPath] = {}
         known: dict[str, list[int]] = defaultdict(list)
-        waiting: deque[tuple[str, int, Way]] = deque([(start, self._followers(kind), ())])
+        waiting: deque[tuple[str, int, FlowPath]] = deque([(start, self._followers(kind), ())])
         while waiting and len(found) < len(self._leaving):
             here, kinds, way = waiting.popleft()
             if len(known[here]) < MOST_SETS and all(kinds & ~others for others in known[here]):
@@ -138,7 +146,7 @@ class _Search:
                 waiting.extend(self._steps(here, kinds, way))
         return found
 
-    def _steps(self, here: str, kinds: int, way: Way) -> Iterator[tuple[str, int, Way]]:
+    def _steps(self, here: str, kinds: int, way: FlowPath) -> Iterator[tuple[str, int, FlowPath]]:
         for flow in self._leaving[here]:
             if kinds & self._bit[flow.kind]:
                 yield flow.end, kinds & self._followers(flow.kind), (*way, flow)
@@ -154,7 +162,7 @@ def _meet(one: Kind, other: Kind) -> bool:
     return filter_overlaps(other_matching, one_matching) if other_mirrors else overlap(one_matching, other_matching)
 
 
-def _told(way: Way) -> str:
+def _described(way: FlowPath) -> str:
     links = list(dict.fromkeys(repr(flow.link) for flow in way))
     where = f"link {links[0]}" if len(links) == 1 else f"links {', '.join(links[:-1])} and {links[-1]}"
     first, *between, last = way
@@ -170,7 +178,7 @@ def _alternate(flow: Flow) -> str:
 
 
 def _pattern(match: AddressMatch, opener: AnyBroker) -> str:
-    """A queue by its name is asked for, and sent on, by its address, which the opener may call otherwise."""
+    """A queue given by name is requested and forwarded by its address. The opener may have another name for it."""
     addresses = opener.addresses if isinstance(opener, ArtemisBroker) else ()
     of_queues = {queue: address.name for address in addresses for queue in address.queues}
     return match.address_match or of_queues.get(match.queue_name, match.queue_name)

@@ -1,9 +1,9 @@
-"""Which addresses does a link of Artemis mean? Patterns of senders and receivers, and what a mirror is narrowed to.
+"""Matches addresses as links of Artemis do: patterns of senders and receivers, and mirrors' filters.
 
-A pattern has words joined by dots, ``*`` is one word, ``#`` any number; a mirror's filter, ``eu,us,!eu.uk``, has the
-beginnings of addresses, and leaves those out that begin with what stands behind ``!``. As 2.44.0 has it (AddressImpl,
-MirrorAddressFilter), but for a ``#`` that is not the last word: there it takes as few words as it can and does not try
-with more, so that ``#.eu`` is not ``eu.eu``. Here that is matched, as the manual has it.
+A pattern has words joined by dots. ``*`` is one word, ``#`` any number. A mirror's filter, such as ``eu,us,!eu.uk``,
+lists beginnings of addresses; ``!`` excludes addresses with that beginning. This follows 2.44.0 (AddressImpl,
+MirrorAddressFilter) with one exception: a ``#`` that is not the last word. There 2.44.0 takes as few words as it can
+and does not try more, so ``#.eu`` does not match ``eu.eu``. Here it matches, as the manual says.
 """
 
 from collections.abc import Sequence
@@ -12,20 +12,20 @@ Words = tuple[str, ...]
 
 
 def overlap(first: str, second: str) -> bool:
-    """Whether some address is matched by both patterns; for an address, which has no wildcards, whether it matches."""
+    """Whether some address matches both patterns. An address without wildcards may stand for a pattern."""
     return _overlap(tuple(first.split(".")), tuple(second.split(".")))
 
 
 def filter_passes(address_filter: str, address: str) -> bool:
-    """Whether a mirror with that filter repeats what is sent to ``address``."""
+    """Whether a mirror with that filter repeats messages to ``address``."""
     taken, left_out = _beginnings(address_filter)
     return address.startswith(tuple(taken)) and not address.startswith(tuple(left_out))
 
 
 def filter_overlaps(address_filter: str, pattern: str) -> bool:
-    """Whether a mirror with that filter repeats what is sent to some address that ``pattern`` matches.
+    """Whether a mirror with that filter repeats messages to some address that ``pattern`` matches.
 
-    Rarely true where there is none: ``a.b.,!a.b.c`` for ``a.*.c``.
+    In rare cases it is True without such an address: ``a.b.,!a.b.c`` for ``a.*.c``.
     """
     words = tuple(pattern.split("."))
     taken, left_out = _beginnings(address_filter)
@@ -41,7 +41,7 @@ def filters_overlap(first: str, second: str) -> bool:
 
 
 def _beginnings(address_filter: str) -> tuple[Sequence[str], Sequence[str]]:
-    """What is taken, which is everything if nothing is named, and what is left out. Spaces belong to a name."""
+    """The included beginnings (all addresses if none is named), and the excluded ones. Spaces belong to a name."""
     parts = [part for part in address_filter.split(",") if part not in ("", "!")]
     taken = [part for part in parts if not part.startswith("!")]
     return taken or [""], [part[1:] for part in parts if part.startswith("!")]

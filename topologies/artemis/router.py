@@ -1,14 +1,18 @@
-"""What is a router beside Artemis brokers? It stores nothing: brokers are its waypoints, clients see only it."""
+"""Models a router beside Artemis brokers. It stores nothing: brokers are its waypoints, clients see only it."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from topologies.brokers import AnyBroker
-from topologies.validity import TopologyInvalid, require_plain
+from topologies.model.broker import AnyBroker
+from topologies.model.validity import TopologyInvalid, require_plain
 
 
 @dataclass(frozen=True)
 class Router(AnyBroker):
     """A Qpid Dispatch router. Addresses that begin with one of ``waypoints`` go through a queue of a broker."""
+
+    has_agent: ClassVar[bool] = False
+    keeps_messages: ClassVar[bool] = False
 
     waypoints: tuple[str, ...] = ()
 

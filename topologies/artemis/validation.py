@@ -1,4 +1,4 @@
-"""Do Artemis brokers and their links make a topology together? Rules beside those that hold for every kind.
+"""Checks Artemis brokers and their links, beside the rules that hold for every product.
 
 Each rule yields a sentence a breach.
 """
@@ -7,34 +7,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from topologies.artemis.brokers import ArtemisBroker
+from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterLink
 from topologies.artemis.loops import loop_problems
 from topologies.artemis.matching import overlap
 from topologies.artemis.router import Router
-from topologies.brokers import AnyBroker, Broker
-from topologies.links import Link, NetworkConnector
+from topologies.model.broker import AnyBroker
+from topologies.model.link import Link
 
-KINDS: dict[str, tuple[tuple[type, ...], tuple[type, ...]]] = {
-    "classic": ((Broker,), (NetworkConnector,)),
-    "artemis": ((ArtemisBroker, Router), (ClusterLink, BrokerConnection)),
-}
-"""Flavour to its kinds of brokers and of links."""
 NO_KIND = "a name has no queue:// or topic:// before it here"
 KIND = re.compile(r"^(\s*!?)(queue|topic)://")
-
-
-def kind_problems(flavour: str, brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
-    """Parts of the other broker's."""
-    of_brokers, of_links = KINDS[flavour]
-    for what, parts, kinds in (("broker", brokers, of_brokers), ("link", links, of_links)):
-        for part in parts:
-            if not isinstance(part, kinds):
-                fitting = " or ".join(kind.__name__ for kind in kinds)
-                yield (
-                    f"{what} {part.name!r} is of kind {type(part).__name__}, which flavour {flavour!r} does not have;"
-                    f" use {fitting}"
-                )
 
 
 def artemis_problems(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
@@ -47,7 +29,7 @@ def artemis_problems(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Ite
 
 
 def artemis_warnings(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
-    """What is allowed, but leaves messages where nobody looks for them."""
+    """Warns of allowed settings that leave messages in unexpected places."""
     for broker in brokers:
         for setting in broker.address_settings if isinstance(broker, ArtemisBroker) else ():
             yield from _no_pattern(f"broker {broker.name!r}: address_settings have the match", setting.match)
@@ -108,7 +90,7 @@ def _ends(link: BrokerConnection, brokers: Sequence[AnyBroker]) -> Iterator[str]
 
 
 def _alternates(link: BrokerConnection) -> Iterator[str]:
-    """Where it goes on when its end is gone: to a broker that is neither its end nor its own beginning."""
+    """A link continues at its alternates when its end is gone. An alternate is neither its end nor its beginning."""
     opener = link.opened_by.name
     for name, times in Counter(end.name for end in (link.to, *link.alternates)).items():
         if times > 1:
@@ -134,7 +116,7 @@ def _strangers(link: BrokerConnection) -> list[str]:
 
 
 def _wildcards(link: BrokerConnection) -> Iterator[str]:
-    """What Classic, or another field, would read as a pattern, and 2.44.0 as a name."""
+    """Text that Classic, or another field, would read as a pattern, but 2.44.0 reads as a name."""
     for match in (*link.senders, *link.receivers, *link.peers):
         yield from _no_pattern(f"link {link.name!r} has the address_match", match.address_match)
         of = f"link {link.name!r} has the queue_name {match.queue_name!r}"
@@ -157,7 +139,7 @@ def _no_pattern(of: str, pattern: str) -> Iterator[str]:
 
 
 def _without_kind(of: str, *names: str) -> Iterator[str]:
-    """``of``: what has the names, which are written as clients write a destination."""
+    """``of``: the field with the names. They have the form of a client's destination."""
     if any(_bare(name) != name for name in names):
         yield f"{of}: {NO_KIND}; write {','.join(map(_bare, names))!r}"
 
@@ -222,7 +204,7 @@ def _peers_queues(link: BrokerConnection, opener: ArtemisBroker, router: Router)
 
 
 def _received_into(receiver: AddressMatch, opener: ArtemisBroker) -> Iterator[tuple[str, str]]:
-    """(address, queue) of what is there from the start: one queue by its name, or those of all addresses that match."""
+    """(address, queue) for queues made with the broker: one queue by its name, or those of all matching addresses."""
     for address in opener.addresses:
         for queue in address.queues:
             by_name = bool(receiver.queue_name) and queue == receiver.queue_name

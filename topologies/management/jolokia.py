@@ -1,4 +1,4 @@
-"""How is a broker asked about itself? Jolokia: MBeans over HTTP, many questions in one request."""
+"""Asks a broker about itself by Jolokia: MBeans over HTTP, many questions in one request."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import requests
 
-from topologies.endpoints import ManagementEndpoint
-from topologies.trust import untrusted
+from topologies.model.endpoints import ManagementEndpoint
+from topologies.model.trust import untrusted
 
 TIMEOUT_S = 5.0
 
@@ -44,7 +44,7 @@ def execute(mbean: str, operation: str, *arguments: object) -> Request:
 
 
 def object_name(name: str) -> dict[str, str]:
-    """The key properties of an MBean's name, of which brokers keep commas and equals signs out.
+    """The key properties of an MBean's name. Brokers allow no commas and equals signs in them.
 
     ``org.apache.activemq:type=Broker,brokerName=b`` gives ``{"type": "Broker", "brokerName": "b"}``.
     """
@@ -79,7 +79,7 @@ class Jolokia:
         return self._one(read(mbean, *attributes))
 
     def search(self, mbean: str) -> list[str]:
-        """Names of the MBeans that match; empty when there are none."""
+        """Names of the matching MBeans; empty if none matches."""
         return list(self._one(search(mbean)))
 
     def execute(self, mbean: str, operation: str, *arguments: object) -> Any:

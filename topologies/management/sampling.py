@@ -1,8 +1,8 @@
-"""How do brokers fare while a run goes on? Once a second, each broker's figures as rows of the samples table.
+"""Samples brokers while a run goes on: once a second, each broker's figures as rows of the samples table.
 
-Each broker has its own thread (a greenlet under gevent), which asks, waits for the answer, and only then thinks of the
-next second: a frozen broker delays nobody, and never has more than one request waiting. A sample that could not be
-taken is missing, not made up.
+Each broker has its own thread (a greenlet under gevent). It asks and waits for the answer before it turns to the next
+second. Thus a frozen broker delays no other broker, and never has more than one request waiting. A failed sample is
+missing; it is not estimated.
 """
 
 import os
@@ -14,11 +14,12 @@ from typing import NamedTuple, Protocol
 
 import psutil
 
-from topologies.endpoints import ManagementEndpoint
-from topologies.management.classic import Bridge, Figures
+from topologies.management.broker_queries import queries_by_broker
+from topologies.management.contract import BrokerQueries
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.management.views import views_of
-from topologies.model import Topology
+from topologies.management.values import Bridge, Figures
+from topologies.model.endpoints import ManagementEndpoint
+from topologies.model.topology import Topology
 
 PERIOD_S = 1.0
 ANSWER_TIMEOUT_S = 3.0
@@ -56,7 +57,7 @@ class Sink(Protocol):
 
 
 class Watched(Protocol):
-    """What is needed of a runtime (topologies.runtimes.contract.Runtime)."""
+    """The part of a runtime that sampling needs (topologies.runtimes.contract.Runtime)."""
 
     def management(self, broker: str) -> ManagementEndpoint:
         """Raises ManagementFailed when it has none."""
@@ -64,19 +65,11 @@ class Watched(Protocol):
     def pid(self, broker: str) -> int | None: ...
 
 
-class Shown(Protocol):
-    """What is needed of a view (topologies.management.views.View)."""
-
-    @property
-    def duplex(self) -> Mapping[tuple[str, str], str]: ...
-    def figures(self, agent: Jolokia) -> Figures: ...
-
-
-def sample(agent: Jolokia, view: Shown, clock: Callable[[], int] = time.perf_counter_ns) -> list[Row]:
+def sample(agent: Jolokia, queries: BrokerQueries, clock: Callable[[], int] = time.perf_counter_ns) -> list[Row]:
     """One broker's rows, timed half-way between question and answer. Raises ManagementFailed."""
     asked_ns = clock()
-    figures = view.figures(agent)
-    return list(rows(agent.broker, (asked_ns + clock()) // 2, figures, view.duplex))
+    figures = queries.figures(agent)
+    return list(rows(agent.broker, (asked_ns + clock()) // 2, figures, queries.duplex))
 
 
 def rows(broker: str, at_ns: int, figures: Figures, duplex: Mapping[tuple[str, str], str]) -> Iterator[Row]:
@@ -135,7 +128,7 @@ class Sampler:
         self._traffic = traffic
         self._runtime, self._sink, self._process, self._period_s = runtime, sink, process, period_s
         self._brokers = [broker.name for broker in topology.brokers]
-        self._views = views_of(topology)
+        self._queries = queries_by_broker(topology)
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
         self.missed: Counter[str] = Counter()  # samples that a broker did not give, by broker
@@ -162,19 +155,22 @@ class Sampler:
     def _watch(self, broker: str) -> None:
         try:
             agent = Jolokia(self._runtime.management(broker), ANSWER_TIMEOUT_S)
-        except ManagementFailed:  # it has none: there is nobody to ask
+        except ManagementFailed:  # it has no agent to ask
             return
         self._every_period(lambda: self._sample_broker(agent))
         agent.close()
 
     def _sample_broker(self, agent: Jolokia) -> None:
         try:
-            self._record(sample(agent, self._views[agent.broker]))
+            self._record(sample(agent, self._queries[agent.broker]))
         except ManagementFailed:
             self.missed[agent.broker] += 1
 
     def _sample_here(self) -> None:
-        """What this machine knows, so of frozen brokers too. A pid is asked for each time: brokers are restarted."""
+        """Samples from this machine, so they include frozen brokers.
+
+        A pid is asked for each time: brokers are restarted.
+        """
         self._record(machine_rows())
         self._record(process_rows("", os.getpid(), self._process))
         for broker in self._brokers:
@@ -197,7 +193,10 @@ class Sampler:
                 self.latest[series] = Reading(row, before.now if before else None)
 
     def _every_period(self, action: Callable[[], None]) -> None:
-        """On whole periods from the start; those that pass while ``action`` is busy are left out, not made up for."""
+        """Run at whole periods from the start.
+
+        Periods that pass while ``action`` is busy are left out, and not repeated.
+        """
         began = time.monotonic()
         while not self._stopping.is_set():
             action()

@@ -1,20 +1,17 @@
-"""Which files does a broker get, whatever kind it is? The renderer of its kind says."""
+"""Renders the files of one broker, as its product does."""
 
-from topologies.artemis.brokers import ArtemisBroker
-from topologies.artemis.router import Router
-from topologies.brokers import AnyBroker, Broker
-from topologies.model import Topology
-from topologies.render import artemis, artemis_router, classic
-from topologies.render.site import Site
+from collections.abc import Mapping
+
+from topologies.model.broker import AnyBroker
+from topologies.model.site import Site
+from topologies.model.topology import Topology
 
 
-def render(topology: Topology, broker: AnyBroker, site: Site) -> dict[str, str]:
+def render(topology: Topology, broker: AnyBroker, site: Site) -> Mapping[str, str]:
     """File name to text. KeyError if the site lacks a port that is needed."""
-    match broker:
-        case Broker():
-            return classic.render(topology, broker, site)
-        case ArtemisBroker():
-            return artemis.render(topology, broker, site)
-        case Router():
-            return artemis_router.render(broker, site)
-    raise TypeError(f"broker {broker.name!r} is a {type(broker).__name__}, which nothing renders")
+    return topology.product.render(topology, broker, site)
+
+
+def render_for_topics(topology: Topology, broker: AnyBroker, site: Site) -> Mapping[str, str]:
+    """As `render`, for subscribers of topics: without what breaks messages that several of them get."""
+    return render(topology, topology.product.for_topics(broker), site)

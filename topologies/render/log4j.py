@@ -1,4 +1,4 @@
-"""What does a broker log? One line an event on standard output, which the runtime keeps in a file.
+"""Configures what a broker logs: one line for each event on standard output. The runtime keeps it in a file.
 
 The log is part of a run's evidence: how bridges came and went is logged at INFO, noise is not. log4j's own shutdown
 hook is off, for it would silence the broker's last words.

@@ -1,11 +1,6 @@
-"""Where is everything for one rendering? What a topology leaves open and a runtime decides: hosts and ports."""
+"""Names the system properties and secrets that a runtime passes to brokers, by which rendered files find them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-from topologies.brokers import Broker
-
-# The system properties that a runtime passes to each Classic broker (-Dname=value); values are paths, never secrets.
+# The system properties (-Dname=value); values are paths, never secrets.
 DATA_PROPERTY = "activemq.data"
 """Folder of this broker's own for its store, index and temporary files."""
 STORE_PROPERTY = "brokerbench.store"
@@ -14,9 +9,9 @@ SECRETS_PROPERTY = "brokerbench.secrets"
 """Properties file (mode 600, outside the run folder) with `SECRET_KEYS` and, where TLS is needed, `TLS_SECRET_KEYS`."""
 
 KEYSTORE_PROPERTY = "brokerbench.keystore"
-"""PKCS12 file with the certificate and key that a broker shows; passed where `classic_tls.needs_tls`."""
+"""PKCS12 file with the certificate and key that a broker shows; passed where a broker needs TLS."""
 TRUSTSTORE_PROPERTY = "brokerbench.truststore"
-"""PKCS12 file with the authorities whose brokers a bridge believes; passed where `classic_tls.needs_tls`."""
+"""PKCS12 file with the authorities whose brokers a bridge believes; passed where a broker needs TLS."""
 
 # The keys of the secrets file. Passwords: no '${', no backslash (a properties file would read it as an escape).
 CLIENT_USERNAME = "brokerbench.client.username"
@@ -29,40 +24,3 @@ SECRET_KEYS = (CLIENT_USERNAME, CLIENT_PASSWORD, BRIDGE_USERNAME, BRIDGE_PASSWOR
 KEYSTORE_PASSWORD = "brokerbench.keystore.password"
 TRUSTSTORE_PASSWORD = "brokerbench.truststore.password"
 TLS_SECRET_KEYS = (KEYSTORE_PASSWORD, TRUSTSTORE_PASSWORD)
-
-
-@dataclass(frozen=True)
-class Site:
-    """``ports``: by (broker, protocol). ``hosts``: how brokers reach a broker, ``bind_host`` where none is given.
-
-    ``link_addresses``: "host:port" by (link, broker that it calls) where a proxy is between the two.
-    ``announced``: "host:port" by broker where members of a cluster tell another address than their own.
-    ``loopback_interface``: where multicast goes when brokers listen on loopback; the system chooses it otherwise.
-    """
-
-    ports: Mapping[tuple[str, str], int]
-    bind_host: str = "127.0.0.1"
-    hosts: Mapping[str, str] = field(default_factory=dict)
-    link_addresses: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    announced: Mapping[str, str] = field(default_factory=dict)
-    loopback_interface: str = "lo"
-
-    def port(self, broker: str, protocol: str) -> int:
-        """Raises KeyError that names the broker and the protocol."""
-        try:
-            return self.ports[broker, protocol]
-        except KeyError:
-            raise KeyError(f"the site has no port for {protocol} on broker {broker!r}") from None
-
-    def address(self, broker: str, protocol: str) -> str:
-        """``host:port`` by which other brokers reach this one."""
-        return f"{self.hosts.get(broker, self.bind_host)}:{self.port(broker, protocol)}"
-
-    def address_for(self, link: str, broker: str, protocol: str) -> str:
-        """``host:port`` by which a link calls one of the brokers that it may call."""
-        return self.link_addresses.get((link, broker)) or self.address(broker, protocol)
-
-
-def store_property(broker: Broker) -> str:
-    """The system property with the folder in which this broker's store is: a standby's is its active's."""
-    return STORE_PROPERTY if broker.standby_of else DATA_PROPERTY

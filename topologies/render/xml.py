@@ -1,4 +1,4 @@
-"""How does a value of the model become an XML element? Over lxml: nothing is escaped by hand."""
+"""Makes XML elements of the model's values, over lxml: nothing is escaped by hand."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ SCHEMA_LOCATION = f"{{{XSI}}}schemaLocation"
 
 
 def root_of(namespace: str, tag: str, attributes: Mapping[str, str] | None = None) -> etree._Element:
-    """A free-standing element whose namespace is the default one of its document."""
+    """An element without a parent. Its namespace is its document's default."""
     prefixes: dict[str | None, str] = {None: namespace, "xsi": XSI}
     return etree.Element(f"{{{namespace}}}{tag}", dict(attributes or {}), nsmap=prefixes)  # type: ignore[arg-type]
 

@@ -1,6 +1,6 @@
-"""At which address of this machine may brokers listen?
+"""Finds at which address of this machine brokers may listen.
 
-One address, so that what brokers tell clients of themselves is where those reach them: no host name, and not "all".
+It is one address, no host name and not "all": brokers announce it to clients, and clients must reach them there.
 """
 
 import socket
@@ -13,7 +13,7 @@ ALL = ("0.0.0.0", "::", "*")
 
 
 def addresses_here() -> list[str]:
-    """The IPv4 addresses of this machine's interfaces, as they are now; loopback first."""
+    """The present IPv4 addresses of this machine's interfaces; loopback first."""
     interfaces = psutil.net_if_addrs().values()
     found = {each.address for addresses in interfaces for each in addresses if each.family == socket.AF_INET}
     return sorted(found, key=lambda address: (not IPv4Address(address).is_loopback, IPv4Address(address)))

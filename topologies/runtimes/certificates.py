@@ -1,32 +1,17 @@
-"""As whom do brokers of our own show themselves by TLS? By certificates of an authority that lives as long as the run.
+"""Makes the certificates that our own brokers present, by an authority that lives as long as the run.
 
-Its key is never written anywhere. Brokers get the two stores that `topologies.render.classic_tls` names, clients and
-bridges verify what they are shown, host names too.
+Its key is never written anywhere. Brokers get the two stores that `topologies.classic.render.tls` names. Clients and
+bridges verify certificates and host names.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
 
 import trustme
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key, pkcs12
 
+from topologies.model.launch import KEY_STORE, TRUST_STORE, Stores
 from topologies.runtimes.private import PrivateFolder
-
-KEY_STORE, TRUST_STORE = "keys.p12", "trusted.p12"
-
-
-@dataclass(frozen=True)
-class Stores:
-    """Two PKCS12 files of one password: the certificate with its key that is shown, and the authority believed."""
-
-    keys: Path
-    trusted: Path
-
-    @classmethod
-    def below(cls, folder: Path) -> "Stores":
-        return cls(folder / KEY_STORE, folder / TRUST_STORE)
 
 
 class Authority:

@@ -1,4 +1,6 @@
-"""Where do the brokers run: in containers, as processes, or already? As asked for; else in containers if that can be.
+"""Chooses where the brokers run: in containers, as processes, or as brokers that run already.
+
+As asked for; else in containers if possible.
 
 `choose` is pure but for asking `look`, and asks only where containers come into question.
 """
@@ -7,12 +9,10 @@ import platform
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from topologies.artemis.router import Router
-from topologies.cluster_calls import no_shared_doors
-from topologies.model import Broker, Topology
-from topologies.proxied import proxied
-from topologies.render.classic_links import looked_for
-from topologies.runtimes.kinds import KINDS
+from topologies.model.cluster_connections import no_shared_proxies
+from topologies.model.proxied_links import proxied
+from topologies.model.topology import Topology
+from topologies.products import DEFAULT, PRODUCTS
 
 RUNTIMES = ("containers", "processes", "external", "memory")
 ASKED = "asked for by --runtime"
@@ -24,7 +24,7 @@ class RuntimeImpossible(ValueError):
 
 @dataclass(frozen=True)
 class Seen:
-    """What there is for containers. A problem is a sentence for the user, '' where there is none."""
+    """What there is for containers. A problem is a sentence for the user; '' if there is none."""
 
     engine: str = ""  # "Docker engine 20.10.24"
     engine_problem: str = ""
@@ -43,7 +43,7 @@ Look = Callable[[str, str | None], Seen]
 
 @dataclass(frozen=True)
 class Choice:
-    """``reason`` is printed and stands in the report."""
+    """``reason`` is printed, and is in the report."""
 
     runtime: str
     reason: str
@@ -72,7 +72,7 @@ def choose(asked: str, image: str | None, look: Callable[[str | None], Seen]) ->
 def containers_for(topology: Topology | None, look: Look) -> Callable[[str | None], Seen]:
     """How to look for what a topology needs; None is one that will be refused anyway."""
     if topology is None:
-        return lambda image: look("classic", image)
+        return lambda image: look(DEFAULT.name, image)
     if told := no_containers(topology):
         return lambda _image: Seen(engine_problem=told)
     through = proxied(topology.links)
@@ -84,23 +84,13 @@ def containers_for(topology: Topology | None, look: Look) -> Callable[[str | Non
 def no_containers(topology: Topology) -> str:
     """Why a topology cannot run in containers on any engine, with the next step; '' if it can. Pure."""
     for broker in topology.brokers:
-        if isinstance(broker, Router):
-            return f"router {broker.name!r} has no image, only brokers have one; use --runtime processes"
-        if isinstance(broker, Broker) and looked_for(topology, broker) and _tells_clients(broker):
-            return (
-                f"broker {broker.name!r} is found by multicast and has update_cluster_clients: in a container it has"
-                " one address for brokers and another for clients, and tells both the same; use --runtime processes, or"
-                " give the links that lead to it a static discovery"
-            )
-    return no_shared_doors(proxied(topology.links), topology.brokers)
-
-
-def _tells_clients(broker: Broker) -> bool:
-    return any(connector.update_cluster_clients for connector in broker.connectors)
+        if why := topology.product.no_container(topology, broker):
+            return why
+    return no_shared_proxies(proxied(topology.links), topology.brokers)
 
 
 def _with_links(seen: Seen, first: str) -> Seen:
-    """What is told of proxies' sockets comes from this machine's kernel, so containers have to share it."""
+    """This machine's kernel provides the data on the proxies' sockets, so containers have to share it."""
     if seen.engine_problem or not seen.another_kernel:
         return seen
     return replace(seen, engine_problem=links_need_this_kernel(first, seen.engine, seen.another_kernel))
@@ -116,7 +106,7 @@ def links_need_this_kernel(first: str, engine: str, kernel: str) -> str:
 
 
 def look_here(flavour: str, image: str | None) -> Seen:
-    """What this machine has for containers of such brokers."""
+    """This machine's means for containers of such brokers."""
     from topologies.runtimes.containers import engine as docker_engine  # takes a second, which other runs need not wait
     from topologies.runtimes.containers import image as container_image
 
@@ -124,11 +114,11 @@ def look_here(flavour: str, image: str | None) -> Seen:
         engine = docker_engine.find()
     except docker_engine.EngineTrouble as error:
         return Seen(engine_problem=str(error))
-    name, why = container_image.look(engine, KINDS[flavour], image)
+    name, why = container_image.look(engine, PRODUCTS[flavour], image)
     return Seen(
         f"Docker engine {engine.version}",
         "",
         name,
-        container_image.cannot_be_had(KINDS[flavour], name, why) if why else "",
+        container_image.cannot_be_had(PRODUCTS[flavour], name, why) if why else "",
         engine.another_kernel(platform.release()),
     )

@@ -1,18 +1,22 @@
-"""What does a runtime promise? Where brokers run differs; what can be done to them does not.
+"""Says what a runtime promises. The runtimes differ in where brokers run, not in the operations on them.
 
 A runtime is made for one run of one topology. `up` starts every broker side by side; the single-broker operations act
 on a broker by its name in the topology. All calls block the calling greenlet only. `close` is idempotent, may be called
 at any moment (also half-way through `up`), and leaves no process, container, network, port or secret behind.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Protocol
 
-from topologies.endpoints import Credentials, Endpoint, ManagementEndpoint
+from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
 
 Progress = Callable[[str], None]
 """Called with one short line whenever something worth telling happens."""
+
+
+LOG_TAIL_LINES = 20
+"""How much of a broker's log is shown where it failed."""
 
 
 class RuntimeFailed(Exception):
@@ -23,8 +27,11 @@ class Runtime(Protocol):
     name: str  # processes | containers | external | memory
     trusted_pem: str  # the authority of brokers that have one of their own, for TLS; '' where others are believed
 
-    def up(self, progress: Progress) -> None:
-        """Render, start all brokers side by side, return when each accepts connections. Raises RuntimeFailed."""
+    def up(self, progress: Progress, absent: Collection[str] = ()) -> None:
+        """Render, start all brokers side by side, return when each accepts connections. Raises RuntimeFailed.
+
+        ``absent``: brokers, by name, that are prepared but not started; `start` may do that later.
+        """
 
     def start(self, broker: str) -> None: ...
     def stop(self, broker: str) -> None:
@@ -38,22 +45,31 @@ class Runtime(Protocol):
 
     def resume(self, broker: str) -> None: ...
     def restart(self, broker: str) -> None: ...
+    def disconnect_clients(self, broker: str) -> int:
+        """End the connections of all its clients by management; how many. Raises RuntimeFailed, also if it has none."""
+
+    def stop_link(self, link: str) -> None:
+        """Stop what opens a link, by management of its opener. Raises RuntimeFailed."""
+
+    def start_link(self, link: str) -> None:
+        """Start what `stop_link` stopped. Raises RuntimeFailed."""
+
     def alive(self, broker: str) -> bool: ...
 
     def outage(self) -> str:
-        """What took all brokers away at once, with the next step; '' while nothing has. Never asks for long."""
+        """The cause that ended all brokers at once, with the next step; '' if there is none. Never asks for long."""
 
     def endpoint(self, broker: str, protocol: str) -> Endpoint:
-        """Raises KeyError, naming the broker's protocols, when there is none."""
+        """Raises KeyError, which names the broker's protocols, if there is none."""
 
     def management(self, broker: str) -> ManagementEndpoint:
         """Raises ManagementFailed (topologies.management.jolokia) when it has none that can be reached."""
 
     def credentials(self) -> Credentials: ...
     def pid(self, broker: str) -> int | None:
-        """The broker's process on this machine, where there is one (for CPU and memory)."""
+        """The broker's process on this machine, if there is one (for CPU and memory)."""
 
-    def log_tail(self, broker: str, lines: int = 20) -> list[str]: ...
+    def log_tail(self, broker: str, lines: int = LOG_TAIL_LINES) -> list[str]: ...
     def log_path(self, broker: str) -> Path | None: ...
     def versions(self) -> dict[str, str]:
         """What ran: broker distribution, Java, agent, …"""

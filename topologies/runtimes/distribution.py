@@ -1,4 +1,4 @@
-"""Where do the brokers' own distributions come from?
+"""Fetches the brokers' own distributions, once, and keeps them in a cache.
 
 From Maven's central repository, by coordinate, with no Maven on the machine (jgo fetches them). Each is pinned by its
 SHA-512 and unpacked once into a folder of the user's cache; from then on no network is needed.
@@ -31,7 +31,7 @@ class DistributionUnavailable(Exception):
 
 @dataclass(frozen=True)
 class Distribution:
-    """One pinned artifact: ``name`` is what callers ask for, ``folder`` the archive's top folder ('' for a jar)."""
+    """One pinned artifact: ``name`` is the callers' name for it, ``folder`` the archive's top folder ('' for a jar)."""
 
     name: str
     group: str
@@ -44,11 +44,11 @@ class Distribution:
 
     @property
     def coordinate(self) -> str:
-        return f"{self.group}:{self.artifact}:{self.version}:{self.packaging}:{self.classifier}"
+        return ":".join(filter(None, (self.group, self.artifact, self.version, self.packaging, self.classifier)))
 
     @property
     def filename(self) -> str:
-        return f"{self.artifact}-{self.version}-{self.classifier}.{self.packaging}"
+        return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + f".{self.packaging}"
 
 
 PINNED = (
@@ -83,6 +83,16 @@ PINNED = (
         classifier="javaagent",
         sha512="e7e7ca02407f80c745c37cc69b454a445ad05d81fcda8f7c18dc74eb9586eb58"
         "7897c0394ee240d228db935a41e008274296220ca8b3c5e993ae4a896249844b",
+    ),
+    Distribution(
+        name="eclipse-compiler",
+        group="org.eclipse.jdt",
+        artifact="ecj",
+        version="3.38.0",
+        packaging="jar",
+        classifier="",
+        sha512="8937dede817b8c37f23e0b42162bdd0f722e34e40f75a35b9ca45a17bc78c1a0"
+        "d65ddaa81b5e6916c7cd8895023a04dd6112031c952ab4584e72e6a1f35f1608",
     ),
 )
 
@@ -143,7 +153,7 @@ def ensure(distribution: Distribution, cache: Path | None = None, fetch: Fetch =
 
 
 def _place(distribution: Distribution, cache: Path) -> Path:
-    """By checksum, so that a pin that changes is never answered with the old files."""
+    """The folder's name has the checksum, so a changed pin never gets the old files."""
     return cache / distribution.sha512[:16] / (distribution.folder or distribution.filename)
 
 
@@ -166,7 +176,7 @@ def _locked(cache: Path, distribution: Distribution) -> Iterator[None]:
 
 @contextmanager
 def _scratch(cache: Path, distribution: Distribution) -> Iterator[Path]:
-    """An empty folder beside the final place; what a killed process left of its own goes first (we hold the lock)."""
+    """An empty folder beside the final place. Leftovers of a killed process are removed first (we hold the lock)."""
     prefix = f"fetch-{distribution.filename}-"
     for stale in cache.glob(f"{prefix}*"):
         shutil.rmtree(stale, ignore_errors=True)
@@ -214,12 +224,24 @@ def _verify(distribution: Distribution, archive: Path) -> None:
 def _unpacked(distribution: Distribution, archive: Path, folder: Path) -> Path:
     try:
         with tarfile.open(archive) as tar:
-            tar.extractall(folder, filter="data")
+            _extract(tar, folder)
     except tarfile.TarError as error:
         raise DistributionUnavailable(f"{distribution.coordinate}: cannot unpack {archive.name}: {error}") from error
     if not (folder / distribution.folder).is_dir():
         raise DistributionUnavailable(f"{distribution.coordinate}: no folder {distribution.folder} in {archive.name}")
     return folder / distribution.folder
+
+
+def _extract(tar: tarfile.TarFile, folder: Path) -> None:
+    """Nothing outside the folder. Python before 3.11.4, which some Linux distributions have, has no filter for that."""
+    if hasattr(tarfile, "data_filter"):
+        tar.extractall(folder, filter="data")
+        return
+    for member in tar.getmembers():
+        inside = (folder / member.name).resolve().is_relative_to(folder.resolve())
+        if not inside or not (member.isfile() or member.isdir()):
+            raise tarfile.TarError(f"{member.name} is no file or folder inside the archive's own")
+    tar.extractall(folder)
 
 
 def _cache_problem(distribution: Distribution, cache: Path, error: OSError) -> str:

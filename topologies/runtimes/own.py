@@ -1,39 +1,41 @@
-"""What do runtimes have in common whose brokers are all our own: local processes and containers?
+"""Holds the common part of the runtimes that start their own brokers: local processes and containers.
 
-They differ in what prepares a broker and in what starts and ends it (a `Handle`), not in when a broker is up, in where
-it is reached, or in what can be done to it.
+These runtimes differ in how a broker is prepared, started and ended (a `Handle`). They do not differ in when a broker
+is up, where it is reached, and what can be done to it.
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from shutil import disk_usage, rmtree
 from typing import ClassVar, Generic
 
 from records.errors import RunUnwritable, explained
 from records.rundir import RunDirectory
-from topologies.brokers import Broker
-from topologies.endpoints import Credentials, Endpoint, ManagementEndpoint
-from topologies.management.jolokia import ManagementFailed
-from topologies.model import Topology
-from topologies.render.classic_tls import anyone_needs_tls
+from topologies.management.contract import management_of
+from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
+from topologies.model.launch import LOOPBACK
+from topologies.model.product import BrokerUnavailable
+from topologies.model.topology import Topology
 from topologies.render.files import render
 from topologies.runtimes import readiness
-from topologies.runtimes.artemis_router import RouterUnavailable
 from topologies.runtimes.certificates import Authority
-from topologies.runtimes.contract import Progress, Runtime, RuntimeFailed
+from topologies.runtimes.contract import LOG_TAIL_LINES, Progress, Runtime, RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
 from topologies.runtimes.java import NoJava
-from topologies.runtimes.kinds import followers_of
-from topologies.runtimes.links.proxies import LinkProxies
-from topologies.runtimes.ports import LOOPBACK, PortUnavailable, taken
+from topologies.runtimes.pairs import followers_of
+from topologies.runtimes.ports import PortUnavailable, taken
 from topologies.runtimes.prepared import AHandle, Prepared, Render, Wishes
+from topologies.runtimes.proxies.link_proxies import LinkProxies
 from topologies.runtimes.startup import agent_failure, explain
 
 POLL_S = 0.1
 START_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 15.0
 KILL_TIMEOUT_S = 20.0
+DISCONNECT_TIMEOUT_S = 10.0
 LEAST_MEMORY_MB = 64
 LEAST_FREE_BYTES = 1 << 20
 
@@ -41,16 +43,16 @@ LEAST_FREE_BYTES = 1 << 20
 class OwnBrokers(Generic[AHandle]):
     """See topologies.runtimes.contract for what each call promises.
 
-    ``directory`` gets ``brokers/<name>/{conf,data,log}``; the data goes with the run unless ``keep_data``.
-    ``base_port`` fixes the ports to a row from there on; else they are free ones. ``bind_host``: the address of this
-    machine at which clients reach the brokers; that of management is 127.0.0.1 in any case.
+    ``directory`` gets ``brokers/<name>/{conf,data,log}``; the data is removed with the run unless ``keep_data``.
+    ``base_port``: the ports are consecutive from there; without it they are free ports. ``bind_host``: the address of
+    this machine at which clients reach the brokers. Management is always at 127.0.0.1.
     """
 
     name: str
-    told: ClassVar[tuple[type[Exception], ...]] = (
+    user_errors: ClassVar[tuple[type[Exception], ...]] = (
         NoJava,
         DistributionUnavailable,
-        RouterUnavailable,
+        BrokerUnavailable,
         PortUnavailable,
         RunUnwritable,
     )
@@ -72,7 +74,9 @@ class OwnBrokers(Generic[AHandle]):
             raise ValueError(f"broker memory of {broker_memory_mb} MB: a broker needs at least {LEAST_MEMORY_MB} MB")
         self._topology, self._directory = topology, directory
         self._wishes = Wishes(broker_memory_mb, base_port, keep_data, renderer, bind_host)
-        self._authority = Authority() if anyone_needs_tls(topology) else None
+        self._authority = (
+            Authority() if any(topology.product.needs_tls(topology, each) for each in topology.brokers) else None
+        )
         self.trusted_pem = self._authority.pem if self._authority else ""
         self._start_timeout_s = start_timeout_s
         self._prepared: Prepared[AHandle] | None = None
@@ -84,22 +88,22 @@ class OwnBrokers(Generic[AHandle]):
         return f"<{type(self).__name__} of {self._topology.name}: {running or 'nothing'} running>"
 
     def _prepare(self, progress: Progress) -> Prepared[AHandle]:
-        """Raises one of ``told`` or OSError, and leaves nothing behind then."""
+        """Raises one of ``user_errors`` or OSError, and leaves nothing behind then."""
         raise NotImplementedError
 
     def _end(self, prepared: Prepared[AHandle]) -> None:
         """End all brokers at once; may be called more than once, from any place."""
         raise NotImplementedError
 
-    def up(self, progress: Progress) -> None:
+    def up(self, progress: Progress, absent: Collection[str] = ()) -> None:
         try:
             self._leave_if_closed()
             if self._wishes.bind_host != LOOPBACK:
                 progress(f"brokers listen on {self._wishes.bind_host}, so they can be reached from its network")
             self._prepared = self._prepare(progress)
             self._start_links(progress)
-            self._start_all(self._prepared.handles, progress)
-        except self.told as error:
+            self._start_all([name for name in self._prepared.handles if name not in absent], progress)
+        except self.user_errors as error:
             self.close()
             raise RuntimeFailed(str(error)) from error
         except OSError as error:
@@ -139,6 +143,33 @@ class OwnBrokers(Generic[AHandle]):
         self.stop(broker)
         self.start(broker)
 
+    def disconnect_clients(self, broker: str) -> int:
+        queries = management_of(self._topology).queries(self._topology, broker)
+        try:
+            with closing(Jolokia(self.management(broker))) as agent:
+                connections = queries.connected(agent)
+                queries.disconnect(agent, connections)
+                _wait_until(lambda: connections.isdisjoint(queries.connected(agent)), DISCONNECT_TIMEOUT_S)
+        except (ManagementFailed, TimeoutError) as error:
+            raise RuntimeFailed(f"broker {broker!r} did not end its clients' connections: {error}") from error
+        if not connections:
+            raise RuntimeFailed(f"broker {broker!r} has no client whose connection could be ended")
+        return len(connections)
+
+    def stop_link(self, link: str) -> None:
+        self._by_management(link, management_of(self._topology).stop_link)
+
+    def start_link(self, link: str) -> None:
+        self._by_management(link, management_of(self._topology).start_link)
+
+    def _by_management(self, name: str, do: Callable[[Jolokia, str], None]) -> None:
+        link = next(link for link in self._topology.links if link.name == name)
+        try:
+            with closing(Jolokia(self.management(link.opened_by.name))) as agent:
+                do(agent, name)
+        except ManagementFailed as error:
+            raise RuntimeFailed(f"link {name!r}: {error}") from error
+
     def alive(self, broker: str) -> bool:
         """True for a paused broker too: it is there."""
         return self._handle(broker).alive
@@ -149,21 +180,18 @@ class OwnBrokers(Generic[AHandle]):
     def endpoint(self, broker: str, protocol: str) -> Endpoint:
         made = self._topology.broker(broker)
         listener = made.listener(protocol)  # KeyError, naming what it speaks
-        scheme = "tcp" if protocol in ("openwire", "core") else protocol
-        if isinstance(made, Broker):
-            scheme = made.connector(protocol).called_by_clients
         port = self._ready.ports[broker, listener]
-        return Endpoint(broker, protocol, f"{scheme}://{self._wishes.bind_host}:{port}")
+        return Endpoint(broker, protocol, f"{made.client_scheme(protocol)}://{self._wishes.bind_host}:{port}")
 
     def management(self, broker: str) -> ManagementEndpoint:
         self._topology.broker(broker)  # KeyError, naming those there are
         if broker not in self._ready.management:
-            raise ManagementFailed(f"router {broker!r} has no agent that could be asked")
+            raise ManagementFailed(f"broker {broker!r} has no agent that could be asked")
         return self._ready.management[broker]
 
     @property
     def link_proxies(self) -> LinkProxies | None:
-        """What links go through; None where they go straight, and before `up`."""
+        """The proxies of the links; None for direct links, and before `up`."""
         return self._prepared.links if self._prepared else None
 
     def credentials(self) -> Credentials:
@@ -172,7 +200,7 @@ class OwnBrokers(Generic[AHandle]):
     def pid(self, broker: str) -> int | None:
         return self._handle(broker).pid
 
-    def log_tail(self, broker: str, lines: int = 20) -> list[str]:
+    def log_tail(self, broker: str, lines: int = LOG_TAIL_LINES) -> list[str]:
         return self._handle(broker).log_lines()[-lines:]
 
     def log_path(self, broker: str) -> Path | None:
@@ -185,7 +213,7 @@ class OwnBrokers(Generic[AHandle]):
         return dict(self._ready.rendered)
 
     def close(self) -> None:
-        """Data that is thrown away needs no orderly shutdown, so brokers are killed unless their data is kept."""
+        """Brokers are killed unless their data is kept: discarded data needs no orderly shutdown."""
         self._closed = True  # `up` and `start` look between any two of their steps
         if self._prepared is None:
             return
@@ -200,7 +228,7 @@ class OwnBrokers(Generic[AHandle]):
                 rmtree(folders.data, ignore_errors=True)
 
     def _start_links(self, progress: Progress) -> None:
-        """Before the brokers, whose links would else have to try again."""
+        """Start the proxies before the brokers; otherwise the brokers' links would have to try again."""
         if links := self.link_proxies:
             links.start()
             self._leave_if_closed()
@@ -288,6 +316,15 @@ class OwnBrokers(Generic[AHandle]):
             raise RuntimeFailed(f"broker {broker!r} does not run, so it cannot be paused or resumed: start it first")
 
 
+def _wait_until(holds: Callable[[], bool], timeout_s: float) -> None:
+    """Raises TimeoutError."""
+    deadline_s = time.monotonic() + timeout_s
+    while not holds():
+        if time.monotonic() >= deadline_s:
+            raise TimeoutError(f"some were still there after {timeout_s:g} s")
+        time.sleep(POLL_S)
+
+
 def proxies_of(runtime: Runtime) -> LinkProxies | None:
-    """What a runtime's links go through; None where they go straight, as those of brokers that are not ours do."""
+    """The proxies of a runtime's links; None for direct links, and for brokers that are not ours."""
     return runtime.link_proxies if isinstance(runtime, OwnBrokers) else None

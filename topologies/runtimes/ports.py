@@ -1,8 +1,8 @@
-"""Which ports does a topology get, and on which of this machine's addresses?
+"""Chooses the ports that a topology gets, on this machine's addresses.
 
-All of them at once, each held open until the last is chosen, so that no two brokers are given the same one. Free ports
-are taken from *below* the range that the kernel hands to outgoing connections: while a broker is down, a client's own
-connection could otherwise sit on its port, and the broker could not come back.
+It chooses all ports at once, and holds each open until the last is chosen. Thus no two brokers get the same port. Free
+ports are taken from *below* the range that the kernel hands to outgoing connections: while a broker is down, a client's
+own connection could otherwise sit on its port, and the broker could not come back.
 """
 
 import random
@@ -14,7 +14,8 @@ from typing import TypeVar
 
 import psutil
 
-LOOPBACK = "127.0.0.1"
+from topologies.model.launch import LOOPBACK
+
 LOWEST, USUAL_FIRST_EPHEMERAL, HIGHEST = 10_000, 32_768, 65_535
 EPHEMERAL_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 ATTEMPTS_A_PORT = 200
@@ -45,7 +46,7 @@ def choose_ports(
 
 
 def holder_of(port: int) -> str:
-    """``pid 123 (java)``, as far as the system tells; else an empty string."""
+    """``pid 123 (java)`` if the system shows it; else an empty string."""
     try:
         listening = [c for c in psutil.net_connections("tcp") if c.laddr and c.laddr.port == port and c.pid]
         listening.sort(key=lambda c: c.status != psutil.CONN_LISTEN)
@@ -55,7 +56,7 @@ def holder_of(port: int) -> str:
 
 
 def taken(port: int, address: str = LOOPBACK) -> str:
-    """The sentence for a port that somebody else holds."""
+    """The sentence for a port that another process holds."""
     holder = holder_of(port)
     return f"port {port} of {address} is already in use" + (f" by {holder}" if holder else "")
 

@@ -1,18 +1,18 @@
-"""What has been chosen and prepared for one run's brokers before the first starts, and how is each then handled?"""
+"""Holds what is chosen and prepared for one run's brokers before the first starts, and how each is then handled."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-from topologies.endpoints import Credentials, ManagementEndpoint
-from topologies.model import AnyBroker, Topology
+from topologies.model.broker import AnyBroker
+from topologies.model.endpoints import Credentials, ManagementEndpoint
+from topologies.model.launch import LOOPBACK, BrokerFolders
+from topologies.model.site import Site
+from topologies.model.topology import Topology
 from topologies.render.files import render
-from topologies.render.site import Site
-from topologies.runtimes.jvm import BrokerFolders
-from topologies.runtimes.links.proxies import LinkProxies
-from topologies.runtimes.ports import LOOPBACK
 from topologies.runtimes.private import PrivateFolder
+from topologies.runtimes.proxies.link_proxies import LinkProxies
 from topologies.runtimes.startup import MANAGEMENT
 
 Ports = Mapping[tuple[str, str], int]
@@ -51,7 +51,7 @@ AHandle = TypeVar("AHandle", bound=Handle)
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user of a runtime chose. ``renderer`` makes the files of one broker."""
+    """The choices of a runtime's user. ``renderer`` makes the files of one broker."""
 
     memory_mb: int = 512
     base_port: int | None = None
@@ -65,7 +65,7 @@ class Wishes:
         return tuple(dict.fromkeys((LOOPBACK, self.bind_host)))
 
     def address_of(self, protocol: str) -> str:
-        """Management stays on loopback, whatever clients are to reach."""
+        """Management stays on loopback, even if clients use another address."""
         return LOOPBACK if protocol == MANAGEMENT else self.bind_host
 
 
@@ -84,5 +84,5 @@ class Prepared(Generic[AHandle]):
     links: LinkProxies | None = field(default=None, kw_only=True)  # what they go through, where they do
 
     def ports_of(self, broker: str) -> dict[str, int]:
-        """By protocol, and the agent's under MANAGEMENT."""
+        """The ports by protocol; the agent's port is under MANAGEMENT."""
         return {protocol: port for (name, protocol), port in self.ports.items() if name == broker}

@@ -1,14 +1,13 @@
-"""Where do a run's passwords live? In one folder outside the run's, readable by its owner only, and gone with the run.
+"""Keeps a run's passwords in one folder outside the run's, readable by its owner only, and gone with the run.
 
-Passwords are new for every run. Brokers and agents are told the path of a file, never a password. A folder whose
-harness was killed is removed by the guards of its brokers, or at the latest when the next run makes its own.
+Passwords are new for every run. Brokers and agents are told the path of a file, never a password. If the harness is
+killed, the guards of its brokers remove the folder. At the latest the next run removes it when it makes its own.
 """
 
 import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,20 +24,15 @@ def new_password() -> str:
     return secrets.token_urlsafe(PASSWORD_BYTES)
 
 
-def properties(values: Mapping[str, str]) -> str:
-    """A Java properties file of values without line breaks and backslashes."""
-    return "".join(f"{key}={value}\n" for key, value in values.items())
-
-
 @dataclass(frozen=True)
 class PrivateFolder:
-    """A folder of mode 700 whose files have mode 600."""
+    """A folder of mode 700 with files of mode 600."""
 
     path: Path
 
     @classmethod
     def create(cls, parent: Path | None = None) -> "PrivateFolder":
-        """A new one in the system's folder for temporary files, after removing those of dead processes."""
+        """Make a new one in the system's folder for temporary files. First remove those of dead processes."""
         parent = Path(tempfile.gettempdir()) if parent is None else parent
         remove_stale(parent)
         folder = cls(Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)))  # mkdtemp makes it for the owner only
@@ -46,7 +40,7 @@ class PrivateFolder:
         return folder
 
     def write(self, name: str, content: str | bytes) -> Path:
-        """Write a file that nobody but its owner can ever have opened; ``name`` may begin with a folder of its own."""
+        """Write a file that only its owner can open at any time. ``name`` may begin with a folder of its own."""
         path = self.path / name
         path.parent.mkdir(mode=0o700, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -59,7 +53,7 @@ class PrivateFolder:
 
 
 def remove_stale(parent: Path) -> None:
-    """Remove this user's private folders whose maker no longer runs."""
+    """Remove this user's private folders of processes that no longer run."""
     for folder in parent.glob(f"{PREFIX}*"):
         with suppress(OSError):
             if folder.stat().st_uid == os.getuid() and _abandoned(folder):

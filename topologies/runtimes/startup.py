@@ -1,7 +1,9 @@
-"""Why did a broker not start? What its log tells, as sentences. Pure: lines in, text out."""
+"""Explains why a broker did not start: what its log tells, as sentences. Pure: lines in, text out."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from topologies.runtimes.contract import LOG_TAIL_LINES
 
 LINE_LIMIT = 600
 NOISE = re.compile(
@@ -16,14 +18,14 @@ AGENT_FAILED = re.compile(r"Could not start Jolokia agent: (.*)")
 MANAGEMENT = "management"  # the agent's port, among the ports of a broker by protocol
 
 
-def telling(lines: Iterable[str], most: int = 20) -> list[str]:
-    """The last lines that tell something: no stack frames, no list of JVM arguments, none longer than LINE_LIMIT."""
+def telling(lines: Iterable[str], most: int = LOG_TAIL_LINES) -> list[str]:
+    """The last lines with information: no stack frames, no list of JVM arguments, none longer than LINE_LIMIT."""
     kept = [line.rstrip()[:LINE_LIMIT] for line in lines if not NOISE.search(line)]
     return kept[-most:]
 
 
 def agent_failure(lines: Iterable[str]) -> str:
-    """What the Jolokia agent says of its own failure ('' if it did not fail): the broker runs on without it."""
+    """The Jolokia agent's message about its own failure ('' if it did not fail): the broker runs on without it."""
     return next((found.group(1) for line in lines if (found := AGENT_FAILED.search(line))), "")
 
 

@@ -1,7 +1,7 @@
-"""How does a call wait that may come from anywhere: a thread, a greenlet, or a signal handler?
+"""Waits in calls that may come from anywhere: a thread, a greenlet, or a signal handler.
 
-Under gevent a plain signal handler runs in the hub, between greenlets, where nothing can be switched to: sleeping the
-patched way raises there, and gevent's Popen does not learn that a child is gone. `close` must work there all the same.
+Under gevent a plain signal handler runs in the hub, between greenlets, where no switch is possible. There the patched
+sleep raises, and gevent's Popen does not notice the end of a child. `close` must work there too.
 """
 
 import sys

@@ -2,7 +2,7 @@ package brokerbench;
 
 import javax.jms.JMSException;
 
-/** What a durable send hears, once: the broker's answer, or that there will be none. */
+/** Hears what becomes of a send, once: the broker's answer, or that there will be none. */
 interface Answer {
     void acknowledged();
 

@@ -11,8 +11,10 @@ import java.util.List;
  * No Java thread ever runs Python, and Python never waits inside Java: its event loop watches the pipe.
  */
 public final class Hub {
+    private static final int VALUES_AT = 2, FIELDS = 5; // of an event: receiver, kind, three values
+
     private final FileOutputStream bell;
-    private List events = new ArrayList();
+    private List<Object[]> events = new ArrayList<>();
     private boolean rung;
 
     /** pipe: the number of the writing end, a file descriptor of this process. */
@@ -20,30 +22,30 @@ public final class Hub {
         this.bell = new FileOutputStream("/proc/self/fd/" + pipe);
     }
 
-    /** Tell Python: what happened to whom, and up to three values. */
-    public void tell(long whom, String what, Object first, Object second, Object third) {
+    /** Tell Python: an event, its receiver, and up to three values. */
+    public void tell(long whom, String what, Object... values) {
+        var event = new Object[FIELDS];
+        event[0] = whom;
+        event[1] = what;
+        System.arraycopy(values, 0, event, VALUES_AT, values.length);
         synchronized (this) {
-            events.add(new Object[] {Long.valueOf(whom), what, first, second, third});
+            events.add(event);
         }
         ring();
     }
 
-    public void tell(long whom, String what) {
-        tell(whom, what, null, null, null);
-    }
-
     /** All events since the last call, each an array of five. Python reads the pipe empty first. */
-    public Object[] take() {
-        List taken;
-        synchronized (this) {
-            taken = events;
-            events = new ArrayList();
-            rung = false;
-        }
+    public synchronized Object[] take() {
+        var taken = events;
+        events = new ArrayList<>();
+        rung = false;
         return taken.toArray();
     }
 
-    /** Wake Python, unless it is to wake already: the pipe never holds more than a few bytes, so this never blocks. */
+    /**
+     * Wake Python, unless it is about to wake already: the pipe never holds more than a few bytes, so this never
+     * blocks.
+     */
     public synchronized void ring() {
         if (rung) {
             return;
@@ -54,14 +56,5 @@ public final class Hub {
         } catch (IOException gone) {
             throw new IllegalStateException("the pipe to Python is closed", gone);
         }
-    }
-
-    public void close() throws IOException {
-        bell.close();
-    }
-
-    /** System.nanoTime(), for the test that it is the clock of Python's time.perf_counter_ns(). */
-    public static long now() {
-        return System.nanoTime();
     }
 }

@@ -3,31 +3,20 @@ package brokerbench;
 import java.nio.ByteBuffer;
 import java.util.zip.CRC32;
 
-/** Which message is this body, and is it as it was sent? The 32 bytes of records/identity.py, read and written here. */
-final class Identity {
+/** The identity of a message, and whether its body is as it was sent: the 32 bytes of records/identity.py. */
+record Identity(Integrity integrity, int producer, long seq, int attempt) {
     static final int BYTES = 32;
     private static final int MAGIC = 0x6262, VERSION = 1;
     private static final int RUN_AT = 4, PRODUCER_AT = 8, ATTEMPT_AT = 12, SEQ_AT = 16;
     private static final int BODY_CRC_AT = 24, HEADER_CRC_AT = 28;
+    private static final Identity UNREADABLE = new Identity(Integrity.UNREADABLE, -1, -1, -1);
+    private static final Identity FOREIGN = new Identity(Integrity.FOREIGN, -1, -1, -1);
 
-    final String integrity;
-    final int producer;
-    final long seq;
-    final int attempt;
-
-    private Identity(String integrity, int producer, long seq, int attempt) {
-        this.integrity = integrity;
-        this.producer = producer;
-        this.seq = seq;
-        this.attempt = attempt;
-    }
-
-    private static final Identity UNREADABLE = new Identity("unreadable", -1, -1, -1);
-    private static final Identity FOREIGN = new Identity("foreign", -1, -1, -1);
+    enum Integrity { INTACT, CORRUPTED, UNREADABLE, FOREIGN }
 
     /** A body that Python stamped, with another number and attempt. */
     static byte[] stamped(byte[] template, long seq, int attempt) {
-        byte[] body = (byte[]) template.clone();
+        byte[] body = template.clone();
         ByteBuffer header = ByteBuffer.wrap(body, 0, BYTES);
         header.putInt(ATTEMPT_AT, attempt);
         header.putLong(SEQ_AT, seq);
@@ -35,21 +24,21 @@ final class Identity {
         return body;
     }
 
-    /** What a body says of itself to a consumer of that run. */
+    /** The identity that a body has for a consumer of that run. */
     static Identity read(Body body, int run) {
-        if (body.length < BYTES) {
+        if (body.length() < BYTES) {
             return UNREADABLE;
         }
-        ByteBuffer bytes = ByteBuffer.wrap(body.data);
-        int at = body.offset;
-        if (crc(body.data, at, HEADER_CRC_AT) != bytes.getInt(at + HEADER_CRC_AT)) {
+        ByteBuffer bytes = ByteBuffer.wrap(body.data());
+        int at = body.offset();
+        if (crc(body.data(), at, HEADER_CRC_AT) != bytes.getInt(at + HEADER_CRC_AT)) {
             return UNREADABLE;
         }
         if (bytes.getShort(at) != MAGIC || bytes.get(at + 2) != VERSION || bytes.getInt(at + RUN_AT) != run) {
             return FOREIGN;
         }
-        int found = crc(body.data, at + BYTES, body.length - BYTES);
-        String integrity = found == bytes.getInt(at + BODY_CRC_AT) ? "intact" : "corrupted";
+        int found = crc(body.data(), at + BYTES, body.length() - BYTES);
+        var integrity = found == bytes.getInt(at + BODY_CRC_AT) ? Integrity.INTACT : Integrity.CORRUPTED;
         long seq = bytes.getLong(at + SEQ_AT);
         return new Identity(integrity, bytes.getInt(at + PRODUCER_AT), seq, bytes.getInt(at + ATTEMPT_AT));
     }

@@ -15,14 +15,14 @@ import javax.jms.Topic;
  * One client of a load: it stays connected by its library's own failover, sends and receives in this JVM, and tells
  * Python of every attempt, connection and loss. Each library has a `Client` that does what is the library's own.
  */
-public abstract class LoadClient extends Standing implements ExceptionListener {
-    private static final long CONCLUDE_NS = 5000000000L; // for all that its senders still await, together
+public abstract class LoadClient extends ClientState implements ExceptionListener {
+    private static final long CONCLUDE_NS = 5_000_000_000L; // for all that its senders still await, together
 
     final Names names;
     final SendRows sends;
     private final ReceiptRows receipts;
-    private final Work work;
-    private final List senders = new CopyOnWriteArrayList();
+    private final Worker worker;
+    private final List<Sender> senders = new CopyOnWriteArrayList<>();
     private final AtomicInteger inDoubt = new AtomicInteger(); // messages that it left
     private volatile Connection connection;
 
@@ -31,13 +31,13 @@ public abstract class LoadClient extends Standing implements ExceptionListener {
         this.names = names;
         this.sends = sends;
         this.receipts = receipts;
-        this.work = new Work("brokerbench-client-" + id);
+        this.worker = new Worker("brokerbench-client-" + id);
     }
 
     /** Connect as the URI says; not started. */
-    abstract Connection made(String uri, String user, String password, String clientId, String pem) throws Exception;
+    abstract Connection made(Login login) throws Exception;
 
-    /** What `made` is doing shall end, on whatever thread: nobody waits for it any more. */
+    /** End the calls of `made` on all threads: their results are no longer needed. */
     void giveUpConnecting() {}
 
     /** An attempt that was not told yet was the last one. */
@@ -52,24 +52,22 @@ public abstract class LoadClient extends Standing implements ExceptionListener {
     abstract Sender sender(Session session, Task task) throws JMSException;
 
     /** Connect as the failover URI says: "opened" or "refused". */
-    public void open(final String uri, final String user, final String password, final String clientId, final String pem) {
-        work.add(new Runnable() {
-            public void run() {
-                try {
-                    connection = made(uri, user, password, clientId, pem);
-                    if (isClosing()) {
-                        leave(); // abandoned while it connected
-                        return;
-                    }
-                    connection.setExceptionListener(LoadClient.this);
-                    connection.start();
-                    opened();
-                } catch (Throwable error) {
-                    boolean refused = error instanceof JMSException && Words.refused(error);
-                    gaveUp(Words.of(error));
-                    hub.tell(id, refused ? "refused" : "unreachable", Words.of(error), null, null);
-                    leave();
+    public void open(String uri, String user, String password, String clientId, String pem) {
+        worker.add(() -> {
+            try {
+                connection = made(new Login(uri, user, password, clientId, pem));
+                if (isClosing()) {
+                    leave(); // abandoned while it connected
+                    return;
                 }
+                connection.setExceptionListener(this);
+                connection.start();
+                opened();
+            } catch (Throwable error) {
+                boolean refused = error instanceof JMSException && Errors.refused(error);
+                gaveUp(Errors.of(error));
+                hub.tell(id, refused ? "refused" : "unreachable", Errors.of(error));
+                leave();
             }
         });
     }
@@ -87,125 +85,125 @@ public abstract class LoadClient extends Standing implements ExceptionListener {
      * This answer and the next one's come with the request's number.
      */
     public void sender(
-            final long request, final boolean topic, final String name, final int number, final int destination,
-            final boolean durable, final boolean resend, final int inFlight, final int transaction,
-            final byte[] template) {
-        work.add(new Asked(this, "unsendable", request) {
-            void ask() throws JMSException {
-                Destination to = Library.destination(topic, name);
-                Task task = new Task(to, number, destination, durable, resend, inFlight, transaction, template);
-                Session session = transaction > 0 ? transacted() : session(durable);
-                Sender sender;
-                try {
-                    sender = sender(session, task);
-                } catch (JMSException error) {
-                    Transactions.close(session); // it is asked for again, or not at all
-                    throw error;
-                }
-                senders.add(sender);
-                if (isClosing()) {
-                    sender.stop(); // it was not there yet when the others were
-                }
-                Thread thread = new Thread(sender, "brokerbench-sender-" + number);
-                thread.setDaemon(true);
-                thread.start();
-                hub.tell(id, "sender", sender, null, Long.valueOf(request));
+            long request, boolean topic, String name, int number, int destination, boolean durable, boolean resend,
+            int inFlight, int transaction, byte[] template) {
+        worker.add(new BrokerRequest(this, "unsendable", request, () -> {
+            var to = Library.destination(topic, name);
+            Sender sender =
+                senderOf(new Task(to, number, destination, durable, resend, inFlight, transaction, template));
+            senders.add(sender);
+            if (isClosing()) {
+                sender.stop(); // it was not there yet when the others were
             }
-        });
+            var thread = new Thread(sender, "brokerbench-sender-" + number);
+            thread.setDaemon(true);
+            thread.start();
+            hub.tell(id, "sender", sender, null, request);
+        }));
     }
 
-    /** Subscribe: "subscribed" with the time and the broker's address, or "unsubscribed". */
-    public void receiver(
-            final long request, final boolean topic, final String name, final int prefetch, final String selector,
-            final String durableName, final int number, final int subscription, final int destination,
-            final int run) {
-        work.add(new Asked(this, "unsubscribed", request) {
-            void ask() throws JMSException {
-                Library.expect(connection, prefetch);
-                MessageConsumer consumer = consumer(Library.destination(topic, name), selector, durableName);
-                long beganNs = System.nanoTime();
-                consumer.setMessageListener(
-                    new Receiver(LoadClient.this, receipts, names, number, subscription, destination, run));
-                hub.tell(id, "subscribed", Long.valueOf(beganNs), address(), Long.valueOf(request));
-            }
-        });
-    }
-
-    MessageConsumer consumer(Destination from, String selector, String durableName) throws JMSException {
-        String wanted = selector.isEmpty() ? null : selector;
-        Session own = session(false);
+    private Sender senderOf(Task task) throws JMSException {
+        Session session = task.transaction() > 0 ? transacted() : session(task.durable());
         try {
-            if (durableName.isEmpty()) {
-                return own.createConsumer(from, wanted);
-            }
-            return own.createDurableSubscriber((Topic) from, durableName, wanted, false);
+            return sender(session, task);
         } catch (JMSException error) {
-            Transactions.close(own);
+            close(session); // it is asked for again, or not at all
             throw error;
         }
     }
 
-    /** A session; durable: for what waits for the broker's answers. */
+    /** Subscribe: "subscribed" with the time and the broker's address, or "unsubscribed". */
+    public void receiver(
+            long request, boolean topic, String name, int prefetch, String selector, String durableName, int number,
+            int subscription, int destination, int run) {
+        worker.add(new BrokerRequest(this, "unsubscribed", request, () -> {
+            Library.expect(connection, prefetch);
+            MessageConsumer consumer = consumer(Library.destination(topic, name), selector, durableName);
+            long beganNs = System.nanoTime();
+            consumer.setMessageListener(
+                new Receiver(this, receipts, names, number, subscription, destination, run));
+            hub.tell(id, "subscribed", beganNs, address(), request);
+        }));
+    }
+
+    /** A consumer in a session of its own; '' for no selector, and for a subscription that is not durable. */
+    private MessageConsumer consumer(Destination from, String selector, String durableName) throws JMSException {
+        Session own = session(false);
+        String wanted = selector.isEmpty() ? null : selector;
+        try {
+            return durableName.isEmpty()
+                ? own.createConsumer(from, wanted)
+                : own.createDurableSubscriber((Topic) from, durableName, wanted, false);
+        } catch (JMSException error) {
+            close(own);
+            throw error;
+        }
+    }
+
+    /** Close a session that is no longer needed. The connection may live on for long. */
+    private static void close(Session session) {
+        try {
+            session.close();
+        } catch (JMSException gone) {
+            return; // with its connection
+        }
+    }
+
+    /** A session; durable: for sends that wait for the broker's answers. */
     Session session(boolean durable) throws JMSException {
         return connection.createSession(false, Library.OF_A_LOAD);
     }
 
-    /** A session whose messages go to consumers with its next commit. */
+    /** A session with transactions: its messages go to consumers with its next commit. */
     Session transacted() throws JMSException {
         return connection.createSession(true, Session.SESSION_TRANSACTED);
     }
 
-    /** On this client's own thread, which may wait. */
+    /** Runs on this client's own thread, which may wait. */
     void later(Runnable task) {
-        work.add(task);
+        worker.add(task);
     }
 
     /**
-     * Leave: hear the answers that are under way, a bounded time; "closed" when that is done. Nothing is asked any more,
-     * and what is being asked, or sent again, has no time of its own: with the connection it comes to its end.
+     * Close: wait a limited time for the answers under way, then report "closed". No new requests begin. Requests and
+     * resends under way have no time limit of their own: they end with the connection.
      */
     public void close() {
         leaving();
-        final Work by = work.busy() ? new Work("brokerbench-leave-" + id) : work;
-        by.add(new Runnable() {
-            public void run() {
-                conclude(System.nanoTime() + CONCLUDE_NS);
-                leave();
-                by.end();
-            }
+        Worker by = worker.busy() ? new Worker("brokerbench-leave-" + id) : worker;
+        by.add(() -> {
+            conclude(System.nanoTime() + CONCLUDE_NS);
+            leave();
+            by.end();
         });
     }
 
-    /** Leave without a word, at once: no broker answers. */
+    /** Close at once without telling the broker: no broker answers. */
     public void abandon() {
         closing();
-        final Connection left = connection;
-        final Work leaving = new Work("brokerbench-abandon-" + id);
-        leaving.add(new Runnable() {
-            public void run() {
-                conclude(System.nanoTime());
-                hub.tell(id, "abandoned", doubt(), null, null);
-                try {
-                    if (left != null) {
-                        Library.cut(left);
-                    } else {
-                        giveUpConnecting();
-                    }
-                } catch (Throwable nothingMoreToDo) {
-                    tell("closed", System.nanoTime(), Words.of(nothingMoreToDo), "");
+        Connection left = connection;
+        var leaving = new Worker("brokerbench-abandon-" + id);
+        leaving.add(() -> {
+            conclude(System.nanoTime());
+            hub.tell(id, "abandoned", doubt());
+            try {
+                if (left != null) {
+                    Library.cut(left);
+                } else {
+                    giveUpConnecting();
                 }
-                leaving.end();
+            } catch (Throwable nothingMoreToDo) {
+                tell("closed", System.nanoTime(), Errors.of(nothingMoreToDo), "");
             }
+            leaving.end();
         });
     }
 
     private void conclude(long endNs) {
-        for (int i = 0; i < senders.size(); i++) {
-            inDoubt.addAndGet(((Sender) senders.get(i)).conclude(endNs));
-        }
+        senders.forEach(sender -> inDoubt.addAndGet(sender.conclude(endNs)));
     }
 
-    /** What it leaves behind, as drivers/parting.py says it; "" if nothing. */
+    /** The messages left in doubt, in the words of drivers/failover/reconnector.py; "" if none. */
     private String doubt() {
         int messages = inDoubt.get();
         return messages == 0 ? "" : messages == 1 ? "1 message is in doubt" : messages + " messages are in doubt";
@@ -213,9 +211,7 @@ public abstract class LoadClient extends Standing implements ExceptionListener {
 
     synchronized void closing() {
         closing = true;
-        for (int i = 0; i < senders.size(); i++) {
-            ((Sender) senders.get(i)).stop(); // one may wait for due times that nobody will give it any more
-        }
+        senders.forEach(Sender::stop); // a sender may wait for due times that will not come
         notifyAll();
     }
 
@@ -224,30 +220,29 @@ public abstract class LoadClient extends Standing implements ExceptionListener {
         String trouble = "";
         try {
             if (connection != null && !connected) {
-                Library.cut(connection); // nobody would hear the goodbye
+                Library.cut(connection); // no broker would receive the close
             }
             if (connection != null) {
                 Library.leave(connection);
             }
         } catch (Throwable error) {
-            trouble = Words.of(error);
+            trouble = Errors.of(error);
         }
         String doubt = doubt();
         tell("closed", System.nanoTime(), trouble + (trouble.isEmpty() || doubt.isEmpty() ? "" : "; ") + doubt, "");
-        work.end();
+        worker.end();
     }
 
     void finished(int number, String trouble) {
-        hub.tell(id, "finished", trouble, Integer.valueOf(number), null);
+        hub.tell(id, "finished", trouble, number);
     }
 
     void refused(int number, String reason) {
-        hub.tell(id, "message refused", reason, Integer.valueOf(number), null);
+        hub.tell(id, "message refused", reason, number);
     }
 
+    @Override
     void interruptSenders(long atNs) {
-        for (int i = 0; i < senders.size(); i++) {
-            ((Sender) senders.get(i)).interrupted(atNs);
-        }
+        senders.forEach(sender -> sender.interrupted(atNs));
     }
 }

@@ -8,21 +8,23 @@ public final class Names {
     public int acked, failed, inDoubt, unconfirmed; // outcomes
     public int intact, corrupted, unreadable, foreign; // integrity
     public int nobody; // '', for a message that no broker was ever given
-    private final Map brokers = new HashMap();
+    private final Map<String, Integer> brokers = new HashMap<>();
 
     public void addBroker(String address, int number) {
-        brokers.put(address, Integer.valueOf(number));
+        brokers.put(address, number);
     }
 
     int broker(String address) {
-        Integer number = (Integer) brokers.get(address);
-        return number == null ? nobody : number.intValue();
+        Integer number = brokers.get(address);
+        return number == null ? nobody : number;
     }
 
-    int integrity(String text) {
-        if (text.equals("intact")) {
-            return intact;
-        }
-        return text.equals("corrupted") ? corrupted : text.equals("foreign") ? foreign : unreadable;
+    int integrity(Identity.Integrity of) {
+        return switch (of) {
+            case INTACT -> intact;
+            case CORRUPTED -> corrupted;
+            case UNREADABLE -> unreadable;
+            case FOREIGN -> foreign;
+        };
     }
 }

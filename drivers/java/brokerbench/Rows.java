@@ -6,8 +6,9 @@ import java.nio.ByteOrder;
 /**
  * Rows of one event table on their way to Python, in the very layout in which its recorder packs them.
  *
- * The clients' threads fill one buffer while Python reads the other; taking exchanges the two. When Python is late and a
- * buffer is full, whoever records waits: no row is ever dropped, and a receipt that waits is not acknowledged yet.
+ * The clients' threads fill one buffer while Python reads the other; taking exchanges the two. If Python is late and a
+ * buffer is full, the recording thread waits. Thus no row is dropped, and a message is not acknowledged before its
+ * receipt is recorded.
  */
 public abstract class Rows {
     public static final long NO_TIME = Long.MIN_VALUE; // a packed null
@@ -36,7 +37,7 @@ public abstract class Rows {
         return buffers[which];
     }
 
-    /** Exchange the buffers. Returns 2 * bytes + which: so many bytes lie in that buffer, until the next call. */
+    /** Exchange the buffers. Returns 2 * bytes + which: that buffer holds this many bytes until the next call. */
     public synchronized long take() {
         int full = filling;
         int bytes = buffers[full].position();

@@ -3,6 +3,8 @@ package brokerbench;
 import java.util.ArrayDeque;
 import java.util.Collections;
 import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 import javax.jms.JMSException;
@@ -11,7 +13,8 @@ import javax.jms.Session;
 /** Sends the messages of one client to one destination, each when it is due, on a thread of its own. */
 public abstract class Sender implements Runnable {
     static final int PRIORITY = 4;
-    private static final long BLOCKED_AFTER_NS = 1000000000L; // drivers/patience.py
+    private static final long LONG_WRITE_NS = 100_000_000L; // drivers/client/schedule_loop.py
+    private static final long BLOCKED_AFTER_NS = 1_000_000_000L; // drivers/client/blocked_detection.py
 
     final SendRows rows;
     final Names names;
@@ -24,10 +27,10 @@ public abstract class Sender implements Runnable {
     final byte[] template;
     private final LoadClient client;
     private final int inFlight;
-    private final Transacted transacted; // null: each message by itself
-    private final ArrayDeque due = new ArrayDeque(); // arrays of due times, in order
-    /** Messages whose final outcome is not known, but will be. */
-    private final Set open = Collections.newSetFromMap(new IdentityHashMap());
+    private final TransactedBatch transacted; // null: each message by itself
+    private final Queue<long[]> due = new ArrayDeque<>(); // in order
+    /** Messages that wait for their final outcome. */
+    private final Set<ScheduledSend> open = Collections.newSetFromMap(new IdentityHashMap<>());
     private long[] times = new long[0];
     private int next;
     private long seq;
@@ -36,38 +39,43 @@ public abstract class Sender implements Runnable {
     private boolean complete; // no further due times will come
     private long awaitedNs; // since when an answer is awaited; 0: none is. Guarded by `open`, as its address is
     private String awaitedFrom;
-    private boolean refused; // a broker refused a message of it, which was told. Guarded by `open`
+    private boolean refused; // a broker refused one of its messages, and this was reported. Guarded by `open`
     private volatile boolean stopping;
     private volatile Thread thread; // its own
     private volatile long begun;
+    private volatile boolean wasBlocked; // the last message, or the next one, had to wait for the brokers
+    private volatile long writingSinceNs; // 0: it does not write
 
     Sender(LoadClient client, Task task, Session session) {
         this.client = client;
         this.rows = client.sends;
         this.names = client.names;
-        this.number = task.number;
-        this.destination = task.destination;
-        this.durable = task.durable;
-        this.transacted = task.transaction > 0 ? new Transacted(client, this, session, task.transaction) : null;
+        this.number = task.number();
+        this.destination = task.destination();
+        this.durable = task.durable();
+        this.transacted = task.transaction() > 0 ? new TransactedBatch(client, this, session, task.transaction()) : null;
         this.each = durable && transacted == null;
         this.answered = durable || transacted != null;
-        this.resend = task.resend;
-        this.inFlight = task.inFlight;
-        this.template = task.template;
+        this.resend = task.resend();
+        this.inFlight = task.inFlight();
+        this.template = task.template();
     }
 
-    /** Write it, and see to it that it hears what becomes of it. */
-    abstract void send(Slot slot) throws JMSException;
+    /** Write it, and register it for its answer. */
+    abstract void send(ScheduledSend send) throws JMSException;
 
     /** The same of one that was sent before. */
-    void sendAgain(Slot slot) throws JMSException {
-        send(slot);
+    void sendAgain(ScheduledSend scheduled) throws JMSException {
+        send(scheduled);
     }
 
-    /** The connection went before the answer to this one. */
-    abstract void unanswered(Slot slot);
+    /** The connection broke before this message's answer. */
+    abstract void unanswered(ScheduledSend send);
 
-    /** The number of the broker whose answer has come; `written`: of the one to which the library was asked to write. */
+    /**
+     * The number of the broker that answered. `written`: the number of the broker that the library was asked to write
+     * to.
+     */
     int answering(int written) {
         return written;
     }
@@ -78,8 +86,8 @@ public abstract class Sender implements Runnable {
     }
 
     /**
-     * There will be one message, of this number. It was begun, and counted so, when its connection was; the sender ends
-     * once its outcome is known.
+     * There will be one message, with this number. It began, and was counted, when its connection attempt began. The
+     * sender ends once the outcome is known.
      */
     public synchronized void alone(long seq, long begunNs, boolean held) {
         this.seq = seq;
@@ -106,6 +114,13 @@ public abstract class Sender implements Runnable {
         return begun;
     }
 
+    /** Whether it waits for the brokers, or did before its last message: for room in flight, a write or a commit. */
+    public boolean heldBack() {
+        long sinceNs = writingSinceNs;
+        return wasBlocked || sinceNs != 0 && System.nanoTime() - sinceNs > LONG_WRITE_NS;
+    }
+
+    @Override
     public void run() {
         thread = Thread.currentThread();
         String trouble = "";
@@ -113,6 +128,7 @@ public abstract class Sender implements Runnable {
             for (long dueNs = nextDue(); dueNs != Rows.NO_TIME; dueNs = nextDue()) {
                 waitUntil(dueNs);
                 boolean blocked = waitForRoom() || held || transacted != null && transacted.heldUp(dueNs);
+                wasBlocked = blocked;
                 if (stopping) {
                     break;
                 }
@@ -121,16 +137,18 @@ public abstract class Sender implements Runnable {
                 if (begunNs == 0) {
                     rows.countBegun();
                 }
+                writingSinceNs = System.nanoTime();
                 begin(dueNs, blocked);
+                writingSinceNs = 0;
             }
             if (transacted != null) {
-                transacted.commit(); // what there is of the last one
+                transacted.commit(); // the last transaction, even if it is not full
             }
             if (begunNs != 0) {
                 waitForAnswer();
             }
         } catch (Throwable error) {
-            trouble = Words.of(error);
+            trouble = Errors.of(error);
             if (transacted != null) {
                 transacted.giveUp();
             }
@@ -139,28 +157,28 @@ public abstract class Sender implements Runnable {
     }
 
     private void begin(long dueNs, boolean blocked) throws JMSException, InterruptedException {
-        Slot slot = new Slot(this, seq++, dueNs, begunNs, blocked);
+        var scheduled = new ScheduledSend(this, seq++, dueNs, begunNs, blocked);
         if (answered) {
             synchronized (open) {
-                open.add(slot);
+                open.add(scheduled);
             }
         }
         boolean done = false;
         try {
             if (transacted == null) {
-                send(slot);
+                send(scheduled);
             } else {
-                transacted.add(slot);
+                transacted.add(scheduled);
             }
             done = true;
         } finally {
             if (!done) {
-                slot.giveUp();
+                scheduled.giveUp();
             }
         }
     }
 
-    /** The next due time, or NO_TIME when there is none any more. */
+    /** The next due time, or NO_TIME if no more will come. */
     private long nextDue() throws InterruptedException {
         if (next == times.length) {
             times = nextTimes();
@@ -174,11 +192,11 @@ public abstract class Sender implements Runnable {
             while (due.isEmpty() && !complete && !stopping) {
                 wait();
             }
-            return due.isEmpty() || stopping ? new long[0] : (long[]) due.remove();
+            return due.isEmpty() || stopping ? new long[0] : due.remove();
         }
     }
 
-    /** Until then in one go, which a stop ends: steps would cost a thousand senders a core. */
+    /** Wait until then at once; a stop ends the wait: steps would cost a thousand senders a core. */
     private void waitUntil(long dueNs) {
         for (long early = dueNs - System.nanoTime(); early > 0 && !stopping; early = dueNs - System.nanoTime()) {
             LockSupport.parkNanos(early);
@@ -191,6 +209,7 @@ public abstract class Sender implements Runnable {
         synchronized (open) {
             while (answered && open.size() >= inFlight && !stopping) {
                 blocked = true;
+                wasBlocked = true;
                 open.wait(50L);
             }
         }
@@ -206,10 +225,10 @@ public abstract class Sender implements Runnable {
     }
 
     /** A message has its final outcome. */
-    void closed(Slot slot) {
+    void closed(ScheduledSend send) {
         rows.countSettled();
         synchronized (open) {
-            open.remove(slot);
+            open.remove(send);
             heard(System.nanoTime());
             open.notifyAll();
         }
@@ -240,7 +259,7 @@ public abstract class Sender implements Runnable {
         }
     }
 
-    /** Something was written that nobody answers. */
+    /** A message was written that expects no answer. */
     void wrote(String address, long beganNs) {
         waited(address, beganNs, System.nanoTime(), "the write waited");
     }
@@ -251,7 +270,7 @@ public abstract class Sender implements Runnable {
         }
     }
 
-    /** A broker that refuses one message may refuse each: the first one's words are enough. */
+    /** A broker that refuses one message may refuse all, so only the first refusal is reported. */
     void refused(String reason) {
         boolean first;
         synchronized (open) {
@@ -263,22 +282,22 @@ public abstract class Sender implements Runnable {
         }
     }
 
-    /** Wait until all is answered; what is not by then is in doubt: how many messages. */
+    /** Wait for all answers. Messages without an answer by then are in doubt; returns their number. */
     int conclude(long endNs) {
-        Object[] left;
+        List<ScheduledSend> left;
         synchronized (open) {
             for (long leftNs = endNs - System.nanoTime(); !open.isEmpty() && leftNs > 0; leftNs = endNs - System.nanoTime()) {
                 try {
-                    open.wait(leftNs / 1000000L + 1);
+                    open.wait(leftNs / 1_000_000L + 1);
                 } catch (InterruptedException interrupted) {
                     break;
                 }
             }
-            left = open.toArray();
+            left = List.copyOf(open);
         }
         int inDoubt = 0;
-        for (int i = 0; i < left.length; i++) {
-            inDoubt += ((Slot) left[i]).giveUp() ? 1 : 0;
+        for (ScheduledSend send : left) {
+            inDoubt += send.giveUp() ? 1 : 0;
         }
         return inDoubt;
     }

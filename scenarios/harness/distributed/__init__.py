@@ -1,14 +1,15 @@
-"""How does one run span several processes? The master leads and the workers drive clients, over Locust's own channel.
+"""Spreads one run over several processes: the master leads, the workers drive clients, over Locust's own channel.
 
     master                                worker
     equip        ── clock ──────────────►  what time is it with you? (a few times: the quickest answer counts)
                  ◄──────────────── clock ─
-                 ── equip ──────────────►  is it of the same edition, does it reach the brokers? Then a session
+                 ── equip ──────────────►  is it of the same build, does it reach the brokers? Then a session
                  ◄───────────── equipped ─  and a recorder of its own (or why not)
                  ── call_off ───────────►  one of the others could not be equipped, so there is no run
     tally        ◄──────────────── tally ─  twice a second, problems included
     gathering    ◄─────────────── events ─  stream messages, from a worker that does not share the run's folder
     go           ── go ─────────────────►  schedules begin
+    settle       ── settle ─────────────►  the warm-up is over: when the load begins and ends
     stop         ── stop_producing ─────►  producers fall silent, consumers go on
     dismiss      ◄─────────────── closed ─  when Locust has stopped its users: streams are complete
 
@@ -16,7 +17,7 @@ Credentials travel in these messages and are never written to the run folder. A 
 writes its events there; the events of any other come over the channel.
 """
 
-from scenarios.harness.distributed.master import MasterCrew
+from scenarios.harness.distributed.master import DistributedLoadGenerators
 from scenarios.harness.distributed.worker import WorkerDuty
 
-__all__ = ["MasterCrew", "WorkerDuty"]
+__all__ = ["DistributedLoadGenerators", "WorkerDuty"]

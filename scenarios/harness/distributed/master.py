@@ -1,4 +1,4 @@
-"""How does the master lead? It equips the workers, adds up what they tell, and gathers what they recorded."""
+"""The master's side: equips the workers, adds up what they tell, and gathers what they recorded."""
 
 import time
 from collections import Counter
@@ -8,14 +8,14 @@ from typing import Any
 
 from locust.runners import STATE_MISSING, MasterRunner
 
-from drivers.session import Tally, Window
+from drivers.users.session import Tally, Window
 from records.gathering import Gathering
 from records.run import ProcessInfo
-from scenarios.harness import user_settings
-from scenarios.harness.clocks import Offset
-from scenarios.harness.crew import Equipment, NotEquipped, process_info
 from scenarios.harness.distributed import messages
-from scenarios.harness.edition import another, edition
+from scenarios.harness.distributed.build_id import another_build, build_id
+from scenarios.harness.distributed.clocks import Offset
+from scenarios.harness.options import user_settings
+from scenarios.harness.run.load_generators import Equipment, NotEquipped, process_info
 
 EQUIP_TIMEOUT_S = 20.0
 CLOSE_TIMEOUT_S = 20.0
@@ -23,12 +23,12 @@ CLOCK_PROBES = 5
 CLOCK_TIMEOUT_S = 2.0
 
 
-class MasterCrew:
-    """The workers, as the conductor sees them. Implements `scenarios.harness.crew.Crew`."""
+class DistributedLoadGenerators:
+    """The workers. Implements `scenarios.harness.run.load_generators.LoadGenerators`."""
 
     def __init__(self, runner: MasterRunner) -> None:
         self._runner = runner
-        self._edition = edition()
+        self._build_id = build_id()
         self._workers: tuple[str, ...] = ()
         self._offsets: dict[str, Offset] = {}
         self._doubts: list[str] = []
@@ -62,7 +62,7 @@ class MasterCrew:
         self._offsets = {worker: self._probe(worker) for worker in self._workers}
         settings = user_settings.settings(self._runner.user_classes)
         for index, worker in enumerate(self._workers, start=1):
-            self._runner.send_message("bb_equip", messages.equip(equipment, index, settings, self._edition), worker)
+            self._runner.send_message("bb_equip", messages.equip(equipment, index, settings, self._build_id), worker)
         self._await(self._equipped, EQUIP_TIMEOUT_S)
         if refusals := self._refusals():
             for worker in self._workers:
@@ -78,7 +78,7 @@ class MasterCrew:
                 found.append(f"worker {worker} was lost before it could be equipped")
             elif answer is None:
                 found.append(f"worker {worker} did not answer within {EQUIP_TIMEOUT_S:g} s when it was to be equipped")
-            elif why := answer["refusal"] or another(answer.get("edition", "an older one"), self._edition):
+            elif why := answer["refusal"] or another_build(answer.get("build_id", "an older one"), self._build_id):
                 found.append(f"worker {worker}: {why}")
         return found
 
@@ -94,6 +94,11 @@ class MasterCrew:
             shifted = window.shifted(self._offsets[worker].offset_ns)
             self._runner.send_message("bb_go", messages.go(shifted, count, producers, first), worker)
             first.update(self._tallies.get(worker, {}).get("tally", {}).get("ready", {}))
+
+    def settle(self, window: Window) -> None:
+        for worker in self._workers:
+            shifted = window.shifted(self._offsets[worker].offset_ns)
+            self._runner.send_message("bb_settle", messages.settle(shifted), worker)
 
     def stop_producing(self) -> None:
         for worker in self._workers:

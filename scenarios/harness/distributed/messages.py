@@ -1,4 +1,4 @@
-"""What do master and worker say to each other? Plain values, as Locust's channel carries them, there and back."""
+"""The messages between master and worker: plain values, for Locust's channel."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -6,17 +6,17 @@ from dataclasses import asdict
 from typing import Any
 
 from drivers.protocols import Spoken
-from drivers.session import Go, Network, Session, Tally, Window
-from scenarios.harness.crew import Equipment
-from topologies.endpoints import Credentials
-from topologies.trust import Trust
+from drivers.users.session import Go, Network, Session, Tally, Window
+from scenarios.harness.run.load_generators import Equipment
+from topologies.model.endpoints import Credentials
+from topologies.model.trust import Trust
 
 
-def equip(equipment: Equipment, index: int, settings: Mapping[str, Any], edition: str) -> dict[str, Any]:
-    """Everything that worker number ``index`` needs. ``settings``: of user classes; ``edition``: the master's."""
+def equip(equipment: Equipment, index: int, settings: Mapping[str, Any], build_id: str) -> dict[str, Any]:
+    """Everything that worker number ``index`` needs. ``settings``: of user classes; ``build_id``: the master's."""
     network = equipment.network
     return {
-        "edition": edition,
+        "build_id": build_id,
         "run": {"path": str(equipment.directory.path.resolve()), "id": equipment.directory.path.name},
         "index": index,
         "run_number": equipment.run_number,
@@ -52,22 +52,32 @@ def go_in(data: Mapping[str, Any]) -> Go:
     return Go(Window(**data["window"]), data["messages"], data["producers"], Counter(data["first"]))
 
 
-def told(session: Session) -> dict[str, Any]:
-    """What a worker has done so far, and what went wrong."""
+def settle(window: Window) -> dict[str, Any]:
+    return {"window": asdict(window)}
+
+
+def settle_in(data: Mapping[str, Any]) -> Window:
+    return Window(**data["window"])
+
+
+def progress_of(session: Session) -> dict[str, Any]:
+    """A worker's counts so far, and its errors."""
     tally = {
         **vars(session.tally),
         "ready": dict(session.tally.ready),
         "failed": dict(session.tally.failed),
         "unsent": dict(session.tally.unsent),
+        "live": [list(row) for row in session.tally.live.rows()],
         "lag": [list(item) for item in session.tally.lag.items()],  # MessagePack's keys are text
     }
     connected = [[group, broker, count] for (group, broker), count in session.connected().items()]
-    problems = [*session.problems, *([session.recorder.failure] if session.recorder.failure else [])]
+    of_recorder = (session.recorder.failure, session.recorder.late_rows)
+    problems = [*session.problems, *filter(None, of_recorder)]
     return {"tally": tally, "connected": connected, "problems": problems}
 
 
 def tally_in(reports: Iterable[Mapping[str, Any]]) -> Tally:
-    """What all workers together have done, by what each last told."""
+    """The sums of all workers' latest counts."""
     total = Tally()
     for report in reports:
         tally = report["tally"]
@@ -75,8 +85,10 @@ def tally_in(reports: Iterable[Mapping[str, Any]]) -> Tally:
         total.settled += tally["settled"]
         total.received += tally["received"]
         total.missed += tally["missed"]
+        total.withheld += tally["withheld"]
         total.finished_producers += tally["finished_producers"]
         total.ready.update(tally["ready"])
+        total.live.add(tuple(row) for row in tally["live"])
         total.lag.update(dict(tally["lag"]))
         total.failed.update(tally["failed"])
         total.unsent.update(tally["unsent"])

@@ -1,4 +1,4 @@
-"""What does a worker do when the master speaks? It takes on what it is equipped with, and tells what it does."""
+"""The worker's side: takes its equipment from the master, and tells what it does."""
 
 import logging
 import os
@@ -15,14 +15,16 @@ from locust import events
 from locust.runners import WorkerRunner
 
 from drivers.protocols import connectors_of
-from drivers.session import Session, attach, detach
+from drivers.users.session import Session, attach, detach
+from drivers.users.stall_sampler import StallSampler
 from records.errors import RunUnreadable
 from records.run import ProcessInfo
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from scenarios.harness.crew import process_info
 from scenarios.harness.distributed import messages
-from scenarios.harness.edition import another, edition
+from scenarios.harness.distributed.build_id import another_build, build_id
+from scenarios.harness.run.load_generators import process_info, with_tally
+from topologies.management.sampling import PERIOD_S, process_rows
 
 log = logging.getLogger("brokerbench")
 
@@ -33,14 +35,15 @@ CANNOT_TAKE_PART = 2  # exit status
 
 
 class WorkerDuty:
-    """What a worker does when the master speaks."""
+    """A worker's handlers for the master's messages."""
 
     def __init__(self, environment: Any, runner: WorkerRunner) -> None:
         self._environment = environment
         self._runner = runner
-        self._edition = edition()
+        self._build_id = build_id()
         self._session: Session | None = None
         self._info: ProcessInfo | None = None
+        self._stalls: StallSampler | None = None
 
     def register(self) -> None:
         """Listen to the master, and end with it."""
@@ -49,6 +52,7 @@ class WorkerDuty:
             "bb_equip": self._equip,
             "bb_call_off": lambda _: self._let_go(),
             "bb_go": self._go,
+            "bb_settle": self._settle,
             "bb_stop_producing": self._stop_producing,
         }
         for name, listener in listeners.items():
@@ -58,7 +62,7 @@ class WorkerDuty:
             gevent.spawn(_end_with_the_parent, os.getppid())
 
     def _equip(self, data: dict[str, Any]) -> None:
-        refusal = another(self._edition, data.get("edition", "an older one")) or _unreached(data)
+        refusal = another_build(self._build_id, data.get("build_id", "an older one")) or _unreached(data)
         try:
             if not refusal:
                 self._take_on(data)
@@ -68,7 +72,7 @@ class WorkerDuty:
         if refusal:
             log.error("the master's run cannot be taken part in: %s", refusal)
             self._environment.process_exit_code = CANNOT_TAKE_PART
-        self._runner.send_message("bb_equipped", {"refusal": refusal, "edition": self._edition})
+        self._runner.send_message("bb_equipped", {"refusal": refusal, "build_id": self._build_id})
 
     def _take_on(self, data: dict[str, Any]) -> None:
         name = f"worker-{data['index']}"
@@ -79,9 +83,10 @@ class WorkerDuty:
         recorder = Recorder(_shared(data["run"]) or partial(self._send_events, name), name)
         recorder.start()
         network = messages.network_in(data)
+        connectors = connectors_of(network.spoken, network.trust)
         self._session = Session(
             network=network,
-            connectors=connectors_of(network.spoken, network.trust),
+            connectors=connectors,
             recorder=recorder,
             run_number=data["run_number"],
             seed=data["seed"],
@@ -89,7 +94,10 @@ class WorkerDuty:
             clock=time.perf_counter_ns,
         )
         attach(self._environment, self._session)
+        self._stalls = StallSampler(recorder, data["index"], connectors)
+        self._stalls.start()
         gevent.spawn(self._keep_telling, self._session)
+        gevent.spawn(self._keep_sampling, self._session)
 
     def _send_events(self, process: str, table: str, messages: bytes) -> None:
         self._runner.send_message("bb_events", {"process": process, "table": table, "messages": messages})
@@ -97,6 +105,10 @@ class WorkerDuty:
     def _go(self, data: dict[str, Any]) -> None:
         if self._session:
             self._session.go(messages.go_in(data))
+
+    def _settle(self, data: dict[str, Any]) -> None:
+        if self._session:
+            self._session.settle(messages.settle_in(data))
 
     def _stop_producing(self, _: Any) -> None:
         if self._session:
@@ -107,21 +119,30 @@ class WorkerDuty:
             self._tell(session)
             time.sleep(TALLY_EVERY_S)
 
+    def _keep_sampling(self, session: Session) -> None:
+        """The CPU of this process is a part of the load generator's."""
+        while self._session is session:
+            for row in process_rows("", os.getpid(), session.recorder.process):
+                session.recorder.sample(*row)
+            time.sleep(PERIOD_S)
+
     def _tell(self, session: Session) -> None:
-        self._runner.send_message("bb_tally", messages.told(session))
+        self._runner.send_message("bb_tally", messages.progress_of(session))
 
     def _on_test_stop(self, **_: Any) -> None:
         session = self._let_go()
         if session is None or self._info is None:
             return
         self._tell(session)
-        self._runner.send_message("bb_closed", {"process": asdict(self._info)})
+        self._runner.send_message("bb_closed", {"process": asdict(with_tally(self._info, session.tally))})
 
     def _let_go(self) -> Session | None:
         """The session has ended, its streams are complete."""
         session, self._session = self._session, None
         if session:
             detach(self._environment)
+            if self._stalls:
+                self._stalls.stop()
             session.recorder.close()
         return session
 

@@ -1,6 +1,32 @@
-"""What can go wrong on purpose? One file a fault; `timeline` applies them while the load runs."""
+"""The faults that a scenario can inject, one file a fault; `schedule` applies them while the load runs."""
 
+from scenarios.harness.faults.blackhole import BlackholeLink
+from scenarios.harness.faults.command import CommandFault
 from scenarios.harness.faults.contract import Fault
+from scenarios.harness.faults.cut import CutLink
+from scenarios.harness.faults.disconnect import DisconnectClients
 from scenarios.harness.faults.freeze import FreezeBroker
+from scenarios.harness.faults.join import JoinBroker, absent_at_start
+from scenarios.harness.faults.kill import KillBroker
+from scenarios.harness.faults.repeated import repeated
+from scenarios.harness.faults.restart import RestartBroker
+from scenarios.harness.faults.slow import SlowLink
+from scenarios.harness.faults.stop import StopBroker
+from scenarios.harness.faults.stop_link import StopLink
 
-__all__ = ["Fault", "FreezeBroker"]
+__all__ = [
+    "BlackholeLink",
+    "CommandFault",
+    "CutLink",
+    "DisconnectClients",
+    "Fault",
+    "FreezeBroker",
+    "JoinBroker",
+    "KillBroker",
+    "RestartBroker",
+    "SlowLink",
+    "StopBroker",
+    "StopLink",
+    "absent_at_start",
+    "repeated",
+]

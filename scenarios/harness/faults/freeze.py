@@ -1,4 +1,4 @@
-"""What does a broker that hangs do to its clients?
+"""Freezes a broker for a while, like a broker that hangs.
 
 producer ──► broker (stopped where it stands: sockets open, nobody answers) ──► consumer
 """
@@ -6,21 +6,22 @@ producer ──► broker (stopped where it stands: sockets open, nobody answers
 from dataclasses import dataclass
 from typing import ClassVar
 
+from scenarios.harness.faults.bases import BrokerFault
+from scenarios.harness.faults.contract import Probe
 from topologies.runtimes.contract import Runtime
 
 
 @dataclass(frozen=True)
-class FreezeBroker:
+class FreezeBroker(BrokerFault):
     """SIGSTOP for a while, then SIGCONT. Implements `scenarios.harness.faults.contract.Fault`."""
 
     kind: ClassVar[str] = "freeze"
-
-    target: str
-    at_s: float
-    for_s: float
 
     def begin(self, runtime: Runtime) -> None:
         runtime.pause(self.target)
 
     def end(self, runtime: Runtime) -> None:
         runtime.resume(self.target)
+
+    def in_effect(self, probe: Probe) -> bool:
+        return probe.frozen(self.target)

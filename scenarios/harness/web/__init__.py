@@ -1,4 +1,4 @@
-"""What does brokerbench add to Locust's web UI? A tab, a page of its own, and care for Start and Stop.
+"""Adds brokerbench to Locust's web UI: a tab, a page of its own, and care for Start and Stop.
 
     GET  /brokerbench                      the page: phase, brokers, bridges, clients, faults, reports
     GET  /brokerbench/now                  the same as JSON, asked for once a second
@@ -6,8 +6,9 @@
     POST /swarm, /stop                     Locust's own buttons, answered here while they concern a run of ours
 
 Locust's tab can show one table of text and is not refreshed while a run is analysed, so a small script puts the page
-below that table. Start is answered here because Locust would take a wrong value, convert it in halves or end in an
-error page, and let the clock run while brokers come up; Stop, because two ends of one run must not run side by side.
+below that table. This module answers Start itself. Locust would accept a wrong value, convert a part of it or show an
+error page, and it would start its clock while brokers come up. This module also answers Stop, because a run must not be
+ended twice at the same time.
 """
 
 import logging
@@ -20,10 +21,10 @@ from typing import Any, Protocol
 from flask import Blueprint, Response, abort, jsonify, request, send_file, send_from_directory
 from locust.runners import STATE_RUNNING, STATE_SPAWNING, MasterRunner
 
-from scenarios.harness.options import OptionError
-from scenarios.harness.snapshot import Snapshot
+from scenarios.harness.options.run_options import OptionError
+from scenarios.harness.run.snapshot import Snapshot
 from scenarios.harness.web import form
-from scenarios.harness.web.finished import Shelf
+from scenarios.harness.web.finished import ReportFolder
 from scenarios.harness.web.view import phase, summary_rows, view
 
 log = logging.getLogger("brokerbench")
@@ -35,7 +36,7 @@ SCRIPT = b'<script src="./brokerbench/static/tab.js"></script>\n  </body>'
 
 
 class Bench(Protocol):
-    """What the web UI needs of the lifecycle (`scenarios.harness.lifecycle.Lifecycle`)."""
+    """The part of the lifecycle that the web UI needs (`scenarios.harness.lifecycle.Lifecycle`)."""
 
     refusal: str  # why the last start did not lead to a run
 
@@ -44,7 +45,7 @@ class Bench(Protocol):
         """From the start of a run until its report is written."""
 
     def snapshot(self) -> Snapshot | None:
-        """Of the run that goes on, or of the last one."""
+        """The snapshot of the present run, or of the last one."""
 
     def check(self, namespace: Namespace) -> Mapping[str, int]:
         """The users that a run of these options has, by class. Raises OptionError."""
@@ -62,9 +63,9 @@ class Web:
     def __init__(self, environment: Any, bench: Bench, runs: Path) -> None:
         self._environment = environment
         self._bench = bench
-        self._shelf = Shelf(runs)
+        self._report_folder = ReportFolder(runs)
         self._base: Namespace = copy(environment.parsed_options)
-        self._fields: frozenset[str] = frozenset()  # what the form said of the present run
+        self._fields: frozenset[str] = frozenset()  # the form's values of the present run
 
     def command(self, command: tuple[str, ...]) -> tuple[str, ...]:
         """The line that makes the present run again, the form's fields included."""
@@ -73,7 +74,7 @@ class Web:
     # -- Locust's own buttons --------------------------------------------------------------------------------------
 
     def swarm(self) -> Response:
-        """Start, or the reason why not; nothing has changed then. Edit and Start of a run that goes on are refused."""
+        """Start, or the reason why not; nothing has changed then. Edit and Start are refused during a run."""
         if self._bench.busy:
             return self._answer(False, self._under_way())
         try:
@@ -118,11 +119,11 @@ class Web:
 
     def now(self) -> Response:
         shown = view(self._bench.snapshot(), self._bench.refusal)
-        reports = [finished.as_json() for finished in self._shelf.finished()]
+        reports = [finished.as_json() for finished in self._report_folder.finished()]
         return jsonify({**shown.as_json(), "reports": reports})
 
     def report(self, run_id: str) -> Response:
-        path = self._shelf.report(run_id)
+        path = self._report_folder.report(run_id)
         if path is None:
             abort(404, f"no report of a run named {run_id!r}")
         return send_file(path, max_age=0)

@@ -1,4 +1,4 @@
-"""Which reports are there to open? What lies in the folder of runs, newest first, whoever made it and whenever."""
+"""Lists the reports in the folder of runs, newest first."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -10,7 +10,7 @@ SHOWN_AT_MOST = 100
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedRun:
     """A run with a report. ``verdict``: empty where summary.json does not tell."""
 
     run_id: str
@@ -20,20 +20,20 @@ class Finished:
         return asdict(self)
 
 
-class Shelf:
+class ReportFolder:
     """The reports of one folder of runs. Nothing outside of it is ever opened."""
 
     def __init__(self, runs: Path) -> None:
         self._runs = runs
         self._verdicts: dict[tuple[str, int], str] = {}  # by run and when its summary was written
 
-    def finished(self) -> tuple[Finished, ...]:
+    def finished(self) -> tuple[FinishedRun, ...]:
         """Newest first: a run's name begins with its time."""
         if not self._runs.is_dir():
             return ()
         names = sorted((path.name for path in self._runs.iterdir()), reverse=True)
         found = [name for name in names if self.report(name)][:SHOWN_AT_MOST]
-        return tuple(Finished(name, self._verdict(RunDirectory(self._runs / name))) for name in found)
+        return tuple(FinishedRun(name, self._verdict(RunDirectory(self._runs / name))) for name in found)
 
     def report(self, run_id: str) -> Path | None:
         """The report of a run by the name of its folder, or None: no such run, no report yet, or a way out of here."""

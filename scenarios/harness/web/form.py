@@ -1,7 +1,7 @@
-"""What does Locust's form ask for? Its fields put onto the options of the command line, anew for each run.
+"""Turns Locust's form into options: its fields put onto the options of the command line, anew for each run.
 
 A field that the form leaves out has the command line's value, not that of the run before. Nothing is converted here but
-the fields of Locust's own: `scenarios.harness.options.read` reads text as it reads what the command line gave.
+the fields of Locust's own: `run_options.read` reads text as it reads what the command line gave.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any
 
 from locust.util.timespan import parse_timespan
 
-from scenarios.harness.options import OptionError
+from scenarios.harness.options.run_options import OptionError
 
 FASTEST_SPAWN_RATE = 100.0  # beyond it Locust warns
 

@@ -1,11 +1,11 @@
-"""What does our tab show of a run? A snapshot as lines and tables of text, by a pure function."""
+"""Shows a run in our tab: a snapshot as lines and tables of text, by a pure function."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from drivers.pacing import NS_PER_S
+from drivers.client.pacing import NS_PER_S
 from records.buckets import upper_ns
-from scenarios.harness.snapshot import Snapshot
+from scenarios.harness.run.snapshot import Snapshot
 from topologies.management.sampling import Reading, Series
 
 MIB = 1 << 20
@@ -13,7 +13,7 @@ NS_PER_MS = 1_000_000
 STALE_AFTER_S = 3.0
 UNKNOWN = "–"
 
-STEPS = {  # what goes on once the step of that name is behind the run
+STEPS = {  # the phase after the step of that name
     "": "brokers come up",
     "up": "links and paths are proven",
     "prove": "clients connect",
@@ -28,7 +28,7 @@ STEPS = {  # what goes on once the step of that name is behind the run
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -36,24 +36,24 @@ class Table:
 
 
 @dataclass(frozen=True)
-class View:
-    """``lines``: (what, now), of which the first is the phase; everything is text as it is to be shown."""
+class RunView:
+    """``lines``: (name, current value); the first line is the phase. All values are text, ready for display."""
 
     run_id: str
     running: bool
     lines: tuple[tuple[str, str], ...]
-    tables: tuple[Table, ...]
+    tables: tuple[TextTable, ...]
     trouble: tuple[str, ...]
 
     def as_json(self) -> dict[str, object]:
         return asdict(self)
 
 
-def view(snapshot: Snapshot | None, refusal: str = "") -> View:
-    """``refusal``: why the last start did not lead to a run, where it did not."""
+def view(snapshot: Snapshot | None, refusal: str = "") -> RunView:
+    """``refusal``: why the last start led to no run; '' if it did."""
     refused = (refusal,) if refusal else ()
     if snapshot is None:
-        return View("", False, (("Phase", "no run yet: start one in Locust's form"),), (), refused)
+        return RunView("", False, (("Phase", "no run yet: start one in Locust's form"),), (), refused)
     lines = (
         ("Phase", phase(snapshot)),
         ("Run", snapshot.run_id),
@@ -62,11 +62,11 @@ def view(snapshot: Snapshot | None, refusal: str = "") -> View:
         ("Generator's lag so far", lag(snapshot.tally.lag)),
     )
     tables = (_brokers(snapshot), _bridges(snapshot), _connections(snapshot), _faults(snapshot))
-    return View(snapshot.run_id, not snapshot.over, lines, tables, (*snapshot.problems, *refused))
+    return RunView(snapshot.run_id, not snapshot.over, lines, tables, (*snapshot.problems, *refused))
 
 
 def phase(snapshot: Snapshot) -> str:
-    """What goes on, and since when or for how long yet."""
+    """The present phase, with its duration so far or its remaining time."""
     if snapshot.over:
         return {"failed": "failed before the load", "interrupted": "interrupted"}.get(snapshot.state, "ended")
     last = snapshot.steps[-1] if snapshot.steps else ""
@@ -76,7 +76,7 @@ def phase(snapshot: Snapshot) -> str:
         return f"{doing}, {snapshot.step_s:.0f} s"
     load_s = (snapshot.now_ns - window.load_began_ns) / NS_PER_S
     if load_s < 0:
-        return f"warm-up, {-load_s:.0f} s to go"
+        return f"warm-up, {'at most ' if window.is_open else ''}{-load_s:.0f} s to go"
     return f"load, {load_s:.0f} s" + ("" if snapshot.load_s is None else f" of {snapshot.load_s:g} s")
 
 
@@ -93,7 +93,7 @@ def lag(counts: Mapping[int, int]) -> str:
     return f"p99 {upper_ns(bucket) / NS_PER_MS:.1f} ms, worst {upper_ns(ordered[-1]) / NS_PER_MS:.1f} ms"
 
 
-def summary_rows(shown: View) -> list[dict[str, str]]:
+def summary_rows(shown: RunView) -> list[dict[str, str]]:
     """The same for the table of Locust's own tab: what, now."""
     rows = [{"what": what, "now": now} for what, now in shown.lines]
     return rows + [{"what": "Trouble", "now": text} for text in shown.trouble]
@@ -102,10 +102,10 @@ def summary_rows(shown: View) -> list[dict[str, str]]:
 # -- the tables --------------------------------------------------------------------------------------------------------
 
 
-def _brokers(snapshot: Snapshot) -> Table:
+def _brokers(snapshot: Snapshot) -> TextTable:
     rows = tuple(_broker(snapshot, name, state) for name, state in snapshot.brokers.items())
     head = ("Broker", "State", "Heap", "CPU", "Connections", "Messages on queues")
-    return Table("Brokers", head, rows, "")
+    return TextTable("Brokers", head, rows, "")
 
 
 def _broker(snapshot: Snapshot, name: str, state: str) -> tuple[str, ...]:
@@ -140,14 +140,14 @@ def _cpu(readings: Mapping[Series, Reading], broker: str) -> str:
     return f"{max(cores, 0):.2f} cores"  # a restarted broker begins at 0 again
 
 
-def _bridges(snapshot: Snapshot) -> Table:
+def _bridges(snapshot: Snapshot) -> TextTable:
     rows = []
     for (broker, kind, bridge, metric), reading in sorted(snapshot.readings.items()):
         if (kind, metric) == ("bridge", "dequeue_count"):
             link, _, remote = bridge.rpartition("|")
             rows.append((link, broker, remote, f"{reading.now.value:,}", _rate(reading)))
     head = ("Link", "From", "To", "Messages carried", "Messages a second")
-    return Table("Bridges", head, tuple(rows), "No bridge has been seen.")
+    return TextTable("Bridges", head, tuple(rows), "No bridge has been seen.")
 
 
 def _rate(reading: Reading) -> str:
@@ -157,18 +157,22 @@ def _rate(reading: Reading) -> str:
     return f"{max(now.value - before.value, 0) * NS_PER_S / (now.at_ns - before.at_ns):,.0f}"
 
 
-def _connections(snapshot: Snapshot) -> Table:
+def _connections(snapshot: Snapshot) -> TextTable:
     groups = sorted({group for group, _ in snapshot.connected})
     brokers = tuple(snapshot.brokers)
     rows = tuple((group, *(str(snapshot.connected.get((group, broker), 0)) for broker in brokers)) for group in groups)
-    return Table("Clients connected", ("Group", *brokers), rows, "No client is connected.")
+    return TextTable("Clients connected", ("Group", *brokers), rows, "No client is connected.")
 
 
-def _faults(snapshot: Snapshot) -> Table:
+def _faults(snapshot: Snapshot) -> TextTable:
     rows = tuple(
-        (fault.kind, fault.target, f"{fault.at_s:g} s", f"{fault.for_s:g} s", fault.state) for fault in snapshot.faults
+        (fault.kind, fault.target, f"{fault.at_s:g} s", _lasting(fault.for_s), fault.state) for fault in snapshot.faults
     )
-    return Table("Faults", ("Fault", "Target", "At", "For", "State"), rows, "This scenario has no faults.")
+    return TextTable("Faults", ("Fault", "Target", "At", "For", "State"), rows, "This scenario has no faults.")
+
+
+def _lasting(for_s: float | None) -> str:
+    return "the rest of the load" if for_s is None else f"{for_s:g} s"
 
 
 def _value(readings: Mapping[Series, Reading], series: Series) -> int | None:

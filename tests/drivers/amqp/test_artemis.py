@@ -1,4 +1,4 @@
-"""Does an AMQP client go where a real Artemis broker sends it? A live-backup pair, and a router before a cluster."""
+"""Checks that AMQP clients follow a real Artemis broker: to its backup, or to the broker that a router chose."""
 
 import logging
 import random
@@ -9,9 +9,9 @@ from typing import cast
 import pytest
 
 from drivers.amqp.connector import AmqpConnector
-from drivers.broker_words import nothing_sent
-from drivers.client import Client
-from drivers.failover import FailoverUri
+from drivers.broker_errors import nothing_sent
+from drivers.client.client import Client
+from drivers.failover.uri import FailoverUri
 from records.writer import Recorder
 from tests.drivers.doubles import KeepingRecorder, eventually
 from tests.support.brokers import running

@@ -1,4 +1,4 @@
-"""What has the AMQP driver beside the contract, on a real broker? Run plainly, and under gevent by amqp/test_gevent.py.
+"""Checks on a real broker what only the AMQP driver does. amqp/test_gevent.py runs it under gevent too.
 
 The contract itself is tested by tests/drivers/conformance.
 """
@@ -14,16 +14,16 @@ import trustme
 
 from drivers.amqp.connection import CLOSE_TIMEOUT_S
 from drivers.amqp.connector import AmqpConnector
+from drivers.broker_errors import LOGINS
 from drivers.contract import DriverError, Outcome, Outgoing, Refused, SendsBatches
-from drivers.logins import LOGINS
 from drivers.protocols import connector_of
 from tests.drivers.conformance.stages import BROKER, Connect, Peer, RealStage, body, queue
 from tests.support.brokers import frozen, running
 from tests.support.relay import Relay
 from tests.support.waiting import until
-from topologies.endpoints import Credentials
+from topologies.model.endpoints import Credentials
+from topologies.model.trust import Trust
 from topologies.runtimes.contract import Runtime
-from topologies.trust import Trust
 
 pytestmark = pytest.mark.brokers
 OURS = trustme.CA()

@@ -1,4 +1,4 @@
-"""What does the AMQP driver make of answers that a real broker gives at rare moments? A broker with a script."""
+"""Checks how the AMQP driver handles replies that real brokers give rarely, by a scripted broker."""
 
 import threading
 import time

@@ -17,7 +17,7 @@ DRIVERS = Path(__file__).parents[1]
                 "amqp/test_conversations.py",
                 "amqp/test_troubles.py",
                 "amqp/test_transactions.py",
-                "amqp/test_referrals.py",
+                "amqp/test_redirects.py",
             ],
             id="by hand",
         ),

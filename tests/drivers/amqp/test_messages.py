@@ -1,4 +1,4 @@
-"""Is what we write by hand what AMQP 1.0 says? proton's own codec is the judge, both ways."""
+"""Checks the hand-written AMQP 1.0 messages against proton's own codec, for writing and for reading."""
 
 import contextlib
 
@@ -10,7 +10,7 @@ from proton import Message, symbol
 from drivers.amqp.messages import BROKER_PATH_PROPERTY, Address, node_address, read_address, read_message, write_message
 from drivers.contract import Destination
 from drivers.stomp.frames import BROKER_PATH_PROPERTY as STOMP_HAS
-from topologies.render.classic import BROKER_PATH_PROPERTY as RENDERED
+from topologies.classic.render.broker_xml import BROKER_PATH_PROPERTY as RENDERED
 
 bodies = st.binary(max_size=300) | st.integers(0, 70_000).map(bytes)
 texts = st.text(max_size=300)

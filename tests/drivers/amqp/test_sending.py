@@ -1,4 +1,4 @@
-"""Do users that share an AMQP link share its credit too, whoever sends first when some comes?"""
+"""Checks that users of one AMQP link share its credit, whoever sends first when credit arrives."""
 
 import itertools
 import threading
@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from drivers.amqp import sending as amqp_sending
-from drivers.amqp.links import Answer
+from drivers.amqp.links import PeerReply
 from drivers.amqp.sending import Sending, _Outlet
 
 
@@ -54,7 +54,7 @@ def test_what_credit_one_user_leaves_another_one_takes(monkeypatch: pytest.Monke
     monkeypatch.setattr(amqp_sending, "LOOK_FOR_CREDIT_S", 60.0)
     wire, link = Wire(), Link()
     sending = Sending("b", cast(Any, wire), cast(Any, Open()), cast(Any, Open()), itertools.count(1), print)
-    outlet = _Outlet(cast(Any, link), Answer())
+    outlet = _Outlet(cast(Any, link), PeerReply())
 
     def credit_comes_and_another_sends() -> None:
         link.credit = 2

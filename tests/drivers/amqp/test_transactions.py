@@ -1,4 +1,4 @@
-"""What does an AMQP transaction make of each answer of a broker's coordinator? A broker with a script."""
+"""Checks how AMQP transactions handle each reply of a broker's coordinator, by a scripted broker."""
 
 import threading
 from typing import Any

@@ -1,4 +1,4 @@
-"""What does the AMQP driver say of something that listens and is no broker of its kind, or not one to be trusted?"""
+"""Checks the AMQP driver's errors for ports that are no AMQP broker and for brokers that are not trusted."""
 
 import contextlib
 import socket
@@ -11,8 +11,8 @@ import trustme
 from drivers.amqp.connector import AmqpConnector
 from drivers.contract import ConnectFailed, DriverError, Refused
 from tests.support.relay import Relay
-from topologies.endpoints import Credentials, Endpoint
-from topologies.trust import Trust
+from topologies.model.endpoints import Credentials, Endpoint
+from topologies.model.trust import Trust
 
 OURS, THEIRS = trustme.CA(), trustme.CA()
 TRUST = Trust(OURS.cert_pem.bytes().decode())

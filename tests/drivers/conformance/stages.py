@@ -1,4 +1,4 @@
-"""On what does the suite try a driver? One broker, real or in memory, behind what the tests may do to it."""
+"""Provides the broker on which the suite tests a driver, real or in memory, and the means to disturb it."""
 
 import random
 from collections.abc import Callable, Iterable
@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
+from drivers.broker_errors import answered
 from drivers.contract import Browsed, Connection, Connector, Delivery, Destination, Outcome, Outgoing, Subscription
-from drivers.logins import answered
 from drivers.memory.connector import MemoryConnector, MemoryNetwork
 from records.identity import Identity, Reading, read, stamp
 from tests.support.relay import Relay
 from tests.support.waiting import until
-from topologies.endpoints import Credentials, Endpoint
+from topologies.model.endpoints import Credentials, Endpoint
 
 RUN = 91
 BROKER = "broker-1"
@@ -70,7 +70,7 @@ class RealStage:
     relay: Relay
     selects: bool = True
     durable_selector: str = "JMSDeliveryMode = 'PERSISTENT'"
-    hops_at_home: int | None = 0
+    hops_at_home: int | None = None
     tells_returns: bool | None = True
     tells_losses: bool = True
     prefetched_bytes: int = 64

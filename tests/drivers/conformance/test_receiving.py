@@ -1,10 +1,11 @@
-"""What does each driver make of a subscription: who gets which message, how often, and how many ahead?"""
+"""Checks subscriptions by each driver: which consumer gets which message, how often, and how many are prefetched."""
 
 import time
 
 import pytest
 
 from drivers.contract import Refused
+from tests.drivers.conformance.conftest import ALWAYS_NIGHTLY
 from tests.drivers.conformance.stages import Connect, Stage, body, queue, topic
 from tests.support.waiting import until
 
@@ -20,6 +21,7 @@ def test_consumers_of_a_queue_share_its_messages(connect: Connect) -> None:
 
 
 @pytest.mark.smoke
+@pytest.mark.on_artemis("stomp-on-artemis")  # whose window is in bytes
 def test_a_consumer_that_holds_its_prefetch_leaves_the_rest_to_the_others(stage: Stage, connect: Connect) -> None:
     orders, producer, busy, free = queue("busy"), connect(), connect(), connect()
     busy.listen(orders, settle=False, prefetch=1)
@@ -69,6 +71,7 @@ def test_a_durable_subscription_keeps_what_came_while_it_was_away(connect: Conne
 
 
 @pytest.mark.smoke
+@pytest.mark.on_artemis("stomp-on-artemis")  # whose selector is another
 def test_a_selector_selects_where_the_broker_knows_any_and_is_refused_elsewhere(stage: Stage, connect: Connect) -> None:
     orders, client = queue("selected"), connect()
     if not stage.selects:
@@ -85,6 +88,7 @@ def test_a_selector_selects_where_the_broker_knows_any_and_is_refused_elsewhere(
     until(lambda: [each.body for each in stage.lying(orders)] == [body(2)])
 
 
+@pytest.mark.on_artemis("stomp-on-artemis", "amqp-on-artemis")  # a refusal ends the connection by STOMP
 def test_a_selector_that_is_none_is_refused_and_the_connection_lives_on(stage: Stage, connect: Connect) -> None:
     orders, client = queue("wrong-selector"), connect()
     with pytest.raises(Refused, match="a b c"):
@@ -98,6 +102,7 @@ def test_a_selector_that_is_none_is_refused_and_the_connection_lives_on(stage: S
 
 
 @pytest.mark.smoke
+@pytest.mark.on_artemis("stomp-on-artemis")  # STOMP's window is in bytes
 def test_no_more_than_the_prefetch_is_sent_ahead_and_each_acknowledgement_makes_room(
     stage: Stage, connect: Connect
 ) -> None:
@@ -115,6 +120,7 @@ def test_no_more_than_the_prefetch_is_sent_ahead_and_each_acknowledgement_makes_
 
 
 @pytest.mark.smoke
+@pytest.mark.on_artemis(*ALWAYS_NIGHTLY)  # each tells of returned messages in a way of its own
 def test_each_message_is_acknowledged_by_itself_and_the_others_come_again_and_say_so(
     stage: Stage, connect: Connect
 ) -> None:

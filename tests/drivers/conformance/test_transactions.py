@@ -1,16 +1,17 @@
-"""What does each driver make of a transaction: do its messages arrive together, or none; and what is said of them?"""
+"""Checks transactions by each driver: all messages arrive or none, and their outcomes are reported."""
 
 import threading
 import time
 
 import pytest
 
-from drivers.contract import Destination, Outcome, Outgoing, Transaction
+from drivers.contract import Destination, Outcome, Outgoing, Transaction, Transacts
 from tests.drivers.conformance.stages import Connect, MemoryStage, Peer, Stage, body, queue, topic
 from tests.support.waiting import until
 
 
 def begin(peer: Peer) -> Transaction:
+    assert isinstance(peer.connection, Transacts)
     return peer.connection.begin()
 
 

@@ -1,4 +1,4 @@
-"""What does each driver say when it goes wrong: who, what, and the next step; once; and never a password?"""
+"""Checks each driver's errors: each names the broker, the problem and the next step, once and without a password."""
 
 import itertools
 import re
@@ -9,9 +9,10 @@ from dataclasses import replace
 import pytest
 
 from drivers.contract import ConnectFailed, DriverError, Outcome, Refused
+from tests.drivers.conformance.conftest import ALWAYS_NIGHTLY
 from tests.drivers.conformance.stages import BROKER, Connect, MemoryStage, Peer, Stage, body, queue
 from tests.support.waiting import until
-from topologies.endpoints import Credentials
+from topologies.model.endpoints import Credentials
 
 
 @pytest.mark.smoke
@@ -27,6 +28,7 @@ def test_a_wrong_password_is_refused_by_name_and_not_repeated(stage: Stage, conn
 
 
 @pytest.mark.smoke
+@pytest.mark.on_artemis(*ALWAYS_NIGHTLY)  # both share client ids there
 def test_a_client_id_that_another_one_has_may_be_free_later_or_is_anybodys(stage: Stage, connect: Connect) -> None:
     orders, taken = queue("ids"), queue("only-one").name
     first = connect(client_id=taken)
@@ -61,6 +63,7 @@ def test_a_lost_connection_is_told_once_and_everything_on_it_raises_or_does_noth
 
 
 @pytest.mark.smoke
+@pytest.mark.on_artemis("stomp-on-artemis", "amqp-on-artemis")  # by STOMP nothing tells that it came before
 def test_what_a_lost_connection_had_comes_again_and_says_so(stage: Stage, connect: Connect) -> None:
     orders, first, producer = queue("redelivered"), connect(), connect()
     first.listen(orders, settle=False)

@@ -1,4 +1,4 @@
-"""What does a port say to a client that speaks AMQP? What a broker would: it lets it in, and takes its goodbye."""
+"""Answers an AMQP client as a broker would: it accepts the connection, and answers its closing."""
 
 from proton import Collector, Connection, Event, Transport
 

@@ -1,9 +1,9 @@
-"""Which URIs are given to both clients, against which ports?
+"""Lists the URIs that are given to both clients, and the ports that each URI leads to.
 
-``{A}`` … ``{D}`` stand for the ports' URIs, ``{file}`` for a file of brokers, other words for what each client calls by
-a name of its own. Delays are 100 ms and more, and each step
-of a back-off differs from the next by as much, so that a wrong step is far outside of the tolerance. A port that begins
-to listen between two polls does so late in that pause: clients are late on a busy machine, and never early.
+``{A}`` … ``{D}`` stand for the ports' URIs, and ``{file}`` for a file of brokers. Other words in braces stand for
+options that the two clients name differently. Delays are at least 100 ms, and so is the difference between two steps of
+a back-off: a wrong step is far outside the tolerance. A port that begins to listen between two polls does so late in
+that pause, since clients on a busy machine are late and never early.
 """
 
 from dataclasses import dataclass

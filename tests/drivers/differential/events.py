@@ -1,4 +1,4 @@
-"""What did a client do, and when? One vocabulary for the Java client's log and for our own connection events."""
+"""Describes what a client did and when, in the same words for the Java client's log and for our connection events."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,8 +1,8 @@
-"""What does the Java client do with a URI? A process of its own runs ActiveMQ's FailoverTransport and lets it log.
+"""Records what the Java client does with a URI: ActiveMQ's FailoverTransport runs in its own process and logs.
 
-Run as a module with the log's path. Each line of its input is a round: the URIs by case, when to send in which of
-them, and how long the round lasts; its answer is how long each send was blocked, in milliseconds. Or it asks whether a
-URI is refused, or what a URI can set.
+Run it as a module with the log's path. Each line of its input is a round: the URIs by case, when to send in which case,
+and how long the round lasts. Its reply says how long each send was blocked, in milliseconds. An input line can also ask
+whether a URI is refused, or which options a URI can set.
 """
 
 import json

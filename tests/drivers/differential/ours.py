@@ -1,4 +1,4 @@
-"""What does our client do with a URI? The one that a run uses, on real sockets, with STOMP or AMQP on top."""
+"""Records what our client does with a URI: the client that a run uses, on real sockets, by STOMP or AMQP."""
 
 import threading
 import time
@@ -6,10 +6,10 @@ from random import Random
 from typing import cast
 
 from drivers.amqp.connector import AmqpConnector
-from drivers.client import Client
+from drivers.client.client import Client
+from drivers.client.events import Settled
 from drivers.contract import Connector, Destination, DriverError
-from drivers.failover import FailoverUri
-from drivers.sends import Settled
+from drivers.failover.uri import FailoverUri
 from drivers.stomp.connector import StompConnector
 from records.writer import Recorder
 from tests.drivers.differential.events import Event, of_ours

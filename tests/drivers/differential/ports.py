@@ -1,7 +1,7 @@
-"""What do both clients connect to? Ports of this machine that listen, refuse or are silent, as a case's script says.
+"""Provides the ports that both clients connect to. By a case's script they listen, refuse or stay silent.
 
 A port that listens lets each client in: it answers STOMP's CONNECT, speaks AMQP, and sends OpenWire's first frame back,
-which is the negotiation that a Java client waits for. A port keeps its number while it refuses, so that nobody else
+which is the negotiation that a Java client waits for. A port keeps its number while it refuses, so no other process
 gets it.
 """
 

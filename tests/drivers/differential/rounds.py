@@ -1,9 +1,9 @@
-"""How are all clients given the same? Rounds: all cases at once for the Java client, and all of them for ours.
+"""Runs every case on all clients, in rounds: all cases at once for the Java client, and all of them for ours.
 
-Each gets ports of its own that follow the same script. A machine that is busy makes events late and never early, so a
-pause counts as the shortest of all rounds: from what an event waited for, since what merely came before it may have
-been late itself. One so late that a port has begun to listen before it changes what a client does: the other rounds
-outvote that one.
+Each client gets its own ports, which follow the same script. A busy machine makes events late and never early, so a
+pause counts as the shortest of all rounds. It is counted from the event that was waited for, since other earlier events
+may be late themselves. An event can be so late that a port already listens, which changes what the client does next:
+the other rounds outvote that round.
 """
 
 import json

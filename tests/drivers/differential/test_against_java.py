@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.failover import OPTION_NAMES, BadFailoverUriError, FailoverUri
+from drivers.failover.uri import OPTION_NAMES, BadFailoverUriError, FailoverUri
 from tests.drivers.differential.cases import (
     OTHERS,
     OUR_WORDS,

@@ -1,8 +1,8 @@
-"""Is every option that STOMP and AMQP clients honour given to the Java client too, and compared?"""
+"""Checks that each failover option of STOMP and AMQP clients is compared with the Java client."""
 
 import pytest
 
-from drivers.failover import OPTION_FIELDS, OPTION_NAMES
+from drivers.failover.uri import OPTION_FIELDS, OPTION_NAMES
 from tests.drivers.differential.cases import QUICK, SLOW
 
 COMPARED_OTHERWISE = {

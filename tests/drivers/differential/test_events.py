@@ -1,4 +1,4 @@
-"""From when on is an event's pause counted? From what it waited for, not from what came in between."""
+"""Checks that an event's pause is counted from the event that it waited for, not from unrelated ones in between."""
 
 from tests.drivers.differential.events import Event, waited_for
 from tests.drivers.differential.rounds import Seen

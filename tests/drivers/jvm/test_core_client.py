@@ -9,10 +9,10 @@ from typing import Any
 import jpype
 import pytest
 
+from drivers.client.pacing import Schedule
 from drivers.contract import DriverError, Refused, Subscription
 from drivers.jvm import vm
 from drivers.jvm.client import JavaClient
-from drivers.pacing import Schedule
 from scenarios.java_parts import find_java_parts
 from tests.drivers.java_bench import (
     RUN,
@@ -30,10 +30,11 @@ from tests.support.brokers import running
 from tests.support.relay import Relay
 from tests.support.stomp_clients import queue
 from tests.support.waiting import settled_for, until
-from topologies.artemis.brokers import ArtemisBroker
-from topologies.endpoints import Credentials
-from topologies.groups import ClientGroup
-from topologies.model import Topology
+from topologies.artemis.broker import ArtemisBroker
+from topologies.artemis.product import ARTEMIS
+from topologies.model.client_groups import ClientGroup
+from topologies.model.endpoints import Credentials
+from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
@@ -61,8 +62,8 @@ def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(
     producer = bench.opened().producer(orders, durable=durable, run=RUN)
     schedule = every_ms(300)
     assert producer.keep(schedule, 100, 50, Producing()) == 300
-    until(lambda: bench.clerk.receipts == 300 and bench.clerk.settled == 300)
-    assert bench.clerk.begun == 300
+    until(lambda: bench.statistics.receipts == 300 and bench.statistics.settled == 300)
+    assert bench.statistics.begun == 300
     check_kept(bench.tables(), schedule, orders, durable=durable, hops=None)
 
 
@@ -142,17 +143,17 @@ def test_a_broker_that_comes_back_gets_what_it_had_not_answered(artemis: Runtime
     begun: list[int] = []
     keeping = threading.Thread(target=lambda: begun.append(producer.keep(every_ms(100_000), 100, 50, producing)))
     keeping.start()
-    until(lambda: bench.clerk.settled > 200)
+    until(lambda: bench.statistics.settled > 200)
     artemis.kill("broker-1")
     try:
         until(lambda: client.broker is None)
     finally:
         artemis.start("broker-1")
-    settled = bench.clerk.settled
-    until(lambda: client.broker == "broker-1" and bench.clerk.settled > settled + 200, PATIENCE_S)
+    settled = bench.statistics.settled
+    until(lambda: client.broker == "broker-1" and bench.statistics.settled > settled + 200, PATIENCE_S)
     producing.stop()
     keeping.join()
-    until(lambda: bench.clerk.settled == begun[0] == len(bench.clerk.received), PATIENCE_S)
+    until(lambda: bench.statistics.settled == begun[0] == len(bench.statistics.received), PATIENCE_S)
     tables = bench.tables()
     last = {row["seq"]: row for row in tables["sends"]}
     assert sorted(last) == list(range(begun[0]))
@@ -205,7 +206,7 @@ def cut_while_sending(
 
         keeping = threading.Thread(target=keep, daemon=True)
         keeping.start()
-        until(lambda: bench.clerk.settled > rate_per_s / 40)
+        until(lambda: bench.statistics.settled > rate_per_s / 40)
     keeping.join(PATIENCE_S)
     assert len(told) == 1, "it still waits"
     return told[0], bench.tables()["sends"]
@@ -217,12 +218,12 @@ def test_a_one_way_send_whose_write_breaks_is_in_doubt_and_tried_again(single_ar
     producer = client.producer(queue("one-way"), durable=False, run=RUN)
     keeping = threading.Thread(target=producer.keep, args=(every_ms(100_000), 100, 50, producing))
     keeping.start()
-    until(lambda: bench.clerk.settled > 50)
+    until(lambda: bench.statistics.settled > 50)
     channel = channel_of(client)
     channel.setTransferring(True)  # as while the library moves to another connection: then a write is refused
-    settled = settled_for(lambda: bench.clerk.settled, 0.5)
+    settled = settled_for(lambda: bench.statistics.settled, 0.5)
     channel.setTransferring(False)
-    until(lambda: bench.clerk.settled > settled + 50)
+    until(lambda: bench.statistics.settled > settled + 50)
     producing.stop()
     keeping.join()
     sends = bench.tables()["sends"]
@@ -257,17 +258,17 @@ def test_a_message_that_the_library_holds_back_as_it_moves_is_told_of_the_broker
         producer = client.producer(orders, durable=True, run=RUN)
         keeping = threading.Thread(target=producer.keep, args=(every_ms(100_000), 100, 50, producing))
         keeping.start()
-        until(lambda: bench.clerk.settled > 200)
+        until(lambda: bench.statistics.settled > 200)
         channel_of(client).lock()  # as the library does from the loss of a connection to the next one
         settled_for(lambda: producer.begun, 0.5)
-        until(lambda: bench.clerk.settled == producer.begun - 1)  # all but the one that waits in the library
+        until(lambda: bench.statistics.settled == producer.begun - 1)  # all but the one that waits in the library
         answered = held = producer.begun - 1
         runtime.kill("broker-1")
-        until(lambda: client.broker == "broker-2" and bench.clerk.settled > answered + 50)
+        until(lambda: client.broker == "broker-2" and bench.statistics.settled > answered + 50)
         producing.stop()
         keeping.join()
         bench.opened().consumer(Subscription(orders), run=RUN)
-        until(lambda: held in bench.clerk.received)
+        until(lambda: held in bench.statistics.received)
         tables = bench.tables()
     (row,) = [row for row in tables["sends"] if row["seq"] == held]
     assert (row["attempt"], row["outcome"], row["broker"]) == (1, "acked", "broker-2")
@@ -277,7 +278,7 @@ def test_a_message_that_the_library_holds_back_as_it_moves_is_told_of_the_broker
 
 def two_alone() -> Topology:
     one, other = ArtemisBroker("broker-1"), ArtemisBroker("broker-2")
-    return Topology("two-alone", (one, other), (), (ClientGroup("producers", (one, other)),), "artemis")
+    return Topology("two-alone", (one, other), (), (ClientGroup("producers", (one, other)),), ARTEMIS)
 
 
 def test_a_killed_broker_leaves_attempts_in_doubt_that_the_next_one_acks(tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from drivers.failover import OPTION_NAMES, FailoverUri
-from drivers.honoured import unsupported
-from drivers.jvm.core_options import CORE_OPTIONS, HONOURED, REFUSED, SWITCHES
-from drivers.jvm.core_uri import IN_ORDER, SHUFFLED, uri_of_a_link, uri_of_a_load
+from drivers.failover.core_options import CORE_OPTIONS, REFUSED, SUPPORTED, SWITCHES
+from drivers.failover.uri import OPTION_NAMES, FailoverUri
+from drivers.jvm.core_uri import IN_ORDER, SHUFFLED, connection_uri, load_uri
+from drivers.protocols import unsupported
 
 A, B = "tcp://127.0.0.1:1001", "tcp://127.0.0.1:1002"
 
@@ -18,11 +18,11 @@ def uri(options: str = "", *servers: str) -> FailoverUri:
 
 def told(options: str) -> dict[str, str]:
     """The options that the client gets for these of a failover URI."""
-    return dict(parse_qsl(uri_of_a_load(uri(options)).rpartition("?")[2]))
+    return dict(parse_qsl(load_uri(uri(options)).rpartition("?")[2]))
 
 
 def test_a_failover_uri_becomes_passes_over_the_list_and_no_try_of_the_lost_broker_alone() -> None:
-    assert uri_of_a_load(uri()) == (
+    assert load_uri(uri()) == (
         f"({A},{B})?reconnectAttempts=0&failoverAttempts=-1&initialConnectAttempts=-1&retryInterval=10"
         "&retryIntervalMultiplier=2.0&maxRetryInterval=30000&callFailoverTimeout=-1&useTopologyForLoadBalancing=false"
         f"&connectionLoadBalancingPolicyClassName={SHUFFLED}"
@@ -59,14 +59,14 @@ def test_options_of_cores_own_are_written_back() -> None:
 
 
 def test_what_is_nested_goes_to_every_broker() -> None:
-    assert uri_of_a_load(uri("nested.tcpNoDelay=false")).startswith(f"({A}?tcpNoDelay=false,{B}?tcpNoDelay=false)?")
+    assert load_uri(uri("nested.tcpNoDelay=false")).startswith(f"({A}?tcpNoDelay=false,{B}?tcpNoDelay=false)?")
 
 
 def test_tls_is_an_option_to_core_whose_certificates_and_names_are_verified() -> None:
-    assert uri_of_a_link("ssl://localhost:61617") == (
+    assert connection_uri("ssl://localhost:61617") == (
         "tcp://localhost:61617?sslEnabled=true&useDefaultSslContext=true&verifyHost=true"
     )
-    assert uri_of_a_link(A) == A
+    assert connection_uri(A) == A
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
@@ -75,7 +75,7 @@ def test_an_option_that_a_client_cannot_honour_is_refused_with_why(name: str) ->
     assert problem.startswith(f"option {name} is not honoured by CORE clients: {REFUSED[name]}")
 
 
-@pytest.mark.parametrize("name", sorted(HONOURED))
+@pytest.mark.parametrize("name", sorted(SUPPORTED))
 def test_every_other_option_of_cores_own_is_honoured_by_core_and_by_nobody_else(name: str) -> None:
     assert unsupported(uri(f"{name}={'true' if name in SWITCHES else 1}"), "core") == ()
     for protocol in ("openwire", "stomp", "amqp"):

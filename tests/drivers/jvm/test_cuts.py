@@ -1,4 +1,4 @@
-"""What is lost when a Java client's connection goes just as something is made of it? Nothing: the next one makes it."""
+"""Checks that if a connection drops while it creates a sender or subscription, the next connection creates it."""
 
 import random
 import threading
@@ -36,8 +36,8 @@ def test_senders_and_subscriptions_whose_connection_goes_as_they_are_made_are_ma
             client.consumer(Subscription(orders), number=MADE + number, run=RUN)
             assert producer.keep(every_ms(MESSAGES), 100, MESSAGES, Producing()) == MESSAGES
             cutting.join()
-        until(lambda: bench.clerk.settled == MADE * MESSAGES)
-        until(lambda: bench.clerk.receipts >= MADE * MESSAGES)
+        until(lambda: bench.statistics.settled == MADE * MESSAGES)
+        until(lambda: bench.statistics.receipts >= MADE * MESSAGES)
         tables = bench.tables()
     everything = {(number, seq) for number in range(MADE) for seq in range(MESSAGES)}
     assert {(row["producer"], row["seq"]) for row in tables["sends"] if row["outcome"] == "acked"} == everything

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.brokers, pytest.mark.nightly, pytest.mark.timeout(PATI
     "tests",
     [
         pytest.param(["jvm/test_core_client.py"], id="clients of a load by core"),
-        pytest.param(["conformance", "-k", "core and not on-artemis", "-m", "brokers"], id="the suite by core"),
+        pytest.param(["jvm/test_loads.py", "-k", "core", "-m", "brokers"], id="the contract by core"),
         pytest.param(["jvm/test_openwire_client.py"], id="clients of a load by openwire"),
         pytest.param(["jvm/test_many.py"], id="hundreds that wait for a frozen broker"),
     ],

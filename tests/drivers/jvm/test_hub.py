@@ -1,4 +1,4 @@
-"""Does this process hear from its JVM, however many descriptors other clients have?"""
+"""Checks that the JVM's events arrive even if the process has more descriptors than select() can handle."""
 
 import fcntl
 import os

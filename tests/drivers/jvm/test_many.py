@@ -1,4 +1,4 @@
-"""Do hundreds of Java clients that wait for a frozen broker keep anybody else waiting? They share one JVM."""
+"""Checks that hundreds of Java clients of a frozen broker do not block other clients in the same JVM."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -13,10 +13,12 @@ from tests.drivers.java_bench import RUN, Producing, bench_on, every_ms
 from tests.support.brokers import frozen, running
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
-from topologies.artemis.brokers import ArtemisBroker
-from topologies.brokers import AnyBroker, Broker
-from topologies.groups import ClientGroup
-from topologies.model import Topology
+from topologies.artemis.broker import ArtemisBroker
+from topologies.classic.broker import Broker
+from topologies.model.broker import AnyBroker
+from topologies.model.client_groups import ClientGroup
+from topologies.model.topology import Topology
+from topologies.products import PRODUCTS
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
 vm.use(find_java_parts)
@@ -28,7 +30,7 @@ def two_alone(protocol: str) -> Topology:
     names = ("broker-1", "broker-2")
     brokers: tuple[AnyBroker, ...] = tuple(map(ArtemisBroker if protocol == "core" else Broker, names))
     flavour = "artemis" if protocol == "core" else "classic"
-    return Topology("two-alone", brokers, (), (ClientGroup("producers", brokers),), flavour)
+    return Topology("two-alone", brokers, (), (ClientGroup("producers", brokers),), PRODUCTS[flavour])
 
 
 def each_at_once(doing: Iterable[Callable[[], None]]) -> list[threading.Thread]:
@@ -56,7 +58,7 @@ def test_clients_that_wait_for_a_frozen_broker_keep_no_other_waiting(protocol: s
             lucky.opened().consumer(Subscription(orders), run=RUN)
             producer = lucky.opened().producer(orders, durable=True, run=RUN)
             assert producer.keep(every_ms(MESSAGES), 100, 50, Producing()) == MESSAGES
-            until(lambda: lucky.clerk.receipts == MESSAGES)
+            until(lambda: lucky.statistics.receipts == MESSAGES)
             assert all(each.is_alive() for each in asking), "whose broker is frozen has no answer yet"
         for each in asking:
             each.join(60)

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from drivers.contract import DriverError, Outgoing, Refused, Subscription
+from drivers.contract import DriverError, Outcome, Refused, Subscription
 from drivers.jvm import vm
-from drivers.jvm.openwire import OpenWireConnector
 from records.identity import Identity, stamp
 from scenarios.java_parts import find_java_parts
 from tests.drivers.java_bench import (
@@ -23,9 +22,9 @@ from tests.drivers.java_bench import (
     killed_under_a_load,
 )
 from tests.support.brokers import running
-from tests.support.stomp_clients import queue
+from tests.support.stomp_clients import Client, queue
 from tests.support.waiting import until
-from topologies.endpoints import Credentials
+from topologies.model.endpoints import Credentials
 from topologies.runtimes.contract import Runtime
 
 pytestmark = pytest.mark.brokers
@@ -41,9 +40,9 @@ def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(
     producer = bench.opened().producer(orders, durable=durable, run=RUN)
     schedule = every_ms(300)
     assert producer.keep(schedule, 100, 50, Producing()) == 300
-    until(lambda: bench.clerk.receipts == 300 and bench.clerk.settled == 300)
-    assert bench.clerk.begun == 300
-    check_kept(bench.tables(), schedule, orders, durable=durable, hops=0)
+    until(lambda: bench.statistics.receipts == 300 and bench.statistics.settled == 300)
+    assert bench.statistics.begun == 300
+    check_kept(bench.tables(), schedule, orders, durable=durable, hops=None)
 
 
 def test_producing_that_is_stopped_begins_no_further_message(single_broker: Runtime, tmp_path: Path) -> None:
@@ -51,7 +50,7 @@ def test_producing_that_is_stopped_begins_no_further_message(single_broker: Runt
     producer = bench.opened().producer(queue("stopped"), durable=True, run=RUN)
 
     def stop_once_it_sends() -> None:
-        until(lambda: bench.clerk.begun > 0)
+        until(lambda: bench.statistics.begun > 0)
         producing.stop()
 
     threading.Thread(target=stop_once_it_sends).start()
@@ -64,22 +63,12 @@ def test_bodies_that_are_not_as_sent_are_told_apart(single_broker: Runtime, tmp_
     bench, orders = bench_on(single_broker, tmp_path, ["broker-1"]), queue("integrity")
     good = stamp(Identity(RUN, 4, 9, 2), 200)
     bodies = [good, good[:-1] + bytes([good[-1] ^ 1]), b"\1" + good[1:], b"short", stamp(Identity(5, 4, 9, 2), 40)]
-
-    def heard(*_what: object) -> None: ...
-
-    connection = OpenWireConnector().connect(
-        single_broker.endpoint("broker-1", "openwire"),
-        single_broker.credentials(),
-        client_id="",
-        timeout_s=60,
-        on_settled=heard,
-        on_lost=heard,
-    )
-    for body in bodies:
-        connection.send(Outgoing(orders, body, True, None))
+    sender = Client(single_broker.endpoint("broker-1", "stomp"), single_broker.credentials())
+    sender.send(orders, *bodies)
+    assert sender.outcomes(len(bodies)) == [Outcome.ACKED] * len(bodies)
     bench.opened().consumer(Subscription(orders), run=RUN)
-    until(lambda: bench.clerk.receipts == len(bodies))
-    connection.close()
+    until(lambda: bench.statistics.receipts == len(bodies))
+    sender.close()
     found = [(row["integrity"], row["producer"], row["seq"], row["attempt"]) for row in bench.tables()["receipts"]]
     assert found == [
         ("intact", 4, 9, 2),

@@ -1,4 +1,4 @@
-"""Is an option of a broker's own URI that a Java client does not know refused by its name? Java would try for ever."""
+"""Checks that unknown options of a broker's own URI are refused by name; Java would retry for ever."""
 
 from pathlib import Path
 
@@ -8,9 +8,9 @@ from drivers.contract import DriverError, Refused
 from drivers.jvm import vm
 from scenarios.java_parts import find_java_parts
 from tests.drivers.java_bench import UNKNOWN_BROKER, Bench
-from topologies.endpoints import Credentials
+from topologies.model.endpoints import Credentials
 
-pytestmark = pytest.mark.brokers  # it needs their client's archives
+pytestmark = pytest.mark.java
 vm.use(find_java_parts)
 
 

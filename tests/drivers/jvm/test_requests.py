@@ -1,4 +1,4 @@
-"""Who gets the answer of the JVM? He who asked, in time; nobody else, however many share a client."""
+"""Checks that each reply of the JVM reaches only the thread that asked, in time, however many share a client."""
 
 import queue
 import threading
@@ -8,22 +8,22 @@ from typing import Any, cast
 
 import pytest
 
+from drivers.client.contract import NoSenderError
+from drivers.client.events import ScheduledSend
+from drivers.client.pacing import Schedule
 from drivers.contract import Destination, DriverError, Subscription
-from drivers.failover import FailoverUri
+from drivers.failover.uri import FailoverUri
 from drivers.jvm import client as java_client
 from drivers.jvm.client import JavaClient
 from drivers.jvm.core import CORE
-from drivers.jvm.producer import Manner
+from drivers.jvm.producer import SendSettings
 from drivers.jvm.requests import ENDED, UNHEARD, Requests
-from drivers.own_clients import NoSenderError
-from drivers.pacing import Schedule
-from drivers.sends import Slot
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from tests.drivers.doubles import BENCH, RUN, HubDouble, eventually
 
 ORDERS, RETURNS = Destination.parse("queue://orders"), Destination.parse("queue://returns")
-ALONE = Manner(durable=True, resend=True, transaction_size=0)
+ALONE = SendSettings(durable=True, resend=True, transaction_size=0)
 
 
 def test_each_request_gets_its_own_answer() -> None:
@@ -92,6 +92,9 @@ class Sender:
 
     def add(self, times: list[int], last: bool) -> None: ...
 
+    def heldBack(self) -> bool:  # noqa: N802  as in Java
+        return self.begun() > 0
+
     def stop(self) -> None:
         self.stopped = True
 
@@ -106,7 +109,7 @@ class Jvm(HubDouble):
         self.asked: list[int] = []
         self.frozen = self.recorded = False
         self.doubt = ""
-        self.clerk, self.refusals = self, list[tuple[str, str, str]]()
+        self.statistics, self.refusals = self, list[tuple[str, str, str]]()
         self.recorded_at_close: list[bool] = []
 
     def open(self, *what: object) -> None:
@@ -158,8 +161,8 @@ def client(jvm: Jvm, recorder: Recorder) -> JavaClient:
         brokers={"127.0.0.1:1": "b1"},
         credentials=BENCH,
         recorder=recorder,
-        books=lambda _link: cast(Any, jvm),
-        speech=CORE,
+        buffers=lambda _link: cast(Any, jvm),
+        protocol=CORE,
         trusted_pem="",
     )
     made.open()
@@ -245,7 +248,7 @@ def test_one_message_without_a_sender_was_never_begun(
     monkeypatch.setattr(jvm, "sender", refuse)
     producer = client.producer(ORDERS, durable=True, run=RUN)
     with pytest.raises(NoSenderError, match="refused to send to queue://orders: queue orders does not exist"):
-        producer.send_one(Slot(0, 7), 64)
+        producer.send_one(ScheduledSend(0, 7), 64)
 
 
 def test_what_a_producer_sends_by_is_made_before_it_keeps_a_schedule(

@@ -1,34 +1,35 @@
-"""Do Java clients do over TLS what they do without, and tell whom they do not trust? Real brokers behind a relay."""
+"""Checks that Java clients work over TLS, and report untrusted brokers. The brokers are real, behind a relay."""
 
-import random
 import re
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trustme
 
-from drivers.contract import ConnectFailed, DriverError, Outcome, Refused
+from drivers import canary
+from drivers.contract import DriverError, Refused, Subscription
 from drivers.jvm import vm
 from drivers.jvm.client import JavaClient
 from drivers.jvm.producer import JavaProducer
 from drivers.protocols import connector_of
 from scenarios.java_parts import find_java_parts
-from tests.drivers.conformance.stages import BROKER, Peer, RealStage, queue
-from tests.drivers.java_bench import RUN, Bench, Producing, every_ms
+from tests.drivers.java_bench import BROKER, RUN, Bench, Producing, every_ms
 from tests.drivers.java_loading import classes
 from tests.support.relay import Relay
+from tests.support.stomp_clients import queue
 from tests.support.waiting import until
+from topologies.model.endpoints import Endpoint
+from topologies.model.paths import Path as Route
+from topologies.model.trust import Trust
 from topologies.runtimes.contract import Runtime
-from topologies.trust import Trust
 
 pytestmark = pytest.mark.brokers
 vm.use(find_java_parts)
 OURS = trustme.CA()
 HERE, STRANGER = OURS.issue_cert("127.0.0.1"), trustme.CA().issue_cert("127.0.0.1")
-SAYS_NOTHING = "did not answer within "  # a Core acceptor without TLS waits for more than a client's hello
 TRUST = Trust(OURS.cert_pem.bytes().decode())
 
 
@@ -45,10 +46,10 @@ class Broker:
         host, _, port = at.rpartition(":")
         return host, int(port)
 
-    def reached(self, relay: Relay, trust: Trust = TRUST) -> RealStage:
-        """The broker as it is reached by TLS."""
-        endpoint = replace(self.runtime.endpoint(BROKER, self.protocol), uri=f"ssl://127.0.0.1:{relay.port}")
-        return RealStage(connector_of(self.protocol, trust), self.runtime.credentials(), endpoint, relay)
+    def bench(self, relay: Relay, folder: Path, trust: Trust = TRUST) -> Bench:
+        """Clients that reach the broker by TLS."""
+        at = f"127.0.0.1:{relay.port}"
+        return Bench(folder, {at: BROKER}, self.runtime.credentials(), f"failover:(ssl://{at})", self.protocol, trust)
 
 
 @pytest.fixture(params=["openwire", pytest.param("core", marks=pytest.mark.nightly)])
@@ -57,17 +58,19 @@ def broker(request: pytest.FixtureRequest) -> Broker:
     return Broker(runtime, request.param)
 
 
-def test_messages_cross_by_tls_and_a_body_larger_than_its_records_too(broker: Broker) -> None:
+def test_messages_cross_by_tls_and_a_body_larger_than_its_records_too(broker: Broker, tmp_path: Path) -> None:
     with Relay(broker.upstream, HERE) as relay:
-        client = Peer(broker.reached(relay))
-        bodies, places = [random.Random(1).randbytes(size) for size in (32, 1_000, 3_000_000)], queue("tls")
-        client.listen(places)
-        client.send(places, *bodies)
-        client.received(3)
-        assert [delivery.body for delivery in client.got] == bodies
-        assert client.outcomes(3) == [Outcome.ACKED] * 3
-        client.close()
-        assert client.lost == []
+        bench, places, sizes = broker.bench(relay, tmp_path), queue("tls"), (32, 1_000, 3_000_000)
+        client = bench.opened()
+        client.consumer(Subscription(places), run=RUN)
+        for number, body_bytes in enumerate(sizes):
+            producer = client.producer(places, number=number, durable=True, run=RUN)
+            assert producer.keep(every_ms(1), body_bytes, 1, Producing()) == 1
+        until(lambda: bench.statistics.receipts == bench.statistics.settled == len(sizes))
+        tables = bench.tables()
+    assert [(row["outcome"], row["body_bytes"]) for row in tables["sends"]] == [("acked", size) for size in sizes]
+    assert [row["integrity"] for row in tables["receipts"]] == ["intact"] * len(sizes)
+    assert "lost" not in {row["event"] for row in tables["connections"]}
 
 
 @pytest.mark.parametrize(
@@ -80,13 +83,11 @@ def test_messages_cross_by_tls_and_a_body_larger_than_its_records_too(broker: Br
     ids=["another name", "a stranger", "nobody's authority"],
 )
 def test_a_broker_that_is_not_trusted_is_refused_at_once(
-    broker: Broker, certificate: trustme.LeafCert, trust: Trust, says: str
+    broker: Broker, tmp_path: Path, certificate: trustme.LeafCert, trust: Trust, says: str
 ) -> None:
-    with (
-        Relay(broker.upstream, certificate) as relay,
-        pytest.raises(Refused, match=rf"^broker broker-1 at 127\.0\.0\.1:\d+: its certificate is not to be .*{says}"),
-    ):
-        Peer(broker.reached(relay, trust))
+    words = rf"^g client 0: broker broker-1 at 127\.0\.0\.1:\d+: its certificate is not to be .*{says}"
+    with Relay(broker.upstream, certificate) as relay, pytest.raises(Refused, match=words):
+        broker.bench(relay, tmp_path, trust).client().open()
 
 
 def test_a_client_of_a_load_ends_on_a_broker_that_is_not_trusted_where_java_tries_for_ever(
@@ -113,7 +114,7 @@ def test_a_client_whose_last_broker_is_not_to_be_trusted_any_more_ends_with_one_
         producer = client.producer(queue("renewed"), durable=True, run=RUN)
         keeping = threading.Thread(target=keep, args=(producer, client, producing, told), daemon=True)
         keeping.start()
-        until(lambda: bench.clerk.settled > 50)
+        until(lambda: bench.statistics.settled > 50)
         relay.show(STRANGER)
         relay.cut()
         keeping.join(60)
@@ -174,15 +175,15 @@ def keep(producer: JavaProducer, client: JavaClient, producing: Producing, told:
         told.append(str(error))
 
 
-def test_a_port_without_tls_is_told_as_such(broker: Broker) -> None:
-    # Core's library gives up after a minute too, in words of its own.
-    words, within_s = (SAYS_NOTHING, 5) if broker.protocol == "core" else ("its port for TLS", 60)
+def test_a_proof_says_that_a_port_without_tls_cannot_be_reached_or_gives_no_answer(broker: Broker) -> None:
+    # A Core acceptor without TLS waits for more than a client's hello.
+    silence = "did not answer within 10 s; check that it is up and that this is its core port"
+    words = silence if broker.protocol == "core" else "could be reached: .*; broker broker-1 at .* its port for TLS"
     with Relay(broker.upstream) as relay:
-        stage = broker.reached(relay)
-        with pytest.raises(ConnectFailed, match=words):
-            stage.connector.connect(
-                stage.endpoint, stage.credentials, client_id="x", timeout_s=within_s, on_settled=print, on_lost=print
-            )
+        endpoint = Endpoint(BROKER, broker.protocol, f"ssl://127.0.0.1:{relay.port}")
+        side = canary.Side(connector_of(broker.protocol, TRUST), lambda _broker: endpoint)
+        with pytest.raises(canary.PathsUnproven, match=words):
+            canary.prove([Route((BROKER,))], side, side, broker.runtime.credentials(), timeout_s=30)
 
 
 @pytest.mark.parametrize("library", ["openwire", "core"])

@@ -1,4 +1,4 @@
-"""Do transactions of the JVM's producers keep their word: together or not at all, and told as they are?"""
+"""Checks transactions of the JVM's producers: all messages arrive or none, and each outcome is reported as it is."""
 
 import random
 import threading
@@ -11,18 +11,19 @@ from typing import Any
 
 import pytest
 
+from drivers.client.pacing import Schedule
 from drivers.contract import Destination, Subscription
 from drivers.jvm import vm
-from drivers.pacing import Schedule
 from scenarios.java_parts import find_java_parts
 from tests.drivers.java_bench import BROKER, RUN, Bench, Producing, behind, bench_on, every_ms, relay_to
 from tests.support.brokers import frozen, running
 from tests.support.stomp_clients import queue
 from tests.support.waiting import settled_for, until
-from topologies.artemis.brokers import ArtemisBroker
-from topologies.brokers import Broker
-from topologies.groups import ClientGroup
-from topologies.model import Topology
+from topologies.artemis.broker import ArtemisBroker
+from topologies.classic.broker import Broker
+from topologies.model.client_groups import ClientGroup
+from topologies.model.topology import Topology
+from topologies.products import PRODUCTS
 from topologies.runtimes.contract import Runtime
 
 pytestmark = pytest.mark.brokers
@@ -65,7 +66,7 @@ def consuming(runtime: Runtime, folder: Path, protocol: str, orders: Destination
 
 
 def has_settled(bench: Bench, enough: int) -> bool:
-    return bench.clerk.settled >= enough
+    return bench.statistics.settled >= enough
 
 
 def by_seq(sends: list[Row]) -> dict[int, list[Row]]:
@@ -85,7 +86,7 @@ def test_messages_go_together_and_each_is_acked_by_the_commit_also_of_the_last_f
     producer = bench.opened().producer(orders, durable=durable, run=RUN, transaction_size=SIZE)
     schedule = every_ms(count)
     assert producer.keep(schedule, 100, SIZE, Producing()) == count
-    until(lambda: bench.clerk.receipts == count and bench.clerk.settled == count)
+    until(lambda: bench.statistics.receipts == count and bench.statistics.settled == count)
     tables = bench.tables()
     sends = [row for rows in by_seq(tables["sends"]).values() for row in rows]
     assert [(row["seq"], row["attempt"], row["outcome"]) for row in sends] == [(n, 1, "acked") for n in range(count)]
@@ -106,7 +107,7 @@ def test_messages_go_together_and_each_is_acked_by_the_commit_also_of_the_last_f
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("resend", [True, False])
+@pytest.mark.parametrize(("protocol", "resend"), [("openwire", True), ("core", False)])
 def test_through_cut_connections_acked_messages_arrive_once_and_beside_them_only_what_is_in_doubt(
     broker: Runtime, tmp_path: Path, protocol: str, resend: bool
 ) -> None:
@@ -125,7 +126,7 @@ def test_through_cut_connections_acked_messages_arrive_once_and_beside_them_only
             relay.cut()
         keeping.join()
         tables = bench.tables()
-    settled_for(lambda: taker.clerk.receipts, 1.0)
+    settled_for(lambda: taker.statistics.receipts, 1.0)
     arrived = Counter((row["seq"], row["attempt"]) for row in taker.tables()["receipts"])
     told = by_seq(tables["sends"])
     assert sorted(told) == list(range(count))
@@ -142,7 +143,7 @@ def test_through_cut_connections_acked_messages_arrive_once_and_beside_them_only
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("resend", [True, False])
+@pytest.mark.parametrize(("protocol", "resend"), [("openwire", False), ("core", True)])
 def test_a_commit_that_goes_with_its_connection_leaves_all_in_doubt_and_they_go_again_together(
     broker: Runtime, tmp_path: Path, protocol: str, resend: bool
 ) -> None:
@@ -154,7 +155,7 @@ def test_a_commit_that_goes_with_its_connection_leaves_all_in_doubt_and_they_go_
         schedule = Schedule(time.perf_counter_ns(), 10.0, 0, 2 * SIZE)
         keeping = threading.Thread(target=producer.keep, args=(schedule, 64, 50, Producing()), daemon=True)
         keeping.start()
-        until(lambda: bench.clerk.settled == SIZE)
+        until(lambda: bench.statistics.settled == SIZE)
         with frozen(broker, BROKER):
             commits_ns = schedule.due_ns(2 * SIZE - 1) or 0
             time.sleep((commits_ns - time.perf_counter_ns()) / 1e9 + 1.3)  # it has asked, and hears nothing
@@ -169,7 +170,7 @@ def test_a_commit_that_goes_with_its_connection_leaves_all_in_doubt_and_they_go_
     waited = [(row["event"], row["broker"]) for row in tables["connections"] if "blocked" in row["event"]]
     assert waited == [("blocked", BROKER), ("unblocked", BROKER)]
     taker = consuming(broker, tmp_path / "taker", protocol, orders)
-    settled_for(lambda: taker.clerk.receipts, 1.0)
+    settled_for(lambda: taker.statistics.receipts, 1.0)
     arrived = Counter((row["seq"], row["attempt"]) for row in taker.tables()["receipts"])
     assert set(arrived.values()) == {1}
     second = set(range(SIZE, 2 * SIZE))
@@ -183,14 +184,14 @@ def test_what_a_full_broker_refuses_in_a_transaction_fails_and_what_is_acked_arr
 ) -> None:
     broker, orders = REFUSING[protocol], queue("refused")
     flavour = "artemis" if protocol == "core" else "classic"
-    topology = Topology("full", (broker,), (), (ClientGroup("producers", (broker,)),), flavour=flavour)
+    topology = Topology("full", (broker,), (), (ClientGroup("producers", (broker,)),), PRODUCTS[flavour])
     with running(topology, tmp_path / "brokers") as runtime:
         bench = bench_on(runtime, tmp_path, [BROKER], "?randomize=false", protocol)
         producer = bench.opened().producer(orders, durable=True, run=RUN, transaction_size=SIZE)
         assert producer.keep(every_ms(200), 20_000, SIZE, Producing()) == 200
         tables = bench.tables()
         taker = consuming(runtime, tmp_path / "taker", protocol, orders)
-        settled_for(lambda: taker.clerk.receipts, 1.0)
+        settled_for(lambda: taker.statistics.receipts, 1.0)
         arrived = [row["seq"] for row in taker.tables()["receipts"]]
     outcome = {row["seq"]: row["outcome"] for row in tables["sends"]}
     assert len(outcome) == len(tables["sends"]) == 200

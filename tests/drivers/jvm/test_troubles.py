@@ -1,4 +1,4 @@
-"""What do Python and the brokers hear when something in the JVM goes wrong that nobody foresaw? Never nothing."""
+"""Checks that unexpected errors in the JVM are always reported to Python and to the brokers."""
 
 import os
 import threading
@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from drivers.jvm import vm
-from drivers.jvm.books import SEND_ROW
+from drivers.jvm.event_buffers import SEND_ROW
 from records.packing import NULL_INT64
 from scenarios.java_parts import find_java_parts
 from tests.drivers.java_loading import classes
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.brokers  # it needs their client's archives
+pytestmark = pytest.mark.java
 vm.use(find_java_parts)
 LACKING = "NoClassDefFoundError: org/example/Lacking"
 
@@ -37,7 +37,6 @@ def hub(java: Callable[[str], Any]) -> Iterator[Any]:
     reading, writing = os.pipe()
     hub = java("brokerbench.Hub")(writing)
     yield hub
-    hub.close()
     os.close(reading)
     os.close(writing)
 
@@ -134,22 +133,6 @@ def test_a_message_in_doubt_is_told_of_the_broker_by_whose_connection_it_was_wri
     assert (row["attempt"], row["broker"], row["settled_ns"]) == (1, 7, NULL_INT64)
 
 
-@pytest.mark.parametrize(
-    ("kind", "answer"), [("JMSException", "concluded"), ("TransactionRolledBackException", "inconclusive")]
-)
-def test_the_session_of_a_transaction_whose_commit_was_in_vain_is_closed(
-    java: Callable[[str], Any], hub: Any, kind: str, answer: str
-) -> None:
-    ending, work = java("brokerbench.Ending")(java(f"javax.jms.{kind}")("no room")), java("brokerbench.Work")("link")
-    transactions = ending.transactions(hub, work)
-    transactions.begin(5)
-    assert told(hub) == ("begun", "5")
-    transactions.end(5, True)
-    assert told(hub) == (answer, "5")
-    until(lambda: ending.closed == 1)
-    work.end()
-
-
 def test_a_task_that_fails_keeps_no_other_one_waiting(java: Callable[[str], Any]) -> None:
     done = threading.Event()
 
@@ -161,7 +144,7 @@ def test_a_task_that_fails_keeps_no_other_one_waiting(java: Callable[[str], Any]
         def run(self) -> None:
             done.set()
 
-    work = java("brokerbench.Work")("work-of-a-test")
+    work = java("brokerbench.Worker")("work-of-a-test")
     for task in (Fails(), Goes()):
         work.add(jpype.JProxy("java.lang.Runnable", inst=task))
     assert done.wait(60)

@@ -1,4 +1,4 @@
-"""Does a process that has a JVM inside go on, and end, as any other does?"""
+"""A process that has a JVM inside goes on, and ends, as any other does."""
 
 import subprocess
 import sys
@@ -6,19 +6,15 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.brokers  # it needs their client's archives
+pytestmark = pytest.mark.java
 ROOT = Path(__file__).parents[3]
 ENDS_WHILE_JAVA_COLLECTS = """
-import jpype
 from drivers.jvm import vm
-from drivers.jvm.hub import hub
 from scenarios.java_parts import find_java_parts
+from tests.drivers.java_loading import classes
 
 vm.use(find_java_parts)
-hub("openwire")
-compiler = jpype.JClass("org.codehaus.janino.SimpleCompiler")()
-compiler.cook("public class Collects extends Thread { public void run() { for (;;) { System.gc(); } } }")
-collects = jpype.JClass("Collects", loader=compiler.getClassLoader())()
+collects = classes("openwire")("brokerbench.Collects")()
 collects.setDaemon(True)
 collects.start()
 """

@@ -1,4 +1,4 @@
-"""What has the STOMP driver beside the contract, on a real broker? Plainly, and under gevent by stomp/test_gevent.py.
+"""Checks on a real broker what only the STOMP driver does. stomp/test_gevent.py runs it under gevent too.
 
 The contract itself is tested by tests/drivers/conformance.
 """
@@ -11,18 +11,23 @@ from pathlib import Path
 
 import pytest
 
+from drivers.broker_errors import LOGINS
 from drivers.contract import ConnectFailed, DriverError, Outcome, Refused, Subscription
-from drivers.logins import LOGINS
+from drivers.jvm import vm
 from drivers.stomp.connection import CLOSE_TIMEOUT_S
 from drivers.stomp.connector import StompConnector
+from records.identity import Identity, stamp
+from scenarios.java_parts import find_java_parts
+from tests.drivers.java_bench import RUN, bench_on
 from tests.support.brokers import frozen, running, stomp_upstream
 from tests.support.relay import Relay
 from tests.support.stomp_clients import Client, Connect, body, queue
 from tests.support.waiting import until
-from topologies.endpoints import Credentials, Endpoint
+from topologies.model.endpoints import Credentials, Endpoint
 from topologies.runtimes.contract import Runtime
 
 pytestmark = pytest.mark.brokers
+vm.use(find_java_parts)
 BROKER = "broker-1"
 
 
@@ -197,4 +202,14 @@ def test_a_message_across_one_link_says_one_hop(tmp_path: Path) -> None:
         again.received(1)
         assert (again.got[0].redelivered, again.got[0].hops) == (True, 1)
         again.close()
+
+        by_openwire = bench_on(runtime, tmp_path, ["sink"])
+        by_openwire.opened().consumer(Subscription(orders), run=RUN)
+        local = Client(runtime.endpoint("sink", "stomp"), runtime.credentials())
+        for seq, client in enumerate((source, local)):
+            client.send(orders, stamp(Identity(RUN, 1, seq, 0), 64))
+        until(lambda: by_openwire.statistics.receipts == 2)
+        hops_by_seq = {row["seq"]: row["hops"] for row in by_openwire.tables()["receipts"]}
+        assert hops_by_seq == {0: 1, 1: 0}
+        local.close()
         source.close()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stomp.utils import parse_frame
 
-from drivers.broker_words import hops, may_try_again
+from drivers.broker_errors import hops, may_try_again
 from drivers.contract import Destination, Subscription
 from drivers.stomp.frames import (
     BROKER_PATH_PROPERTY,
@@ -21,8 +21,8 @@ from drivers.stomp.frames import (
     send_head,
     subscribe_headers,
 )
-from topologies.endpoints import Credentials
-from topologies.render import classic
+from topologies.classic.render import broker_xml as classic
+from topologies.model.endpoints import Credentials
 
 ORDERS = Destination.parse("queue://orders")
 

@@ -1,4 +1,4 @@
-"""Does the proxy plant exactly the faults that it was given? On a real broker, read by the identity in the bodies."""
+"""Checks that the STOMP proxy plants exactly its given faults, on a real broker, by the identities in the bodies."""
 
 import threading
 import time
@@ -18,7 +18,7 @@ from tests.support.stomp_clients import Client, body, queue
 from tests.support.stomp_faults import TO_BROKER, TO_CLIENT, Fault, Ledger, Passing, StompFrame
 from tests.support.stomp_proxy import StompProxy
 from tests.support.waiting import until
-from topologies.endpoints import Credentials
+from topologies.model.endpoints import Credentials
 from topologies.runtimes.contract import Runtime
 
 BROKER = "broker-1"

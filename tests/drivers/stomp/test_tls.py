@@ -1,4 +1,4 @@
-"""Does STOMP over TLS do what it does without, and tell whom it does not trust? Run plainly, and under gevent."""
+"""Checks that STOMP works over TLS, and that untrusted brokers are reported. Runs with and without gevent."""
 
 import threading
 
@@ -11,8 +11,8 @@ from drivers.stomp.connector import StompConnector
 from tests.drivers.doubles import KeepingRecorder, client_of
 from tests.support.fake_stomp import FakeBroker, Session
 from tests.support.waiting import until
-from topologies.endpoints import Credentials, Endpoint
-from topologies.trust import Trust
+from topologies.model.endpoints import Credentials, Endpoint
+from topologies.model.trust import Trust
 
 OURS = trustme.CA()
 HERE = OURS.issue_cert("127.0.0.1")

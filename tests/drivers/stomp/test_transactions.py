@@ -1,4 +1,4 @@
-"""What does a STOMP transaction put on the wire, and what does it make of each answer? A broker played by hand."""
+"""Checks the frames of a STOMP transaction and how each reply is handled, by a broker that the test plays."""
 
 import contextlib
 import threading
@@ -12,7 +12,7 @@ from drivers.stomp.connection import StompConnection
 from drivers.stomp.connector import StompConnector
 from tests.support.fake_stomp import FakeBroker, Session
 from tests.support.waiting import until
-from topologies.endpoints import Credentials
+from topologies.model.endpoints import Credentials
 
 ORDERS = Destination.parse("queue://orders")
 

@@ -1,30 +1,34 @@
-"""Something of ours fails in the middle. Asks: is it told, and does everything come down?"""
+"""Makes a run in which a producer or the run controller raises an error.
+
+Asks: is the error reported, and is everything taken down?
+"""
 
 import os
 from typing import Any
 
-from drivers.users import ConsumerUser, ProducerUser
+from drivers.client.pacing import Schedule
+from drivers.users.locust_users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
-from scenarios.harness.load import Load
+from scenarios.harness.run.load import Load
 
 
 class Producer(ProducerUser):
     group, destination, fixed_count = "producers", "queue://crashing", 2
 
-    def _wait_for_room(self, *arguments: Any) -> bool:
+    def _schedule(self, *arguments: Any) -> Schedule:  # called once the load has been started
         if os.environ.get("PLANTED_IN", "producer") == "producer":
             raise RuntimeError("planted in a producer")
-        return super()._wait_for_room(*arguments)
+        return super()._schedule(*arguments)
 
 
 class Consumer(ConsumerUser):
     group, destination, fixed_count = "consumers", "queue://crashing", 1
 
 
-if os.environ.get("PLANTED_IN") == "conductor":
+if os.environ.get("PLANTED_IN") == "controller":
 
     def fail(*_: Any) -> None:
-        raise RuntimeError("planted in the conductor")
+        raise RuntimeError("planted in the run controller")
 
     Load._go = fail  # type: ignore[method-assign, assignment]
 

@@ -1,13 +1,16 @@
-"""Some users have a wrong password, some ask for what the broker refuses. Asks: does the load go on without them?"""
+"""Makes a run in which some users have a wrong password and some ask for what the broker refuses.
+
+Asks: does the load continue without them?
+"""
 
 import os
 from contextlib import closing
 from dataclasses import replace
 
-from drivers.session import Session
-from drivers.users import ConsumerUser, ProducerUser
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from drivers.users.session import Session
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_stranded, run
-from topologies.endpoints import Credentials
+from topologies.model.endpoints import Credentials
 
 EVERYBODY = os.environ.get("WHO_MAY_FAIL") == "everybody"
 
@@ -19,10 +22,12 @@ class Guest(ProducerUser):
     def _produce(self, session: Session) -> None:
         known = session.network
         session.network = replace(known, credentials=Credentials(known.credentials.username, "mistyped"))
-        seat = session.seat(self.role, self.group, self.connections)  # with these, and without waiting for anybody
+        client = session.pooled_client(
+            self.role, self.group, self.connections
+        )  # with these, and without waiting for anybody
         session.network = known
-        with closing(seat):
-            seat.open()
+        with closing(client):
+            client.open()
             raise AssertionError("a broker took a wrong password")
 
 

@@ -3,7 +3,7 @@
 Asks: do the latencies say so, as arithmetic does?
 """
 
-from drivers.users import ConsumerUser, ProducerUser
+from drivers.users.locust_users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
 from scenarios.harness.faults import FreezeBroker
 

@@ -6,11 +6,11 @@ Asks: does the report say exactly what the proxy did?
 import json
 import os
 
-from drivers.users import ConsumerUser, ProducerUser
+from drivers.users.locust_users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
 from tests.support.stomp_faults import Fault
 from tests.support.stomp_proxy import StompProxy
-from topologies.endpoints import Endpoint
+from topologies.model.endpoints import Endpoint
 
 HELD_S = 60.0  # at the utmost, until the next one has overtaken it
 FAULTS = [

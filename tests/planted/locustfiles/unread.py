@@ -1,6 +1,9 @@
-"""Two queues, of which only one has a consumer. Asks: are unread messages called stranded, and none of them lost?"""
+"""Two queues, of which only one has a consumer.
 
-from drivers.users import ConsumerUser, ProducerUser
+Asks: are unread messages called stranded, and none of them lost?
+"""
+
+from drivers.users.locust_users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_stranded, run
 
 

@@ -1,4 +1,4 @@
-"""Who removes containers and networks? A run's own guard; and the next run, whatever a dead harness has left.
+"""Removes containers and networks: a run's own guard removes its own, the next run removes those of a dead harness.
 
 Everything that a run creates on the engine is labelled with the run and with the process that made it.
 """
@@ -29,7 +29,7 @@ def labels(token: str, run_id: str) -> dict[str, str]:
 
 
 class Guard:
-    """The watchdog process of one run's containers, which listens already. ``remove``: folders that go with the run."""
+    """The watchdog process of one run's containers. It listens already. ``remove``: folders that go with the run."""
 
     def __init__(self, engine: Engine, token: str, *, stop_first: bool, remove: Sequence[Path]) -> None:
         self.engine, self.token = engine, token
@@ -42,22 +42,25 @@ class Guard:
             start_new_session=True,
         )
         assert self._process.stdout is not None
-        self._process.stdout.readline()  # before this it would not hear that it is to remove anything
+        self._process.stdout.readline()  # before this line it would not see a request to remove anything
         self._process.stdout.close()
 
     def finish(self) -> bool:
-        """Have everything removed and wait for that; False if the engine would not. May be called again, anywhere."""
+        """Remove everything and wait for that; False if the engine refuses.
+
+        May be called again, from any thread or handler.
+        """
         if not has_ended(self._process.pid):
             with suppress(ProcessLookupError):
                 self._process.terminate()
-        while not has_ended(self._process.pid):  # it limits its own time
+        while not has_ended(self._process.pid):  # it has a time limit of its own
             pause()
         end = time.monotonic() + STATUS_LIMIT_S
         while self._process.poll() is None and time.monotonic() < end:
             pause()
-        if self._process.returncode in (0, None, LEFT_OVER):  # None: in a signal handler nobody can say
+        if self._process.returncode in (0, None, LEFT_OVER):  # None: in a signal handler the status is unknown
             return self._process.returncode != LEFT_OVER
-        own = Removal(self.engine.host, self.token)  # somebody has killed it: its work is done here
+        own = Removal(self.engine.host, self.token)  # the guard was killed: its work is done here
         return own.until_nothing_is_left(quiet_s=0, refusal_limit_s=ENGINE_GONE_LIMIT_S)
 
 
@@ -67,7 +70,7 @@ def lost_with(host: str) -> str:
 
 
 def left_behind(host: str, token: str) -> str:
-    """The sentence for what an engine did not let be removed."""
+    """The sentence for containers and networks that the engine did not remove."""
     label = f"label={RUN_LABEL}={token}"
     return (
         f"this run's containers and network are left on the Docker engine at {host}, which did not let them go: "
@@ -87,7 +90,7 @@ def remove_leftovers(engine: Engine, progress: Progress) -> None:
 
 
 def abandoned(found: Iterable[Mapping[str, str]], here: Owner) -> set[str]:
-    """The runs, by their tokens, whose harness is dead, from the labels of what is on the engine."""
+    """The tokens of runs with a dead harness, from the labels of containers and networks on the engine."""
     tokens = set()
     for each in found:
         with suppress(KeyError, ValueError):  # not ours after all, or of a version with other labels
@@ -98,7 +101,7 @@ def abandoned(found: Iterable[Mapping[str, str]], here: Owner) -> set[str]:
 
 
 def _labels_on(engine: Engine) -> list[dict[str, str]]:
-    """Of every container and network that a run of ours has made."""
+    """The labels of every container and network that one of our runs made."""
     ours = {"label": [OWNER_LABEL]}
     try:
         with client_of(engine.host) as client:

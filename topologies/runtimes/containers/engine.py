@@ -1,4 +1,4 @@
-"""Which Docker engine answers, and what does it mean when it says no?
+"""Finds the Docker engine that answers, and explains its refusals.
 
 Only an engine of this machine will do: containers mount the run's files and publish on this machine's loopback.
 """
@@ -26,7 +26,7 @@ LOOPBACKS = ("127.0.0.1", "localhost", "::1")
 CONNECTION_FAILURES = (requests.ConnectionError, ConnectionError, FileNotFoundError)
 FAILURES = (DockerException, requests.RequestException, OSError)
 
-SIGNS = (  # what an engine says, in small letters, and what to do about it
+SIGNS = (  # an engine's message in small letters, and the next step
     ("no space left on device", "the engine's disk is full: make room; docker system df shows what takes it"),
     ("port is already allocated", "end what holds the port, or choose other ports"),
     ("address already in use", "end what holds the port, or choose other ports"),
@@ -45,16 +45,16 @@ class EngineTrouble(RuntimeFailed):
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine that answered. ``user``: as whom a container can read and write this user's files."""
+    """An engine that answered. ``user``: the user with which a container can read and write this user's files."""
 
     host: str  # unix:///var/run/docker.sock
     version: str
     user: str  # "1000:1000"
     userns_mode: str | None = None
-    kernel: str = ""  # "6.1.0-32-amd64": what its containers run on
+    kernel: str = ""  # "6.1.0-32-amd64": the kernel of its containers
 
     def another_kernel(self, here: str) -> str:
-        """Which kernel its containers run on, where it is not this machine's as in a virtual machine; else ''. Pure."""
+        """The kernel of its containers if it is not this machine's, for example in a virtual machine; else ''. Pure."""
         return "" if self.kernel == here else self.kernel or "it does not say which"
 
 
@@ -96,7 +96,7 @@ def answers(host: str) -> bool:
 
 
 def is_gone(error: BaseException) -> bool:
-    """Whether the error says that nobody listens (docker-py wraps it, more than once)."""
+    """Whether the error means that no engine listens. docker-py wraps it several times."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, CONNECTION_FAILURES) and not isinstance(seen, requests.Timeout):
@@ -106,7 +106,7 @@ def is_gone(error: BaseException) -> bool:
 
 
 def explained(error: Exception, host: str = "") -> str:
-    """What an engine's error means, and the next step, as one sentence. Pure."""
+    """One sentence that explains an engine's error, with the next step. Pure."""
     if not isinstance(error, APIError) and is_gone(error):
         return f"the Docker engine at {host} does not answer any more ({reason(error)}): start it again"
     return f"{reason(error)}; {_step(error)}"
@@ -133,7 +133,7 @@ def _step(error: BaseException) -> str:
 
 
 def step_for(said: str) -> str:
-    """What to do about what an engine said; '' where that is not known. Pure."""
+    """The next step after an engine's error; '' if it is not known. Pure."""
     return next((step for sign, step in SIGNS if sign in said.lower()), "")
 
 
@@ -148,7 +148,7 @@ def _not_local(host: str) -> str:
 
 
 def _user(options: Any) -> tuple[str, str | None]:
-    """In a rootless engine this user is root; elsewhere a container runs as this user, to whom its files belong."""
+    """In a rootless engine this user is root. Elsewhere a container runs as this user, who owns its files."""
     names = {part for option in options for part in str(option).split(",")}
     if "name=rootless" in names:
         return "0:0", None

@@ -1,12 +1,12 @@
-"""How does no container outlive its run? A watchdog that removes what carries the run's label, however the run ends.
+"""Sees to it that no container outlives its run: a watchdog removes what carries the run's label, however the run ends.
 
     harness ──starts──► guard ──(SIGTERM: the run closes │ the harness is gone)──► engine: remove containers, network
 
-``python guard.py --parent PID --engine unix://… --run TOKEN [--stop-first] [--remove FOLDER]...`` must be
-started by process PID itself, before anything is created. On SIGTERM, or once process PID is gone, it removes every
-container and network with the label ``brokerbench.run=TOKEN``, then the folders named by ``--remove``. With
-``--stop-first`` an orderly end gives the brokers time to shut down. It ignores Ctrl-C and hang-ups, which are for the
-harness. Exit status 0: nothing is left; 1: started by somebody else; 3: the engine did not let everything be removed.
+``python guard.py --parent PID --engine unix://… --run TOKEN [--stop-first] [--remove FOLDER]...`` must be started by
+process PID itself, before anything is created. On SIGTERM, or once process PID is gone, it removes every container and
+network with the label ``brokerbench.run=TOKEN``, then the folders named by ``--remove``. With ``--stop-first`` an
+orderly end gives the brokers time to shut down. It ignores Ctrl-C and hang-ups: the harness handles them. Exit status
+0: nothing is left; 1: started by somebody else; 3: the engine did not let everything be removed.
 
 Standard library only, and no gevent: it must not depend on what it guards.
 """
@@ -34,9 +34,9 @@ ANSWER_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 15
 CLOSING_LIMIT_S = 20.0
 ENGINE_GONE_LIMIT_S = 2.0  # an orderly close does not wait longer for an engine that refuses to talk
-QUIET_S = 1.0  # after a crash: what the engine was just creating comes up within this time
+QUIET_S = 1.0  # after a crash: containers that the engine was just creating come up within this time
 LEFT_OVER = 3
-READY = "watching"  # printed once signals are heard: whoever starts a guard waits for it
+READY = "watching"  # printed once signals are handled: the process that starts a guard waits for it
 
 
 class Removal:
@@ -58,7 +58,7 @@ class Removal:
         return not containers and not networks
 
     def until_nothing_is_left(self, *, quiet_s: float, refusal_limit_s: float, stop_first: bool = False) -> bool:
-        """Passes until nothing has been there for ``quiet_s``; False if that takes too long or nobody answers."""
+        """Repeat until nothing was left for ``quiet_s``; False if that takes too long or no engine answers."""
         began = seen = answered = time.monotonic()
         while time.monotonic() - began < CLOSING_LIMIT_S + STOP_TIMEOUT_S * stop_first:
             try:
@@ -67,7 +67,7 @@ class Removal:
                 seen = seen if nothing else answered
                 if nothing and answered - seen >= quiet_s:
                     return True
-            except (OSError, ValueError, http.client.HTTPException):  # nobody answers, or not in order
+            except (OSError, ValueError, http.client.HTTPException):  # no answer, or a broken one
                 if time.monotonic() - answered > refusal_limit_s:
                     return False
             time.sleep(POLL_S / 4)
@@ -79,7 +79,7 @@ class Removal:
         self._ask("DELETE", f"/containers/{container}?force=1&v=1")
 
     def _ask(self, method: str, path: str) -> Any:
-        """The answer's JSON, None where there is none. What could not be removed now is there in the next pass."""
+        """The answer's JSON; None without an answer. The next pass finds again what could not be removed."""
         with closing(connection_to(self._engine, ANSWER_TIMEOUT_S)) as connection:
             connection.request(method, path)
             response = connection.getresponse()
@@ -151,7 +151,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _signals() -> Callable[[], bool]:
-    """Whether SIGTERM has come; what a terminal sends is not for us."""
+    """Whether SIGTERM has come. Signals from a terminal are ignored."""
     told: list[int] = []
 
     def note(number: int, _frame: FrameType | None) -> None:

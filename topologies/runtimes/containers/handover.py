@@ -1,10 +1,10 @@
-"""How can the sockets in a container be seen from outside? It hands out a netlink socket that was opened in there.
+"""Lets the sockets in a container be seen from outside: hands out a netlink socket that was opened in there.
 
     harness: Handover ◄──unix socket── handover.py in the container, which then becomes COMMAND
 
-The kernel answers such a socket about the network namespace in which it was opened, whoever holds it: so it takes no
-rights over the container, and nothing runs in there for it. ``python handover.py SOCKET COMMAND...`` does it, with
-the standard library only. Neither has a pid, a password or anything else of the run.
+The kernel answers such a socket about the network namespace in which it was opened, for any holder. Therefore the
+holder needs no rights over the container, and nothing has to run inside. ``python handover.py SOCKET COMMAND...`` does
+it, with the standard library only. Neither gets a pid, a password or any other data of the run.
 """
 
 import os
@@ -23,7 +23,7 @@ FD = array("i")
 
 
 class Handover:
-    """Where a container's netlink socket comes in: at a socket file, which is mounted there."""
+    """Receives a container's netlink socket: at a socket file, which is mounted there."""
 
     def __init__(self, place: Path) -> None:
         """``place``: in a folder that is this user's alone. Raises OSError."""
@@ -38,9 +38,9 @@ class Handover:
         self._server.settimeout(ACCEPT_S)
 
     def take(self, worth_waiting: Callable[[], bool], timeout_s: float) -> socket.socket | None:
-        """The netlink socket; None if it does not come in time, or as soon as it is not worth waiting for.
+        """The netlink socket; None if it does not come in time, or as soon as it cannot come any more.
 
-        Who calls hands it over at once, or not at all: nobody else is waited for then.
+        A caller hands the socket over at once or never. After a caller without a socket the wait ends.
         """
         end = time.monotonic() + timeout_s
         while time.monotonic() < end:

@@ -1,8 +1,8 @@
-"""Which image do brokers run from, is it there, and how is one made where none can be pulled?
+"""Finds the image that brokers run from, pulls it, and builds one where none can be pulled.
 
-Upstream's by default. Where there is no registry, an image built from a folder of docker-compose/images by
-``python -m topologies.runtimes.containers.image --base IMAGE --of classic`` (or artemis) takes its place without being
-asked for.
+The default is upstream's image. Without a registry, an image that was built here takes its place automatically.
+``python -m topologies.runtimes.containers.image --base IMAGE --of classic`` (or artemis) builds one from a folder of
+docker-compose/images.
 """
 
 import argparse
@@ -17,6 +17,8 @@ import docker
 from docker.errors import BuildError, ImageNotFound
 from testcontainers.core.config import testcontainers_config
 
+from topologies.model.topology import BrokerProduct
+from topologies.products import DEFAULT, PRODUCTS
 from topologies.runtimes.containers.engine import (
     FAILURES,
     Engine,
@@ -28,7 +30,6 @@ from topologies.runtimes.containers.engine import (
     step_for,
 )
 from topologies.runtimes.distribution import DistributionUnavailable, ensure, pinned
-from topologies.runtimes.kinds import KINDS, Kind
 
 RECIPES = Path(__file__).resolve().parents[3] / "docker-compose" / "images"
 PULL_TIMEOUT_S = 900
@@ -46,18 +47,21 @@ class Image:
     home: PurePosixPath
 
 
-def wanted(kind: Kind, asked: str | None, is_here: Callable[[str], bool]) -> str:
-    """What was asked for; else upstream's, or the one built here if only that is on the engine. Pure but for asking."""
+def wanted(product: BrokerProduct, asked: str | None, is_here: Callable[[str], bool]) -> str:
+    """The requested image; else upstream's, or the one built here if only that is on the engine.
+
+    Pure but for asking.
+    """
     if asked:
         return asked
-    ours, upstream = kind.image.built, kind.image.upstream
+    ours, upstream = product.launch.image.built, product.launch.image.upstream
     return ours if not is_here(upstream) and is_here(ours) else upstream
 
 
-def look(engine: Engine, kind: Kind, asked: str | None) -> tuple[str, str]:
+def look(engine: Engine, product: BrokerProduct, asked: str | None) -> tuple[str, str]:
     """(name, '' if the image is on the engine or a registry has it, else why it cannot be had)."""
     with client_of(engine.host, REGISTRY_TIMEOUT_S) as client:
-        name = wanted(kind, asked, lambda image: is_here(client, image))
+        name = wanted(product, asked, lambda image: is_here(client, image))
         if is_here(client, name):
             return name, ""
         try:
@@ -67,30 +71,33 @@ def look(engine: Engine, kind: Kind, asked: str | None) -> tuple[str, str]:
     return name, ""
 
 
-def obtain(engine: Engine, kind: Kind, asked: str | None, progress: Progress) -> Image:
+def obtain(engine: Engine, product: BrokerProduct, asked: str | None, progress: Progress) -> Image:
     """The image, pulled first where the engine does not have it. Raises EngineTrouble."""
     with client_of(engine.host, PULL_TIMEOUT_S) as client:
         try:
-            name = wanted(kind, asked, lambda image: is_here(client, image))
+            name = wanted(product, asked, lambda image: is_here(client, image))
             if not is_here(client, name):
                 progress(f"pulling image {name} (once; later runs find it on the engine)")
                 client.images.pull(_with_prefix(name))
             found = client.images.get(_with_prefix(name))
         except FAILURES as error:
-            raise EngineTrouble(cannot_be_had(kind, name, reason(error))) from error
+            raise EngineTrouble(cannot_be_had(product, name, reason(error))) from error
     variables = dict(entry.partition("=")[::2] for entry in found.attrs["Config"].get("Env") or ())
-    return Image(name, str(found.id), PurePosixPath(variables.get(kind.image.home_variable) or kind.image.home))
+    return Image(
+        name,
+        str(found.id),
+        PurePosixPath(variables.get(product.launch.image.home_variable) or product.launch.image.home),
+    )
 
 
-def cannot_be_had(kind: Kind, name: str, why: str) -> str:
+def cannot_be_had(product: BrokerProduct, name: str, why: str) -> str:
     """The sentence for an image that is neither on the engine nor to be pulled. Pure."""
     if step := step_for(why):
         return f"image {name} is not on the Docker engine and cannot be pulled: {why}; {step}"
-    flavour = next(flavour for flavour, known in KINDS.items() if known is kind)
     return (
         f"image {name} is not on the Docker engine and cannot be pulled ({why}); load it (docker load), name one "
         "that is there by --image, build one (python -m topologies.runtimes.containers.image --base IMAGE --of "
-        f"{flavour}), or leave containers out: --runtime processes"
+        f"{product.name}), or leave containers out: --runtime processes"
     )
 
 
@@ -121,13 +128,16 @@ def _with_prefix(name: str) -> str:
     return testcontainers_config.hub_image_name_prefix + name
 
 
-def build(engine: Engine, base: str, kind: Kind, tag: str) -> str:
-    """Build the image of a kind from ``base``, which needs Java 17 or newer; returns its id. Needs no network but for
-    the distribution, which the cache keeps. Raises EngineTrouble or DistributionUnavailable."""
-    distribution = pinned(kind.distribution)
+def build(engine: Engine, base: str, product: BrokerProduct, tag: str) -> str:
+    """Build a product's image from ``base``, which needs Java 17 or newer; returns its id.
+
+    It needs the network only for the distribution, which the cache keeps. Raises EngineTrouble or
+    DistributionUnavailable.
+    """
+    distribution = pinned(product.launch.distribution)
     archive = ensure(replace(distribution, folder=""))
     with tempfile.TemporaryDirectory() as context, client_of(engine.host, PULL_TIMEOUT_S) as client:
-        shutil.copy(RECIPES / kind.image.recipe / "Dockerfile", context)
+        shutil.copy(RECIPES / product.launch.image.recipe / "Dockerfile", context)
         shutil.copy(archive, context)
         arguments = {"BASE": base, "ARCHIVE": archive.name, "SHA512": distribution.sha512}
         try:
@@ -142,13 +152,13 @@ def build(engine: Engine, base: str, kind: Kind, tag: str) -> str:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description="Build the broker image where upstream's cannot be pulled.")
     parser.add_argument("--base", required=True, help="image with Java 17 or newer on its PATH")
-    parser.add_argument("--of", choices=KINDS, default="classic", help="which brokers it is for")
+    parser.add_argument("--of", choices=PRODUCTS, default=DEFAULT.name, help="which brokers it is for")
     parser.add_argument("--tag", help="what it is called, by default as it is then found")
     options = parser.parse_args(arguments)
-    kind = KINDS[options.of]
-    tag = options.tag or kind.image.built
+    product = PRODUCTS[options.of]
+    tag = options.tag or product.launch.image.built
     try:
-        print(f"{tag}: {build(find(), options.base, kind, tag)}")
+        print(f"{tag}: {build(find(), options.base, product, tag)}")
     except (EngineTrouble, DistributionUnavailable) as error:
         print(f"container_image: {error}", file=sys.stderr)
         return 2

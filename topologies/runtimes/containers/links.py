@@ -1,9 +1,9 @@
-"""How do links between containers go through proxies? By a Toxiproxy in a container of its own, on their network.
+"""Leads links between containers through proxies, by a Toxiproxy in a container of its own, on their network.
 
     opener ──► toxiproxy.links:port ──► broker:port          harness ──► 127.0.0.1:port, where doors are published too
 
-It is the server that this machine has: the container runs this machine's programs, mounted read-only, whatever image it
-is made from. So it needs no image of its own, and no registry.
+The server is this machine's Toxiproxy: the container runs this machine's programs, mounted read-only, with any image.
+Therefore it needs no image of its own, and no registry.
 """
 
 import os
@@ -13,16 +13,16 @@ from pathlib import Path
 
 from testcontainers.core.container import DockerContainer
 
+from topologies.model.launch import LOOPBACK
 from topologies.runtimes.containers import handover
-from topologies.runtimes.containers.broker import BrokerContainer
-from topologies.runtimes.containers.ground import EVERYWHERE, Ground
+from topologies.runtimes.containers.broker_container import BrokerContainer
+from topologies.runtimes.containers.container_context import EVERYWHERE, ContainerContext
 from topologies.runtimes.containers.handover import Handover
 from topologies.runtimes.containers.sockets import ContainerSockets
-from topologies.runtimes.links.proxies import LinkProxies, Place
-from topologies.runtimes.links.toxiproxy import ToxiproxyUnavailable
-from topologies.runtimes.links.toxiproxy import command as toxiproxy_line
-from topologies.runtimes.links.ways import Way
-from topologies.runtimes.ports import LOOPBACK
+from topologies.runtimes.proxies.link_proxies import LinkProxies, Place
+from topologies.runtimes.proxies.proxy_plan import PlannedProxy
+from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable
+from topologies.runtimes.proxies.toxiproxy import command as toxiproxy_line
 
 LINKS_HOST = "toxiproxy.links"
 """On the brokers' network, where no broker has a name with a dot."""
@@ -64,20 +64,20 @@ class ProxyContainer(BrokerContainer):
 
 def links_in_containers(
     toxiproxy: Path,
-    ground: Ground,
-    every: tuple[Way, ...],
+    context: ContainerContext,
+    every: tuple[PlannedProxy, ...],
     api_port: int,
     brokers: Mapping[str, BrokerContainer],
     log: Path,
     private: Path,
 ) -> LinkProxies:
-    """Toxiproxy with its doors, its container not yet created; to be closed whatever comes of it. Raises OSError.
+    """Toxiproxy with its doors. Its container is not created yet. Always close it. Raises OSError.
 
     ``brokers``: may be filled until it starts. ``private``: a folder of this user's alone.
     """
     line = toxiproxy_line(SERVER_INSIDE, api_port, EVERYWHERE)
-    container = DockerContainer(ground.image.name, network=ground.network, network_aliases=[LINKS_HOST])
-    container.with_name(f"{ground.network.name}-{LINKS_HOST}")
+    container = DockerContainer(context.image.name, network=context.network, network_aliases=[LINKS_HOST])
+    container.with_name(f"{context.network.name}-{LINKS_HOST}")
     container.with_command([str(python()), "-I", "-S", str(SCRIPT_INSIDE), str(SOCKET_INSIDE), *line])
     for port in (api_port, *(way.port for way in every)):
         container.ports[f"{port}/tcp"] = (LOOPBACK, port)  # type: ignore[assignment]
@@ -85,13 +85,13 @@ def links_in_containers(
         container.with_volume_mapping(outside, inside, mode)
     if LIBRARIES in os.environ:
         container.with_env(LIBRARIES, os.environ[LIBRARIES])
-    container.with_kwargs(**ground.options(LOG_INSIDE))
+    container.with_kwargs(**context.options(LOG_INSIDE))
     sockets = ContainerSockets(Handover(private / SOCKET_INSIDE.name), brokers, listeners(every))
-    server = ProxyContainer(container, line, log=log, host=ground.engine.host, sockets=sockets)
+    server = ProxyContainer(container, line, log=log, host=context.engine.host, sockets=sockets)
     return LinkProxies(server, api_port, every, Place(sockets, LINKS_HOST, EVERYWHERE))
 
 
-def listeners(every: tuple[Way, ...]) -> dict[str, frozenset[int]]:
+def listeners(every: tuple[PlannedProxy, ...]) -> dict[str, frozenset[int]]:
     """The ports by which links call each broker that they call. Pure."""
     called = {way.door.broker for way in every}
     return {name: frozenset(way.upstream_port for way in every if way.door.broker == name) for name in called}

@@ -1,4 +1,4 @@
-"""Who made this container, and is that process still there? What a label must tell so that leftovers can be told.
+"""Records in a label which process made a container, so that containers of dead processes can be found.
 
 A process is known by the machine's boot, its namespace of process numbers, its number, and when it started in clock
 ticks since the boot: unlike a time of day, that stays the same when the clock is set.
@@ -39,7 +39,7 @@ def this_process(proc: Path = PROC) -> Owner:
 
 
 def started_ticks(pid: int, proc: Path = PROC) -> int | None:
-    """When a process started; None if there is none of that number, or only what is left of one."""
+    """The start time of a process; None if no process has that pid, or if it is a zombie."""
     with suppress(OSError, ValueError, IndexError):
         stat = (proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
         fields = stat.rpartition(")")[2].split()  # the name before may hold anything

@@ -1,25 +1,25 @@
-"""How do brokers run in containers? By Testcontainers on a local Docker engine, one network a topology.
+"""Runs brokers in containers, by Testcontainers on a local Docker engine, one network a topology.
 
 Each broker is found on the network by its own name. Its files are mounted: configuration, passwords and Jolokia's agent
-read-only, data and log from the run's folder, as the user whose files they are. It is the same Java process as in
-`processes.runtime`, on the same port inside as on this machine's loopback, where alone it is published.
-A guard (topologies.runtimes.containers.guard) removes everything by label, however the run ends.
+read-only; data and log from the run's folder. The container runs as the owner of these files. It is the same Java
+process as in `processes.runtime`. Its port is published only on this machine's loopback, with the same number as
+inside. A guard (topologies.runtimes.containers.guard) removes everything by label, however the run ends.
 """
 
 import logging
+from collections.abc import Collection
 from contextlib import closing, suppress
 from typing import Any
 
 from records.rundir import RunDirectory
+from topologies.management.broker_queries import queries_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.management.views import view_of
-from topologies.model import Topology
+from topologies.model.topology import Topology
 from topologies.runtimes.choice import no_containers
-from topologies.runtimes.containers.broker import BrokerContainer
+from topologies.runtimes.containers.broker_command import ContainersPrepared, prepare
+from topologies.runtimes.containers.broker_container import BrokerContainer
 from topologies.runtimes.containers.cleanup import left_behind, lost_with
-from topologies.runtimes.containers.preparation import ContainersPrepared, prepare
 from topologies.runtimes.contract import Progress
-from topologies.runtimes.kinds import kind_of
 from topologies.runtimes.own import OwnBrokers
 from topologies.runtimes.prepared import Prepared
 from topologies.runtimes.readiness import ASK_TIMEOUT_S
@@ -42,9 +42,9 @@ class ContainerRuntime(OwnBrokers[BrokerContainer]):
         self._seen: dict[str, str] = {}
         self._told_what_is_left = False
 
-    def up(self, progress: Progress) -> None:
-        super().up(progress)
-        self._seen = self._versions_told(self._topology.brokers[0].name)
+    def up(self, progress: Progress, absent: Collection[str] = ()) -> None:
+        super().up(progress, absent)
+        self._seen = self._versions_told(next(each.name for each in self._topology.brokers if each.name not in absent))
 
     def versions(self) -> dict[str, str]:
         return {**super().versions(), **self._seen}
@@ -70,9 +70,9 @@ class ContainerRuntime(OwnBrokers[BrokerContainer]):
             self._told_what_is_left = True
 
     def _versions_told(self, broker: str) -> dict[str, str]:
-        """What is in the image, by the broker itself."""
+        """The version in the image, as the broker itself prints it."""
         with closing(Jolokia(self.management(broker), ASK_TIMEOUT_S)) as agent, suppress(ManagementFailed):
-            version = view_of(self._topology, broker).version(agent)
+            version = queries_of(self._topology, broker).version(agent)
             java = str(agent.read("java.lang:type=Runtime", "VmVersion")["VmVersion"])
-            return {kind_of(self._topology).name: version, "java": java, "java-source": "image"}
+            return {self._topology.product.launch.name: version, "java": java, "java-source": "image"}
         return {}

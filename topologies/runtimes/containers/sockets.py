@@ -1,8 +1,8 @@
-"""What listens in the brokers' containers, and what have the connections at the doors of their links carried?
+"""Sees what listens in the brokers' containers, and what the connections at the proxies of their links carried.
 
-The doors' kernel counters are asked for by the netlink socket that Toxiproxy's container hands over
-(containers.handover). Brokers hand nothing over: of theirs /proc tells, which takes the kernel milliseconds
-each time, so it is read seldom.
+Toxiproxy's container hands over a netlink socket (containers.handover), which reads the kernel's counters of the
+proxies' connections. Brokers hand over no socket, so their listeners are read from /proc. Each such read takes the
+kernel milliseconds, so it is done seldom.
 """
 
 import socket
@@ -13,9 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from topologies.runtimes.containers.broker import BrokerContainer
+from topologies.runtimes.containers.broker_container import BrokerContainer
 from topologies.runtimes.containers.handover import Handover
-from topologies.runtimes.socketbytes import Connection, connections_at
+from topologies.runtimes.proxies.socket_bytes import Connection, connections_at
 
 HANDOVER_LIMIT_S = 30.0
 SETTLED_S, UNSETTLED_S, LEAVING_S = 5.0, 0.5, 0.1
@@ -25,7 +25,7 @@ LISTENS, ESTABLISHED = "0A", "01"
 
 
 def listening_in(pid: int, wanted: frozenset[int], proc: Path = Path("/proc")) -> frozenset[int]:
-    """Which of these ports somebody takes connections at, in the network namespace of a process; none once it ended."""
+    """Those of these ports with a listener in the network namespace of a process; none once the process has ended."""
     found: set[int] = set()
     for table in TABLES:
         if not wanted <= found:
@@ -68,7 +68,7 @@ class Look:
 
 
 class ContainerSockets:
-    """See `topologies.runtimes.links.proxies.Sockets`. ``wanted``: each broker's ports once it is up."""
+    """See `topologies.runtimes.proxies.link_proxies.Sockets`. ``wanted``: each broker's ports once it is up."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class ContainerSockets:
         self._asking = threading.Lock()
 
     def receive(self, is_there: Callable[[], bool]) -> bool:
-        """Wait for what the kernel is asked by; False if the container does not hand it over."""
+        """Wait for the netlink socket; False if the container does not hand it over."""
         self._netlink = self._handed.take(is_there, HANDOVER_LIMIT_S)
         return self._netlink is not None
 
@@ -100,7 +100,7 @@ class ContainerSockets:
             return connections_at(port, self._netlink, address)
 
     def caller(self, peer: tuple[str, int]) -> str:
-        """The broker in whose container a connection begins; '' if that is nowhere, as of what this machine calls."""
+        """The broker whose container opened a connection; '' for a connection from this machine."""
         end = (peer[0].removeprefix(MAPPED), peer[1])
         pids = ((broker, handle.pid) for broker, handle in self._brokers.items())
         return next((broker for broker, pid in pids if pid is not None and end in ends_in(pid)), "")
@@ -121,7 +121,7 @@ class ContainerSockets:
         return seen.ports
 
     def _holds_s(self, broker: str, handle: BrokerContainer, seen: Look) -> float:
-        """For how long a look is good: a broker that is up stays so, for as long as its process is there."""
+        """For how many seconds a look stays valid: a broker that is up stays up as long as its process lives."""
         if handle.is_leaving:
             return LEAVING_S
         return SETTLED_S if seen.ports >= self._wanted[broker] else UNSETTLED_S

@@ -1,4 +1,4 @@
-"""As whom do clients log in to brokers that are not ours? By the environment, or by a file that only its owner reads.
+"""Finds the users and passwords for brokers that are not ours: by the environment, or by a private file.
 
 The same names in both; in the file, one ``NAME=value`` a line.
 """
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from topologies.endpoints import Credentials
+from topologies.model.endpoints import Credentials
 
 USERNAME, PASSWORD = "BROKERBENCH_USERNAME", "BROKERBENCH_PASSWORD"
 MANAGEMENT_USERNAME, MANAGEMENT_PASSWORD = "BROKERBENCH_MANAGEMENT_USERNAME", "BROKERBENCH_MANAGEMENT_PASSWORD"
@@ -22,7 +22,7 @@ class CredentialsUnusable(ValueError):
 
 @dataclass(frozen=True)
 class ExternalCredentials:
-    """``management``: the clients' own, unless told otherwise."""
+    """``management``: by default the clients' own."""
 
     client: Credentials
     management: Credentials
@@ -51,7 +51,10 @@ def find(file: Path | None, environment: Mapping[str, str]) -> ExternalCredentia
 
 
 def _read(file: Path) -> dict[str, str]:
-    """Who may read it is asked of the opened file: what is checked is what is read."""
+    """Read the file.
+
+    The owner and mode are those of the opened file, so nobody can exchange the file between check and read.
+    """
     try:
         with file.open(encoding="utf-8") as opened:
             state = os.fstat(opened.fileno())

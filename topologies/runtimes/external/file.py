@@ -1,4 +1,4 @@
-"""Where do the brokers run that are not ours to start? The file of ``--brokers-file``, as values.
+"""Reads where the brokers run that are not ours to start: the file of ``--brokers-file``, as values.
 
     brokers:
       broker-1:                                      # a broker of the topology
@@ -16,9 +16,10 @@ from urllib.parse import SplitResult, urlsplit
 
 from yaml.nodes import Node, ScalarNode
 
-from topologies.model import Topology
-from topologies.validity import TopologyInvalid
-from topologies.yaml_nodes import Document, nearest
+from topologies.catalogue.yaml_nodes import Document
+from topologies.model.spelling import nearest
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
 
 SCHEMES: Mapping[str, tuple[str, ...]] = {
     "openwire": ("tcp", "ssl"),

@@ -1,33 +1,33 @@
-"""How is a run made on brokers that already run: Amazon MQ's, or one's own? They are reached, and never touched.
+"""Makes a run on brokers that already run, Amazon MQ's or the user's: they are reached, and never touched.
 
 Nothing can be done to such a broker: it is neither started nor stopped, and what only its host knows (its process, its
 log, its configuration) is not to be had. Without a management address it tells nothing of itself either.
 """
 
 import socket
+from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
 
-from topologies.endpoints import Credentials, Endpoint, ManagementEndpoint
+from topologies.management.broker_queries import queries_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.management.views import view_of
-from topologies.model import Topology
-from topologies.runtimes.contract import Progress, RuntimeFailed
+from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
+from topologies.model.topology import Topology
+from topologies.runtimes.contract import LOG_TAIL_LINES, Progress, RuntimeFailed
 from topologies.runtimes.external.credentials import ExternalCredentials
 from topologies.runtimes.external.file import BrokersFile
-from topologies.runtimes.kinds import kind_of
 
 CONNECT_TIMEOUT_S = 5.0
 UNTOUCHABLE = "--runtime external only talks to brokers; start it by --runtime processes or containers for that"
 
 
 class ExternalRuntime:
-    """See topologies.runtimes.contract. ``ca_file``: whom to trust for https, '' for those that this machine does."""
+    """See topologies.runtimes.contract. ``ca_file``: the trusted certificates for https; '' for this machine's own."""
 
     name = "external"
-    trusted_pem = ""  # whom to believe is for the user to say
+    trusted_pem = ""  # the user chooses the trusted certificates
 
     def __init__(
         self, topology: Topology, file: BrokersFile, credentials: ExternalCredentials, *, ca_file: str = ""
@@ -40,8 +40,10 @@ class ExternalRuntime:
     def __repr__(self) -> str:
         return f"<ExternalRuntime of {self._topology.name} by {self._file.path}>"
 
-    def up(self, progress: Progress) -> None:
+    def up(self, progress: Progress, absent: Collection[str] = ()) -> None:
         """Every broker answers where it is said to be; a standby may keep silent. Raises RuntimeFailed."""
+        for name in absent:
+            self._refuse("kept away", name)
         standby = {broker.name for broker in self._topology.brokers if broker.standby_of}
         for broker in self._file.brokers.values():
             try:
@@ -74,6 +76,15 @@ class ExternalRuntime:
     def restart(self, broker: str) -> None:
         self._refuse("restarted", broker)
 
+    def disconnect_clients(self, broker: str) -> int:
+        self._refuse("asked to end connections", broker)
+
+    def stop_link(self, link: str) -> None:
+        raise RuntimeFailed(f"link {link!r} cannot be stopped: its brokers are not ours, and {UNTOUCHABLE}")
+
+    def start_link(self, link: str) -> None:
+        raise RuntimeFailed(f"link {link!r} cannot be started: its brokers are not ours, and {UNTOUCHABLE}")
+
     def alive(self, broker: str) -> bool:
         """Always true: nothing here knows; the clients' connections tell when one goes."""
         self._topology.broker(broker)  # KeyError, naming those there are
@@ -103,16 +114,16 @@ class ExternalRuntime:
     def pid(self, broker: str) -> int | None:
         return None
 
-    def log_tail(self, broker: str, lines: int = 20) -> list[str]:
+    def log_tail(self, broker: str, lines: int = LOG_TAIL_LINES) -> list[str]:
         return []
 
     def log_path(self, broker: str) -> Path | None:
         return None
 
     def versions(self) -> dict[str, str]:
-        """Of the brokers that told theirs."""
+        """The versions of the brokers that reported one."""
         told = sorted(set(self._versions.values()))
-        return {kind_of(self._topology).name: ", ".join(told)} if told else {}
+        return {self._topology.product.launch.name: ", ".join(told)} if told else {}
 
     def rendered(self) -> dict[str, str]:
         return {}
@@ -125,7 +136,7 @@ class ExternalRuntime:
         raise RuntimeFailed(f"broker {broker!r} cannot be {done}: it is not ours, and {UNTOUCHABLE}")
 
     def _reach(self, broker: str, protocol: str, uri: str) -> None:
-        """That something listens there. Who it is, TLS and the login are for the canaries to find out."""
+        """That something listens there. The canaries check its identity, TLS and the login."""
         parts = urlsplit(uri)
         try:
             socket.create_connection((parts.hostname, parts.port), CONNECT_TIMEOUT_S).close()
@@ -138,10 +149,10 @@ class ExternalRuntime:
         """That the broker behind the management address has the name by which its MBeans will be asked for."""
         try:
             with closing(Jolokia(self.management(broker), CONNECT_TIMEOUT_S)) as agent:
-                view = view_of(self._topology, broker)
-                names = view.names(agent)
+                queries = queries_of(self._topology, broker)
+                names = queries.names(agent)
                 if broker in names:
-                    self._versions[broker] = view.version(agent)
+                    self._versions[broker] = queries.version(agent)
                     return
         except ManagementFailed as error:
             told = f"correct the management address of {broker!r} in {self._file.path}, or leave it out"

@@ -1,4 +1,4 @@
-"""How is one broker process handled? Started below its guard; stopped, killed, frozen and thawed by signals."""
+"""Handles one broker process: started below its guard; stopped, killed, frozen and thawed by signals."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from topologies.runtimes.brokerlog import BrokerLog
+from topologies.runtimes.broker_log import BrokerLog
 from topologies.runtimes.processes import guard
 from topologies.runtimes.waiting import has_ended, pause
 
@@ -56,7 +56,7 @@ class BrokerProcess:
 
     @property
     def exit_status(self) -> int | None:
-        """Of a process that has ended (128 + N by signal N); None for one that runs or never did."""
+        """The exit status of an ended process (128 + N by signal N); None if it runs or never ran."""
         if self._guard is None or self.alive:
             return None
         with suppress(subprocess.TimeoutExpired):
@@ -100,7 +100,7 @@ class BrokerProcess:
         return True
 
     def wait_for_pid(self) -> int | None:
-        """The broker's pid, awaited for the moment that its guard needs; None if there is none in that time."""
+        """The broker's pid. Waits the short time that its guard needs; None if there is no pid then."""
         end = time.monotonic() + GUARD_START_LIMIT_S
         while self.pid is None and self.alive and time.monotonic() < end:
             pause()

@@ -1,13 +1,13 @@
-"""How does nothing outlive its run? A watchdog between a process that we start and its child.
+"""Sees to it that nothing outlives its run: a watchdog between a process that we start and its child.
 
     harness ──starts──► guard ──starts──► broker (a session of its own) ──► whatever the broker starts
                           │ the harness is gone: kill everything below with SIGKILL
 
 ``python guard.py --parent PID [--pid-file FILE] [--remove FOLDER]... -- COMMAND...`` must be started by process PID
 itself. It passes SIGTERM on to the command, ends with the command's exit status (128 + N when signal N ended it), and
-ignores Ctrl-C and hang-ups. Once process PID is gone it kills the command and all that came of it, also what is
-stopped (SIGSTOP) or has left for a group of its own, and removes the folders named by ``--remove``. Should the guard
-itself be killed, Linux kills the command (PR_SET_PDEATHSIG).
+ignores Ctrl-C and hang-ups. Once process PID is gone, it kills the command and all its descendants. This includes
+stopped processes (SIGSTOP) and those that moved to a process group of their own. It then removes the folders named by
+``--remove``. Should the guard itself be killed, Linux kills the command (PR_SET_PDEATHSIG).
 
 Standard library only, and no gevent: it starts in a few hundredths of a second and must not depend on what it guards.
 """
@@ -81,7 +81,7 @@ def _orphaned(parent: int, remove: Sequence[Path]) -> int:
 
 
 def _ignore_the_terminal() -> None:
-    """Handlers that do nothing, and not SIG_IGN, which the child would inherit."""
+    """Install handlers that do nothing. The child would inherit SIG_IGN."""
 
     def nothing(_number: int, _frame: FrameType | None) -> None:
         """A handler of ours is reset to the default by exec."""
@@ -132,12 +132,12 @@ def _watch(child: subprocess.Popen[bytes], parent: int, remove: Sequence[Path]) 
             status = child.wait(timeout=POLL_S)
         except subprocess.TimeoutExpired:
             continue
-        _kill_all(child)  # what the command left behind
+        _kill_all(child)  # the command's leftovers
         return status if status >= 0 else SIGNAL_EXIT_BASE - status
 
 
 def _kill_all(child: subprocess.Popen[bytes]) -> None:
-    """SIGKILL the command's group, then whatever is still below us.
+    """SIGKILL the command's process group, then all remaining child processes.
 
     Orphans of the command become our children (subreaper), so those that changed group or session are found too.
     """
@@ -155,7 +155,7 @@ def _kill_all(child: subprocess.Popen[bytes]) -> None:
 
 
 def _children() -> list[int]:
-    """Pids whose parent is this process, by /proc; none where there is no /proc."""
+    """Pids of this process's children, from /proc; none without /proc."""
     me, found = os.getpid(), []
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, ValueError, IndexError):

@@ -1,7 +1,7 @@
-"""How do brokers run as plain processes on this machine? The embedded default: local JVMs on loopback ports, no Docker.
+"""Runs brokers as plain processes on this machine: local JVMs on loopback ports, no Docker.
 
-Each broker runs below a guard of its own (processes.guard) in a session of its own: neither the terminal's
-Ctrl-C nor the death of the harness leaves it in a state that nobody chose.
+Each broker runs below a guard of its own (processes.guard) in a session of its own: neither the terminal's Ctrl-C nor
+the death of the harness leaves it in an unintended state.
 """
 
 import time
@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 
 from topologies.runtimes.contract import Progress
 from topologies.runtimes.own import KILL_TIMEOUT_S, STOP_TIMEOUT_S, OwnBrokers
-from topologies.runtimes.preparation import prepare
 from topologies.runtimes.prepared import Prepared
 from topologies.runtimes.processes.broker import BrokerProcess
+from topologies.runtimes.processes.broker_command import prepare
 
 
 class ProcessRuntime(OwnBrokers[BrokerProcess]):

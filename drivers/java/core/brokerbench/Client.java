@@ -1,6 +1,5 @@
 package brokerbench;
 
-import java.util.Map;
 import javax.jms.Connection;
 import javax.jms.JMSException;
 import javax.jms.Session;
@@ -15,7 +14,7 @@ import org.apache.activemq.artemis.jms.client.ActiveMQConnection;
 import org.apache.activemq.artemis.jms.client.ActiveMQConnectionFactory;
 import org.apache.activemq.artemis.jms.client.ActiveMQSession;
 
-/** A client of a load by Core: Artemis' own client, which reconnects, or moves to the next broker, by itself. */
+/** A client of a load by Core: Artemis' own client. It reconnects, or moves to the next broker, by itself. */
 public final class Client extends LoadClient implements FailoverEventListener, SessionFailureListener {
     private static final int ONE_WAY = -1;
     private static final String UNREACHED = "could not be reached"; // all that the library tells of a single attempt
@@ -27,7 +26,7 @@ public final class Client extends LoadClient implements FailoverEventListener, S
     private volatile TransportConfiguration heard; // where the broker is that `broker` numbers
     private volatile int broker;
     private volatile String trouble = "";
-    private volatile Turns turns; // null where the URI names another policy
+    private volatile InOrderPolicy policy; // null where the URI names another policy
     private String asked = ""; // the address of the attempt under way
     private long askedNs;
 
@@ -36,25 +35,26 @@ public final class Client extends LoadClient implements FailoverEventListener, S
         this.broker = names.nobody;
     }
 
-    Connection made(String uri, String user, String password, String clientId, String pem) throws Exception {
-        Tls.use(pem);
-        ActiveMQConnectionFactory made = new ActiveMQConnectionFactory(uri);
+    @Override
+    Connection made(Login login) throws Exception {
+        Tls.use(login.pem());
+        var made = new ActiveMQConnectionFactory(login.uri());
         locator = (ServerLocatorImpl) made.getServerLocator();
         if (isClosing()) {
             throw new JMSException("it was abandoned before it connected");
         }
-        patienceMs = uri.contains("callFailoverTimeout=") ? Math.max(0L, locator.getCallFailoverTimeout()) : 0L;
+        patienceMs = login.uri().contains("callFailoverTimeout=") ? Math.max(0, locator.getCallFailoverTimeout()) : 0;
         windowed = locator.getConfirmationWindowSize() != ONE_WAY;
         if (!windowed) {
             // Before anything is connected: else every send would be told acknowledged that was merely written.
             made.setConfirmationWindowSize(Library.ANSWERED_BYTES);
         }
         made.setBlockOnDurableSend(false); // in a transaction it would: the commit tells of all
-        Turns.of(this);
-        Connection connection = Library.connected(made, user, password, clientId);
-        factory = ((ActiveMQConnection) connection).getSessionFactory();
+        InOrderPolicy.of(this);
+        ActiveMQConnection connection = Library.connected(made, login);
+        factory = connection.getSessionFactory();
         factory.addFailoverListener(this);
-        ((ActiveMQConnection) connection).getInitialSession().addFailureListener(this);
+        connection.getInitialSession().addFailureListener(this);
         return connection;
     }
 
@@ -64,6 +64,7 @@ public final class Client extends LoadClient implements FailoverEventListener, S
     }
 
     /** Closed while it connects, a locator begins no further attempt. */
+    @Override
     void giveUpConnecting() {
         if (locator != null) {
             locator.close();
@@ -71,6 +72,7 @@ public final class Client extends LoadClient implements FailoverEventListener, S
     }
 
     /** A session's window is read when it is made: answers cost, so only the sessions of durable sends have one. */
+    @Override
     Session session(boolean durable) throws JMSException {
         if (!windowed) {
             locator.getLocatorConfig().confirmationWindowSize = durable ? Library.ANSWERED_BYTES : ONE_WAY;
@@ -79,6 +81,7 @@ public final class Client extends LoadClient implements FailoverEventListener, S
     }
 
     /** None of its messages has an answer of its own: no window, unless the URI says so. */
+    @Override
     Session transacted() throws JMSException {
         if (!windowed) {
             locator.getLocatorConfig().confirmationWindowSize = ONE_WAY;
@@ -86,10 +89,12 @@ public final class Client extends LoadClient implements FailoverEventListener, S
         return super.transacted();
     }
 
+    @Override
     Sender sender(Session session, Task task) throws JMSException {
         return new CoreSender(this, task, (ActiveMQSession) session);
     }
 
+    @Override
     void tellConnected(long atNs) {
         if (connected) {
             return;
@@ -98,8 +103,8 @@ public final class Client extends LoadClient implements FailoverEventListener, S
         if (!address(reached).equals(asked)) {
             attempting(reached); // it chose by itself
         }
-        if (turns != null) {
-            turns.restart();
+        if (policy != null) {
+            policy.restart();
         }
         attempted(asked, askedNs, "");
         String at = asked;
@@ -107,6 +112,7 @@ public final class Client extends LoadClient implements FailoverEventListener, S
         joined(at, atNs, "");
     }
 
+    @Override
     int broker() {
         TransportConfiguration now = factory.getConnectorConfiguration();
         if (now != heard) {
@@ -123,6 +129,7 @@ public final class Client extends LoadClient implements FailoverEventListener, S
         askedNs = System.nanoTime();
     }
 
+    @Override
     synchronized void gaveUp(String reason) {
         if (!asked.isEmpty()) {
             attempted(asked, askedNs, reason);
@@ -130,8 +137,8 @@ public final class Client extends LoadClient implements FailoverEventListener, S
         }
     }
 
-    void chooses(Turns turns) {
-        this.turns = turns;
+    void chooses(InOrderPolicy policy) {
+        this.policy = policy;
     }
 
     TransportConfiguration[] listed() {
@@ -139,12 +146,13 @@ public final class Client extends LoadClient implements FailoverEventListener, S
     }
 
     private static String address(TransportConfiguration of) {
-        Map where = of.getParams();
+        var where = of.getParams();
         return where.get("host") + ":" + where.get("port");
     }
 
-    // What the library tells, from threads of its own that must not wait.
+    // The library's events. They come from the library's own threads, which must not wait.
 
+    @Override
     public void failoverEvent(FailoverEventType event) {
         if (event == FailoverEventType.FAILOVER_FAILED) {
             gaveUp(UNREACHED);
@@ -159,8 +167,9 @@ public final class Client extends LoadClient implements FailoverEventListener, S
     }
 
     /** Told right after FAILURE_DETECTED, which has no reason. */
+    @Override
     public void beforeReconnect(ActiveMQException reason) {
-        trouble = Words.of(reason);
+        trouble = Errors.of(reason);
         synchronized (this) {
             if (connected && !closing) {
                 lost(trouble);
@@ -168,10 +177,13 @@ public final class Client extends LoadClient implements FailoverEventListener, S
         }
     }
 
+    @Override
     public void connectionFailed(ActiveMQException reason, boolean movedOn) {}
 
+    @Override
     public void connectionFailed(ActiveMQException reason, boolean movedOn, String node) {}
 
     /** Told by the above. */
+    @Override
     public void onException(JMSException error) {}
 }

@@ -8,15 +8,15 @@ import javax.jms.JMSException;
 import javax.jms.MessageProducer;
 import org.apache.activemq.artemis.jms.client.ActiveMQSession;
 
-/** Sends by Artemis' own client; what is unanswered when a connection goes is sent again here. */
+/** Sends by Artemis' own client. This class resends messages that had no answer when the connection dropped. */
 final class CoreSender extends Sender {
-    private static final long AGAIN_AFTER_NS = 100000000L; // the library tells of a loss on a thread of its own
+    private static final long AGAIN_AFTER_NS = 100_000_000L; // the library tells of a loss on a thread of its own
 
     private final Client client;
     private final Task task;
     private final ActiveMQSession session;
     private final Object writing = new Object();
-    private final Object handing = new Object(); // guards who is in the library's hands, never held for long
+    private final Object handing = new Object(); // guards which thread is inside the library; never held for long
     private Thread handedBy;
     private MessageProducer producer; // null until the broker lets its place be sent to
 
@@ -28,27 +28,28 @@ final class CoreSender extends Sender {
         try {
             makeProducer();
         } catch (JMSException error) {
-            if (!Words.refused(error)) {
+            if (!Errors.refused(error)) {
                 throw error;
-            } // else each message hears it, as it may be let in later
+            } // otherwise each message gets the refusal, because the user may be let in later
         }
     }
 
     private void makeProducer() throws JMSException {
         if (producer == null) {
-            producer = session.createProducer(task.to);
+            producer = session.createProducer(task.to());
             producer.setDisableMessageID(true);
         }
     }
 
-    void send(Slot slot) throws JMSException {
+    @Override
+    void send(ScheduledSend send) throws JMSException {
         while (connected(client.patienceMs())) {
-            if (attempt(slot)) {
+            if (attempt(send)) {
                 return;
             }
             LockSupport.parkNanos(AGAIN_AFTER_NS);
         }
-        slot.giveUp();
+        send.giveUp();
         client.requireHope();
         if (client.stays()) {
             throw new JMSException("it was disconnected for " + client.patienceMs() + " ms, as long as its URI lets a send "
@@ -56,16 +57,17 @@ final class CoreSender extends Sender {
         }
     }
 
-    void sendAgain(Slot slot) throws JMSException {
-        if (connected(0L)) {
-            attempt(slot);
+    @Override
+    void sendAgain(ScheduledSend send) throws JMSException {
+        if (connected(0)) {
+            attempt(send);
         } else {
-            slot.giveUp();
+            send.giveUp();
         }
     }
 
     /** Whether there is a connection, or will be in time; 0: in however long a time. */
-    boolean connected(long atMostMs) {
+    private boolean connected(long atMostMs) {
         try {
             return client.waitConnected(atMostMs);
         } catch (InterruptedException interrupted) {
@@ -74,20 +76,20 @@ final class CoreSender extends Sender {
     }
 
     /** False when it is to be tried again: it has no answer to wait for, and its write broke. */
-    boolean attempt(Slot slot) throws JMSException {
+    private boolean attempt(ScheduledSend send) throws JMSException {
         try {
-            if (slot.writing(client.address())) {
-                write(slot);
+            if (send.writing(client.address())) {
+                write(send);
             }
         } catch (JMSException error) {
-            if (Words.refused(error)) {
-                slot.failed(error);
+            if (Errors.refused(error)) {
+                send.failed(error);
             } else if (!client.stays()) {
                 throw error;
             } else if (answered) {
-                unanswered(slot);
+                unanswered(send);
             } else {
-                slot.broken();
+                send.broken();
                 return false;
             }
         }
@@ -95,22 +97,22 @@ final class CoreSender extends Sender {
     }
 
     /**
-     * One at a time: what is sent again comes from another thread. A lock of its own, as the broker may hold a send back
-     * for as long as it likes, and whoever hands down due times must not wait for that.
+     * One at a time: resends come from another thread. This needs a lock of its own: the broker may hold a send back
+     * without limit, and the thread that hands over due times must not wait for that.
      */
-    private void write(Slot slot) throws JMSException {
+    private void write(ScheduledSend send) throws JMSException {
         synchronized (writing) {
             makeProducer();
             BytesMessage message = session.createBytesMessage();
-            message.writeBytes(slot.body());
-            handOver(message, slot);
+            message.writeBytes(send.body());
+            handOver(message, send);
             if (!each) {
-                slot.written();
+                send.written();
             }
         }
     }
 
-    private void handOver(BytesMessage message, Slot slot) throws JMSException {
+    private void handOver(BytesMessage message, ScheduledSend send) throws JMSException {
         synchronized (handing) {
             handedBy = Thread.currentThread();
         }
@@ -118,11 +120,11 @@ final class CoreSender extends Sender {
             requireConnection();
             int mode = durable ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
             if (each) {
-                producer.send(message, mode, PRIORITY, 0L, new Library.Told(slot));
+                producer.send(message, mode, PRIORITY, 0L, new Library.Told(send));
             } else {
                 producer.send(message, mode, PRIORITY, 0L);
             }
-            slot.writtenTo(client.broker());
+            send.writtenTo(client.broker());
         } finally {
             synchronized (handing) {
                 handedBy = null;
@@ -132,23 +134,25 @@ final class CoreSender extends Sender {
     }
 
     /** The library holds a write back while it moves to another connection, and lets it go by that one. */
+    @Override
     int answering(int written) {
         return client.broker();
     }
 
-    /** It may have gone after `send` looked, and before `interrupted` knew whom to interrupt. */
+    /** The connection may have dropped after `send` looked, and before `interrupted` knew which thread to interrupt. */
     private void requireConnection() throws JMSException {
         synchronized (client) {
             if (client.patienceMs() > 0 && !client.connected) {
-                throw Library.said(new IOException("the connection was lost"));
+                throw Errors.asJms(new IOException("the connection was lost"));
             }
         }
     }
 
     /**
-     * Where the URI limits how long a send waits for a connection: the library waits for credit without end, also for that
-     * of a connection that is gone.
+     * Where the URI limits how long a send waits for a connection: the library waits for credit without limit, even on
+     * a connection that is gone.
      */
+    @Override
     void interrupted(long atNs) {
         super.interrupted(atNs);
         synchronized (handing) {
@@ -158,21 +162,20 @@ final class CoreSender extends Sender {
         }
     }
 
-    void unanswered(final Slot slot) {
+    @Override
+    void unanswered(ScheduledSend send) {
         if (!each) {
             broke();
             return;
         }
-        client.later(new Runnable() {
-            public void run() {
-                try {
-                    sendAgain(slot);
-                } catch (JMSException error) {
-                    if (client.stays()) {
-                        slot.failed(error);
-                    } else {
-                        slot.giveUp(); // again would be for ever
-                    }
+        client.later(() -> {
+            try {
+                sendAgain(send);
+            } catch (JMSException error) {
+                if (client.stays()) {
+                    send.failed(error);
+                } else {
+                    send.giveUp(); // again would be for ever
                 }
             }
         });

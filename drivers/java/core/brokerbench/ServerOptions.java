@@ -3,20 +3,16 @@ package brokerbench;
 import org.apache.activemq.artemis.core.client.impl.ServerLocatorImpl;
 import org.apache.activemq.artemis.jms.client.ActiveMQConnectionFactory;
 
-/** Does the library know the options in the URI of one broker? It would leave them out without a word. */
+/** Checks the options in the URI of one broker. The library would silently ignore unknown ones. */
 public final class ServerOptions {
     private ServerOptions() {}
 
-    /** What is to be said against them; '' where its connector takes them. Nothing is connected. */
+    /** The problem of the options; '' if the connector accepts them. Nothing is connected. */
     public static String misread(String server) {
-        ActiveMQConnectionFactory made = new ActiveMQConnectionFactory("(" + server + ")");
-        try {
-            ServerLocatorImpl locator = (ServerLocatorImpl) made.getServerLocator();
-            Object unknown = locator.getStaticTransportConfigurations()[0].getExtraParams().keySet();
-            String names = unknown.toString();
-            return names.equals("[]") ? "" : "its connector knows no " + names.substring(1, names.length() - 1);
-        } finally {
-            made.close();
+        try (var made = new ActiveMQConnectionFactory("(" + server + ")")) {
+            var locator = (ServerLocatorImpl) made.getServerLocator();
+            var unknown = locator.getStaticTransportConfigurations()[0].getExtraParams().keySet();
+            return unknown.isEmpty() ? "" : "its connector knows no " + String.join(", ", unknown);
         }
     }
 }

@@ -15,15 +15,15 @@ import org.apache.activemq.transport.failover.FailoverTransport;
 /** A client of a load by OpenWire: ActiveMQ Classic's client, with its failover transport. */
 public final class Client extends LoadClient implements TransportListener {
     static {
-        TcpWatch.install();
+        WatchedTcpFactory.install();
     }
 
     private volatile ActiveMQConnection connection;
-    private Wire wire; // the one that the failover transport uses, or used last
-    private volatile Wire heard; // the one by which the last message came
+    private WatchedTransport wire; // the one that the failover transport uses, or used last
+    private volatile WatchedTransport heard; // the one by which the last message came
     private volatile int broker;
-    private volatile Wire started; // the last one that reached a broker
-    private Wire early; // one that the failover transport used before the client was logged in
+    private volatile WatchedTransport started; // the last one that reached a broker
+    private WatchedTransport early; // one that the failover transport used before the client was logged in
     private long earlyNs;
 
     public Client(Hub hub, long id, Names names, SendRows sends, ReceiptRows receipts) {
@@ -31,16 +31,17 @@ public final class Client extends LoadClient implements TransportListener {
         this.broker = names.nobody;
     }
 
-    Connection made(String uri, String user, String password, String clientId, String pem) throws Exception {
-        ActiveMQConnectionFactory factory = new ActiveMQConnectionFactory(uri);
-        factory.setUserName(user);
-        factory.setPassword(password);
+    @Override
+    Connection made(Login login) throws Exception {
+        var factory = new ActiveMQConnectionFactory(login.uri());
+        factory.setUserName(login.user());
+        factory.setPassword(login.password());
         factory.setCopyMessageOnSend(false); // a message is sent once, and knows itself by what it is
         factory.setTransportListener(this);
-        if (!clientId.isEmpty()) {
-            factory.setClientID(clientId);
+        if (!login.clientId().isEmpty()) {
+            factory.setClientID(login.clientId());
         }
-        SslContext.setCurrentSslContext(new Watch(this, pem));
+        SslContext.setCurrentSslContext(new WatchedContext(this, login.pem()));
         try {
             connection = (ActiveMQConnection) factory.createConnection();
         } finally {
@@ -49,31 +50,34 @@ public final class Client extends LoadClient implements TransportListener {
         return connection;
     }
 
+    @Override
     Sender sender(Session session, Task task) throws JMSException {
         return new OpenWireSender(this, task, (ActiveMQSession) session);
     }
 
+    @Override
     int broker() {
         return broker;
     }
 
-    /** A message comes by that connection. */
-    void hears(Wire by) {
+    /** A message arrives on that connection. */
+    void hears(WatchedTransport by) {
         if (heard != by) {
             heard = by;
             broker = names.broker(by.address);
         }
     }
 
-    void attempted(Wire made, long beganNs, String trouble) {
+    void attempted(WatchedTransport made, long beganNs, String trouble) {
         if (trouble.isEmpty()) {
             started = made;
         }
         attempted(made.address, beganNs, trouble);
     }
 
-    // What the failover transport tells.
+    // The failover transport's events.
 
+    @Override
     public void transportResumed() {
         synchronized (this) {
             if (loggedIn && !closing) {
@@ -85,7 +89,7 @@ public final class Client extends LoadClient implements TransportListener {
     }
 
     /** Before the client knows that it is logged in: a broker that told it to move had accepted it. */
-    private void resumedEarly(Wire by, long atNs) {
+    private void resumedEarly(WatchedTransport by, long atNs) {
         if (!connected && early != null && early != by && early.told()) {
             wire = early;
             joined(early.address, earlyNs, "");
@@ -97,6 +101,7 @@ public final class Client extends LoadClient implements TransportListener {
         earlyNs = atNs;
     }
 
+    @Override
     public void transportInterupted() {
         synchronized (this) {
             if (connected && !closing) {
@@ -105,19 +110,23 @@ public final class Client extends LoadClient implements TransportListener {
         }
     }
 
+    @Override
     public void onCommand(Object command) {}
 
+    @Override
     public void onException(IOException error) {}
 
     /** The failover transport gave up, or the broker ended the connection for good. */
+    @Override
     public void onException(JMSException error) {
-        if (!Words.refused(error)) {
-            end(Words.of(error));
+        if (!Errors.refused(error)) {
+            end(Errors.of(error));
         }
     }
 
+    @Override
     void tellConnected(long atNs) {
-        Wire current = current();
+        WatchedTransport current = current();
         if (current == null || connected && current == wire) {
             return;
         }
@@ -126,7 +135,7 @@ public final class Client extends LoadClient implements TransportListener {
         joined(wire.address, atNs, why);
     }
 
-    /** The failover transport left a working connection, which it does not tell: why. */
+    /** The failover transport left a working connection, and reports no event for it: why. */
     private String leftFor() {
         String why = wire.told() ? "broker" : "priority";
         left(wire.leftNs(), why);
@@ -134,9 +143,9 @@ public final class Client extends LoadClient implements TransportListener {
     }
 
     /** Which of the connections the failover transport uses: it may hold others in reserve. */
-    Wire current() {
-        FailoverTransport failover = (FailoverTransport) connection.getTransport().narrow(FailoverTransport.class);
+    WatchedTransport current() {
+        FailoverTransport failover = connection.getTransport().narrow(FailoverTransport.class);
         Transport used = failover == null ? null : failover.getConnectedTransport();
-        return used instanceof Wire ? (Wire) used : null;
+        return used instanceof WatchedTransport watched ? watched : null;
     }
 }

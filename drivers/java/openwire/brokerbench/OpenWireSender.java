@@ -6,25 +6,27 @@ import org.apache.activemq.ActiveMQMessageProducer;
 import org.apache.activemq.ActiveMQSession;
 import org.apache.activemq.command.ActiveMQDestination;
 
-/** Sends by ActiveMQ Classic's client, whose failover transport replays what is unanswered by itself. */
+/** Sends by ActiveMQ Classic's client. Its failover transport itself resends messages without an answer. */
 final class OpenWireSender extends Sender {
     private final ActiveMQDestination to;
     private final ActiveMQMessageProducer producer;
 
     OpenWireSender(LoadClient client, Task task, ActiveMQSession session) throws JMSException {
         super(client, task, session);
-        this.to = (ActiveMQDestination) task.to;
+        this.to = (ActiveMQDestination) task.to();
         this.producer = (ActiveMQMessageProducer) session.createProducer(null);
     }
 
-    void send(Slot slot) throws JMSException {
-        Measured message = new Measured(slot);
+    @Override
+    void send(ScheduledSend send) throws JMSException {
+        ScheduledMessage message = new ScheduledMessage(send);
         int mode = durable ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
         producer.send(to, message, mode, PRIORITY, 0L, each ? message : null);
     }
 
     /** The transport would have sent it again: it has given up. */
-    void unanswered(Slot slot) {
-        slot.giveUp();
+    @Override
+    void unanswered(ScheduledSend send) {
+        send.giveUp();
     }
 }

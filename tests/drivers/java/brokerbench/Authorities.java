@@ -5,7 +5,7 @@ public final class Authorities {
     private Authorities() {}
 
     public static boolean readOnce(String pem) throws Exception {
-        return Tls.believing(pem) == Tls.believing(pem);
+        return Tls.manager(pem) == Tls.manager(pem);
     }
 
     public static boolean oneContext(String pem) throws Exception {

@@ -18,24 +18,30 @@ public final class Broken extends LoadClient {
         return new Receiver(this, new ReceiptRows(null, 1), names, 1, 2, 3, 4);
     }
 
-    Connection made(String uri, String user, String password, String clientId, String pem) {
+    @Override
+    Connection made(Login login) {
         throw lacking();
     }
 
+    @Override
     Session session(boolean durable) {
         throw lacking();
     }
 
+    @Override
     Sender sender(Session session, Task task) {
         throw lacking();
     }
 
+    @Override
     int broker() {
         throw lacking();
     }
 
+    @Override
     void tellConnected(long atNs) {}
 
+    @Override
     public void onException(JMSException error) {}
 
     private static NoClassDefFoundError lacking() {

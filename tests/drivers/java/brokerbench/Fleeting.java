@@ -29,15 +29,18 @@ public final class Fleeting extends LoadClient {
         end("there is nobody");
     }
 
-    Connection made(String uri, String user, String password, String clientId, String pem) throws Exception {
+    @Override
+    Connection made(Login login) throws Exception {
         throw new Exception("it is connected already");
     }
 
+    @Override
     void leave() {
         super.leave();
         left.countDown();
     }
 
+    @Override
     Session session(boolean durable) throws JMSException {
         asked++;
         if (losses < 0) {
@@ -60,16 +63,20 @@ public final class Fleeting extends LoadClient {
         }
     }
 
+    @Override
     Sender sender(Session session, Task task) {
         return new Mute(this, task);
     }
 
+    @Override
     int broker() {
         return 0;
     }
 
+    @Override
     void tellConnected(long atNs) {}
 
+    @Override
     public void onException(JMSException error) {}
 
     /** Nobody answers what it sends. */
@@ -81,11 +88,13 @@ public final class Fleeting extends LoadClient {
             this.client = client;
         }
 
-        void send(Slot slot) {
-            slot.writing("first.example:1");
+        @Override
+        void send(ScheduledSend send) {
+            send.writing("first.example:1");
             ((Fleeting) client).written++;
         }
 
-        void unanswered(Slot slot) {}
+        @Override
+        void unanswered(ScheduledSend send) {}
     }
 }

@@ -1,0 +1,111 @@
+"""Finds the outcome of each message at each subscription that should receive it.
+
+Jepsen's total queue, per subscription: what was attempted, acknowledged and received decides, over all attempts.
+"""
+
+from collections.abc import Callable
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from analysis.messages import MESSAGE, laid_out
+from analysis.timeline import FOREVER_NS, NS_PER_S
+
+QUEUE_PREFIX = "^queue://"
+GRACE_NS = NS_PER_S
+NOBODY = ""
+"""The subscription of a topic's message that nobody was subscribed for."""
+
+
+def expected(messages: DataFrame, subscriptions: DataFrame, absences: DataFrame) -> DataFrame:
+    """One row a (message, subscription): a queue's own, and each of a topic's that had begun before the first attempt.
+
+    Adds subscription; it is NOBODY for a message to a topic that had no subscription then. Adds away: the subscription
+    is not durable, and its consumer was away as the message was sent.
+    """
+    topics = (
+        subscriptions.where(F.col("kind") != "queue")
+        .join(F.broadcast(absences), (F.col("consumer") == F.col("client")) & (F.col("kind") == "topic"), "left")
+        .groupBy("destination", F.col("subscription").alias("subscriber"))
+        .agg(F.min("began_ns").alias("began_ns"), F.flatten(F.collect_list("absences")).alias("absences"))
+        .withColumnRenamed("destination", "topic")
+    )
+    had_begun = (F.col("destination") == F.col("topic")) & (F.col("began_ns") <= F.col("sent_ns"))
+    queue = F.when(~F.col("destination").startswith("topic://"), queue_name(F.col("destination")))
+    return (
+        messages.join(F.broadcast(topics), had_begun, "left")
+        .withColumn("subscription", F.coalesce(queue, F.col("subscriber"), F.lit(NOBODY)))
+        .withColumn("away", F.coalesce(F.exists("absences", _holds(F.col("sent_ns"))), F.lit(False)))
+        .drop("topic", "subscriber", "began_ns", "absences")
+    )
+
+
+def _holds(at_ns: Column) -> Callable[[Column], Column]:
+    """Whether an absence holds a moment."""
+    return lambda absence: at_ns.between(absence["from_ns"], absence["until_ns"])
+
+
+def absences(connections: DataFrame) -> DataFrame:
+    """One row a client that lost its connection: client, and absences, an array of (from_ns, until_ns).
+
+    Each lasts from the loss to the next connection, and GRACE_NS more at either end: messages were on their way to the
+    client as it went, and a network of brokers takes a moment to notice that it is back.
+    """
+    until_ns = F.lead("at_ns").over(Window.partitionBy("client").orderBy("at_ns"))
+    gaps = (
+        connections.where(F.col("event").isin("lost", "connected"))
+        .withColumn("until_ns", F.coalesce(until_ns + F.lit(GRACE_NS), F.lit(FOREVER_NS)))
+        .where(F.col("event") == "lost")
+    )
+    absence = F.struct((F.col("at_ns") - F.lit(GRACE_NS)).alias("from_ns"), "until_ns")
+    return gaps.groupBy("client").agg(F.collect_list(absence).alias("absences"))
+
+
+def queue_name(column: Column) -> Column:
+    """``queue://orders`` and ``orders`` are the same queue."""
+    return F.regexp_replace(column, QUEUE_PREFIX, "")
+
+
+def found(leftovers: DataFrame) -> DataFrame:
+    """One row a message that was left somewhere: on a queue (from where it could still be read) before a dead one.
+
+    dead_letter, and found_at: ``queue at broker``, one of them.
+    """
+    place = F.struct(F.col("dead_letter"), F.concat_ws(" at ", "queue", "broker").alias("found_at"))
+    return laid_out(leftovers).groupBy(*MESSAGE).agg(F.min(place).alias("place")).select(*MESSAGE, "place.*")
+
+
+def message_outcomes(
+    expected: DataFrame, first_deliveries: DataFrame, found: DataFrame, *, searched: bool = True
+) -> DataFrame:
+    """One row a (message, subscription) worth a count; none for what is as it should be, or was never promised.
+
+    message_outcome: lost | stranded | dead_lettered (acked, not received) | recovered (in doubt, received)
+        | refused_yet_received (failed, received) | missing_unconfirmed (unconfirmed, neither received nor found)
+        | missed_away (acked or unconfirmed, neither received nor found, its subscriber was away)
+        | unaccounted (in place of lost and missing_unconfirmed, if not every place was searched).
+    """
+    received = first_deliveries.select(*MESSAGE, "subscription", F.lit(True).alias("received"))
+    return (
+        expected.join(received.hint("shuffle_hash"), [*MESSAGE, "subscription"], "left")
+        .join(found.hint("shuffle_hash"), MESSAGE, "left")
+        .withColumn("received", F.coalesce("received", F.lit(False)))
+        .withColumn("message_outcome", F.when(F.col("subscription") != NOBODY, _message_outcome(searched)))
+        .where(F.col("message_outcome").isNotNull())
+    )
+
+
+def _message_outcome(searched: bool) -> Column:
+    outcome, missing, nowhere = F.col("outcome"), ~F.col("received"), F.col("dead_letter").isNull()
+    acked_and_missing = (outcome == "acked") & missing
+    gone = outcome.isin("acked", "unconfirmed") & missing & nowhere
+    return (
+        F.when(gone & F.col("away"), "missed_away")
+        .when(gone & F.lit(not searched), "unaccounted")
+        .when(acked_and_missing & nowhere, "lost")
+        .when(acked_and_missing & F.col("dead_letter"), "dead_lettered")
+        .when(acked_and_missing, "stranded")
+        .when((outcome == "in_doubt") & F.col("received"), "recovered")
+        .when((outcome == "failed") & F.col("received"), "refused_yet_received")
+        .when((outcome == "unconfirmed") & missing & nowhere, "missing_unconfirmed")
+    )

@@ -1,0 +1,155 @@
+"""Finds how long each fault cut off each client that lost its connection to the fault's broker.
+
+Success is a confirmed send for a producer, and a receipt for a consumer. Clients are told by their numbers. Where
+several users share a connection its number is no user's, so only its loss and its return are known.
+"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from analysis.fault_spans import FaultSpan
+from analysis.timeline import FOREVER_NS
+
+CUT = ["fault", "client"]
+"""What tells an outage from others."""
+
+
+def outages(
+    connections: DataFrame,
+    sends: DataFrame,
+    receipts: DataFrame,
+    subscriptions: DataFrame,
+    faults: Sequence[FaultSpan],
+    load_began_ns: int,
+) -> DataFrame:
+    """Rows of OUTAGES; times count from the start of the load."""
+    cut = reconnections(connections, losses(connections, faults))
+    found = cut.join(successes(cut, sends, receipts), CUT, "left").join(_roles(sends, subscriptions), "client", "left")
+    began_ns = F.greatest(F.coalesce("last_success_ns", "applied_ns"), F.col("applied_ns"))
+
+    def since_load(at_ns: str | Column, name: str) -> Column:
+        column = F.col(at_ns) if isinstance(at_ns, str) else at_ns
+        return (column - F.lit(load_began_ns)).alias(name)
+
+    return found.select(
+        "fault",
+        "kind",
+        "target",
+        "client",
+        "group",
+        F.coalesce("role", F.lit("")).alias("role"),
+        since_load(began_ns, "began_ns"),
+        since_load("last_success_ns", "last_success_ns"),
+        since_load("lost_ns", "lost_ns"),
+        since_load("connected_ns", "connected_ns"),
+        "to_broker",
+        since_load("first_success_ns", "first_success_ns"),
+        "attempts",
+        F.coalesce("in_flight", F.lit(0)).cast("bigint").alias("in_flight"),
+    )
+
+
+def losses(connections: DataFrame, faults: Sequence[FaultSpan]) -> DataFrame:
+    """One row for each fault and client that lost its connection to the fault's broker meanwhile: the first loss."""
+    at_ns, lost = F.col("at_ns"), connections.where(F.col("event") == "lost")
+    of_each = [
+        lost.where((F.col("broker") == fault.target) & at_ns.between(fault.began_ns, fault.until_ns))
+        .groupBy("client")
+        .agg(F.min("at_ns").alias("lost_ns"), F.min("group").alias("group"))
+        .select(
+            F.lit(fault.number).cast("int").alias("fault"),
+            F.lit(fault.kind).alias("kind"),
+            F.lit(fault.target).alias("target"),
+            F.lit(fault.began_ns).cast("bigint").alias("applied_ns"),
+            "client",
+            "group",
+            "lost_ns",
+        )
+        for fault in faults
+    ]
+    together = of_each[0]
+    for other in of_each[1:]:
+        together = together.unionByName(other)
+    return together
+
+
+def reconnections(connections: DataFrame, lost: DataFrame) -> DataFrame:
+    """The losses with the next connection of each client (null: never), the one before, and the attempts between."""
+    at_ns, event = F.col("at_ns"), F.col("event")
+    after = at_ns >= F.col("lost_ns")
+    of_client = connections.select("client", "event", "at_ns", "broker").join(F.broadcast(lost), "client")
+    back = F.min(F.when((event == "connected") & after, F.struct("at_ns", "broker")))
+    tried = F.collect_list(F.when((event == "attempt") & after, at_ns))
+    found = of_client.groupBy(*lost.columns).agg(
+        back.alias("back"),
+        F.max(F.when((event == "connected") & ~after, at_ns)).alias("connected_before_ns"),
+        tried.alias("tried"),
+    )
+    connected_ns = F.coalesce("back.at_ns", F.lit(FOREVER_NS))
+    return found.select(
+        *lost.columns,
+        F.col("back.at_ns").alias("connected_ns"),
+        F.col("back.broker").alias("to_broker"),
+        "connected_before_ns",
+        F.size(F.filter("tried", lambda at: at <= connected_ns)).alias("attempts"),
+    )
+
+
+def successes(cut: DataFrame, sends: DataFrame, receipts: DataFrame) -> DataFrame:
+    """By outage: the last success before the loss, the first on the next connection, and the sends in flight."""
+    sent = sends.where(F.col("outcome") != "unconfirmed").select(
+        F.col("producer").alias("client"),
+        F.when(F.col("outcome") == "acked", F.col("settled_ns")).alias("success_ns"),
+        "sent_ns",
+        "settled_ns",
+    )
+    received = receipts.select(F.col("consumer").alias("client"), F.col("received_ns").alias("success_ns"))
+    events = sent.unionByName(received, allowMissingColumns=True)
+    success_ns, lost_ns, sent_ns = F.col("success_ns"), F.col("lost_ns"), F.col("sent_ns")
+    written = (sent_ns <= lost_ns) & (sent_ns >= F.coalesce("connected_before_ns", F.lit(0)))
+    unanswered = F.col("settled_ns").isNull() | (F.col("settled_ns") > lost_ns)
+    return (
+        events.join(F.broadcast(cut.select(*CUT, "lost_ns", "connected_ns", "connected_before_ns")), "client")
+        .groupBy(*CUT)
+        .agg(
+            F.max(F.when(success_ns < lost_ns, success_ns)).alias("last_success_ns"),
+            F.min(F.when(success_ns > F.col("connected_ns"), success_ns)).alias("first_success_ns"),
+            F.count_if(written & unanswered).alias("in_flight"),
+        )
+    )
+
+
+def _roles(sends: DataFrame, subscriptions: DataFrame) -> DataFrame:
+    """One row a client that sent or subscribed: producer or consumer."""
+    producers = sends.select(F.col("producer").alias("client")).distinct().withColumn("role", F.lit("producer"))
+    consumers = subscriptions.select(F.col("consumer").alias("client")).distinct().withColumn("role", F.lit("consumer"))
+    return producers.unionByName(consumers).groupBy("client").agg(F.max("role").alias("role"))
+
+
+def harm(outcomes: DataFrame, deliveries: DataFrame, faults: Sequence[FaultSpan]) -> DataFrame:
+    """One row: lost_1, duplicated_1, lost_2 … by the faults' numbers. A message belongs to one fault at most.
+
+    A lost message belongs to the first fault that was not over when the message was sent. A duplicate belongs to the
+    last fault that had begun when the duplicate came.
+    """
+    lost = outcomes.where(F.col("message_outcome") == "lost").select("sent_ns")
+    again = deliveries.where(F.col("duplicate")).select("received_ns")
+    of_lost = lost.agg(*[_count(f"lost_{one.number}", _is_first_open(one, faults)) for one in faults])
+    of_again = again.agg(*[_count(f"duplicated_{one.number}", _is_last_begun(one, faults)) for one in faults])
+    return of_lost.crossJoin(of_again)
+
+
+def _is_first_open(fault: FaultSpan, faults: Sequence[FaultSpan]) -> Column:
+    earlier = max((other.until_ns for other in faults if other.number < fault.number), default=-1)
+    return F.col("sent_ns").between(earlier + 1 if earlier < FOREVER_NS else FOREVER_NS, fault.until_ns)
+
+
+def _is_last_begun(fault: FaultSpan, faults: Sequence[FaultSpan]) -> Column:
+    later = min((other.began_ns for other in faults if other.number > fault.number), default=FOREVER_NS)
+    return F.col("received_ns").between(fault.began_ns, later - 1)
+
+
+def _count(name: str, condition: Column) -> Column:
+    return F.count_if(condition).alias(name)

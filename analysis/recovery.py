@@ -1,0 +1,105 @@
+"""Makes the summary's ``recovery`` of the outages of each client. Plain values and Arrow in and out; no Spark."""
+
+from collections.abc import Mapping, Sequence
+from math import inf, isfinite
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.disturbance import Back, slowest
+from analysis.fault_spans import FaultSpan
+from records.summary import FaultRecovery, Outages, OutageSpread, Recovery
+
+NS_PER_MS, NS_PER_S = 1_000_000, 1_000_000_000
+Row = Mapping[str, Any]
+
+
+def recovery(
+    outages: pa.Table,
+    faults: Sequence[FaultSpan],
+    harm: Mapping[str, int],
+    back: Mapping[int, Back],
+    connections: pa.Table,
+    load_began_ns: int,
+) -> Recovery:
+    """``outages`` and ``connections``: the result tables. ``harm``: as `analysis.outages.harm` has it."""
+    rows = outages.to_pylist()
+    of_each = [
+        _of_fault(fault, [row for row in rows if row["fault"] == fault.number], harm, back, connections, load_began_ns)
+        for fault in faults
+    ]
+    lost, duplicated = sum(one["lost"] for one in of_each), sum(one["duplicated"] for one in of_each)
+    all_back = Back(
+        slowest([one["throughput_back_s"] for one in of_each]), slowest([one["p99_back_s"] for one in of_each])
+    )
+    return {**_of_rows(rows, lost, duplicated, all_back), "faults": of_each}
+
+
+def _of_fault(
+    fault: FaultSpan,
+    rows: Sequence[Row],
+    harm: Mapping[str, int],
+    back: Mapping[int, Back],
+    connections: pa.Table,
+    load_began_ns: int,
+) -> FaultRecovery:
+    number = fault.number
+    return {
+        **_of_rows(rows, harm[f"lost_{number}"], harm[f"duplicated_{number}"], back[number]),
+        "fault": f"F{fault.number}",
+        "kind": fault.kind,
+        "target": fault.target,
+        "began_s": (fault.began_ns - load_began_ns) / NS_PER_S,
+        "effective_s": _since_s(fault.effective_ns, load_began_ns),
+        "restored_s": _since_s(fault.restored_ns, load_began_ns),
+        "clients": connected_before(connections, (fault.began_ns - load_began_ns) // NS_PER_S),
+    }
+
+
+def _of_rows(rows: Sequence[Row], lost: int, duplicated: int, back: Back) -> Outages:
+    return Outages(
+        cut_off=len(rows),
+        never_back=sum(outage_ms(row) == inf for row in rows),
+        in_flight=sum(row["in_flight"] for row in rows),
+        outage_ms=spread([outage_ms(row) for row in rows]),
+        producers_outage_ms=spread([outage_ms(row) for row in rows if row["role"] == "producer"]),
+        consumers_outage_ms=spread([outage_ms(row) for row in rows if row["role"] == "consumer"]),
+        reconnect_ms=spread([_between_ms(row["lost_ns"], row["connected_ns"]) for row in rows]),
+        lost=lost,
+        duplicated=duplicated,
+        throughput_back_s=back.throughput_s,
+        p99_back_s=back.p99_s,
+    )
+
+
+def outage_ms(row: Row) -> float:
+    """How long one client was cut off; infinite if it never came back. Of a shared connection: until it was back."""
+    back_ns = row["first_success_ns"] if row["role"] else row["connected_ns"]
+    return _between_ms(row["began_ns"], back_ns)
+
+
+def spread(values_ms: Sequence[float]) -> OutageSpread:
+    """The lower of the two middle values, and the largest; None for never, and for no value at all."""
+    if not values_ms:
+        return OutageSpread(p50=None, max=None)
+    ordered = sorted(values_ms)
+    return OutageSpread(p50=_or_never(ordered[(len(ordered) - 1) // 2]), max=_or_never(ordered[-1]))
+
+
+def connected_before(connections: pa.Table, second: int) -> int:
+    """Open client connections at the end of the second before this one."""
+    then = connections.filter(pc.equal(connections["second"], second - 1))
+    return int(pc.sum(then["count"]).as_py() or 0)
+
+
+def _between_ms(began_ns: int, ended_ns: int | None) -> float:
+    return inf if ended_ns is None else (ended_ns - began_ns) / NS_PER_MS
+
+
+def _or_never(value_ms: float) -> float | None:
+    return value_ms if isfinite(value_ms) else None
+
+
+def _since_s(at_ns: int | None, load_began_ns: int) -> float | None:
+    return None if at_ns is None else (at_ns - load_began_ns) / NS_PER_S

@@ -1,0 +1,58 @@
+"""Turns the command line of `brokerbench compare` into what is wanted, and comparisons into text and exit status."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from records.summary import EXIT_STATUS
+from reports.comparison.build import Wanted
+from reports.comparison.comparison import Comparison
+from reports.comparison.sentences import answer, left_out, messages
+from reports.comparison.verdicts import INVALID, UNDECIDED, UNSTABLE, WORSE
+
+
+def wanted_from(
+    primary: tuple[str, ...],
+    same_within: float,
+    allow_unlike: bool,
+    out: Path,
+    markdown: Path | None,
+    json_file: Path | None,
+) -> Wanted:
+    """What was asked, without runs yet. ValueError for outputs of one name, or without a folder."""
+    files = [path.resolve() for path in (out, markdown, json_file) if path is not None]
+    if len(set(files)) < len(files):
+        raise ValueError(f"{out}: --out, --markdown and --json name one file twice: give each a name of its own")
+    require_folders(files)
+    return Wanted((), primary, same_within, allow_unlike, out, markdown, json_file)
+
+
+def require_folders(files: Iterable[Path]) -> None:
+    """ValueError for a file that could not be written after hours of runs."""
+    for file in files:
+        if not file.resolve().parent.is_dir():
+            raise ValueError(f"{file}: there is no folder {file.parent}: make it first")
+
+
+def told(comparisons: Sequence[Comparison], written: Sequence[Path]) -> str:
+    """What stands on the terminal: the answer, the reasons of each verdict, what was left out, the files."""
+    lines = [answer(comparisons), messages(comparisons)]
+    for each in comparisons:
+        lines += left_out(each)
+        under = f"{each.scenario}, " if len(comparisons) > 1 else ""
+        for test in each.tests:
+            lines.append(f"{test.verdict.word}: {under}{test.figure.arm}, {test.figure.metric.path}")
+            lines += [f"  {reason}" for reason in test.verdict.reasons]
+    unlike = [f"unlike: {difference}" for each in comparisons for difference in each.design.unlike]
+    return "\n".join([*lines, *unlike, *map(str, written)])
+
+
+def exit_status(comparisons: Sequence[Comparison], gate: bool, strict: bool) -> int:
+    """0, or by the gravest verdict: 3 invalid, 1 worse (``gate``), 4 undecided or unstable (``strict``)."""
+    words = {word for each in comparisons for word in each.words()}
+    if INVALID in words:
+        return EXIT_STATUS["invalid"]
+    if gate and WORSE in words:
+        return EXIT_STATUS["fail"]
+    if strict and {UNDECIDED, UNSTABLE} & words:
+        return EXIT_STATUS["unknown"]
+    return 0

@@ -1,0 +1,68 @@
+"""Plans the runs that `brokerbench compare --scenario` asks for, says what they can tell, and makes them."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from brokerbench.compare.making import Say, can_tell, check, make, outlook
+from brokerbench.compare.session import Asked, Session, arms, kept, locustfile_of, planned, split_values
+from brokerbench.interrupts import signals_interrupt
+from records.summary import EXIT_STATUS
+from reports.comparison.scenarios import parted
+
+
+def runs_made(asked: Asked, primary: Sequence[str], say: Say) -> list[Path]:
+    """The folders of the runs, made where they are missing. Ends the process with status 130 at Ctrl-C.
+
+    ``primary``: the figures to judge, as named. Raises ValueError, RunsNotMade, AnalysisFailed or NoJava.
+    """
+    sessions, tests = planned_sessions(asked, primary)
+    try:
+        with signals_interrupt():
+            return _made(sessions, tests, say)
+    except KeyboardInterrupt:
+        say(f"stopped: {kept(sessions)}; the same command goes on from there")
+        sys.exit(EXIT_STATUS["interrupted"])
+
+
+def planned_sessions(asked: Asked, primary: Sequence[str]) -> tuple[list[Session], int]:
+    """A session for each scenario of ``steady:7,failover:3``, and how many tests there will be. Raises ValueError."""
+    wanted = [_with_blocks(text, asked.blocks) for text in split_values(asked.scenario)]
+    names = [locustfile_of(scenario).stem for scenario, _ in wanted]
+    if len(set(names)) < len(names):
+        raise ValueError(f"--scenario {asked.scenario}: names a scenario twice: name each once, with its blocks")
+    _, values = arms(asked)
+    figures = sum(len(metrics) or 1 for metrics in parted(primary, names).values())
+    tests = figures * (len(values) - 1)
+    several = len(wanted) > 1
+    return [
+        planned(replace(asked, scenario=scenario, blocks=blocks, session=_session(asked, name, several)), tests)
+        for (scenario, blocks), name in zip(wanted, names, strict=True)
+    ], tests
+
+
+def _with_blocks(text: str, blocks: int | None) -> tuple[str, int | None]:
+    """``steady:7`` has 7 blocks, ``steady`` as many as ``--blocks`` says."""
+    scenario, colon, number = text.rpartition(":")
+    if not colon:
+        return text, blocks
+    if not number.isdecimal() or int(number) < 1:
+        raise ValueError(f"--scenario {text}: after the colon stands the number of blocks, as in steady:7")
+    return scenario, int(number)
+
+
+def _session(asked: Asked, scenario: str, several: bool) -> str | None:
+    return f"{asked.session}-{scenario}" if asked.session and several else asked.session
+
+
+def _made(sessions: Sequence[Session], tests: int, say: Say) -> list[Path]:
+    would_be = [check(session) for session in sessions]
+    for session in sessions:
+        session.begin()
+    for session, would in zip(sessions, would_be, strict=True):
+        for line in outlook(session, would, missing=session.run_count - len(session.made())):
+            say(line)
+    for line in can_tell(sessions, tests):
+        say(line)
+    return make(sessions, say)

@@ -1,0 +1,185 @@
+"""Makes the runs of a comparison that are missing, one after the other, and analyses all of them once the last ended.
+
+Nothing is analysed beside a run. Each run is a `locust` of its own below a guard, so it ends when this process does.
+"""
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+from brokerbench.compare.lock import only_one
+from brokerbench.compare.session import Session, Slot, why_invalid
+from brokerbench.guarded import run_guarded
+from brokerbench.stored_runs import analyse
+from records.rundir import RunDirectory
+from reports.comparison.statistics import needed_blocks
+from reports.numbers import counted
+
+CANNOT_RUN = 2  # exit status of a run that could not be made
+MOST_TRIES = 3  # of one run that is invalid each time
+AROUND_A_RUN_S = 25.0  # brokers come up and go down, and what is in flight drains: about so long for three brokers
+
+Say = Callable[[str], None]
+Place = tuple[Session, Slot]
+
+
+class RunsNotMade(RuntimeError):
+    """The runs of a comparison cannot be made: names the run, why, and the next step."""
+
+
+def check(session: Session) -> list[dict[str, Any]]:
+    """What a run of each arm would be. Raises RunsNotMade in the words of the first run that is refused."""
+    found = []
+    for value in session.values:
+        with TemporaryFile("w+", encoding="utf-8") as output:
+            status = run_guarded([*_locust(), *session.run_arguments(value), "--dry-run"], output=output)
+            output.seek(0)
+            told = output.read()
+        if status != 0:
+            raise RunsNotMade(f"{session.option} {value}: {_last_words(told)}")
+        found.append(_would_run(told, f"{session.option} {value}"))
+    return found
+
+
+def _would_run(told: str, arm: str) -> dict[str, Any]:
+    for line in reversed(told.splitlines()):
+        if line.startswith("{"):
+            found: dict[str, Any] = json.loads(line)
+            return found
+    raise RunsNotMade(f"{arm}: locust did not say what it would run: leave out options such as --help or --list")
+
+
+def outlook(session: Session, arms: list[dict[str, Any]], missing: int) -> list[str]:
+    """What is going to be made of one scenario, and how long that takes."""
+    runs = session.run_count
+    lines = [
+        f"{session.locustfile.stem}: {counted(len(session.values), 'arm')} by {session.option}: "
+        f"{', '.join(session.values)}; {counted(session.blocks, 'block')}, {counted(runs, 'run')}"
+        f"{_duration(arms, missing)}; in {session.folder}"
+    ]
+    return lines + ([f"{runs - missing} of {runs} runs are made already"] if missing < runs else [])
+
+
+def can_tell(sessions: Sequence[Session], tests: int) -> list[str]:
+    """What so many blocks can tell. ``tests``: primary figures times arms beside the first, of all scenarios."""
+    needed = needed_blocks(tests)
+    told = f"{counted(tests, 'test')} against {sessions[0].values[0]}: a verdict takes {needed} blocks"
+    few = [session for session in sessions if session.blocks < needed]
+    if len(sessions) == 1 and few:
+        return [f"{told}; with {sessions[0].blocks} the page describes, but gives no verdict"]
+    described = [f"{each.locustfile.stem}: with {each.blocks} the page describes, but gives no verdict" for each in few]
+    return [told, *described]
+
+
+def _duration(arms: list[dict[str, Any]], missing: int) -> str:
+    took_s = duration_s(arms, missing)
+    return f", about {minutes(took_s)} without the analysis" if took_s else ""
+
+
+def duration_s(arms: list[dict[str, Any]], missing: int) -> float:
+    """An estimate before any run was made; 0 for runs that end by a number of messages."""
+    if any(arm["load_s"] is None for arm in arms) or not missing:
+        return 0.0
+    each_s = [float(arm["warm_up_at_most_s"] + arm["load_s"]) for arm in arms]
+    return missing * (sum(each_s) / len(each_s) + AROUND_A_RUN_S)
+
+
+def minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def make(sessions: Sequence[Session], say: Say) -> list[Path]:
+    """The folders of all runs, session by session, the first arm's first in each block; makes what is missing.
+
+    Raises RunsNotMade, or ValueError while another process makes them.
+    """
+    with ExitStack() as locks:
+        for session in sessions:
+            locks.enter_context(only_one(session.folder))
+        return _all_made(sessions, say)
+
+
+def _all_made(sessions: Sequence[Session], say: Say) -> list[Path]:
+    invalid = Counter[Place]()
+    while True:
+        for session in sessions:
+            _make_missing(session, invalid, say)
+        made = _made(sessions)
+        unanalysed = [run for run in made.values() if not run.summary_path.exists()]
+        if unanalysed:
+            say(f"all runs are made; {counted(len(unanalysed), 'run')} will be analysed in one Spark session")
+            analyse(unanalysed, None)
+        for run in unanalysed:
+            if not run.summary_path.exists():
+                again = "remove this folder, and the same command makes the run again"
+                raise RunsNotMade(f"{run.path}: cannot be analysed, as is said above: {again}")
+        after = _made(sessions)
+        for place in made.keys() - after.keys():
+            _note_invalid(place, made[place], invalid, say)
+        if len(after) == len(made):
+            return [after[place].path for place in sorted(after, key=lambda place: _in_order(sessions, place))]
+
+
+def _made(sessions: Sequence[Session]) -> dict[Place, RunDirectory]:
+    return {(session, slot): run for session in sessions for slot, run in session.made().items()}
+
+
+def _in_order(sessions: Sequence[Session], place: Place) -> tuple[int, int, int]:
+    session, slot = place
+    return sessions.index(session), slot.block, session.values.index(slot.value)
+
+
+def _make_missing(session: Session, invalid: Counter[Place], say: Say) -> None:
+    slots = list(session.slots())
+    while missing := _without_a_run(session):
+        slot = missing[0]
+        log = session.folder / "logs" / f"{slot.block:02}-{slot.order:02}.log"
+        say(f"run {slots.index(slot) + 1} of {len(slots)}: {slot}")
+        known, began_s = _folders(session), time.monotonic()
+        with log.open("w", encoding="utf-8") as output:
+            status = run_guarded([*_locust(), *session.arguments(slot)], output=output)
+        made = [RunDirectory(path) for path in sorted(_folders(session) - known)]
+        if status == CANNOT_RUN or not made:
+            raise RunsNotMade(f"{slot}: {_last_words(log.read_text(encoding='utf-8', errors='replace'))}; see {log}")
+        if slot not in session.made():
+            _note_invalid((session, slot), made[-1], invalid, say)
+            continue
+        took_s = time.monotonic() - began_s
+        left = len(missing) - 1
+        say(f"  ended after {took_s:.0f} s{f'; about {minutes(left * took_s)} left' if left else ''}")
+
+
+def _without_a_run(session: Session) -> list[Slot]:
+    made = session.made()
+    return [slot for slot in session.slots() if slot not in made]
+
+
+def _note_invalid(place: Place, run: RunDirectory, invalid: Counter[Place], say: Say) -> None:
+    """Say that a run is made again, at most so often."""
+    info = run.read_run()
+    why = why_invalid(run, info) or f"it ended as {info.state}"
+    invalid[place] += 1
+    if invalid[place] >= MOST_TRIES:
+        raise RunsNotMade(f"{place[1]}: {MOST_TRIES} runs were invalid, the last one, {run.path}, as {why}")
+    say(f"  invalid: {why}; it is made again")
+
+
+def _folders(session: Session) -> set[Path]:
+    return {path.parent for path in session.folder.glob("*/run.json")}
+
+
+def _locust() -> list[str]:
+    return [sys.executable, "-m", "locust"]
+
+
+def _last_words(text: str) -> str:
+    """The last line of a log that says something, without Locust's time and logger."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if "/ERROR/" in line]
+    return (errors or lines or ["it ended without a word"])[-1].rpartition("brokerbench: ")[2].strip()

@@ -1,0 +1,224 @@
+"""Plans the runs of a comparison, and finds which of them are made already.
+
+A session is a folder below the runs. It holds the runs, their logs, and `session.json`, which says what was asked. A
+block holds a run of every arm. Their order is drawn from the session's name, so the same command finds the same plan.
+"""
+
+import hashlib
+import json
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from brokerbench.scenario_list import questions
+from records.errors import RunUnreadable
+from records.run import RunInfo
+from records.rundir import RunDirectory
+from reports.comparison.conditions import ARM_FIELDS
+from reports.comparison.statistics import needed_blocks
+
+NO_OPTIONS = ("durable", "prefetch")
+VARIABLE = tuple(field.removesuffix("_mb").replace("_", "-") for field in ARM_FIELDS if field not in NO_OPTIONS)
+"""Options of a run that may make the arms."""
+SET_HERE = (
+    "-f",
+    "--locustfile",
+    "--headless",
+    "--runs",
+    "--session",
+    "--block",
+    "--order",
+    "--analyse-later",
+    "--dry-run",
+    "--junit",
+    "--markdown",
+    "--spark-master",
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for, of one scenario or several. ``others``: options of every run, as of locust."""
+
+    scenario: str
+    topologies: str | None
+    vary: tuple[str, ...]
+    blocks: int | None
+    run_time: str | None
+    session: str | None
+    others: tuple[str, ...]
+    runs: Path
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The place of one run: ``order`` is its turn within its block; both count from 1."""
+
+    block: int
+    order: int
+    value: str
+
+    def __str__(self) -> str:
+        return f"block {self.block}, {self.value}"
+
+
+@dataclass(frozen=True)
+class Session:
+    """What the runs of a comparison are. ``values``: of ``option``, one an arm; ``others``: options of every run."""
+
+    name: str
+    locustfile: Path
+    option: str
+    values: tuple[str, ...]
+    others: tuple[str, ...]
+    blocks: int
+    folder: Path
+
+    def slots(self) -> Iterator[Slot]:
+        """Every run of the plan, in the order in which they are made."""
+        for block in range(1, self.blocks + 1):
+            values = list(self.values)
+            random.Random(f"{self.name} {block}").shuffle(values)
+            yield from (Slot(block, order, value) for order, value in enumerate(values, start=1))
+
+    @property
+    def run_count(self) -> int:
+        return self.blocks * len(self.values)
+
+    def run_arguments(self, value: str) -> list[str]:
+        """The options that make a run one of this arm."""
+        return ["-f", str(self.locustfile), "--headless", *self.others, f"--{self.option}={value}"]
+
+    def arguments(self, slot: Slot) -> list[str]:
+        """All options of one run."""
+        place = [f"--session={self.name}", f"--block={slot.block}", f"--order={slot.order}"]
+        return [*self.run_arguments(slot.value), f"--runs={self.folder}", "--analyse-later", *place]
+
+    def made(self) -> dict[Slot, RunDirectory]:
+        """The newest usable run of each slot that has one."""
+        by_place = {(slot.block, slot.order): slot for slot in self.slots()}
+        found = {}
+        for directory, info in _runs(self.folder):
+            slot = by_place.get((info.options.get("block"), info.options.get("order")))  # type: ignore[arg-type]
+            if slot is not None and info.state == "ended" and not why_invalid(directory, info):
+                found[slot] = directory
+        return found
+
+    def begin(self) -> None:
+        """Make the folder, or find what the same command began. ValueError if it holds another comparison."""
+        asked = {"scenario": str(self.locustfile), "vary": self.option, "values": self.values, "options": self.others}
+        path, text = self.folder / "session.json", json.dumps(asked | {"files": self._files()}, indent=2)
+        if path.exists() and path.read_text(encoding="utf-8") != text:
+            raise ValueError(
+                f"{self.folder}: holds runs of other options, or of files with other contents: give this comparison "
+                "another name by --session"
+            )
+        (self.folder / "logs").mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def _files(self) -> dict[str, str]:
+        """The digest of each file that decides what is run: the locustfile, topologies in YAML, and the like."""
+        files = [self.locustfile, *(Path(text) for text in (*self.values, *self.others) if Path(text).is_file())]
+        return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def planned(asked: Asked, tests: int) -> Session:
+    """The session that is asked for. ``tests``: primary figures times arms beside the first, of the whole comparison.
+
+    They decide how many blocks a verdict takes. ValueError names the option, the value and the rule.
+    """
+    option, values = arms(asked)
+    locustfile = locustfile_of(asked.scenario)
+    others = (*asked.others, *(("-t", asked.run_time) if asked.run_time else ()))
+    _check_others(option, others)
+    text = json.dumps([locustfile.name, option, values, others])
+    name = asked.session or f"{locustfile.stem}-{option}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    if Path(name).name != name:
+        raise ValueError(f"--session {name}: must be the name of a folder, without slashes")
+    blocks = asked.blocks or needed_blocks(tests)
+    return Session(name, locustfile, option, values, others, blocks, asked.runs / f"compare-{name}")
+
+
+def kept(sessions: Sequence[Session]) -> str:
+    """What stands once somebody has stopped the runs: ``3 of 14 runs are made and kept``."""
+    made = sum(len(session.made()) for session in sessions)
+    return f"{made} of {sum(session.run_count for session in sessions)} runs are made and kept"
+
+
+def why_invalid(directory: RunDirectory, info: RunInfo) -> str:
+    """Why no comparison can use a run that ended; '' if it can. Its results decide, once there are any."""
+    if info.problems:
+        return info.problems[0]
+    if not directory.summary_path.exists():
+        return ""
+    try:
+        summary = json.loads(directory.summary_path.read_text(encoding="utf-8"))
+        told = (summary["verdict"], summary["reasons"])
+    except (ValueError, KeyError, TypeError):
+        return f"{directory.summary_path} cannot be read"
+    verdict, reasons = told
+    return str([*reasons, "no reason given"][0]) if verdict == "invalid" else ""
+
+
+def _runs(folder: Path) -> Iterator[tuple[RunDirectory, RunInfo]]:
+    """The readable runs of a folder, the oldest first; one that was killed as it began may have no whole run.json."""
+    for path in sorted(folder.glob("*/run.json")):
+        directory = RunDirectory(path.parent)
+        try:
+            yield directory, directory.read_run()
+        except RunUnreadable:
+            continue
+
+
+def arms(asked: Asked) -> tuple[str, tuple[str, ...]]:
+    """The option that is varied and its values. Raises ValueError."""
+    told = [*([f"topology={asked.topologies}"] if asked.topologies else []), *asked.vary]
+    if not told:
+        raise ValueError("--scenario: also say what the arms are: --topologies A,B or --vary OPTION=A,B")
+    parted = [text.partition("=") for text in told]
+    options = sorted({option for option, _, _ in parted})
+    if len(options) > 1:
+        raise ValueError(f"--vary {' and '.join(options)}: arms differ in one thing: vary one option at a time")
+    if options[0] not in VARIABLE:
+        raise ValueError(f"--vary {options[0]}: not an option that can be varied: {', '.join(VARIABLE)}")
+    if any(not equals for _, equals, _ in parted):
+        raise ValueError(f"--vary {options[0]}: which values? Write --vary {options[0]}=A,B")
+    texts = [value for _, _, value in parted]
+    values = tuple(split_values(texts[0])) if len(texts) == 1 else tuple(texts)
+    if len(values) < 2 or len(set(values)) < len(values) or "" in values:
+        raise ValueError(
+            f"--vary {options[0]}={','.join(values)}: a comparison takes at least two different values, with commas "
+            "between them; where a value holds a comma itself, give --vary once for each value"
+        )
+    return options[0], values
+
+
+def split_values(text: str) -> Iterable[str]:
+    """Parts a text at its commas, but not inside brackets: ``mesh(brokers=3,rebalance=true),tree`` has two values."""
+    depth, begin = 0, 0
+    for at, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            yield text[begin:at].strip()
+            begin = at + 1
+    yield text[begin:].strip()
+
+
+def locustfile_of(scenario: str) -> Path:
+    """The file of a scenario that is named, or a user's own."""
+    known = {path.stem: path for path, _ in questions()}
+    if scenario in known:
+        return known[scenario]
+    if Path(scenario).is_file():
+        return Path(scenario)
+    raise ValueError(f"--scenario {scenario}: no such file, and none of {', '.join(known)}")
+
+
+def _check_others(option: str, others: Sequence[str]) -> None:
+    for word in others:
+        name = word.partition("=")[0]
+        if name == f"--{option}":
+            raise ValueError(f"{name}: the arms differ in it, so it cannot be an option of every run: leave it out")
+        if name in SET_HERE:
+            raise ValueError(f"{name}: brokerbench compare sets it itself: leave it out")

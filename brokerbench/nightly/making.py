@@ -1,0 +1,119 @@
+"""Makes the runs of a night, one comparison after the other, and reads them for the gates."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from brokerbench.compare.making import RunsNotMade, Say, check, duration_s, make, minutes
+from brokerbench.compare.session import Asked, Session, planned
+from brokerbench.errors import sentence
+from brokerbench.nightly.plan import TOPOLOGY, Benchmark, Plan
+from brokerbench.stored_runs import AnalysisFailed
+from records.errors import RunUnreadable
+from reports.comparison.build import Wanted, compared
+from reports.comparison.metrics import ComparisonImpossible
+from reports.comparison.statistics import needed_blocks
+from reports.comparison.verdicts import SAME_WITHIN
+from reports.nightly.judging import Cell
+from reports.numbers import counted
+from topologies.runtimes.java import NoJava
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One comparison of the night and its runs."""
+
+    benchmark: Benchmark
+    topology: str
+    session: Session
+
+    @property
+    def name(self) -> str:
+        return f"{self.benchmark.scenario} on {self.topology}" if self.topology else self.benchmark.scenario
+
+
+def sessions(plan: Plan, runs: Path) -> tuple[Planned, ...]:
+    """The comparisons of a night, whose folders are below ``runs``. ValueError for options that runs cannot have."""
+    needed = needed_blocks(max(1, plan.tests))
+    return tuple(
+        Planned(benchmark, topology, planned(_asked(plan, benchmark, topology, needed, at, runs), 1))
+        for at, (benchmark, topology) in enumerate(plan.cells(), start=1)
+    )
+
+
+def _asked(plan: Plan, benchmark: Benchmark, topology: str, needed: int, at: int, runs: Path) -> Asked:
+    values = (plan.reference, *plan.candidates)
+    options = [*plan.options, *benchmark.options, *([f"--{TOPOLOGY}={topology}"] if topology else [])]
+    if benchmark.checks:
+        options.append(f"--check={'; '.join(benchmark.checks)}")
+    return Asked(
+        scenario=benchmark.scenario,
+        topologies=None,
+        vary=tuple(f"{plan.vary}={value}" for value in values),
+        blocks=benchmark.blocks or needed,
+        run_time=benchmark.run_time or None,
+        session=f"{runs.name}-{at}-{Path(benchmark.scenario).stem}",  # the order within blocks is drawn from it
+        others=tuple(options),
+        runs=runs,
+    )
+
+
+def begin(plan: Plan, night: Sequence[Planned], say: Say) -> None:
+    """Checks the options of every run, and says what will be made. Raises RunsNotMade, ValueError."""
+    took_s = 0.0
+    for each in night:
+        try:
+            arms = check(each.session)
+        except RunsNotMade as error:
+            raise RunsNotMade(f"{each.name}: {error}") from None
+        took_s += duration_s(arms, each.session.run_count - len(each.session.made()))
+    for each in night:  # only once all are fit to be made: a plan that was refused has no night
+        _begin(each.session)
+    needed, tests = needed_blocks(max(1, plan.tests)), counted(plan.tests, "gate")
+    runs = sum(each.session.run_count for each in night)
+    about = f", about {minutes(took_s)} without the analysis" if took_s else ""
+    say(f"{counted(len(night), 'comparison')}, {counted(runs, 'run')}{about}")
+    if plan.tests:
+        say(
+            f"{tests} against the reference {plan.vary} {plan.reference}: "
+            f"each needs {needed} blocks before it can fail or pass"
+        )
+        for each in night:
+            if each.benchmark.relative and each.session.blocks < needed:
+                say(f"{each.name}: with {counted(each.session.blocks, 'block')} its gates stay undecided")
+
+
+def _begin(session: Session) -> None:
+    try:
+        session.begin()
+    except ValueError:
+        raise ValueError(
+            f"{session.folder.parent}: this night began with another plan, or with files of other contents: give the "
+            "changed plan a night of its own by --night"
+        ) from None
+
+
+def made(night: Sequence[Planned], say: Say) -> list[Cell]:
+    """Makes what is missing of every comparison. One whose runs cannot be made does not keep the others from it."""
+    return [_cell(each, at, len(night), say) for at, each in enumerate(night, start=1)]
+
+
+def _cell(each: Planned, at: int, of: int, say: Say) -> Cell:
+    say(f"comparison {at} of {of}: {each.name}")
+    benchmark, found, trouble = each.benchmark, None, ""
+    try:
+        primary = tuple(dict.fromkeys(gate.metric.path for gate in benchmark.relative))
+        (found,) = compared(Wanted(tuple(make([each.session], say)), primary, SAME_WITHIN, allow_unlike=False))
+    except (RunsNotMade, AnalysisFailed, ComparisonImpossible, RunUnreadable, NoJava, OSError) as error:
+        trouble = sentence(error)
+        say(f"  {trouble}")
+    scenario = Path(benchmark.scenario).stem
+    return Cell(scenario, each.topology, benchmark.relative, benchmark.checks, found, trouble, _setup(each.session))
+
+
+def _setup(session: Session) -> str:
+    """Eight hexadecimal digits that stand for the runs' options. Gates are no part of it, as they change no figure."""
+    others = [option for option in session.others if not option.startswith("--check=")]
+    return hashlib.sha256(json.dumps([session.option, session.values, others]).encode()).hexdigest()[:8]

@@ -1,0 +1,174 @@
+"""Reads the plan of a nightly benchmark, a YAML file: what is varied, what is run, and what must hold.
+
+    vary: failover                      # the option in which candidates differ from the reference
+    reference: randomize=false
+    candidates: [randomize=true]
+    options: [--rate=200]               # of every run; may be left out
+    benchmarks:
+      - scenario: steady
+        topologies: [mesh, tree]        # may be left out where the topology is what is varied
+        blocks: 7                       # may be left out: as many as a verdict takes
+        run_time: 30s                   # may be left out: the scenario's
+        gates:
+          - messages.lost == 0
+          - latency_ms.due_to_received.p99 vs reference < 20%
+    short: {blocks: 1, run_time: 8s}    # what --short runs
+
+Every error names the file, the line, the field and what to write instead.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from brokerbench.compare.session import VARIABLE, locustfile_of
+from reports.nightly.gates import GateInvalid, RelativeGate, is_relative, relative_gate
+from scenarios.harness.options.check_options import parse_checks
+from scenarios.harness.options.run_options import OptionError
+from topologies.catalogue.yaml_nodes import Document, Reader
+from topologies.model.spelling import nearest
+from topologies.model.validity import TopologyInvalid
+
+TOPOLOGY = "topology"
+MOST_FIGURES = 3
+HEADER = "the plan"
+
+
+class PlanInvalid(ValueError):
+    """Names the file, the line, the field, what is wrong and what to write instead."""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A scenario and what must hold of its runs. ``topologies``: empty where the topology is what is varied.
+
+    ``blocks``: 0 for as many as a verdict takes. ``run_time``: '' for the scenario's own.
+    """
+
+    scenario: str
+    gates: tuple[str, ...]
+    topologies: tuple[str, ...] = ()
+    blocks: int = 0
+    run_time: str = ""
+    options: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        try:
+            locustfile_of(self.scenario)
+        except ValueError as error:
+            raise TopologyInvalid(str(error).removeprefix("--scenario "), field="scenario") from None
+        _require_blocks(self.blocks, least=0)
+        try:
+            self.relative, self.checks  # noqa: B018 - each gate is read
+        except (GateInvalid, OptionError) as error:
+            raise TopologyInvalid(str(error).replace("--check", "gate", 1), field="gates") from None
+        if not self.gates:
+            raise TopologyInvalid("no gate: say what must hold, such as messages.lost == 0", field="gates")
+        if twice := [text for text in self.gates if self.gates.count(text) > 1]:
+            raise TopologyInvalid(f"gate {twice[0]!r} is given twice; keep one", field="gates")
+        figures = {gate.metric.path for gate in self.relative}
+        if len(figures) > MOST_FIGURES:
+            told = f"{len(figures)} figures against the reference, and at most {MOST_FIGURES} can be judged together"
+            raise TopologyInvalid(f"{told}, as each one more makes every verdict harder", field="gates")
+
+    @property
+    def relative(self) -> tuple[RelativeGate, ...]:
+        return tuple(relative_gate(text) for text in self.gates if is_relative(text))
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """The gates that are checks of every run."""
+        absolute = [text for text in self.gates if not is_relative(text)]
+        return tuple(check.name for text in absolute for check in parse_checks(text, faults=True))
+
+
+@dataclass(frozen=True)
+class Short:
+    """What ``--short`` changes, to see that a plan works. ``run_time``: '' for that of each benchmark."""
+
+    blocks: int = 1
+    run_time: str = ""
+
+    def __post_init__(self) -> None:
+        _require_blocks(self.blocks, least=1)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``reference`` and ``candidates``: values of the option ``vary``."""
+
+    vary: str
+    reference: str
+    candidates: tuple[str, ...]
+    benchmarks: tuple[Benchmark, ...]
+    options: tuple[str, ...] = ()
+    short: Short = field(default_factory=Short)
+
+    def __post_init__(self) -> None:
+        if self.vary not in VARIABLE:
+            near = nearest(self.vary, list(VARIABLE)) or f"; it is one of {', '.join(VARIABLE)}"
+            raise TopologyInvalid(f"{self.vary!r} is not an option that can be varied{near}", field="vary")
+        if not self.candidates:
+            raise TopologyInvalid("no candidate: name at least one value", field="candidates")
+        if twice := [one for one in self.candidates if one == self.reference or self.candidates.count(one) > 1]:
+            raise TopologyInvalid(
+                f"{twice[0]!r} is given twice: candidates and the reference differ", field="candidates"
+            )
+        if not self.benchmarks:
+            raise TopologyInvalid("no benchmark: name at least one scenario", field="benchmarks")
+        named = [(Path(benchmark.scenario).stem, topology) for benchmark, topology in self.cells()]
+        if again := [each for each in named if named.count(each) > 1]:
+            told = " on ".join(filter(None, again[0]))
+            rule = "one page and one trend are about one load: leave one out, or write a plan of its own for it"
+            raise TopologyInvalid(f"{told} is in the plan twice; {rule}", field="benchmarks")
+        for benchmark in self.benchmarks:
+            if bool(benchmark.topologies) == (self.vary == TOPOLOGY):
+                how = (
+                    "leave its topologies out, as they are what is varied"
+                    if benchmark.topologies
+                    else "say on which topologies"
+                )
+                raise TopologyInvalid(f"scenario {benchmark.scenario}: {how}", field="benchmarks")
+
+    @property
+    def tests(self) -> int:
+        """How many questions to the reference Holm covers."""
+        return len(self.candidates) * sum(len(benchmark.relative) for benchmark, _ in self.cells())
+
+    def cells(self) -> Iterator[tuple[Benchmark, str]]:
+        """Each scenario on each topology; '' where the topology is what is varied."""
+        for benchmark in self.benchmarks:
+            for topology in benchmark.topologies or ("",):
+                yield benchmark, topology
+
+    def shortened(self) -> "Plan":
+        short = self.short
+        return replace(
+            self,
+            benchmarks=tuple(
+                replace(each, blocks=short.blocks, run_time=short.run_time or each.run_time) for each in self.benchmarks
+            ),
+        )
+
+
+def _require_blocks(blocks: int, least: int) -> None:
+    if blocks < least:
+        told = "1 or more, or left out" if least == 0 else "1 or more"
+        raise TopologyInvalid(f"{blocks}, but it must be {told}", field="blocks")
+
+
+def read(path: Path) -> Plan:
+    """Raises PlanInvalid."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise PlanInvalid(f"{path}: cannot be read: {why}: name a plan, such as benchmarks/nightly.yaml") from None
+    try:
+        document = Document(str(path), text)
+        if document.root is None:
+            raise document.wrong(None, "", "the file is empty: docs/nightly.md has a plan to begin with")
+        plan: Plan = Reader(document).part(document.root, {"": Plan}, HEADER)
+    except TopologyInvalid as error:
+        raise PlanInvalid(str(error)) from None
+    return plan

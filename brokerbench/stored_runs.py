@@ -1,0 +1,62 @@
+"""Finds stored runs by their names, and analyses them by Spark in a process of its own."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from brokerbench.guarded import run_guarded
+from records.analysis_command import analysis_command, java_folder
+from records.errors import RunUnreadable
+from records.rundir import RunDirectory
+from records.summary import EXIT_STATUS
+from topologies.runtimes.java import find_java, spark_environment
+
+LATEST = "latest"
+UNUSABLE = 2  # the analysis has said why
+
+
+class AnalysisFailed(RuntimeError):
+    """The analysis ended without a verdict."""
+
+
+def find_run(text: str, parent: Path) -> RunDirectory:
+    """The run that ``text`` names. Raises RunUnreadable."""
+    if text == LATEST:
+        return latest(parent)
+    below = parent / text
+    return RunDirectory.open(below if below.is_dir() and not Path(text).is_dir() else Path(text))
+
+
+def latest(parent: Path) -> RunDirectory:
+    """The newest run below ``parent``: run ids begin with their time. Raises RunUnreadable if there is none."""
+    runs = sorted(file.parent for file in parent.glob("*/run.json"))
+    if not runs:
+        raise RunUnreadable(f"{parent}: holds no run yet: make one with `make bench`, or name its folder by --runs")
+    return RunDirectory(runs[-1])
+
+
+def analyse(runs: Sequence[RunDirectory], master: str | None) -> int:
+    """Analyse runs in one Spark session.
+
+    Returns the exit status of the gravest verdict, or 2 when a run could not be analysed. Raises AnalysisFailed or
+    NoJava.
+    """
+    java = spark_environment(find_java(), java_folder(runs[0].path))
+    before = [_written_ns(run.summary_path) for run in runs]
+    command = analysis_command([run.path for run in runs], master)
+    with TemporaryDirectory(prefix="brokerbench-analysis-", ignore_cleanup_errors=True) as scratch:
+        status = run_guarded(command, env={**os.environ, **java, "TMPDIR": scratch}, remove=[Path(scratch)])
+    if status == UNUSABLE:
+        return status
+    for run, earlier_ns in zip(runs, before, strict=True):
+        if status not in EXIT_STATUS.values() or _written_ns(run.summary_path) == earlier_ns:
+            raise AnalysisFailed(
+                f"{run.path}: the analysis ended with status {status} and no verdict: what it said is above"
+            )
+    return status
+
+
+def _written_ns(path: Path) -> int | None:
+    """A Python that fails ends with status 1, as a failed check does: only the file tells them apart."""
+    return path.stat().st_mtime_ns if path.exists() else None

@@ -1,0 +1,257 @@
+"""Keeps one client of a load connected: follows its failover URI, and restores everything after a loss.
+
+A client has at most one connection at a time, to one of its URI's brokers (`reconnector` keeps it). After a failover
+its consumers are subscribed again, its durable sends in doubt are sent again, and only then do new sends go through.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from random import Random
+from typing import Protocol
+from uuid import uuid4
+
+from drivers.client.consumer import Consumer
+from drivers.client.contract import NO_STATISTICS, LoadStatistics
+from drivers.client.events import Received, Settled
+from drivers.client.producer import Producer
+from drivers.client.sends import BrokerAnswer, SendAttempt
+from drivers.client.transacted_producer import TransactedProducer
+from drivers.contract import (
+    Connection,
+    Connector,
+    Destination,
+    DriverError,
+    OnLost,
+    Outcome,
+    Refused,
+    Subscription,
+    Untrusted,
+)
+from drivers.failover.client_connection import ClientConnection
+from drivers.failover.reconnector import MS_PER_S, Reconnector, ReconnectorCallbacks
+from drivers.failover.redirects import Redirects
+from drivers.failover.supported_options import SupportedOptions
+from drivers.failover.uri import FailoverUri, ServerUri
+from records.writer import Recorder
+from topologies.model.endpoints import Credentials, Endpoint
+
+
+class ReconnectingConnector(Connector, Protocol):
+    """A connector whose clients are reconnected here."""
+
+    supported_options: SupportedOptions
+
+
+class Client:
+    """One client of a group, made unconnected.
+
+    ``number`` is its number in the run (records.schemas); ``brokers`` names the broker behind each ``host:port``. Only
+    durable subscriptions need a ``client_id``. Without it each connection has an id of its own. Thus a broker that has
+    not noticed a loss yet does not refuse the next connection. Raises DriverError for a URI of unknown brokers or of
+    options that the protocol cannot honour.
+    """
+
+    def __init__(
+        self,
+        *,
+        number: int,
+        group: str,
+        uri: FailoverUri,
+        brokers: Mapping[str, str],
+        connector: ReconnectingConnector,
+        credentials: Credentials,
+        recorder: Recorder,
+        rng: Random,
+        clock: Callable[[], int] = time.perf_counter_ns,
+        client_id: str = "",
+        statistics: LoadStatistics = NO_STATISTICS,
+        connect_timeout_s: float = 10.0,
+        close_timeout_s: float = 5.0,
+    ) -> None:
+        connector.supported_options.refuse_unusable(uri, brokers)
+        self.number = number
+        self.group = group
+        self.recorder = recorder
+        self.clock = clock
+        self._statistics = statistics
+        self._name = f"{group} client {number}"
+        self._uri = uri
+        self._brokers = brokers
+        self._connector = connector
+        self._credentials = credentials
+        self._client_id = client_id
+        self._unique = f"{group}-{number}-{uuid4().hex[:8]}"
+        self._connections = 0
+        self._connect_timeout_s = connect_timeout_s
+        self._producers: list[Producer] = []
+        self._consumers: list[Consumer] = []
+        self._redirects = Redirects(self._name, uri, brokers)
+        callbacks = ReconnectorCallbacks(
+            connect=self._connect,
+            restore=self._restore,
+            dropped=self._dropped,
+            gave_up=self._gave_up,
+            record=self._record,
+            refresh=self._redirects.refresh,
+            server_of=self._redirects.server,
+        )
+        self._reconnector = Reconnector(self._name, uri, self._broker_of, callbacks, rng, clock, close_timeout_s)
+
+    def __repr__(self) -> str:
+        return f"Client({self.group} {self.number}, {self._state()})"
+
+    @property
+    def broker(self) -> str | None:
+        """The name of the broker it is connected to."""
+        return self._reconnector.broker
+
+    def open(self) -> None:
+        """Connect as the URI says; blocks until connected. Raises DriverError: refused, or the schedule exhausted."""
+        self._reconnector.start()
+        self._reconnector.usable()
+
+    def producer(
+        self,
+        destination: Destination,
+        *,
+        number: int | None = None,
+        durable: bool,
+        run: int,
+        resend_in_doubt: bool = True,
+        transaction_size: int = 0,
+        on_settled: Callable[[Settled], None] | None = None,
+    ) -> Producer:
+        """A producer of this number: give each seq once. ``run`` is the number stamped into the bodies.
+
+        ``number``: by default the client's own number; different if several producers share the connection.
+        ``transaction_size``: messages of a transaction; 0: each goes by itself. ``on_settled`` hears of each attempt:
+        the client's statistics by default.
+        """
+        timeout_ms = self._uri.options.timeout_ms
+        transacted = partial(TransactedProducer, size=transaction_size)
+        producer = (transacted if transaction_size else Producer)(
+            self,
+            destination,
+            number=self.number if number is None else number,
+            durable=durable,
+            run=run,
+            timeout_s=timeout_ms / MS_PER_S if timeout_ms > 0 else None,
+            resend_in_doubt=resend_in_doubt,
+            on_settled=on_settled or self._statistics.settled,
+            statistics=self._statistics,
+        )
+        self._producers.append(producer)
+        return producer
+
+    def consumer(
+        self,
+        subscription: Subscription,
+        *,
+        number: int | None = None,
+        run: int,
+        on_receipt: Callable[[Received], None] | None = None,
+    ) -> Consumer:
+        """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError.
+
+        ``on_receipt`` hears of each delivery: the client's statistics by default.
+        """
+        on_receipt = on_receipt or self._statistics.received
+        number = self.number if number is None else number
+        if subscription.durable_name and not self._client_id:
+            raise DriverError(
+                f"client {number} asks for the durable subscription {subscription.durable_name!r} without a "
+                "client id: give Client a client_id that stays the same"
+            )
+        consumer = Consumer(self, subscription, number=number, run=run, on_receipt=on_receipt)
+        self._consumers.append(consumer)
+        while True:
+            connection = self.usable()
+            try:
+                consumer.attach(connection)
+                return consumer
+            except ConnectionError as error:
+                self.broken(connection, str(error))
+            except Refused as error:
+                self._consumers.remove(consumer)
+                raise self._refusal(connection.broker, error) from error
+
+    def close(self) -> None:
+        """Leave: waits a limited time for the broker to confirm the close.
+
+        Sends without an answer by then are in doubt. Idempotent.
+        """
+        self._reconnector.close(self._close_users)
+
+    # For producers and consumers (drivers.client.access.ClientAccess).
+
+    def usable(self, timeout_s: float | None = None) -> ClientConnection:
+        """The connection to use now; waits until there is one. Raises DriverError: timed out, given up or closed."""
+        return self._reconnector.usable(timeout_s)
+
+    def broken(self, connection: ClientConnection, reason: str) -> None:
+        """That connection is gone. Only the first call for a connection counts."""
+        self._reconnector.broken(connection, reason)
+
+    def blocked(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:
+        """Two events, with the same reason: they belong together."""
+        self._record("blocked", broker, began_ns, reason)
+        self._record("unblocked", broker, ended_ns, reason)
+
+    # For the reconnector (drivers.failover.reconnector.ReconnectorCallbacks).
+
+    def _connect(self, server: ServerUri, on_lost: OnLost) -> Connection:
+        broker = self._broker_of(server)
+        self._connections += 1
+        try:
+            connection = self._connector.connect(
+                Endpoint(broker, self._connector.protocol, str(self._uri.effective(server))),
+                self._credentials,
+                client_id=self._client_id or f"{self._unique}-{self._connections}",
+                timeout_s=self._connect_timeout_s,
+                on_settled=_settle,
+                on_lost=on_lost,
+            )
+        except Untrusted:
+            raise  # the refusal is our own
+        except Refused as error:
+            raise self._refusal(broker, error) from error
+        self._redirects.hear(connection)
+        return connection
+
+    def _restore(self, connection: ClientConnection) -> None:
+        for consumer in list(self._consumers):
+            consumer.attach(connection)
+        for producer in list(self._producers):
+            producer.send_again(connection)
+
+    def _dropped(self, connection: ClientConnection) -> None:
+        for producer in list(self._producers):
+            producer.connection_lost(connection)
+
+    def _gave_up(self) -> None:
+        for producer in list(self._producers):
+            producer.give_up()
+
+    def _record(self, event: str, broker: str, at_ns: int, reason: str) -> None:
+        self.recorder.connection(self.number, self.group, self._connector.protocol, broker, event, at_ns, reason)
+
+    def _close_users(self) -> int:
+        in_doubt = sum(producer.close() for producer in list(self._producers))
+        for consumer in list(self._consumers):
+            consumer.close()
+        return in_doubt
+
+    def _broker_of(self, server: ServerUri) -> str:
+        return self._brokers[server.address]
+
+    def _refusal(self, broker: str, error: Refused) -> Refused:
+        return Refused(f"{self._name}: broker {broker} refused user {self._credentials.username!r}: {error}")
+
+    def _state(self) -> str:
+        return f"on {self.broker}" if self.broker else self._reconnector.over or "disconnected"
+
+
+def _settle(token: object, outcome: Outcome, settled_ns: int, reason: str) -> None:
+    if isinstance(token, SendAttempt):
+        token.producer.answered(token, BrokerAnswer(outcome, settled_ns, reason))

@@ -1,0 +1,187 @@
+"""The contract of a load's clients, whether their loops are in Python or in a library that fails over by itself.
+
+    connector.client(…) ─► LoadClient ── producer(…) ─► LoadProducer: keeps a schedule by itself
+                               │
+                               └─ consumer(…): receives, records and acknowledges by itself
+
+Users and their session know these classes only. There are two implementations: `drivers.client.client` follows the
+failover URI in Python; `drivers.jvm.client` leaves that to the broker's own Java client, and its loops are in the JVM.
+Both record every attempt and every receipt by themselves, and tell a `LoadStatistics` what they did.
+"""
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any, Protocol
+
+from drivers.client.events import Received, ScheduledSend, Settled
+from drivers.client.pacing import Schedule
+from drivers.contract import Destination, DriverError, Subscription
+from drivers.failover.supported_options import SupportedOptions
+from drivers.failover.uri import FailoverUri
+from records.writer import Recorder
+from topologies.model.endpoints import Credentials
+
+
+class NoSenderError(DriverError):
+    """There is nothing that could send this message: it was not begun, and nothing of it is on record."""
+
+
+class SpokenProtocols(Protocol):
+    """The protocol of a run's clients: `drivers.protocols.Spoken`."""
+
+    @property
+    def distinct(self) -> tuple[str, ...]:
+        """Each protocol once, the producers' first."""
+
+    def of(self, role: str) -> str:
+        """The protocol of a ``producer`` or a ``consumer``."""
+
+
+class LoadControl(Protocol):
+    """Whether to go on producing: `drivers.users.session.Session`."""
+
+    producing: bool
+
+    def wait_unless_stopped(self, timeout_s: float) -> bool:
+        """Sleep, but wake when producing stops; True when it has stopped."""
+
+
+class LoadStatistics(Protocol):
+    """Counts what clients do: message by message, or in batches where the loops are not in Python.
+
+    Packed rows are numpy arrays (records.packing) of at least one row; their texts are numbers of the recorder.
+    """
+
+    def settled(self, settled: Settled) -> None:
+        """One attempt has its outcome."""
+
+    def received(self, received: Received) -> None:
+        """One message has arrived."""
+
+    def sends_recorded(self, rows: Any) -> None:
+        """Packed rows of ``sends`` were recorded."""
+
+    def receipts_recorded(self, rows: Any) -> None:
+        """Packed rows of ``receipts`` were recorded."""
+
+    def counted(self, begun: int, settled: int) -> None:
+        """So many more messages were begun; of those in packed rows so many more got their final outcome."""
+
+    def refused(self, destination: str, broker: str, reason: str) -> None:
+        """A broker refused a message; not called for each."""
+
+
+class NoStatistics:
+    """Counts nothing."""
+
+    def settled(self, settled: Settled) -> None: ...
+    def received(self, received: Received) -> None: ...
+    def sends_recorded(self, rows: Any) -> None: ...
+    def receipts_recorded(self, rows: Any) -> None: ...
+    def counted(self, begun: int, settled: int) -> None: ...
+    def refused(self, destination: str, broker: str, reason: str) -> None: ...
+
+
+NO_STATISTICS: LoadStatistics = NoStatistics()
+
+
+class KeepsSchedule(Protocol):
+    """Sends the messages of one producer of the run on a schedule."""
+
+    @property
+    def begun(self) -> int:
+        """How many sends `keep` has begun, also when it was stopped in their middle."""
+
+    @property
+    def held_back(self) -> bool:
+        """Whether it waits for the brokers, or did before its last message: for room in flight, a write, a commit."""
+
+    def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, control: LoadControl) -> int:
+        """Send each message when it is due, until the schedule or producing ends; how many were begun.
+
+        ``in_flight``: how many durable sends may await their confirmation. Message n is slot n of the schedule. Raises
+        DriverError when nothing can be sent any more, and ValueError where it was prepared for other messages.
+        """
+
+
+class LoadProducer(KeepsSchedule, Protocol):
+    """A producer of one client to one destination."""
+
+    def prepare(self, body_bytes: int, in_flight: int) -> None:
+        """Prepare `keep` before any message is due: a broker may have to answer. Raises DriverError.
+
+        `keep` is then given the same size and cap.
+        """
+
+    def send_one(self, send: ScheduledSend, body_bytes: int) -> None:
+        """Send this message alone, already counted as begun; returns once its outcome is known and recorded.
+
+        Raises DriverError when it could not be sent; `NoSenderError`: and is not recorded either.
+        """
+
+
+class LoadClient(Protocol):
+    """One client of a group, made unconnected. ``number``: its number in the run (records.schemas)."""
+
+    number: int
+    group: str
+
+    @property
+    def broker(self) -> str | None:
+        """The name of the broker it is connected to."""
+
+    def open(self) -> None:
+        """Connect as the URI says; blocks until connected. Raises DriverError: refused, or the schedule exhausted."""
+
+    def producer(
+        self,
+        destination: Destination,
+        *,
+        number: int | None = None,
+        durable: bool,
+        run: int,
+        resend_in_doubt: bool = True,
+        transaction_size: int = 0,
+    ) -> LoadProducer:
+        """A producer of this number: by default the client's own number; different if several producers share its
+        connection.
+
+        ``run``: the number stamped into the bodies. ``transaction_size``: how many messages arrive together or not at
+        all; 0: each by itself.
+        """
+
+    def consumer(self, subscription: Subscription, *, number: int | None = None, run: int) -> Any:
+        """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError."""
+
+    def usable(self) -> Any:
+        """Raises DriverError once there will be no connection again. May wait until there is a connection."""
+
+    def close(self) -> None:
+        """Leave: waits a limited time for answers. Sends without an answer by then are in doubt. Idempotent."""
+
+
+class ClientConnector(Protocol):
+    """Makes the clients of one protocol."""
+
+    protocol: str
+    supported_options: SupportedOptions
+
+    def client(
+        self,
+        *,
+        number: int,
+        group: str,
+        uri: FailoverUri,
+        brokers: Mapping[str, str],
+        credentials: Credentials,
+        recorder: Recorder,
+        statistics: LoadStatistics,
+        rng: Random,
+        clock: Callable[[], int],
+        client_id: str = "",
+    ) -> LoadClient:
+        """A new, still unconnected client. Raises DriverError for a URI that cannot be used.
+
+        ``brokers`` names the broker behind each ``host:port``. ``rng`` orders the brokers of a client in Python, and
+        ``clock`` gives its times. Java libraries have their own. ``client_id`` is for durable subscriptions.
+        """

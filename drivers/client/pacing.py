@@ -1,0 +1,79 @@
+"""Computes when each message is due: a fixed schedule that a slow broker cannot bend.
+
+The load is open-loop: slot ``n`` is due at ``start + phase + n / rate``, regardless of the slots before it. A delayed
+generator sends the missed slots as fast as it can. The latency of every message counts from its due time. Messages that
+were due but not sent by the end of the load are counted: no message is dropped silently.
+"""
+
+import random
+from dataclasses import dataclass
+
+NS_PER_S = 1_000_000_000
+
+
+@dataclass
+class Schedule:
+    """The due times of one producer. ``count`` limits the slots, ``ends_ns`` is the first time that is too late.
+
+    Only ``ends_ns`` may change: it is known once the warm-up is over, and only ever becomes earlier.
+    """
+
+    start_ns: int
+    rate_per_s: float
+    phase_ns: int = 0
+    count: int | None = None
+    ends_ns: int | None = None
+
+    def due_ns(self, slot: int) -> int | None:
+        """When slot 0, 1, 2 … is due, or None when the schedule is over."""
+        if self.count is not None and slot >= self.count:
+            return None
+        due_ns = self.start_ns + self.phase_ns + round(slot * NS_PER_S / self.rate_per_s)
+        return due_ns if self.ends_ns is None or due_ns < self.ends_ns else None
+
+    def due_by(self, now_ns: int, slot: int, most: int) -> list[tuple[int, int]]:
+        """The slots from ``slot`` on that are due by ``now_ns``, at most so many, each with when it is due (ns)."""
+        due = []
+        for each in range(slot, slot + most):
+            due_ns = self.due_ns(each)
+            if due_ns is None or due_ns > now_ns:
+                break
+            due.append((each, due_ns))
+        return due
+
+    def slots_due(self, now_ns: int) -> int:
+        """How many slots are due by ``now_ns``."""
+        last_ns = now_ns if self.ends_ns is None else min(now_ns, self.ends_ns - 1)
+        passed_ns = last_ns - self.start_ns - self.phase_ns
+        slots = max(int(passed_ns * self.rate_per_s / NS_PER_S) + 1, 0) if passed_ns >= 0 else 0
+        return slots if self.count is None else min(slots, self.count)
+
+
+@dataclass
+class ScheduleProgress:
+    """A schedule, and how many of its slots were begun: messages sent, or tried to send."""
+
+    schedule: Schedule
+    begun: int = 0
+
+    def unsent(self, now_ns: int) -> int:
+        """How many slots were due by ``now_ns`` and not begun."""
+        return max(self.schedule.slots_due(now_ns) - self.begun, 0)
+
+    def abandoned(self, now_ns: int) -> int:
+        """As `unsent`, if no more slots will be sent.
+
+        A schedule that only a count ends gives up all slots that remain.
+        """
+        count, ends_ns = self.schedule.count, self.schedule.ends_ns
+        return self.unsent(now_ns) if count is None or ends_ns is not None else count - self.begun
+
+
+def random_phase_ns(rate_per_s: float, seed: int, client: int) -> int:
+    """Where in its period a producer starts, so that producers do not send in step: 0 <= phase < period."""
+    return int(random.Random(f"{seed}:{client}").random() * NS_PER_S / rate_per_s)
+
+
+def share(total: int, parts: int, index: int) -> int:
+    """How many of ``total`` messages the producer ``index`` of ``parts`` sends: they add up to ``total``."""
+    return total // parts + (1 if index < total % parts else 0)

@@ -1,0 +1,160 @@
+"""Sends each message by a connection of its own, as functions in a cloud do.
+
+For each message it connects, sends, waits for the broker's answer and disconnects. The next message does not wait for
+that. A message counts as sent when its connection attempt begins: connecting is a part of the sending, not a delay of
+the generator.
+
+A connection has the lowest number that no other connection of its producer has at that moment. Thus its connection
+events look like those of a client that connects again and again. The messages carry the producer's own number.
+"""
+
+import heapq
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from drivers.client.contract import LoadClient, LoadStatistics, NoSenderError
+from drivers.client.events import ScheduledSend, Settled
+from drivers.client.schedule_loop import ScheduleLoop
+from drivers.contract import Destination, DriverError, Outcome
+from records.writer import Recorder
+
+CLOSE_TIMEOUT_S = 5.0  # for messages under way when the producer ends
+log = logging.getLogger("brokerbench")
+
+
+class MakesConnections(Protocol):
+    """Where the clients come from, and the numbers: `drivers.users.session.Session`."""
+
+    recorder: Recorder
+    run_number: int
+    clock: Callable[[], int]
+
+    @property
+    def statistics(self) -> LoadStatistics: ...
+    def next_number(self) -> int: ...
+    def client(self, role: str, group: str, *, number: int | None = None) -> LoadClient: ...
+    def forget(self, client: LoadClient) -> None: ...
+
+
+class Numbers:
+    """Numbers for connections that come and go: the lowest that is free, or else a new one."""
+
+    def __init__(self, make: Callable[[], int]) -> None:
+        self._make = make
+        self._free: list[int] = []
+
+    def take(self) -> int:
+        return heapq.heappop(self._free) if self._free else self._make()
+
+    def give_back(self, number: int) -> None:
+        heapq.heappush(self._free, number)
+
+
+class PerMessageProducer(ScheduleLoop):
+    """Keeps a schedule with a new client for each message."""
+
+    def __init__(
+        self, source: MakesConnections, group: str, destination: Destination, *, durable: bool, resend_in_doubt: bool
+    ) -> None:
+        super().__init__(source.next_number(), source.statistics, source.clock)
+        self._source, self._group, self._destination = source, group, destination
+        self._durable, self._resend = durable, resend_in_doubt
+        self._numbers = Numbers(source.next_number)
+        self._changed = threading.Condition()
+        self._under_way: dict[int, LoadClient] = {}  # by seq
+        self._closed = self._warned = False
+
+    @property
+    def outstanding(self) -> int:
+        """Messages that are not done with: connecting, unanswered, or leaving."""
+        return len(self._under_way)
+
+    def send_batch(self, sends: Sequence[ScheduledSend], body_bytes: int) -> None:
+        """Begin to send messages that are due, each by itself. Returns at once."""
+        for send in sends:
+            with self._changed:
+                if self._closed:
+                    return
+                number = self._numbers.take()
+                client = self._source.client("producer", self._group, number=number)
+                self._under_way[send.seq] = client
+            begun = send._replace(begun_ns=self._source.clock())
+            threading.Thread(target=self._do, args=(client, number, begun, body_bytes), daemon=True).start()
+
+    def close(self) -> None:
+        """Begin no more messages.
+
+        Messages under way get some seconds; then their present state is recorded. Idempotent.
+        """
+        with self._changed:
+            self._closed = True
+            if self._changed.wait_for(lambda: not self._under_way, CLOSE_TIMEOUT_S):
+                return
+            late = list(self._under_way.values())
+        closers = [threading.Thread(target=client.close, daemon=True) for client in late]
+        for closer in closers:
+            closer.start()
+        for closer in closers:
+            closer.join()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._under_way, CLOSE_TIMEOUT_S)
+
+    def _do(self, client: LoadClient, number: int, send: ScheduledSend, body_bytes: int) -> None:
+        try:
+            self._connect_and_send(client, send, body_bytes)
+        finally:
+            client.close()
+            self._source.forget(client)
+            with self._changed:
+                del self._under_way[send.seq]
+                self._numbers.give_back(number)
+                self._changed.notify_all()
+            self._room.set()
+
+    def _connect_and_send(self, client: LoadClient, send: ScheduledSend, body_bytes: int) -> None:
+        try:
+            client.open()
+        except DriverError as error:
+            self._never_written(send, body_bytes, str(error))
+            return
+        producer = client.producer(
+            self._destination,
+            number=self.number,
+            durable=self._durable,
+            run=self._source.run_number,
+            resend_in_doubt=self._resend,
+        )
+        try:
+            producer.send_one(send, body_bytes)
+        except NoSenderError as error:
+            self._never_written(send, body_bytes, str(error))
+        except DriverError as error:
+            self._warn(str(error))  # its outcome is recorded
+
+    def _never_written(self, send: ScheduledSend, body_bytes: int, reason: str) -> None:
+        """There was nothing to send it by: it failed, like any call of a cloud function that cannot connect."""
+        self._warn(reason)
+        settled = Settled(
+            producer=self.number,
+            seq=send.seq,
+            attempt=1,
+            destination=str(self._destination),
+            broker="",
+            due_ns=send.due_ns,
+            sent_ns=send.begun_ns,
+            settled_ns=self._source.clock(),
+            outcome=Outcome.FAILED,
+            body_bytes=body_bytes,
+            blocked=send.blocked,
+            reason=reason,
+            final=True,
+        )
+        self._source.recorder.send(*settled[:-2])
+        self._statistics.settled(settled)
+
+    def _warn(self, reason: str) -> None:
+        if not self._warned:
+            self._warned = True
+            log.warning("a message of producer %s could not be sent: %s (told once)", self.number, reason)

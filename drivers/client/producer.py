@@ -1,0 +1,300 @@
+"""Sends the messages of one producer: stamps, writes, and records every attempt exactly once.
+
+A durable send is *open* from before its first byte is written until its outcome is known:
+
+    send ─► open (attempt 1) ── answered ──────────► acked | failed
+                │
+                └─ connection lost ─► in_doubt ─► open again (attempt 2, same producer and seq), first in line on the
+                                                  next connection, in order of seq; or, unless resending, the end
+
+A send that is not durable has no answer: once written it is *unconfirmed*. If the write itself broke, the send is
+in_doubt and tried again, as in the Java client.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+
+from drivers.client.access import ClientAccess
+from drivers.client.blocked_detection import BlockedDetector
+from drivers.client.contract import NO_STATISTICS, LoadStatistics
+from drivers.client.events import ScheduledSend, Settled
+from drivers.client.schedule_loop import ScheduleLoop
+from drivers.client.sends import UNCONFIRMED, BrokerAnswer, SendAttempt
+from drivers.contract import Destination, DriverError, Outcome, Outgoing
+from drivers.failover.client_connection import ClientConnection
+from records.identity import Identity, stamp
+
+Send = Callable[[Sequence[Outgoing]], int]
+
+
+class Producer(ScheduleLoop):
+    """Sends the messages of one client to one destination. Made by `drivers.client.client.Client.producer`."""
+
+    def __init__(
+        self,
+        access: ClientAccess,
+        destination: Destination,
+        *,
+        number: int,
+        durable: bool,
+        run: int,
+        timeout_s: float | None,
+        resend_in_doubt: bool,
+        on_settled: Callable[[Settled], None],
+        statistics: LoadStatistics = NO_STATISTICS,
+    ) -> None:
+        """``on_settled`` is called for each attempt. ``statistics`` counts the messages that `keep` begins."""
+        super().__init__(number, statistics, access.clock)
+        self.destination = destination
+        self._access = access
+        self._name = str(destination)
+        self._durable = durable
+        self._run = run
+        self._timeout_s = timeout_s
+        self._resend = resend_in_doubt
+        self._on_settled = on_settled
+        self._lock = threading.Lock()
+        self._all_settled = threading.Condition(self._lock)
+        self._open: dict[int, SendAttempt] = {}
+        self._closed = False
+        self._blocked_detector = BlockedDetector(self._blocked)
+
+    def send(self, seq: int, body_bytes: int, due_ns: int, *, blocked: bool = False) -> None:
+        """Write one message and return once it is written. Its outcome comes by callback.
+
+        Blocks while the client is disconnected, at most the failover URI's ``timeout``. A message that could not be
+        written at all is recorded as failed, and DriverError raised.
+        """
+        self.send_batch((ScheduledSend(seq, due_ns, blocked),), body_bytes)
+
+    def send_batch(self, sends: Sequence[ScheduledSend], body_bytes: int) -> None:
+        """Write messages that are all due by now: in one write if the connection can, otherwise like `send`.
+
+        They share the time of that write. If the write breaks, all of them are in doubt.
+        """
+        attempts = [
+            SendAttempt(self, send.seq, 1, send.due_ns, body_bytes, send.blocked, send.begun_ns) for send in sends
+        ]
+        try:
+            while attempts:
+                connection = self._usable(attempts[0].seq)
+                attempts = attempts[self._send_some(attempts, connection) :]
+        except DriverError as error:
+            self._never_written(attempts, str(error))
+            raise
+
+    def prepare(self, body_bytes: int, in_flight: int) -> None:
+        """Nothing has to be made before the first message."""
+
+    def send_one(self, send: ScheduledSend, body_bytes: int) -> None:
+        """See `drivers.client.contract.LoadProducer`."""
+        self.send_batch((send,), body_bytes)
+        self.finish()
+        self.wait_settled(None)
+
+    @property
+    def outstanding(self) -> int:
+        """Durable sends without a final outcome yet."""
+        return len(self._open)
+
+    def wait_settled(self, timeout_s: float | None) -> bool:
+        """Wait until nothing is outstanding; False when that takes longer."""
+        with self._all_settled:
+            return self._all_settled.wait_for(lambda: not self._open, timeout_s)
+
+    def close(self) -> int:
+        """Record what is still unanswered as in doubt, and forget it; how many messages that is. Idempotent."""
+        with self._lock:
+            self._closed = True
+        return self.give_up()
+
+    # The client's calls to its producers, from its own thread.
+
+    def give_up(self) -> int:
+        """Nothing will be sent again: what is unanswered stays in doubt; how many messages that is."""
+        return self._sweep(None, resend=False)
+
+    def connection_lost(self, connection: ClientConnection) -> None:
+        """Everything written to ``connection`` and unanswered is in doubt, and waits to be sent again."""
+        self._sweep(connection, resend=self._resend and not self._closed)
+
+    def send_again(self, connection: ClientConnection) -> None:
+        """Write all that waits, in order of seq, before any new send. Raises ConnectionError."""
+        for attempt in self._waiting():
+            if self._claim([attempt], connection):
+                self._write([attempt], connection.send, [self._outgoing(attempt)])
+
+    def answered(self, attempt: SendAttempt, answer: BrokerAnswer) -> None:
+        """The broker's answer; ignored when the attempt was given up as in doubt before it came."""
+        with self._lock:
+            if self._open.get(attempt.seq) is not attempt:
+                return
+            if not attempt.written:
+                attempt.answer = answer
+                return
+            self._forget(attempt)
+            self._no_longer_blocked(answer)
+        self._record(attempt, answer)
+
+    def _waiting(self) -> list[SendAttempt]:
+        """The sends to repeat, in order."""
+        with self._lock:
+            return sorted((a for a in self._open.values() if a.connection is None), key=lambda a: a.seq)
+
+    def _send_some(self, attempts: list[SendAttempt], connection: ClientConnection) -> int:
+        """Send as many as go together; how many that is, 0 when they are to be tried again."""
+        together = connection.together(len(attempts))
+        send = self._send_durable if self._durable else self._send_one_way
+        return together if send(attempts[:together], connection) else 0
+
+    def _send_durable(self, attempts: list[SendAttempt], connection: ClientConnection) -> bool:
+        """Open the attempts and write them; False when ``connection`` was lost before."""
+        messages = [self._outgoing(attempt) for attempt in attempts]
+        if not self._claim(attempts, connection):
+            return False
+        try:
+            self._write(attempts, connection.send, messages)
+        except ConnectionError as error:
+            self._access.broken(connection, str(error))  # in doubt from now on; the client sends it again
+        return True
+
+    def _send_one_way(self, attempts: list[SendAttempt], connection: ClientConnection) -> bool:
+        """Write the attempts; False when that broke and they are to be tried again."""
+        self._put_on(attempts, connection)
+        began_ns = attempts[0].sent_ns
+        try:
+            sent_ns = connection.send([self._outgoing(attempt) for attempt in attempts])
+        except ConnectionError as error:
+            self._access.broken(connection, str(error))
+            for attempt in attempts:
+                self._record(attempt, BrokerAnswer(Outcome.IN_DOUBT, None, str(error)), final=not self._resend)
+                attempt.number, attempt.begun_ns = attempt.number + 1, 0
+            return not self._resend
+        finally:  # also when its user was stopped meanwhile
+            self._blocked_detector.wrote(connection.broker, began_ns, self._access.clock())
+        for attempt in attempts:
+            attempt.sent_ns = sent_ns
+            self._record(attempt, UNCONFIRMED)
+        return True
+
+    def _usable(self, seq: int) -> ClientConnection:
+        if self._closed:
+            raise DriverError(f"producer {self.number} of {self._name} was closed before message {seq} went")
+        return self._access.usable(self._timeout_s)
+
+    def _never_written(self, attempts: list[SendAttempt], reason: str) -> None:
+        for attempt in attempts:
+            attempt.sent_ns = self._access.clock()
+            self._record(attempt, BrokerAnswer(Outcome.FAILED, attempt.sent_ns, reason))
+
+    def _put_on(self, attempts: list[SendAttempt], connection: ClientConnection) -> None:
+        now_ns = self._access.clock()
+        for attempt in attempts:
+            attempt.connection, attempt.sent_ns = connection, now_ns
+
+    def _claim(self, attempts: list[SendAttempt], connection: ClientConnection) -> bool:
+        """Make the attempts open on it, unless it was lost meanwhile or the producer closed: all or none."""
+        with self._lock:
+            if self._closed or not connection.alive:
+                return False
+            if any(each.number > 1 and self._open.get(each.seq) is not each for each in attempts):
+                return False
+            self._put_on(attempts, connection)
+            self._open.update((attempt.seq, attempt) for attempt in attempts)
+            self._await_answers(attempts, connection)
+            return True
+
+    def _await_answers(self, attempts: list[SendAttempt], connection: ClientConnection) -> None:
+        """From now on each of these attempts should be answered soon."""
+        self._blocked_detector.awaits(connection.broker, attempts[0].sent_ns)
+
+    def _no_longer_blocked(self, answer: BrokerAnswer) -> None:
+        at_ns = self._access.clock() if answer.settled_ns is None else answer.settled_ns
+        self._blocked_detector.heard(at_ns, more=bool(self._open))
+
+    def _blocked(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:
+        self._access.blocked(broker, began_ns, ended_ns, f"producer {self.number}: {reason}")
+
+    def _write(self, attempts: list[SendAttempt], send: Send, messages: list[Outgoing]) -> None:
+        """Write open attempts. No lock is held: the write may wait for a reader that delivers an answer here."""
+        refusal: BrokerAnswer | None = None
+        sent_ns = attempts[0].sent_ns
+        try:
+            sent_ns = send(messages)
+        except DriverError as error:
+            refusal = BrokerAnswer(Outcome.FAILED, self._access.clock(), str(error))
+        with self._lock:
+            answered = [each for each in attempts if self._now_written(each, sent_ns, refusal)]
+        for attempt in answered:
+            if attempt.answer is not None:
+                self._record(attempt, attempt.answer)
+
+    def _now_written(self, attempt: SendAttempt, sent_ns: int, refusal: BrokerAnswer | None) -> bool:
+        """Whether its answer is there already; then it is open no more."""
+        if self._open.get(attempt.seq) is not attempt:
+            return False  # given up as in doubt while it was being written
+        attempt.sent_ns, attempt.written = sent_ns, True
+        attempt.answer = refusal or attempt.answer
+        if attempt.answer is None:
+            return False
+        self._forget(attempt)
+        self._no_longer_blocked(attempt.answer)
+        return True
+
+    def _outgoing(self, attempt: SendAttempt) -> Outgoing:
+        identity = Identity(self._run, self.number, attempt.seq, attempt.number)
+        return Outgoing(self.destination, stamp(identity, attempt.body_bytes), self._durable, attempt)
+
+    def _sweep(self, connection: ClientConnection | None, *, resend: bool) -> int:
+        """Mark the open attempts on a connection (None: all) as in doubt; return how many.
+
+        With ``resend`` their next attempts wait.
+
+        Some messages of an unfinished write may have their answers already. These are not in doubt, and never sent
+        again.
+        """
+        with self._lock:
+            swept = [a for a in self._open.values() if connection is None or a.connection is connection]
+            for attempt in swept:
+                if resend and attempt.answer is None:
+                    self._open[attempt.seq] = self._next(attempt)
+                else:
+                    self._forget(attempt)
+            lost_ns = connection.lost_ns if connection else 0
+            self._blocked_detector.ends(lost_ns or self._access.clock())
+        for attempt in swept:
+            if attempt.connection is not None:
+                answer = attempt.answer or BrokerAnswer(Outcome.IN_DOUBT, None, attempt.connection.reason)
+                self._record(attempt, answer, final=not resend or attempt.answer is not None)
+        return sum(attempt.answer is None for attempt in swept)
+
+    def _next(self, attempt: SendAttempt) -> SendAttempt:
+        return SendAttempt(self, attempt.seq, attempt.number + 1, attempt.due_ns, attempt.body_bytes, attempt.blocked)
+
+    def _forget(self, attempt: SendAttempt) -> None:
+        del self._open[attempt.seq]
+        if not self._open:
+            self._all_settled.notify_all()
+
+    def _record(self, attempt: SendAttempt, answer: BrokerAnswer, *, final: bool = True) -> None:
+        outcome, settled_ns, reason = answer
+        a = attempt
+        settled = Settled(
+            self.number,
+            a.seq,
+            a.number,
+            self._name,
+            a.connection.broker if a.connection else "",
+            a.due_ns,
+            a.begun_ns or a.sent_ns,
+            settled_ns,
+            outcome,
+            a.body_bytes,
+            a.blocked,
+            reason,
+            final,
+        )
+        self._access.recorder.send(*settled[:-2])
+        if self._room_wanted:
+            self._room.set()
+        self._on_settled(settled)

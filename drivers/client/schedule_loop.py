@@ -1,0 +1,97 @@
+"""Keeps a schedule in Python: sends each message when it is due, and late ones together.
+
+`Producer` and `PerMessageProducer` keep their schedules by it. The Java loop is drivers/java/brokerbench/Sender.java.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from drivers.client.contract import LoadControl, LoadStatistics
+from drivers.client.events import ScheduledSend
+from drivers.client.pacing import NS_PER_S, Schedule
+
+# Of late messages in one write: so few that they are as good as sent one by one.
+MOST_AT_ONCE, BYTES_AT_ONCE = 32, 65_536
+LOOK_EVERY_S = 1.0
+LONG_WRITE_NS = NS_PER_S // 10  # a write that lasts so long waits for a broker
+
+
+class ScheduleLoop:
+    """The base of senders that send in batches; see `drivers.client.contract.KeepsSchedule`.
+
+    Whoever settles a send sets ``_room`` if ``_room_wanted``. That flag spares an event for every message.
+    """
+
+    def __init__(self, number: int, statistics: LoadStatistics, clock: Callable[[], int]) -> None:
+        self.number = number
+        self.begun = 0
+        self._statistics, self._clock = statistics, clock
+        self._room, self._room_wanted = threading.Event(), False
+        self._was_blocked, self._writing_since_ns = False, 0
+
+    @property
+    def held_back(self) -> bool:
+        """See `drivers.client.contract.KeepsSchedule`."""
+        since_ns = self._writing_since_ns
+        return self._was_blocked or (since_ns > 0 and self._clock() - since_ns > LONG_WRITE_NS)
+
+    @property
+    def outstanding(self) -> int:
+        """Sends that the cap on what may be in flight counts."""
+        raise NotImplementedError
+
+    def send_batch(self, sends: Sequence[ScheduledSend], body_bytes: int) -> None:
+        """Send messages that are all due by now. Raises DriverError."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Send the messages of an incomplete batch, because no more will come."""
+
+    def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, control: LoadControl) -> int:
+        """See `drivers.client.contract.KeepsSchedule`."""
+        try:
+            while control.producing and (due_ns := schedule.due_ns(self.begun)) is not None:
+                blocked = self._wait_for(due_ns, in_flight, control)
+                if not control.producing:
+                    break
+                first = ScheduledSend(self.begun, due_ns, blocked)
+                batch = [first, *self._late_too(schedule, first, body_bytes, in_flight)]
+                self._statistics.counted(len(batch), 0)
+                self.begun += len(batch)
+                self._writing_since_ns = self._clock()
+                self.send_batch(batch, body_bytes)
+                self._was_blocked |= self.held_back  # producing may have ended meanwhile
+                self._writing_since_ns = 0
+        finally:
+            self.finish()
+        return self.begun
+
+    def _late_too(
+        self, schedule: Schedule, first: ScheduledSend, body_bytes: int, in_flight: int
+    ) -> list[ScheduledSend]:
+        """The messages behind ``first`` that are late already and may go with it."""
+        room = min(MOST_AT_ONCE, BYTES_AT_ONCE // body_bytes, in_flight - self.outstanding)
+        return [ScheduledSend(*each) for each in schedule.due_by(self._clock(), first.seq + 1, room - 1)]
+
+    def _wait_for(self, due_ns: int, in_flight: int, control: LoadControl) -> bool:
+        """Until the message is due and may be sent, or producing stops; True when the cap made it wait."""
+        early_ns = due_ns - self._clock()
+        if early_ns > 0:
+            control.wait_unless_stopped(early_ns / NS_PER_S)
+        self._was_blocked = blocked = self.outstanding >= in_flight and self._wait_for_room(in_flight)
+        if early_ns <= 0 and not blocked:
+            time.sleep(0)  # behind schedule: let answers and deliveries in between two sends
+        return blocked
+
+    def _wait_for_room(self, in_flight: int) -> bool:
+        """Until there is room; always True."""
+        self._room_wanted = self._was_blocked = True
+        try:
+            while self.outstanding >= in_flight:
+                self._room.clear()
+                if self.outstanding >= in_flight:
+                    self._room.wait(LOOK_EVERY_S)  # a client that gives up settles nothing: the next send says so
+        finally:
+            self._room_wanted = False
+        return True

@@ -1,0 +1,128 @@
+"""Sends messages in transactions: so many at a time arrive, or none of them.
+
+A transaction begins with the first message, and is committed with its last. The commit waits for the broker: messages
+that are due meanwhile are sent late and count as blocked. The messages of a transaction are settled together. A lost
+connection puts all of them in doubt, and they go again together, in a transaction of their own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from drivers.client.access import ClientAccess
+from drivers.client.contract import NO_STATISTICS, LoadStatistics
+from drivers.client.events import Settled
+from drivers.client.producer import Producer
+from drivers.client.sends import SendAttempt
+from drivers.contract import Destination, Transaction
+from drivers.failover.client_connection import ClientConnection
+
+
+@dataclass
+class _Current:
+    """The open transaction: on which connection, and how many messages it holds."""
+
+    transaction: Transaction
+    connection: ClientConnection
+    messages: int = 0
+
+
+class TransactedProducer(Producer):
+    """Stands where a `drivers.client.producer.Producer` stands.
+
+    Every outcome is known, also of non-durable messages.
+    """
+
+    def __init__(
+        self,
+        access: ClientAccess,
+        destination: Destination,
+        *,
+        size: int,
+        number: int,
+        durable: bool,
+        run: int,
+        timeout_s: float | None,
+        resend_in_doubt: bool,
+        on_settled: Callable[[Settled], None],
+        statistics: LoadStatistics = NO_STATISTICS,
+    ) -> None:
+        super().__init__(
+            access,
+            destination,
+            number=number,
+            durable=durable,
+            run=run,
+            timeout_s=timeout_s,
+            resend_in_doubt=resend_in_doubt,
+            on_settled=on_settled,
+            statistics=statistics,
+        )
+        self._size = size
+        self._current: _Current | None = None
+        self._committed_ns = 0
+        self._late_by_commit = False
+
+    @property
+    def held_back(self) -> bool:
+        """Also if its last message was due before the commit before it was answered."""
+        return self._late_by_commit or super().held_back
+
+    def finish(self) -> None:
+        """Commit the last transaction, even if it is not full."""
+        self.commit()
+
+    def commit(self) -> None:
+        """End the transaction that is open, however few messages it holds, and wait until their outcome is known."""
+        current, self._current = self._current, None
+        if current is None or not current.connection.alive:
+            return
+        self._blocked_detector.awaits(current.connection.broker, self._access.clock())
+        try:
+            current.transaction.commit()
+        except ConnectionError as error:
+            self._access.broken(current.connection, str(error))
+        finally:
+            self._committed_ns = self._access.clock()
+            self._blocked_detector.ends(self._committed_ns)
+
+    def send_again(self, connection: ClientConnection) -> None:
+        """Send all waiting messages as one transaction. Raises ConnectionError."""
+        waiting = self._waiting()
+        if not waiting:
+            return
+        transaction = connection.begin()
+        claimed = [attempt for attempt in waiting if self._claim([attempt], connection)]
+        if claimed:
+            self._write(claimed, transaction.send_batch, [self._outgoing(attempt) for attempt in claimed])
+        transaction.commit()
+
+    def _send_some(self, attempts: list[SendAttempt], connection: ClientConnection) -> int:
+        try:
+            current = self._transaction_on(connection)
+        except ConnectionError as error:
+            self._access.broken(connection, str(error))
+            return 0
+        some = attempts[: self._size - current.messages]
+        for attempt in some:
+            attempt.blocked |= attempt.due_ns < self._committed_ns
+        self._late_by_commit = some[-1].blocked
+        messages = [self._outgoing(attempt) for attempt in some]
+        if not self._claim(some, connection):
+            return 0
+        try:
+            self._write(some, current.transaction.send_batch, messages)
+        except ConnectionError as error:
+            self._access.broken(connection, str(error))  # in doubt from now on; the client sends it again
+        current.messages += len(some)
+        if current.messages >= self._size:
+            self.commit()
+        return len(some)
+
+    def _await_answers(self, attempts: list[SendAttempt], connection: ClientConnection) -> None:
+        """None is due before the commit."""
+
+    def _transaction_on(self, connection: ClientConnection) -> _Current:
+        """The open one, or a new one where that went with its connection."""
+        if self._current is None or self._current.connection is not connection:
+            self._current = _Current(connection.begin(), connection)
+        return self._current

@@ -1,0 +1,62 @@
+"""One connection of a client: whether it lives, why it was lost, and the protocol's own connection in it."""
+
+from collections.abc import Sequence
+
+from drivers.contract import Connection, NamesOthers, Outgoing, Refused, SendsBatches, Transaction, Transacts
+
+
+class ClientConnection:
+    """One connection's life as a client sees it. ``alive`` goes false once, before anything else learns of the loss."""
+
+    def __init__(self, broker: str) -> None:
+        self.broker = broker
+        self.alive = True
+        self.leaving = False  # its client is closing: errors from now on are part of that
+        self.gone = False  # the connection itself said so: there is nothing left to close
+        self.ended = False  # its end is recorded
+        self.reason = ""  # why it was lost
+        self.lost_ns = 0
+        self._protocol_connection: Connection | None = None
+        self._batching: SendsBatches | None = None  # the same, if it can write several messages at once
+
+    def __repr__(self) -> str:
+        return f"ClientConnection({self.broker}, {'alive' if self.alive else f'lost: {self.reason}'})"
+
+    @property
+    def protocol_connection(self) -> Connection:
+        """The protocol's connection. Raises ConnectionError without one."""
+        if self._protocol_connection is None:
+            raise ConnectionError(f"not connected to {self.broker} yet")
+        return self._protocol_connection
+
+    @property
+    def redirected_to(self) -> str:
+        """The ``host:port`` that the broker sent this client to when it ended the connection, or ''."""
+        connection = self._protocol_connection
+        return connection.redirected_to if isinstance(connection, NamesOthers) else ""
+
+    def carry(self, connection: Connection) -> None:
+        """The connector succeeded: this is the protocol's connection."""
+        self._protocol_connection = connection
+        self._batching = connection if isinstance(connection, SendsBatches) else None
+
+    def together(self, messages: int) -> int:
+        """How many of so many messages `send` takes at once: all of them, or one."""
+        return messages if self._batching else 1
+
+    def send(self, messages: Sequence[Outgoing]) -> int:
+        """Write as many messages as go `together`; return when (ns) that began.
+
+        Raises ConnectionError, and DriverError for what the driver refuses.
+        """
+        if self._batching:
+            return self._batching.send_batch(messages)
+        (message,) = messages
+        return self.protocol_connection.send(message)
+
+    def begin(self) -> Transaction:
+        """A transaction on the connection. Raises ConnectionError, and `Refused` where none is to be had."""
+        connection = self.protocol_connection
+        if isinstance(connection, Transacts):
+            return connection.begin()
+        raise Refused(f"broker {self.broker}: {connection!r} has no transactions; send without, or by another protocol")

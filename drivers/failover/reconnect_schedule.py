@@ -1,0 +1,251 @@
+"""Decides which broker is tried next, and when: the reconnect schedule of a `failover:` URI, as pure transitions.
+
+A state carries the next action; what came of it leads to the next state:
+
+    begin ─► Attempt ─┬─ attempt_failed ─► Attempt (the rest of the pass) | Sleep | GiveUp
+                      ├─ redirected ─────► Attempt (the broker that it was sent to)
+                      └─ connected ──────► Hold | Poll (a broker of priority would be better)
+    Sleep ── slept ──► Attempt (the first of a new pass)
+    Hold, Poll ── lost ──► Sleep | Attempt | GiveUp          Poll ── poll_failed ──► Poll, later
+
+The schedule copies the Java client (FailoverTransport of ActiveMQ Classic), with its peculiarities:
+
+* A full pass over the list is one attempt. Each pass has a new order, and the broker that was lost last comes at its
+  end. With ``nested.*`` options the lost broker stays in its place: Java compares the bare URI with the extended one.
+* ``randomize`` swaps each place with a random one out of ``int(random * 100) % n``, as Java does. This is biased.
+  Without ``randomize`` every pass begins at the top of the list: there is no round robin.
+* The back-off delay follows each failed pass. It is multiplied, cut to a whole number and capped. After the loss of a
+  working connection the client sleeps for the initial delay before the first pass. This is the first step of the
+  back-off.
+* A delay that has grown to exactly 10 ms, the default, starts over. With an initial delay of 7 ms and an exponent of
+  1.5 it never grows, because 7 * 1.5 is cut to 10.
+
+* A client that polls for a better broker always completes its pause between two polls. It moves to a broker that
+  answered during the pause only when the pause is over. A connection lost during the pause also waits for its end, and
+  then for the next step of that back-off.
+* Servers of ``updateURIsURL`` come before the listed ones, and stay there when they are lost.
+
+One difference: a Java client with ``priorityBackup`` keeps idle connections to the other brokers that are not better
+than its own. It falls back on one of them without a delay. Clients of other protocols keep no idle connections: they
+attempt those brokers first.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from random import Random
+
+from drivers.failover.uri import NO_LIMIT, FailoverOptions, FailoverUri, ServerUri
+
+JAVA_DEFAULT_DELAY_MS = 10
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Try this server once."""
+
+    server: ServerUri
+
+
+@dataclass(frozen=True)
+class Sleep:
+    ms: int
+
+
+@dataclass(frozen=True)
+class Hold:
+    """Connected: nothing to do until the connection is lost."""
+
+
+@dataclass(frozen=True)
+class Poll:
+    """Connected to a broker without priority: after ``ms`` try these in turn, and move to the first that answers."""
+
+    ms: int
+    servers: tuple[ServerUri, ...]
+
+
+@dataclass(frozen=True)
+class GiveUp:
+    reason: str
+
+
+Action = Attempt | Sleep | Hold | Poll | GiveUp
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a client is in its schedule. ``remaining``: servers not yet tried in this pass, ``action`` aside."""
+
+    action: Action
+    remaining: tuple[ServerUri, ...] = ()
+    failed_passes: int = 0
+    delay_ms: int = JAVA_DEFAULT_DELAY_MS  # the next sleep
+    ever_connected: bool = False
+    current: ServerUri | None = None
+    lost: ServerUri | None = None
+    followed: frozenset[ServerUri] = frozenset()  # where brokers sent this client to in this pass
+    fall_back: bool = False  # the next pass begins with the brokers that are neither better nor the lost one
+
+
+def begin(uri: FailoverUri, rng: Random) -> State:
+    """The first pass of a client that was never connected starts at once."""
+    options = uri.options
+    state = State(Hold(), delay_ms=_restarted(options, options.reconnect_delay_ms))
+    return _new_pass(uri, state, rng)
+
+
+def slept(uri: FailoverUri, state: State, rng: Random) -> State:
+    """The sleep is over: a new pass, in a new order."""
+    return _new_pass(uri, state, rng)
+
+
+def attempt_failed(uri: FailoverUri, state: State, reason: str) -> State:
+    """On to the rest of the pass; after a full pass sleep, or give up when that was the last one allowed."""
+    if state.remaining:
+        return replace(state, action=Attempt(state.remaining[0]), remaining=state.remaining[1:])
+    passes = state.failed_passes + 1
+    name, limit = _limit(uri.options, state.ever_connected)
+    if limit != NO_LIMIT and passes >= limit:
+        return replace(state, action=GiveUp(_exhausted(uri, passes, name, limit, reason)), failed_passes=passes)
+    after = _sleeping(uri.options, state)
+    return replace(after, failed_passes=passes, delay_ms=_restarted(uri.options, after.delay_ms))
+
+
+def redirected(state: State, server: ServerUri) -> State | None:
+    """A broker sent the client to ``server``: tried at once, then the rest of the pass. None: not to be followed.
+
+    That is where no attempt is left, or this pass was sent there before: brokers can send a client round in circles.
+    """
+    if server in state.followed or isinstance(state.action, GiveUp):
+        return None
+    rest = tuple(each for each in state.remaining if each != server)
+    return replace(state, action=Attempt(server), remaining=rest, followed=state.followed | {server})
+
+
+def connected(uri: FailoverUri, state: State, server: ServerUri) -> State:
+    """Connected to ``server``: back-off and attempts start over. Polls at once when a better broker is to be had."""
+    fresh = State(Hold(), delay_ms=uri.options.initial_reconnect_delay_ms, ever_connected=True, current=server)
+    fresh = replace(fresh, lost=state.lost)
+    if not uri.options.priority_backup or _is_priority(uri, server):
+        return fresh
+    return replace(fresh, action=Poll(0, priority_servers(uri)))
+
+
+def poll_failed(uri: FailoverUri, state: State) -> State:
+    """No broker of priority answered: poll again after the back-off."""
+    return replace(
+        state, action=Poll(state.delay_ms, priority_servers(uri)), delay_ms=_grown(uri.options, state.delay_ms)
+    )
+
+
+def lost(uri: FailoverUri, state: State, rng: Random, reason: str, pause_ms: int = 0) -> State:
+    """A working connection went. Sleeps the initial delay first; gives up at once when no attempt is allowed.
+
+    ``pause_ms``: what is left of the pause between two polls.
+    """
+    after = replace(state, lost=state.current, current=None, remaining=(), failed_passes=0)
+    after = replace(after, delay_ms=uri.options.initial_reconnect_delay_ms)
+    if uri.options.max_reconnect_attempts == 0:
+        broker = state.current.address if state.current else "the broker"
+        return replace(
+            after, action=GiveUp(f"the connection to {broker} was lost ({reason}) and maxReconnectAttempts=0")
+        )
+    if isinstance(state.action, Poll):
+        return _lost_while_polling(uri, state, after, rng, pause_ms)
+    if uri.options.initial_reconnect_delay_ms <= 0:
+        return _new_pass(uri, after, rng)
+    return _sleeping(uri.options, after)
+
+
+def _lost_while_polling(uri: FailoverUri, polling: State, after: State, rng: Random, pause_ms: int) -> State:
+    """The pause ends first. Then its back-off goes on, unless Java would have kept a connection to some broker."""
+    after = replace(after, delay_ms=_restarted(uri.options, polling.delay_ms))
+    if fallbacks(uri, polling.current):
+        return replace(after, action=Sleep(pause_ms), fall_back=True)
+    if uri.options.initial_reconnect_delay_ms <= 0:
+        return replace(after, action=Sleep(pause_ms))
+    slept_first = _sleeping(uri.options, after)
+    return replace(slept_first, action=Sleep(pause_ms + max(0, after.delay_ms)))
+
+
+def fallbacks(uri: FailoverUri, current: ServerUri | None) -> tuple[ServerUri, ...]:
+    """The brokers that a client on ``current`` would rather not be on, but is as well on."""
+    others = (server for server in listed(uri) if server != current)
+    return tuple(server for server in others if not _is_priority(uri, server))
+
+
+def pass_order(uri: FailoverUri, last_lost: ServerUri | None, rng: Random) -> tuple[ServerUri, ...]:
+    """The servers in the order in which one pass tries them: each address once, the one lost last at the end."""
+    servers = list(dict.fromkeys((*uri.updated, *distinct(uri.servers))))
+    moved = last_lost in servers and not uri.nested and last_lost not in uri.updated
+    if moved and last_lost is not None:
+        servers.remove(last_lost)
+    if uri.options.randomize:
+        _java_shuffle(servers, rng)
+    return (*servers, last_lost) if moved and last_lost is not None else tuple(servers)
+
+
+def listed(uri: FailoverUri) -> tuple[ServerUri, ...]:
+    """Those that each pass tries."""
+    return distinct((*uri.updated, *uri.servers))
+
+
+def distinct(servers: Iterable[ServerUri]) -> tuple[ServerUri, ...]:
+    """The servers without repeated hosts and ports. Java compares resolved addresses; this compares the text."""
+    first: dict[str, ServerUri] = {}
+    for server in servers:
+        first.setdefault(server.address.lower(), server)
+    return tuple(first.values())
+
+
+def priority_servers(uri: FailoverUri) -> tuple[ServerUri, ...]:
+    """The servers that a client with ``priorityBackup`` prefers, best first."""
+    return distinct(uri.options.priority_uris) or uri.servers[:1]
+
+
+def _is_priority(uri: FailoverUri, server: ServerUri) -> bool:
+    return any(server.address.lower() == better.address.lower() for better in priority_servers(uri))
+
+
+def _java_shuffle(servers: list[ServerUri], rng: Random) -> None:
+    for here in range(len(servers)):
+        there = int(rng.random() * 100) % len(servers)
+        servers[here], servers[there] = servers[there], servers[here]
+
+
+def _new_pass(uri: FailoverUri, state: State, rng: Random) -> State:
+    order = pass_order(uri, state.lost, rng)
+    if state.fall_back:
+        order = tuple(sorted(order, key=lambda server: _is_priority(uri, server) or server == state.lost))
+    fresh = replace(state, followed=frozenset(), fall_back=False)
+    return replace(fresh, action=Attempt(order[0]), remaining=order[1:])
+
+
+def _sleeping(options: FailoverOptions, state: State) -> State:
+    return replace(state, action=Sleep(max(0, state.delay_ms)), delay_ms=_grown(options, state.delay_ms))
+
+
+def _restarted(options: FailoverOptions, delay_ms: int) -> int:
+    """The delay as each round of Java's worker finds it: one of 10 ms is taken for "not grown yet"."""
+    fresh = not options.use_exponential_back_off or delay_ms == JAVA_DEFAULT_DELAY_MS
+    return options.initial_reconnect_delay_ms if fresh else delay_ms
+
+
+def _grown(options: FailoverOptions, delay_ms: int) -> int:
+    if not options.use_exponential_back_off:
+        return delay_ms
+    return int(min(delay_ms * options.reconnect_delay_exponent, options.max_reconnect_delay_ms))
+
+
+def _limit(options: FailoverOptions, ever_connected: bool) -> tuple[str, int]:
+    if not ever_connected and options.startup_max_reconnect_attempts != NO_LIMIT:
+        return "startupMaxReconnectAttempts", options.startup_max_reconnect_attempts
+    return "maxReconnectAttempts", options.max_reconnect_attempts
+
+
+def _exhausted(uri: FailoverUri, passes: int, name: str, limit: int, reason: str) -> str:
+    tried = ", ".join(server.address for server in listed(uri))
+    times = "one pass" if passes == 1 else f"{passes} passes"
+    return (
+        f"no broker of {tried} could be connected to in {times} over the list ({name}={limit}); the last said: {reason}"
+    )

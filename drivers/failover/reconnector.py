@@ -1,0 +1,463 @@
+"""Reconnects a client by its failover URI: one worker follows the reconnect schedule and acts on it.
+
+The worker is a thread, under gevent a greenlet. It attempts, sleeps and prepares each new connection: the client
+subscribes again, and resends the messages in doubt. Only then new sends may use the connection. Code that needs a
+connection waits in `usable`. Code that finds it broken calls `broken`.
+
+If a broker refuses a client that was never connected, the client ends at once: trying again will not help. After a
+first connection the credentials are known to be good. Then a refusal is a failed attempt like any other, and the URI's
+limits decide, because a broker that is coming up refuses only for a while. But if every broker of the list shows a
+certificate that is not trusted, the client ends.
+
+When a client closes a connection, it waits a limited time for the broker's confirmation. Every connection ends with one
+row: lost, or closed.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+
+from drivers.broker_errors import too_large
+from drivers.contract import Connection, DriverError, OnLost, Redirected, Refused, Untrusted
+from drivers.failover import reconnect_schedule as reconnect
+from drivers.failover.client_connection import ClientConnection
+from drivers.failover.uri import FailoverOptions, FailoverUri, ServerUri
+from records.move_reasons import PRIORITY_BACK
+
+MS_PER_S = 1_000
+_Step = tuple[reconnect.State, ClientConnection | None]  # the next step, and the connection in use
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ReconnectorCallbacks:
+    """The reconnector's calls to its client."""
+
+    connect: Callable[[ServerUri, OnLost], Connection]  # one attempt; raises DriverError or OSError
+    restore: Callable[[ClientConnection], None]  # subscribe and send again; raises DriverError or OSError
+    dropped: Callable[[ClientConnection], None]  # sends that are open on that connection are in doubt
+    gave_up: Callable[[], None]  # there will be no further connection
+    record: Callable[[str, str, int, str], None]  # event, broker, at_ns, reason
+    refresh: Callable[[FailoverUri], FailoverUri]  # with the servers that came since; asked before every pass
+    server_of: Callable[[str], ServerUri | None]  # of the host:port that a broker sends its clients to
+
+
+class Reconnector:
+    """Keeps one client connected. ``name`` begins its errors, ``brokers`` is asked for the broker of an address."""
+
+    def __init__(
+        self,
+        name: str,
+        uri: FailoverUri,
+        broker_of: Callable[[ServerUri], str],
+        callbacks: ReconnectorCallbacks,
+        rng: Random,
+        clock: Callable[[], int],
+        close_timeout_s: float,
+    ) -> None:
+        self._name = name
+        self._uri = uri
+        self._callbacks = callbacks
+        self._rng = rng
+        self._clock = clock
+        self._close_timeout_s = close_timeout_s
+        self._changed = threading.Condition()
+        self._connection: ClientConnection | None = None  # the one in use; None while disconnected
+        self._fitted: ClientConnection | None = None  # the one that is being put to use
+        self._over = ""  # why there will never be one again
+        self._wake = threading.Event()  # the connection was lost, or the client is to close
+        self._closing = threading.Event()
+        self._last_broker = ""
+        self._attempts = ConnectionAttempts(name, broker_of, callbacks.connect, callbacks.record, self._went, clock)
+        self._ender = ConnectionEnder(self._changed, callbacks.record, callbacks.dropped, clock, close_timeout_s)
+        self._worker = threading.Thread(target=self._follow, name=name, daemon=True)
+
+    @property
+    def broker(self) -> str | None:
+        connection = self._connection
+        return connection.broker if connection else None
+
+    @property
+    def over(self) -> str:
+        """Why there will be no connection again; '' while there may be."""
+        return self._over
+
+    def start(self) -> None:
+        self._worker.start()
+
+    def usable(self, timeout_s: float | None = None) -> ClientConnection:
+        """The connection to use now; waits until there is one. Raises DriverError: timed out, given up or closed."""
+        connection = self._connection
+        if connection is not None:
+            return connection
+        with self._changed:
+            self._changed.wait_for(lambda: self._connection or self._over, timeout_s)
+            if self._connection:
+                return self._connection
+            if self._over:
+                raise DriverError(self._over)
+        raise DriverError(
+            f"{self._name} was disconnected for {timeout_s} s, the timeout of {self._uri}: raise timeout (ms), or "
+            "remove it to wait longer"
+        )
+
+    def broken(self, connection: ClientConnection, reason: str) -> None:
+        """That connection is gone. Only the first call for it counts, and none while its client leaves."""
+        if not connection.leaving:
+            self._broke(connection, reason)
+
+    def _broke(self, connection: ClientConnection, reason: str) -> None:
+        with self._changed:
+            if not connection.alive:
+                return
+            connection.reason, connection.lost_ns, connection.alive = reason, self._clock(), False
+            self._connection = None if self._connection is connection else self._connection
+            self._fitted = None if self._fitted is connection else self._fitted
+        self._wake.set()
+
+    def close(self, before_it_is_told: Callable[[], int]) -> None:
+        """Close, and wait a limited time for the answers. Then call ``before_it_is_told`` and record the end.
+
+        Idempotent.
+
+        A connection that is still being prepared is closed in the same way: it may be resending a transaction.
+        ``before_it_is_told``: how many messages were in doubt by then.
+        """
+        with self._changed:
+            if self._closing.is_set():
+                return
+            self._closing.set()
+            connection, self._connection, self._fitted = self._connection or self._fitted, None, None
+            if connection:
+                connection.leaving = True
+            self._over = self._over or f"{self._name} is closed"
+            self._changed.notify_all()
+        self._wake.set()
+        problem = self._ender.leave(connection) if connection else ""
+        in_doubt = before_it_is_told()
+        if connection:
+            self._ender.ended(connection, last_words(problem, in_doubt))
+        if self._worker.is_alive():
+            self._worker.join(self._close_timeout_s)
+
+    # The worker: one transition of the schedule after the other.
+
+    def _follow(self) -> None:
+        connection: ClientConnection | None = None
+        try:
+            self._refresh()
+            state = reconnect.begin(self._uri, self._rng)
+            while not self._closing.is_set() and not isinstance(state.action, reconnect.GiveUp):
+                state, connection = self._step(state, connection)
+            if isinstance(state.action, reconnect.GiveUp):
+                self._end(f"{self._name}: {state.action.reason}")
+        except RetryIsUselessError as unwelcome:
+            self._end(str(unwelcome))
+        finally:
+            self._end(f"{self._name} stopped following its failover URI because of an error in its driver: see the log")
+            if connection and not connection.alive:
+                self._ender.ended(connection)
+
+    def _step(self, state: reconnect.State, connection: ClientConnection | None) -> _Step:
+        match state.action:
+            case reconnect.Attempt(server):
+                return self._attempt(state, server)
+            case reconnect.Sleep(ms):
+                self._sleep(ms)
+                self._refresh()
+                return reconnect.slept(self._uri, state, self._rng), None
+            case reconnect.Poll(ms, servers) if connection:
+                return self._pause_and_poll(state, connection, ms, servers)
+            case _:
+                return self._hold(state, connection)
+
+    def _hold(self, state: reconnect.State, connection: ClientConnection | None) -> _Step:
+        """Wait for the loss of the connection; then everything open on it is in doubt."""
+        if connection is None or not self._lost_within(connection, None):
+            return state, connection
+        return self._lose(state, connection), None
+
+    def _lose(self, state: reconnect.State, connection: ClientConnection, pause_ms: int = 0) -> reconnect.State:
+        self._ender.drop(connection)
+        self._attempts.refuse_to_repeat(connection)
+        self._refresh()
+        after = reconnect.lost(self._uri, state, self._rng, connection.reason, pause_ms)
+        return self._sent_on(after, connection.redirected_to) or after
+
+    def _attempt(self, state: reconnect.State, server: ServerUri) -> _Step:
+        connection, failure = self._attempts.make(server, ever_connected=state.ever_connected)
+        reason = failure.reason
+        if connection is not None:
+            reason = self._put_to_use(connection)
+            if not reason:
+                return reconnect.connected(self._uri, state, server), connection
+        if sent_on := self._sent_on(state, failure.redirected_to):
+            return sent_on, None
+        self._attempts.require_trust(self._uri)
+        after = reconnect.attempt_failed(self._uri, state, reason)
+        if passes := passes_to_tell(self._uri.options, state.failed_passes, after.failed_passes):
+            log.warning("%s: %s over its brokers failed; the last said: %s", self._name, passes, reason)
+        return after, None
+
+    def _sent_on(self, state: reconnect.State, address: str) -> reconnect.State | None:
+        """The state of a client that its broker redirected; None without a redirect or for an unknown broker."""
+        server = self._callbacks.server_of(address) if address else None
+        return reconnect.redirected(state, server) if server else None
+
+    def _pause_and_poll(
+        self, state: reconnect.State, connection: ClientConnection, ms: int, servers: tuple[ServerUri, ...]
+    ) -> _Step:
+        polls_s = time.monotonic() + ms / MS_PER_S
+        if self._lost_within(connection, ms / MS_PER_S):
+            return self._lose(state, connection, max(0, round((polls_s - time.monotonic()) * MS_PER_S))), None
+        return self._poll(state, connection, servers)
+
+    def _poll(self, state: reconnect.State, old: ClientConnection, servers: tuple[ServerUri, ...]) -> _Step:
+        """Try the brokers of priority. If one answers, move to it, but not before the next poll."""
+        for server in servers if not self._closing.is_set() else ():
+            connection, _ = self._attempts.make(server, ever_connected=True)
+            if connection is None:
+                continue
+            self._sleep(state.delay_ms)
+            if self._closing.is_set():
+                self._ender.leave(connection)
+                return state, old
+            self._part_from(old)
+            reason = self._put_to_use(connection)
+            if not reason:
+                return reconnect.connected(self._uri, state, server), connection
+            return reconnect.lost(self._uri, state, self._rng, reason), None
+        return reconnect.poll_failed(self._uri, state), old
+
+    def _went(self, connection: ClientConnection, reason: str) -> None:
+        connection.gone = True
+        self._broke(connection, reason)
+
+    def _put_to_use(self, connection: ClientConnection) -> str:
+        """Restore the client's subscriptions and sends, then let new sends through.
+
+        Returns the reason of a failure, or ''.
+        """
+        self._callbacks.record("connected", connection.broker, self._clock(), "")
+        try:
+            if self._fit(connection):
+                self._callbacks.restore(connection)
+            if self._install(connection):
+                return ""
+        except (DriverError, OSError) as error:
+            self.broken(connection, str(error))
+        if connection.leaving:
+            return "closed"  # the caller that closed the client records it
+        if connection.alive:  # the client was closed before
+            self._ender.ended(connection, self._ender.leave(connection))
+        else:
+            self._ender.drop(connection)
+            self._attempts.refuse_to_repeat(connection)
+        return connection.reason or "closed"
+
+    def _fit(self, connection: ClientConnection) -> bool:
+        """Whether it is to be put to use: not if the client was closed meanwhile."""
+        with self._changed:
+            self._fitted = None if self._closing.is_set() else connection
+            return self._fitted is not None
+
+    def _install(self, connection: ClientConnection) -> bool:
+        with self._changed:
+            self._fitted = None
+            if not connection.alive or self._closing.is_set():
+                return False
+            if self._last_broker not in ("", connection.broker):
+                self._callbacks.record("moved", connection.broker, self._clock(), f"from {self._last_broker}")
+            self._connection, self._last_broker = connection, connection.broker
+            self._changed.notify_all()
+            return True
+
+    def _part_from(self, old: ClientConnection) -> None:
+        """Close ``old`` in order to move to a better broker. Sends that stay unanswered are repeated there."""
+        with self._changed:
+            self._connection, old.leaving = None, old.alive
+        problem = self._ender.leave(old) if old.alive else ""
+        self._ender.drop(old, "; ".join(filter(None, (PRIORITY_BACK, problem))))
+
+    def _lost_within(self, connection: ClientConnection, timeout_s: float | None) -> bool:
+        """Wait until ``connection`` is lost; False after the timeout or when the client is to close."""
+        if connection.alive:
+            self._wake.wait(timeout_s)
+        self._wake.clear()
+        return not connection.alive and not self._closing.is_set()
+
+    def _refresh(self) -> None:
+        self._uri = self._callbacks.refresh(self._uri)
+
+    def _sleep(self, ms: int) -> None:
+        if ms > 0:
+            self._closing.wait(ms / MS_PER_S)
+        else:
+            time.sleep(0)  # no delay asked for: still let others run
+
+    def _end(self, reason: str) -> None:
+        """There will be no further connection. The first reason counts."""
+        with self._changed:
+            if self._over:
+                return
+            self._over = reason
+            self._changed.notify_all()
+        self._callbacks.gave_up()
+
+
+class RetryIsUselessError(Exception):
+    """What no further attempt will change: a refusal before the first connection, or of the messages to resend."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an attempt gave no connection; ``redirected_to``: the host:port that the broker named instead of itself."""
+
+    reason: str = ""
+    redirected_to: str = ""
+
+
+class ConnectionAttempts:
+    """The connection attempts of one client. ``name`` begins its errors. One thread makes all of them.
+
+    ``connect`` raises DriverError or OSError; ``record`` gets event, broker, at_ns and reason; ``went`` is called by a
+    connection's connection once it is lost, with the reason.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        broker_of: Callable[[ServerUri], str],
+        connect: Callable[[ServerUri, OnLost], Connection],
+        record: Callable[[str, str, int, str], None],
+        went: Callable[[ClientConnection, str], None],
+        clock: Callable[[], int],
+    ) -> None:
+        self._name = name
+        self._broker_of = broker_of
+        self._connect = connect
+        self._record = record
+        self._went = went
+        self._clock = clock
+        self._doubted: dict[str, str] = {}  # by address: why its certificate was not believed when it was last tried
+
+    def make(self, server: ServerUri, *, ever_connected: bool) -> tuple[ClientConnection | None, Failure]:
+        """One attempt: a connection, or None and why not. Raises `RetryIsUselessError`."""
+        connection, began_ns, failure = ClientConnection(self._broker_of(server)), self._clock(), Failure()
+        self._doubted.pop(server.address, None)
+        try:
+            connection.carry(self._connect(server, partial(self._went, connection)))
+            return connection, failure
+        except Untrusted as error:
+            failure = Failure(str(error))
+            self._doubted[server.address] = failure.reason
+            if not ever_connected:
+                raise RetryIsUselessError(f"{self._name}: {failure.reason}") from error
+        except Refused as error:
+            failure = Failure(str(error))
+            if not ever_connected:
+                raise RetryIsUselessError(failure.reason) from error
+        except Redirected as error:
+            failure = Failure(str(error), error.address)
+        except (DriverError, OSError) as error:
+            failure = Failure(str(error) or type(error).__name__)
+        finally:
+            self._record("attempt", connection.broker, began_ns, failure.reason)
+        return None, failure
+
+    def require_trust(self, uri: FailoverUri) -> None:
+        """Raises `RetryIsUselessError` if no broker of the list was trusted at its last attempt."""
+        doubts = [self._doubted.get(server.address, "") for server in reconnect.listed(uri)]
+        if all(doubts):
+            raise RetryIsUselessError(f"{self._name}: no broker of {uri} is to be trusted any more: {doubts[0]}")
+
+    def refuse_to_repeat(self, lost: ClientConnection) -> None:
+        """Raises `RetryIsUselessError` for a too large message: it would end every connection that resends it."""
+        if too_large(lost.reason):
+            raise RetryIsUselessError(
+                f"{self._name}: broker {lost.broker} ended the connection, as a message was larger than it takes in a "
+                f"frame: {lost.reason}; send smaller bodies (--body-bytes), or raise the broker's maxFrameSize"
+            )
+
+
+def passes_to_tell(options: FailoverOptions, before: int, now: int) -> str:
+    """The number of failed passes in words, if a new failure deserves a warning; otherwise ''."""
+    interval = options.warn_after_reconnect_attempts
+    if now > before and interval > 0 and (now == 1 or now % interval == 0):
+        return "1 pass" if now == 1 else f"{now} passes"
+    return ""
+
+
+class ConnectionEnder:
+    """The ends of one client's connections. ``lock`` guards their ``alive`` and ``ended``.
+
+    ``record`` gets event, broker, at_ns and reason. ``dropped`` gets a connection: its open sends are in doubt from now
+    on. Both are called without the lock.
+    """
+
+    def __init__(
+        self,
+        lock: threading.Condition,
+        record: Callable[[str, str, int, str], None],
+        dropped: Callable[[ClientConnection], None],
+        clock: Callable[[], int],
+        timeout_s: float,
+    ) -> None:
+        self._lock = lock
+        self._record = record
+        self._dropped = dropped
+        self._clock = clock
+        self._timeout_s = timeout_s
+
+    def leave(self, connection: ClientConnection) -> str:
+        """Close the connection, and wait a limited time for the broker. Returns the problem, or ''."""
+        problems: list[str] = []
+        goodbye = _goodbye(connection, problems)
+        goodbye.join(self._timeout_s)
+        if goodbye.is_alive():
+            return f"no answer to the goodbye within {self._timeout_s} s"
+        return problems[0] if problems else ""
+
+    def drop(self, connection: ClientConnection, reason: str = "") -> None:
+        """``connection`` is no more."""
+        self.ended(connection, reason)
+        if not connection.gone:  # we noticed first: let go of the connection, without waiting for a goodbye
+            _goodbye(connection, [])
+        self._dropped(connection)
+
+    def ended(self, connection: ClientConnection, reason: str = "") -> None:
+        """Record the end of a connection, once: as lost, or as closed by us."""
+        with self._lock:
+            if connection.ended:
+                return
+            connection.ended = True
+            closed, connection.alive = connection.alive, False
+        if closed:
+            connection.gone = True
+            connection.reason = reason or "closed before the answer came"
+            self._record("closed", connection.broker, self._clock(), reason)
+        else:
+            self._record("lost", connection.broker, connection.lost_ns, connection.reason)
+
+
+def last_words(problem: str, in_doubt: int) -> str:
+    """The reason in a client's last row: the problems of its close, and the number of messages in doubt."""
+    messages = "1 message is" if in_doubt == 1 else f"{in_doubt} messages are"
+    return "; ".join(filter(None, (problem, f"{messages} in doubt" if in_doubt else "")))
+
+
+def _goodbye(connection: ClientConnection, problems: list[str]) -> threading.Thread:
+    thread = threading.Thread(target=_close, args=(connection, problems), daemon=True)
+    thread.start()
+    return thread
+
+
+def _close(connection: ClientConnection, problems: list[str]) -> None:
+    try:
+        connection.protocol_connection.close()
+    except (DriverError, OSError) as error:
+        problems.append(str(error))

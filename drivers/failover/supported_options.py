@@ -1,0 +1,78 @@
+"""Refuses by name the options of a failover URI that the clients of a protocol cannot honour.
+
+Each protocol says which those are by a `SupportedOptions`, in its row of `drivers.protocols`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote_plus
+
+from drivers.contract import DriverError
+from drivers.failover.core_options import REFUSED
+from drivers.failover.uri import OPTION_FIELDS, FailoverUri, written
+
+
+@dataclass(frozen=True)
+class SupportedOptions:
+    """The options that the clients of one protocol honour.
+
+    ``openwire_only``: also the options that only OpenWire's own client knows. ``core_problems``: what is wrong with a
+    URI for Core's own client; None where a protocol takes no options of Core's. ``read_server_uri`` reads the URI of
+    one broker with its ``nested.`` options, and raises ValueError for an unknown one; None where a library does that.
+    """
+
+    protocol: str
+    openwire_only: bool = False
+    core_problems: Callable[[FailoverUri], Iterable[str]] | None = None
+    read_server_uri: Callable[[str], object] | None = None
+
+    def problems(self, uri: FailoverUri) -> tuple[str, ...]:
+        """A sentence for each option that this protocol cannot fulfil; empty if there are none.
+
+        Only what the user wrote counts, and only if it asks for the behaviour: ``trackMessages=false`` is always fine.
+        """
+        openwire = () if self.openwire_only else _openwire_only(uri, self.protocol)
+        core = self.core_problems(uri) if self.core_problems else _core_only(uri, self.protocol)
+        return (*openwire, *core, *self._nested(uri))
+
+    def refuse_unusable(self, uri: FailoverUri, brokers: Mapping[str, str]) -> None:
+        """Raise DriverError for a URI that this protocol or this topology cannot honour."""
+        problems = list(self.problems(uri))
+        known = ", ".join(sorted(brokers)) or "none"
+        for server in (*uri.servers, *uri.options.priority_uris):
+            if server.address not in brokers:
+                problems.append(f"failover URI {uri}: {server.address} is no broker of this run; known are {known}")
+        if problems:
+            raise DriverError("; ".join(problems))
+
+    def _nested(self, uri: FailoverUri) -> Iterator[str]:
+        if self.read_server_uri is None:
+            return
+        for name, value in uri.nested:
+            server = f"{self.protocol}://broker:1"
+            try:
+                self.read_server_uri(f"{server}?{quote_plus(name)}={quote_plus(value)}")
+            except ValueError as error:
+                yield f"failover option nested.{name}={value}: {str(error).partition(': ')[2]}"
+
+
+def _core_only(uri: FailoverUri, protocol: str) -> tuple[str, ...]:
+    return tuple(
+        f"option {name} is not supported by {protocol.upper()}: it is Core's own; remove it"
+        + ("" if name in REFUSED else ", or use core")
+        for name, _ in uri.core
+    )
+
+
+def _openwire_only(uri: FailoverUri, protocol: str) -> tuple[str, ...]:
+    return tuple(
+        f"failover option {name}={written(getattr(uri.options, own.name))} is not supported by {protocol.upper()}: "
+        "only OpenWire clients can honour it; remove it or use OpenWire"
+        for name, own in OPTION_FIELDS.items()
+        if own.metadata["openwire_only"] and name in uri.explicit and _asks(getattr(uri.options, own.name), own.default)
+    )
+
+
+def _asks(value: Any, default: Any) -> bool:
+    return value if isinstance(value, bool) else bool(value != default)

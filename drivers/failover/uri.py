@@ -1,0 +1,299 @@
+"""Reads a ``failover:`` URI, the Java client's composite syntax, into typed values, and writes it back.
+
+    failover:(uri1,uri2?opt=x)?randomize=false&nested.wireFormat.maxFrameSize=…      also failover://(…)?…
+    failover:uri1,uri2?opt=x      without parentheses all belongs to the URIs: no failover option can be given
+
+Values mean what they mean to the Java client (FailoverTransport and URISupport of ActiveMQ Classic): ``randomize=True``
+is true, any other word than *true* is false (told as a warning here), a number that is none is refused. Where Java is
+lenient without any use (an option without ``=``, a list without URIs, a fragment), this is strict.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from typing import Any
+from urllib.parse import quote_plus, unquote_plus, urlsplit
+
+from drivers.failover.core_options import CORE_OPTIONS
+
+NO_LIMIT = -1
+Pairs = tuple[tuple[str, str], ...]
+
+
+class BadFailoverUriError(ValueError):
+    """A failover URI that cannot be used: shows the URI, the problem, its place, and the correction.
+
+    ``advice``: the latter three alone, for who wrote only a part of the URI.
+    """
+
+    def __init__(self, uri: str, wrong: str, where: int, next_step: str) -> None:
+        self.advice = _without_password(f"{wrong}; {next_step}")
+        super().__init__(_without_password(f"failover URI {uri!r}: {wrong} (at character {where}); {next_step}"))
+
+
+@dataclass(frozen=True)
+class ServerUri:
+    """One broker's URI out of the list: ``stomp://127.0.0.1:61613?soTimeout=0``. ``query`` is kept as written."""
+
+    scheme: str
+    host: str
+    port: int | None = None
+    query: str = ""
+
+    @property
+    def address(self) -> str:
+        """``host:port``, or ``host`` where the protocol has no ports (memory)."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port is None else f"{host}:{self.port}"
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.address}" + (f"?{self.query}" if self.query else "")
+
+
+def _option(name: str, default: Any, *, openwire_only: bool = False) -> Any:
+    return field(default=default, metadata={"name": name, "openwire_only": openwire_only})
+
+
+@dataclass(frozen=True)
+class FailoverOptions:
+    """Every option of the transport, with its default. Attempts count passes over the whole list; -1 is no limit."""
+
+    initial_reconnect_delay_ms: int = _option("initialReconnectDelay", 10)
+    max_reconnect_delay_ms: int = _option("maxReconnectDelay", 30_000)
+    reconnect_delay_ms: int = _option("reconnectDelay", 10)
+    use_exponential_back_off: bool = _option("useExponentialBackOff", True)
+    reconnect_delay_exponent: float = _option("reconnectDelayExponent", 2.0)
+    max_reconnect_attempts: int = _option("maxReconnectAttempts", NO_LIMIT)
+    startup_max_reconnect_attempts: int = _option("startupMaxReconnectAttempts", NO_LIMIT)
+    timeout_ms: int = _option("timeout", NO_LIMIT)  # of blocked sends only
+    randomize: bool = _option("randomize", True)
+    warn_after_reconnect_attempts: int = _option("warnAfterReconnectAttempts", 10)
+    priority_backup: bool = _option("priorityBackup", False)
+    priority_uris: tuple[ServerUri, ...] = _option("priorityURIs", ())  # none: the first listed URI has priority
+    backup: bool = _option("backup", False, openwire_only=True)
+    backup_pool_size: int = _option("backupPoolSize", 1, openwire_only=True)
+    track_messages: bool = _option("trackMessages", False, openwire_only=True)
+    max_cache_size_bytes: int = _option("maxCacheSize", 131_072, openwire_only=True)
+    track_transaction_producers: bool = _option("trackTransactionProducers", True, openwire_only=True)
+    update_uris_supported: bool = _option("updateURIsSupported", True, openwire_only=True)
+    update_uris_url: str = _option("updateURIsURL", "")
+    rebalance_update_uris: bool = _option("rebalanceUpdateURIs", True, openwire_only=True)
+    reconnect_supported: bool = _option("reconnectSupported", True, openwire_only=True)
+
+
+OPTION_FIELDS = {f.metadata["name"]: f for f in fields(FailoverOptions)}
+OPTION_NAMES: tuple[str, ...] = tuple(OPTION_FIELDS)
+
+
+@dataclass(frozen=True)
+class FailoverUri:
+    """A parsed URI. ``explicit`` names the options that the user wrote; ``nested`` goes into every server's query.
+
+    ``core``: options that only Core's own client understands (drivers.failover.core_options), as written; ``updated``:
+    servers that came later and go first (drivers.failover.updated_uris); not written back.
+    """
+
+    servers: tuple[ServerUri, ...]
+    options: FailoverOptions = FailoverOptions()
+    nested: Pairs = ()
+    core: Pairs = ()
+    explicit: frozenset[str] = frozenset()
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+    updated: tuple[ServerUri, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> "FailoverUri":
+        """Read a URI; raises `BadFailoverUriError`."""
+        return _parse(text)
+
+    @classmethod
+    def compose(cls, servers: Iterable[str], options: str = "") -> "FailoverUri":
+        """The URI of these servers, options as in ``randomize=true&timeout=3000``; raises `BadFailoverUriError`."""
+        return _parse(f"failover:({','.join(servers)})" + (f"?{options}" if options else ""))
+
+    def entering_at(self, place: int) -> "FailoverUri":
+        """The same brokers in the order listed, from that one on, the first one after the last."""
+        place %= len(self.servers)
+        options = replace(self.options, randomize=False)
+        servers = (*self.servers[place:], *self.servers[:place])
+        return replace(self, servers=servers, options=options, explicit=self.explicit | {"randomize"})
+
+    def effective(self, server: ServerUri) -> ServerUri:
+        """The server's URI for connecting: the ``nested.`` options are part of its query."""
+        extra = "&".join(f"{quote_plus(name)}={quote_plus(value)}" for name, value in self.nested)
+        query = "&".join(part for part in (server.query, extra) if part)
+        return ServerUri(server.scheme, server.host, server.port, query)
+
+    def __str__(self) -> str:
+        ours = [(name, f.name) for name, f in OPTION_FIELDS.items() if self._written(name)]
+        pairs = [(name, written(getattr(self.options, own))) for name, own in ours]
+        pairs += [*self.core, *((f"nested.{name}", value) for name, value in self.nested)]
+        query = "&".join(f"{quote_plus(name)}={quote_plus(value)}" for name, value in pairs)
+        return f"failover:({','.join(map(str, self.servers))})" + (f"?{query}" if query else "")
+
+    def _written(self, name: str) -> bool:
+        own = OPTION_FIELDS[name]
+        return name in self.explicit or bool(getattr(self.options, own.name) != own.default)
+
+
+def written(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+# Parsing. `_bad` is the one place that words an error: the URI, the fault, its position, the next step.
+
+
+def _parse(text: str) -> FailoverUri:
+    scheme, colon, rest = text.strip().partition(":")
+    if not colon or scheme != "failover":
+        raise _bad(
+            text, f"it begins with {scheme!r}, not with 'failover:'", "write failover:(URI,URI…)?option=value", 0
+        )
+    if "#" in rest:
+        raise _bad(text, "a fragment means nothing here", "remove everything from '#' on", text.index("#"))
+    listed, query = _split(text, rest.strip().removeprefix("//").strip())
+    servers = tuple(_server(text, part.strip()) for part in _components(text, listed))
+    return _with_options(text, servers, _pairs(text, query))
+
+
+def _split(text: str, body: str) -> tuple[str, str]:
+    """The list of URIs, and what follows the question mark behind its closing parenthesis."""
+    if body.count("(") != body.count(")"):
+        raise _bad(
+            text, f"{body.count('(')} '(' against {body.count(')')} ')'", "close every parenthesis", text.find("(")
+        )
+    if not body.startswith("("):
+        return body, ""
+    end = _closing(text, body)
+    path, _, query = body[end + 1 :].strip().partition("?")
+    if path:
+        where = text.rindex(body) + end + 1
+        raise _bad(text, f"{path!r} follows the list of URIs", "write options as ?option=value behind the ')'", where)
+    return body[1:end], query
+
+
+def _closing(text: str, body: str) -> int:
+    depth = 0
+    for index, character in enumerate(body):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return index
+    raise _bad(text, "the first '(' is never closed", "close every parenthesis", text.find("("))
+
+
+def _components(text: str, listed: str) -> list[str]:
+    """Split at the commas. Parentheses inside belong to nested composites; no protocol here supports them."""
+    if "(" in listed or ")" in listed:
+        raise _bad(
+            text,
+            "a list inside the list",
+            "give every broker's own URI in one list",
+            text.find("(", text.find("(") + 1),
+        )
+    parts = listed.split(",")
+    if not listed.strip():
+        raise _bad(text, "the list of URIs is empty", "write at least one URI between the parentheses", len(text))
+    return parts
+
+
+def _server(text: str, part: str) -> ServerUri:
+    where = text.find(part) if part else text.find(",")
+    if not part:
+        raise _bad(text, "an empty URI in the list", "remove the comma too many", where)
+    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", part):
+        raise _bad(text, f"{part!r} is no URI", "write scheme://host:port", where)
+    try:
+        parts = urlsplit(part)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise _bad(
+            text, f"{part!r} is no URI ({error})", "write scheme://host:port with a port of 1 to 65535", where
+        ) from None
+    if not host or parts.username is not None or parts.path not in ("", "/") or re.search(r"\s", part):
+        raise _bad(text, f"{part!r} is not scheme://host:port?options", "leave out user, path and spaces", where)
+    if port is None and parts.scheme != "memory":
+        raise _bad(text, f"{part!r} names no port", "write scheme://host:port", where)
+    name = parts.netloc.partition(":")[0] if parts.scheme == "memory" else host  # a broker's name keeps its case
+    return ServerUri(parts.scheme, name, port, parts.query)
+
+
+def _pairs(text: str, query: str) -> list[tuple[str, str]]:
+    pairs = []
+    for part in query.split("&") if query else []:
+        name, equals, value = part.partition("=")
+        if not equals or not name:
+            raise _bad(text, f"the option {part!r} has no value", "write option=value", text.rfind(part))
+        pairs.append((unquote_plus(name), unquote_plus(value)))
+    return pairs
+
+
+def _with_options(text: str, servers: tuple[ServerUri, ...], pairs: list[tuple[str, str]]) -> FailoverUri:
+    values: dict[str, Any] = {}
+    nested: dict[str, str] = {}
+    core: dict[str, str] = {}
+    warnings: list[str] = []
+    for name, value in pairs:
+        if name in CORE_OPTIONS:
+            core[name] = value
+            continue
+        if name.startswith("nested."):
+            nested[name.removeprefix("nested.")] = value
+            continue
+        known = _known(text, name)
+        values[known] = _read(text, known, value, warnings)
+    options = FailoverOptions(**{OPTION_FIELDS[name].name: value for name, value in values.items()})
+    return FailoverUri(servers, options, tuple(nested.items()), tuple(core.items()), frozenset(values), tuple(warnings))
+
+
+def _known(text: str, name: str) -> str:
+    """The option of that name; Java finds the setter whichever case the first letter has."""
+    known = name[:1].lower() + name[1:]
+    if known in OPTION_FIELDS:
+        return known
+    near = get_close_matches(name, [*OPTION_NAMES, *sorted(CORE_OPTIONS)], n=1, cutoff=0.5)
+    near = ["reconnectDelayExponent"] if name == "backOffMultiplier" else near  # its name in older documents
+    whose = ", an option of Core's own" if near and near[0] in CORE_OPTIONS else ""
+    hint = f"did you mean {near[0]}{whose}? " if near else ""
+    raise _bad(
+        text,
+        f"unknown option {name!r}",
+        f"{hint}the options are {', '.join(OPTION_NAMES)} and nested.*",
+        text.rfind(name),
+    )
+
+
+def _read(text: str, name: str, value: str, warnings: list[str]) -> Any:
+    kind: Any = type(OPTION_FIELDS[name].default)
+    if kind is bool:
+        if value.lower() not in ("true", "false"):
+            warnings.append(f"{name}={value} is no boolean: the Java client reads it as false, and so does this one")
+        return value.lower() == "true"
+    if kind is tuple:
+        return tuple(_server(text, part.strip()) for part in value.split(",") if part.strip())
+    if kind is str:
+        return value
+    return _number(text, name, value, kind)
+
+
+def _number(text: str, name: str, value: str, kind: Callable[[str], float]) -> float:
+    pattern = r"[+-]?\d+" if kind is int else r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+    if not re.fullmatch(pattern, value, re.ASCII):
+        rule = "a whole number" if kind is int else "a number"
+        raise _bad(
+            text,
+            f"{name}={value!r} is not {rule}",
+            f"write {rule}, such as {OPTION_FIELDS[name].default}",
+            text.rfind(name),
+        )
+    return kind(value)
+
+
+def _bad(text: str, wrong: str, next_step: str, where: int) -> BadFailoverUriError:
+    return BadFailoverUriError(text, wrong, max(where, 0) + 1, next_step)
+
+
+def _without_password(told: str) -> str:
+    return re.sub(r"//[^/@,()]*@", "//…@", told)

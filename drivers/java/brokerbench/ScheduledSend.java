@@ -1,0 +1,163 @@
+package brokerbench;
+
+import javax.jms.JMSException;
+
+/**
+ * One message of a schedule: it records each attempt to send once, when the attempt's outcome is known.
+ *
+ *     writing (attempt 1) ── answered ─────────────────────────► acked | failed
+ *          │
+ *          └─ writing again (attempt 2, on another connection): attempt 1 is in doubt; the body says attempt 2
+ *
+ * A non-durable message has no answer: once written it is unconfirmed; if the write broke, it is in doubt. In a
+ * transaction each message has the commit's answer.
+ */
+final class ScheduledSend implements Answer {
+    private final Sender sender;
+    private final long seq;
+    private final long dueNs;
+    private final long begunNs; // when its own connection attempt began; 0: the time of the first write counts
+    private final boolean blocked;
+    private int attempt;
+    private long sentNs;
+    private int broker;
+    private String address;
+    private boolean open; // an attempt is written or being written, and its row is still to come
+    private boolean over; // nothing further will be recorded
+    private boolean settled; // counted as such
+
+    ScheduledSend(Sender sender, long seq, long dueNs, long begunNs, boolean blocked) {
+        this.sender = sender;
+        this.seq = seq;
+        this.dueNs = dueNs;
+        this.begunNs = begunNs;
+        this.blocked = blocked;
+    }
+
+    /** About to be written to that broker; false when it must not be: given up, or not to be sent again. */
+    synchronized boolean writing(String address) {
+        if (over) {
+            return false;
+        }
+        if (open) {
+            row(Rows.NO_TIME, sender.names.inDoubt);
+        }
+        if (attempt > 0 && !sender.resend) {
+            finish();
+            return false;
+        }
+        attempt++;
+        this.address = address;
+        broker = sender.names.broker(address);
+        open = true;
+        sentNs = System.nanoTime();
+        if (sender.each) {
+            sender.awaits(address, sentNs);
+        }
+        return true;
+    }
+
+    /** Whether it was written before: its body then says so. */
+    synchronized boolean again() {
+        return attempt > 1;
+    }
+
+    /** The body of the attempt under way, or of the first one. */
+    synchronized byte[] body() {
+        return Identity.stamped(sender.template, seq, Math.max(1, attempt));
+    }
+
+    synchronized void written() {
+        if (open && !sender.each) {
+            sender.wrote(address, sentNs);
+        }
+        if (open && !sender.answered) {
+            row(Rows.NO_TIME, sender.names.unconfirmed);
+            settle();
+        }
+    }
+
+    /** The write broke. A message that needs an answer stays open, because it is sent again. */
+    synchronized void broken() {
+        if (open && !sender.answered) {
+            sender.wrote(address, sentNs);
+            row(Rows.NO_TIME, sender.names.inDoubt);
+        }
+    }
+
+    @Override
+    public void acknowledged() {
+        answered(System.nanoTime(), sender.names.acked, "");
+    }
+
+    @Override
+    public void failed(JMSException error) {
+        if (Errors.refused(error)) {
+            answered(System.nanoTime(), sender.names.failed, Errors.of(error));
+        } else {
+            sender.unanswered(this);
+        }
+    }
+
+    /** It was written to that broker, by a connection that came while the write waited. */
+    synchronized void writtenTo(int broker) {
+        if (open) {
+            this.broker = broker;
+        }
+    }
+
+    void answered(long atNs, int outcome, String reason) {
+        synchronized (this) {
+            if (over) {
+                return;
+            }
+            broker = sender.answering(broker);
+            row(atNs, outcome);
+            finish();
+        }
+        if (!reason.isEmpty()) {
+            sender.refused(reason);
+        }
+    }
+
+    /**
+     * No answer will come. If the message was ever written it is in doubt, and this returns true; otherwise it failed.
+     */
+    synchronized boolean giveUp() {
+        if (over) {
+            return false;
+        }
+        boolean written = attempt > 0;
+        if (open) {
+            row(Rows.NO_TIME, sender.names.inDoubt);
+        } else if (attempt == 0) {
+            attempt = 1;
+            sentNs = System.nanoTime();
+            broker = sender.names.nobody;
+            row(sentNs, sender.names.failed);
+        }
+        finish();
+        return written;
+    }
+
+    private void finish() {
+        over = true;
+        settle();
+    }
+
+    /** Its outcome is final, as far as is known: one sent one way may still be replayed, if so configured. */
+    private void settle() {
+        if (!settled) {
+            settled = true;
+            sender.closed(this);
+        }
+    }
+
+    private void row(long settledNs, int outcome) {
+        open = false;
+        long fromNs = attempt == 1 && begunNs != 0 ? begunNs : sentNs;
+        sender.rows.add(
+            sender.number, seq, attempt, sender.destination, broker, dueNs, fromNs, settledNs, outcome,
+            sender.template.length, blocked);
+    }
+}

@@ -1,0 +1,154 @@
+"""Compiles Java sources to one archive of classes, once: the archive is kept by what it was made of.
+
+The Eclipse compiler (one jar) runs in a JVM of its own, so this process waits for it as for any other program. An
+archive's name is the hash of the sources, the compiler, the libraries and the Java they are compiled against. It is
+written beside its place and then renamed, so others see all of it or nothing; a damaged one is made anew.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fcntl import LOCK_EX, LOCK_NB, flock
+from pathlib import Path
+
+from drivers.contract import DriverError
+
+RELEASE = 17  # of the language and of the classes; newer versions of Java run them too
+COMPILE_TIMEOUT_S = 300.0
+LOCK_POLL_S = 0.1
+OPTIONS = (f"-{RELEASE}", "-encoding", "UTF-8", "-g", "-proc:none", "-Xemacs")
+NO_WARNINGS = "-nowarn"
+QUICKLY = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # it runs for two seconds: to optimise it would take two more
+ERROR = re.compile(r"^(?P<file>[^:\n]+\.java):(?P<line>\d+): error: (?P<words>.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """The Eclipse compiler, ``jar``, run by the Java of ``home``. The same Java runs the classes.
+
+    ``cache`` is the folder where archives of classes are kept; it need not exist.
+    """
+
+    home: Path
+    jar: Path
+    cache: Path
+
+    def compiled(self, folders: Sequence[Path], libraries: Sequence[Path]) -> Path:
+        """An archive of the classes of all sources below ``folders``, which use ``libraries``.
+
+        Safe for several processes at once: one compiles, the others wait. Raises DriverError, which names file and line
+        of the first error, or why the cache cannot be used.
+        """
+        sources = _sources(folders)
+        archive = self.cache / f"{self._identity(sources, libraries)}.jar"
+        try:
+            if not _whole(archive):
+                with _locked(archive):
+                    if not _whole(archive):  # another process may have made it meanwhile
+                        self._make(archive, sources, libraries)
+        except OSError as error:
+            raise DriverError(
+                f"compiled classes cannot be kept in {self.cache}: {error.strerror or error}; "
+                "make that folder writable, or name another cache folder by BROKERBENCH_CACHE"
+            ) from error
+        return archive
+
+    def run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Run the compiler with these arguments. Its messages are in ``stderr``."""
+        command = [str(self.home / "bin" / "java"), *QUICKLY, "-jar", str(self.jar), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=COMPILE_TIMEOUT_S)
+
+    def _identity(self, sources: Sequence[Path], libraries: Sequence[Path]) -> str:
+        """Sources by what is in them, jars (which are pinned) by name and size, Java by its own word for itself."""
+        digest = hashlib.sha256(repr((OPTIONS, _release(self.home))).encode())
+        for jar in (self.jar, *libraries):
+            digest.update(f"{jar.name} {jar.stat().st_size}\n".encode())
+        for source in sources:
+            text = source.read_bytes()
+            digest.update(f"{source.parent.name}/{source.name} {len(text)}\n".encode() + text)
+        return digest.hexdigest()[:32]
+
+    def _make(self, archive: Path, sources: Sequence[Path], libraries: Sequence[Path]) -> None:
+        for stale in archive.parent.glob(f"{archive.stem}-*"):  # of a process that was killed: the lock is ours
+            shutil.rmtree(stale, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=f"{archive.stem}-", dir=archive.parent) as scratch:
+            classes = Path(scratch, "classes")
+            self._compile(sources, libraries, classes)
+            draft = Path(scratch, archive.name)
+            _pack(classes, draft)
+            draft.replace(archive)
+
+    def _compile(self, sources: Sequence[Path], libraries: Sequence[Path], classes: Path) -> None:
+        path = os.pathsep.join(map(str, libraries))
+        arguments = [*OPTIONS, NO_WARNINGS, "-cp", path, "-d", str(classes), *map(str, sources)]
+        try:
+            done = self.run(arguments)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise DriverError(
+                f"the Java of {self.home} could not run the compiler {self.jar.name}: {error}; see `brokerbench doctor`"
+            ) from None
+        if done.returncode:
+            raise DriverError(_told(done.stderr or done.stdout))
+
+
+def _sources(folders: Sequence[Path]) -> list[Path]:
+    """Each folder has packages below it, like a source path of Java. Other source paths may be below it too."""
+    return [source for folder in folders for source in sorted(folder.glob("brokerbench/*.java"))]
+
+
+def _release(home: Path) -> str:
+    """The version that the Java of ``home`` prints. Compiled classes may need methods that an older version lacks."""
+    try:
+        found = re.search(r'^JAVA_VERSION="([^"]*)"', (home / "release").read_text(encoding="utf-8"), re.MULTILINE)
+    except OSError:
+        found = None
+    return found.group(1) if found else str(home)
+
+
+def _whole(archive: Path) -> bool:
+    """Whether it is there and every class in it has its checksum."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            return opened.testzip() is None
+    except FileNotFoundError:
+        return False
+    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError):
+        return False
+
+
+def _pack(classes: Path, draft: Path) -> None:
+    with zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive:
+        for each in sorted(classes.rglob("*.class")):
+            archive.write(each, each.relative_to(classes))
+
+
+@contextmanager
+def _locked(archive: Path) -> Iterator[None]:
+    """One process at a time, polled: a lock waited for in the kernel would stop every greenlet of this process."""
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    with (archive.parent / "compiling.lock").open("w") as lock:
+        while True:
+            try:
+                flock(lock, LOCK_EX | LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(LOCK_POLL_S)
+        yield  # the lock goes with its file
+
+
+def _told(output: str) -> str:
+    """The first error with its file and line, and how many more there are."""
+    errors = list(ERROR.finditer(output))
+    if not errors:
+        return f"drivers/java/: the compiler failed: {output.strip() or 'it said nothing'}"
+    first = errors[0]
+    more = f"; and {len(errors) - 1} more" if len(errors) > 1 else ""
+    return f"{first['file']}:{first['line']}: {first['words'].strip()}{more}; this Java must compile: correct it there"

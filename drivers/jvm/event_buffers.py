@@ -1,0 +1,86 @@
+"""Takes the rows that the JVM's clients recorded: they go to the recorder as they are, and are counted on the way.
+
+Java packs rows like the recorder, with the recorder's numbers for texts. Python takes the rows about fifty times a
+second, at any message rate. The session's statistics (`drivers.users.locust_stats`) count each batch.
+"""
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from drivers.client.contract import LoadStatistics
+from drivers.contract import Outcome
+from drivers.jvm.hub import JavaHub
+from records.packing import packed_dtype
+from records.schemas import RECEIPTS, SENDS
+from records.writer import Recorder
+
+SEND_ROW, RECEIPT_ROW = packed_dtype(SENDS), packed_dtype(RECEIPTS)
+ROWS_AHEAD = 65_536  # in each of two buffers a table: seconds of a load that no Python keeps up with
+
+
+class EventBuffers:
+    """The rows of all Java clients that share one recorder."""
+
+    def __init__(
+        self, hub: JavaHub, recorder: Recorder, brokers: Mapping[str, str], statistics: LoadStatistics
+    ) -> None:
+        self.names = _names(hub, recorder, brokers)
+        self.sends = hub.java_class("SendRows")(hub.java, ROWS_AHEAD)
+        self.receipts = hub.java_class("ReceiptRows")(hub.java, ROWS_AHEAD)
+        self.recorder, self.statistics, self._hub = recorder, statistics, hub
+        self._send_views = [memoryview(self.sends.buffer(which)) for which in (0, 1)]
+        self._receipt_views = [memoryview(self.receipts.buffer(which)) for which in (0, 1)]
+        self._begun = self._settled = 0
+        self._users = 0
+        self._lock = threading.Lock()  # two takers at once would read a buffer that is being filled again
+
+    def open(self) -> None:
+        """One client more: rows are taken while there is any."""
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._hub.take_rows_by(self.take)
+
+    def close(self) -> None:
+        """One client less; all that it recorded is taken first."""
+        self.take()
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._hub.stop_taking(self.take)
+
+    def take(self) -> None:
+        """Record and count all rows at hand. Any thread may."""
+        with self._lock:
+            self._take()
+
+    def _take(self) -> None:
+        settled, begun = int(self.sends.settled()), int(self.sends.begun())  # before the rows, which are then all there
+        if sends := _taken(self.sends, self._send_views):
+            self.recorder.packed("sends", sends)
+            self.statistics.sends_recorded(np.frombuffer(sends, SEND_ROW))
+        if receipts := _taken(self.receipts, self._receipt_views):
+            self.recorder.packed("receipts", receipts)
+            self.statistics.receipts_recorded(np.frombuffer(receipts, RECEIPT_ROW))
+        self.statistics.counted(begun - self._begun, settled - self._settled)
+        self._begun, self._settled = begun, settled
+
+
+def _taken(rows: Any, views: list[memoryview]) -> bytes:
+    size, which = divmod(int(rows.take()), 2)
+    return bytes(views[which][:size])
+
+
+def _names(hub: JavaHub, recorder: Recorder, brokers: Mapping[str, str]) -> Any:
+    names = hub.java_class("Names")()
+    names.acked, names.failed = recorder.number(Outcome.ACKED), recorder.number(Outcome.FAILED)
+    names.inDoubt, names.unconfirmed = recorder.number(Outcome.IN_DOUBT), recorder.number(Outcome.UNCONFIRMED)
+    names.intact, names.corrupted = recorder.number("intact"), recorder.number("corrupted")
+    names.unreadable, names.foreign = recorder.number("unreadable"), recorder.number("foreign")
+    names.nobody = recorder.number("")
+    for address, broker in brokers.items():
+        names.addBroker(address, recorder.number(broker))
+    return names

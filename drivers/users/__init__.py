@@ -1,0 +1,5 @@
+"""The Locust users of a scenario: producers keep a fixed schedule, consumers take what comes."""
+
+from drivers.users.locust_users import ConsumerUser, ProducerUser, Stay
+
+__all__ = ["ConsumerUser", "ProducerUser", "Stay"]

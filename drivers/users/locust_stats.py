@@ -1,0 +1,164 @@
+"""Counts what clients do for the session's tally and for Locust's own statistics, one by one or in batches.
+
+Locust shows these counts during a run. The analysis uses the event tables instead. Clients in Python report each
+message. Clients with loops in the JVM report batches: Locust's request event for each of their messages would cost more
+than sending it.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from locust.env import Environment
+from locust.stats import RequestStats, bucket_response_time
+
+from drivers.client.events import Received, Settled
+from drivers.contract import DriverError, Outcome
+from drivers.users.live_latency import RECEIVED, SETTLED, LiveLatency
+from records.buckets import bucket_of
+from records.packing import NULL_INT64
+from records.writer import Recorder
+
+NS_PER_MS = 1_000_000
+GOOD = (Outcome.ACKED, Outcome.UNCONFIRMED)
+
+LatencyNs = Callable[[int, int, int], int | None]
+"""(producer, seq, received_ns) -> from due to received, where this process knows"""
+OnRefused = Callable[[str, str, str], None]
+"""(destination, broker, reason)"""
+
+
+class Counts(Protocol):
+    """`drivers.users.session.Tally`."""
+
+    sent: int
+    settled: int
+    received: int
+    lag: Counter[int]
+    live: LiveLatency
+
+
+class LocustStatistics:
+    """Counts for one session; see `drivers.client.contract.LoadStatistics`."""
+
+    def __init__(self, tally: Counts, recorder: Recorder, latency_ns: LatencyNs, refused: OnRefused) -> None:
+        """``refused`` is called for each message that a broker refused."""
+        self._tally, self._recorder, self._latency_ns, self.refused = tally, recorder, latency_ns, refused
+        self._environment: Environment | None = None
+        self._shown: dict[int, str] = {}  # destinations, by their numbers in packed rows
+        self._good = [recorder.number(outcome) for outcome in GOOD]
+
+    def show(self, environment: Environment, destination: str) -> None:
+        """Show the messages to and from this destination in Locust's statistics."""
+        self._environment = environment
+        self._shown[self._recorder.number(destination)] = destination
+
+    def counted(self, begun: int, settled: int) -> None:
+        self._tally.sent += begun
+        self._tally.settled += settled
+
+    # One by one.
+
+    def settled(self, settled: Settled) -> None:
+        tally = self._tally
+        tally.settled += settled.final
+        if settled.attempt == 1:
+            tally.lag[bucket_of(settled.sent_ns - settled.due_ns)] += 1
+            if settled.settled_ns is not None:
+                tally.live.note(SETTLED, settled.settled_ns, settled.settled_ns - settled.sent_ns)
+        if settled.outcome is Outcome.FAILED and settled.broker:  # else nobody was asked, and its producer says why
+            self.refused(settled.destination, settled.broker, settled.reason)
+        error = None if settled.outcome in GOOD else DriverError(settled.outcome)
+        ended_ns = settled.sent_ns if settled.settled_ns is None else settled.settled_ns
+        self._fire("SEND", settled.destination, ended_ns - settled.sent_ns, settled.body_bytes, error)
+
+    def received(self, received: Received) -> None:
+        self._tally.received += 1
+        latency_ns = self._latency_ns(received.producer, received.seq, received.received_ns)
+        self._tally.live.note(RECEIVED, received.received_ns, latency_ns)
+        self._fire("RECEIVE", received.destination, latency_ns, received.body_bytes, None)
+
+    def _fire(
+        self, kind: str, destination: str, latency_ns: int | None, body_bytes: int, error: Exception | None
+    ) -> None:
+        """Milliseconds, or none where this process cannot know the latency."""
+        if self._environment is None:
+            return
+        self._environment.events.request.fire(
+            request_type=kind,
+            name=destination,
+            response_time=None if latency_ns is None else latency_ns / NS_PER_MS,
+            response_length=body_bytes,
+            exception=error,
+            context={},
+        )
+
+    # In batches; texts in the rows are numbers of the recorder.
+
+    def sends_recorded(self, rows: Any) -> None:
+        first = rows[rows["attempt"] == 1]
+        self._tally.lag.update(map(bucket_of, (first["sent_ns"] - first["due_ns"]).tolist()))
+        if self._tally.live.counting:
+            self._note_settled(first)
+        for destination, name in self._shown.items():
+            of = rows[rows["destination"] == destination]
+            if len(of):
+                settled_ns = np.where(of["settled_ns"] == NULL_INT64, of["sent_ns"], of["settled_ns"])
+                failures = int((~np.isin(of["outcome"], self._good)).sum())
+                times_ms = (settled_ns - of["sent_ns"]) / NS_PER_MS
+                self._log("SEND", name, times_ms, 0, int(of["body_bytes"][0]), failures)
+
+    def _note_settled(self, first: Any) -> None:
+        known = first[first["settled_ns"] != NULL_INT64]
+        for at_ns, sent_ns in zip(known["settled_ns"].tolist(), known["sent_ns"].tolist(), strict=True):
+            self._tally.live.note(SETTLED, at_ns, at_ns - sent_ns)
+
+    def receipts_recorded(self, rows: Any) -> None:
+        self._tally.received += len(rows)
+        for destination, name in self._shown.items():
+            of = rows[rows["destination"] == destination]
+            taken_ns = [
+                self._latency_ns(*each)
+                for each in zip(of["producer"].tolist(), of["seq"].tolist(), of["received_ns"].tolist(), strict=True)
+            ]
+            if self._tally.live.counting:
+                for at_ns, latency_ns in zip(of["received_ns"].tolist(), taken_ns, strict=True):
+                    self._tally.live.note(RECEIVED, at_ns, latency_ns)
+            times_ms = [each / NS_PER_MS for each in taken_ns if each is not None]
+            self._log("RECEIVE", name, times_ms, len(taken_ns) - len(times_ms), 0, 0)
+
+    def _log(self, kind: str, name: str, times_ms: Any, unknown: int, body_bytes: int, failures: int) -> None:
+        if self._environment is not None:
+            log_many(self._environment.stats, kind, name, times_ms, unknown, body_bytes, failures)
+
+
+def log_many(
+    stats: RequestStats, kind: str, name: str, times_ms: Sequence[float], unknown: int, body_bytes: int, failures: int
+) -> None:
+    """As many requests as there are ``times_ms`` and ``unknown`` times; so many of them failed. All of one size."""
+    times = np.asarray(times_ms, float)
+    for entry in (stats.total, stats.entries[(name, kind)]):
+        _log(entry, times, unknown, body_bytes)
+    for _ in range(failures):
+        stats.log_error(kind, name, "not confirmed")
+
+
+def _log(entry: Any, times: Any, unknown: int, body_bytes: int) -> None:
+    count = len(times) + unknown
+    if not count:
+        return
+    entry.log(float(times[0]) if len(times) else None, body_bytes)
+    rest, still_unknown = (times[1:], unknown) if len(times) else (times, unknown - 1)
+    entry.num_requests += count - 1
+    entry.num_none_requests += still_unknown
+    entry.num_reqs_per_sec[int(time.time())] += count - 1
+    entry.total_content_length += body_bytes * (count - 1)
+    if not len(rest):
+        return
+    entry.total_response_time += float(rest.sum())
+    entry.min_response_time = min(entry.min_response_time or 0.0, float(rest.min()))
+    entry.max_response_time = max(entry.max_response_time, float(rest.max()))
+    for value, times_seen in zip(*np.unique(np.round(rest), return_counts=True), strict=True):
+        entry.response_times[bucket_response_time(float(value))] += int(times_seen)

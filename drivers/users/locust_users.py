@@ -1,0 +1,239 @@
+"""The Locust users of a load: producers keep a fixed schedule; consumers take what comes.
+
+A scenario subclasses `ProducerUser` and `ConsumerUser`, names a client *group* (the topology says where that group
+enters the network, and by which failover URI) and a destination. Locust starts, counts and stops the users; its own
+statistics get one request for each outcome. The analysis uses the event tables instead.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import gevent
+from locust import task
+
+from drivers.client.connection_modes import PER_MESSAGE, PooledClient
+from drivers.client.contract import KeepsSchedule, LoadProducer
+from drivers.client.pacing import Schedule, ScheduleProgress, random_phase_ns, share
+from drivers.client.per_message import PerMessageProducer
+from drivers.contract import Destination, DriverError, Subscription
+from drivers.users.broker_user import LOOK_EVERY_S, BrokerUser
+from drivers.users.session import Go, Session
+
+
+class ProducerUser(BrokerUser):
+    """Sends on a fixed schedule until the load ends, then waits for what is still unanswered.
+
+    ``in_flight``: how many sends may wait for their confirmation. At this cap the next slot waits: it is sent late with
+    its own due time, and counts as blocked. ``transaction_size``: how many messages arrive together or not at all; 0:
+    no transactions.
+    """
+
+    abstract = True
+    role = "producer"
+    body_bytes: ClassVar[int] = 1_024
+    durable: ClassVar[bool] = True
+    sends_per_second: ClassVar[float] = 10.0
+    in_flight: ClassVar[int] = 1_000
+    resend_in_doubt: ClassVar[bool] = True
+    transaction_size: ClassVar[int] = 0
+    _progress: ScheduleProgress | None = None
+
+    @task
+    def produce(self) -> None:
+        self.guard(self._produce)
+
+    def _produce(self, session: Session) -> None:
+        session.statistics.show(self.environment, self.destination)
+        if self.connections == PER_MESSAGE:
+            self._produce_per_message(session)
+            return
+        client = session.pooled_client(self.role, self.group, self.connections, self.pool_size)
+        try:
+            client.open()
+            self._load(session, client.number, self._producer(session, client))
+            self.stay(client)
+        finally:
+            client.close()  # the connection too, if this user is its last: once its answers under way were heard
+
+    def _produce_per_message(self, session: Session) -> None:
+        to = Destination.parse(self.destination)
+        producer = PerMessageProducer(
+            session, self.group, to, durable=self.durable, resend_in_doubt=self.resend_in_doubt
+        )
+        try:
+            self._load(session, producer.number, producer)
+            self.stay(None)
+        finally:
+            producer.close()
+
+    def _producer(self, session: Session, client: PooledClient) -> LoadProducer:
+        """Made before the start signal: with many users that takes seconds."""
+        producer = client.client.producer(
+            Destination.parse(self.destination),
+            number=client.number,
+            durable=self.durable,
+            run=session.run_number,
+            resend_in_doubt=self.resend_in_doubt,
+            transaction_size=self.transaction_size,
+        )
+        producer.prepare(self.body_bytes, self.in_flight)
+        return producer
+
+    def _load(self, session: Session, number: int, producer: KeepsSchedule) -> None:
+        """Be ready, wait for the start, and keep the schedule to its end."""
+        progress, failed = self._begin(session, number), False
+        session.note_schedule(number, progress.schedule)
+        try:
+            producer.keep(progress.schedule, self.body_bytes, self.in_flight, session)
+        except DriverError:
+            failed = True  # the rest of its schedule is no fault of the generator: `leave` counts it
+            raise
+        finally:  # also of a user that is stopped while its last message waits for a broker that is gone
+            progress.begun = producer.begun
+            if not failed:
+                self._count_unsent(session, progress.unsent(session.clock()), held_back=producer.held_back)
+            session.tally.finished_producers += 1
+
+    def _count_unsent(self, session: Session, unsent: int, *, held_back: bool) -> None:
+        """Messages that were due and never sent: the brokers kept the producer waiting, or it was too slow itself."""
+        if held_back:
+            session.tally.withheld += unsent
+        else:
+            session.tally.missed += unsent
+
+    def _begin(self, session: Session, number: int) -> ScheduleProgress:
+        """Be ready, and wait for the start: that gives this user its schedule."""
+        index = session.next_index(type(self).__name__)
+        self.be_ready(session)
+        self._progress = ScheduleProgress(self._schedule(session, session.wait_go(), index, number))
+        return self._progress
+
+    def leave(self, session: Session) -> None:
+        progress = self._progress
+        if progress is None:  # it failed before its schedule began, and keeps nothing of it now
+            progress = self._begin(session, session.next_number())
+            session.tally.finished_producers += 1
+        stopped_ns = session.wait_stopped()
+        session.tally.unsent[type(self).__name__] += progress.abandoned(stopped_ns)
+
+    def _schedule(self, session: Session, go: Go, index: int, client: int) -> Schedule:
+        name = type(self).__name__
+        count = None
+        if go.messages is not None:
+            classes = list(go.producers)
+            before = sum(go.producers[each] for each in classes[: classes.index(name)])
+            count = share(go.messages, sum(go.producers.values()), before + go.first_index[name] + index)
+        schedule = Schedule(
+            start_ns=go.window.warm_up_began_ns,
+            rate_per_s=self.sends_per_second,
+            phase_ns=random_phase_ns(self.sends_per_second, session.seed, client),
+            count=count,
+            ends_ns=go.window.load_ends_ns,
+        )
+        session.ends_with_the_load(schedule)
+        return schedule
+
+
+@dataclass(frozen=True)
+class Stay:
+    """A time in which a consumer is connected, in seconds of the load. The first stay begins before the load.
+
+    ``until_s``: None for as long as the run needs it. ``place``: which broker of its group's failover URI it tries
+    first, counted from 0 and round the list; None: as the URI says.
+    """
+
+    until_s: float | None = None
+    from_s: float = 0.0
+    place: int | None = None
+
+    def __str__(self) -> str:
+        """``25 … end s at 0``."""
+        until = "end" if self.until_s is None else f"{self.until_s:g}"
+        return f"{self.from_s:g} … {until} s{'' if self.place is None else f' at {self.place}'}"
+
+
+def _problem_of(stays: Sequence[Stay]) -> str:
+    """Why a consumer cannot have these stays; '' if it can."""
+    if not stays or stays[0].from_s:
+        return "the first stay begins before the load: there must be one, without from_s"
+    for stay, later in pairwise((*stays, None)):
+        ends_s = math.inf if stay is None or stay.until_s is None else stay.until_s
+        if stay is not None and ends_s <= stay.from_s:
+            return f"a stay ends at {ends_s:g} s, and begins at {stay.from_s:g} s"
+        if later is not None and later.from_s < ends_s:
+            return f"a stay begins at {later.from_s:g} s, before the one before it is over"
+    return ""
+
+
+class ConsumerUser(BrokerUser):
+    """Subscribes and acknowledges each message by itself until Locust stops the users.
+
+    If producers connect for each message, a consumer still keeps a connection of its own, like a service that calls
+    functions. ``stays``: when and where it is connected; it closes its connection at the end of each. A later stay is
+    another client of the run, so a durable subscription has one stay only.
+    """
+
+    abstract = True
+    role = "consumer"
+    prefetch: ClassVar[int] = 100
+    selector: ClassVar[str] = ""
+    durable_subscription: ClassVar[bool] = False
+    stays: ClassVar[tuple[Stay, ...]] = (Stay(),)
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if problem := _problem_of(cls.stays):
+            raise ValueError(f"{cls.__name__}: {problem}")
+        if cls.durable_subscription and len(cls.stays) > 1:
+            raise ValueError(
+                f"{cls.__name__}: a durable subscription has one stay only, and there are {len(cls.stays)}"
+            )
+
+    @task
+    def consume(self) -> None:
+        self.guard(self._consume)
+
+    def _consume(self, session: Session) -> None:
+        session.statistics.show(self.environment, self.destination)
+        for number, stay in enumerate(self.stays):
+            while number and session.load_s() < stay.from_s:
+                gevent.sleep(LOOK_EVERY_S / 10)
+            self._stay_connected(session, stay, number)
+        self.stay(None)
+
+    def _stay_connected(self, session: Session, stay: Stay, number: int) -> None:
+        client = session.pooled_client(
+            self.role,
+            self.group,
+            self.connections,
+            self.pool_size,
+            keeps_id=self.durable_subscription,
+            place=stay.place,
+            stay=number,
+        )
+        try:
+            client.open()
+            client.client.consumer(self._subscription(client.number), number=client.number, run=session.run_number)
+            self.be_ready(session)
+            if stay.until_s is None:
+                self.stay(client)  # deliveries are recorded and acknowledged by the client
+            while stay.until_s is not None and session.load_s() < stay.until_s:
+                gevent.sleep(LOOK_EVERY_S / 10)
+                client.usable()
+        finally:
+            client.close()
+
+    def is_owed(self) -> bool:
+        """Each subscriber of a topic must get every message from its subscription on, even if other users fail."""
+        return self._ready and self.destination.startswith("topic://")
+
+    def _subscription(self, number: int) -> Subscription:
+        return Subscription(
+            Destination.parse(self.destination),
+            prefetch=self.prefetch,
+            selector=self.selector,
+            durable_name=f"{type(self).__name__}-{number}" if self.durable_subscription else "",
+        )

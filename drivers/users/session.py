@@ -1,0 +1,305 @@
+"""Holds the objects that the users of one process share during one run: connections, the start signal, and counts.
+
+The lifecycle makes a `Session` once the brokers are proven and takes it away when the run is over. Users ask it where
+to connect, report when they are ready, wait for the start, and count what they did. In a distributed run each worker
+process has a session of its own, made from the master's messages.
+"""
+
+import math
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from drivers.client.connection_modes import POOLED, ClientPool, PooledClient, SharedClient
+from drivers.client.contract import ClientConnector, LoadClient, SpokenProtocols
+from drivers.client.pacing import NS_PER_S, Schedule
+from drivers.failover.uri import FailoverUri
+from drivers.users.due_timer import due_timer
+from drivers.users.live_latency import LiveLatency
+from drivers.users.locust_stats import LocustStatistics
+from drivers.users.refusals import RefusalLog
+from records.schemas import CLIENTS_PER_PROCESS
+from records.writer import Recorder
+from topologies.model.endpoints import Credentials
+from topologies.model.trust import Trust
+
+
+@dataclass(frozen=True)
+class Network:
+    """How clients reach the brokers: a failover URI by protocol and client group, and the name behind each address.
+
+    ``broker_names``: by ``host:port``, of every protocol.
+    """
+
+    spoken: SpokenProtocols
+    credentials: Credentials
+    failover_uris: Mapping[str, Mapping[str, str]]
+    broker_names: Mapping[str, str]
+    trust: Trust = field(default_factory=Trust)
+
+
+@dataclass(frozen=True)
+class Window:
+    """When the run's phases begin and end, in nanoseconds of the monotonic clock; no end when it runs by count.
+
+    ``is_open``: the warm-up ends once latency has settled. Then the given times are the latest times of the load's
+    begin and end.
+    """
+
+    warm_up_began_ns: int
+    load_began_ns: int
+    load_ends_ns: int | None
+    is_open: bool = False
+
+    def shifted(self, offset_ns: int) -> "Window":
+        """The same moments on a clock that is ahead by ``offset_ns``."""
+        ends_ns = None if self.load_ends_ns is None else self.load_ends_ns + offset_ns
+        return Window(self.warm_up_began_ns + offset_ns, self.load_began_ns + offset_ns, ends_ns, self.is_open)
+
+
+@dataclass(frozen=True)
+class Go:
+    """The start signal. ``producers``: how many in the whole run; ``first_index``: that of this process's first one."""
+
+    window: Window
+    messages: int | None = None
+    producers: Mapping[str, int] = field(default_factory=dict)
+    first_index: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class Tally:
+    """Counts of the users of this process so far.
+
+    ``settled``: sends with a final outcome; ``lag``: first attempts by how late they were written, as a bucket of
+    `records.buckets`. ``failed``: users with `may_fail` that failed, by class. ``unsent``: messages that they should
+    have sent before producing stops; no event records these. ``first_errors``: the first error of each such class.
+    ``live``: latencies of the warm-up, if it ends once they have settled.
+    """
+
+    sent: int = 0
+    settled: int = 0
+    received: int = 0
+    missed: int = 0  # slots that were due and never sent, though the brokers took what came
+    withheld: int = 0  # slots that were due and never sent, as the brokers kept their producer waiting
+    finished_producers: int = 0
+    ready: Counter[str] = field(default_factory=Counter)
+    lag: Counter[int] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    unsent: Counter[str] = field(default_factory=Counter)
+    first_errors: dict[str, str] = field(default_factory=dict)
+    live: LiveLatency = field(default_factory=LiveLatency)
+
+
+class Session:
+    """One process's part of one run."""
+
+    def __init__(
+        self,
+        *,
+        network: Network,
+        connectors: Mapping[str, ClientConnector],
+        recorder: Recorder,
+        run_number: int,
+        seed: int,
+        process_index: int,
+        clock: Callable[[], int],
+    ) -> None:
+        self.network = network
+        self.recorder = recorder
+        self.run_number = run_number
+        self.seed = seed
+        self.clock = clock
+        self.tally = Tally()
+        self.statistics = LocustStatistics(self.tally, recorder, self.latency_ns, RefusalLog().heard)
+        self.producing = True
+        self.problems: list[str] = []
+        self._to_end: list[Schedule] = []
+        self._first_due: dict[int, tuple[int, float]] = {}  # by producer: when (ns), and the time between two (ns)
+        self._connectors = connectors
+        self._first_number = process_index * CLIENTS_PER_PROCESS
+        self._numbers_given = 0
+        self._clients: list[LoadClient] = []
+        self._made: Counter[int] = Counter()
+        self._pools: dict[tuple[str, str, bool, int, int | None, int], ClientPool] = {}
+        self._user_indices: Counter[str] = Counter()
+        self._go: Go | None = None
+        self._started = threading.Event()
+        self._stop_producing = threading.Event()
+        self._stopped_ns = 0
+
+    def next_number(self) -> int:
+        """A client number that no other client of the run has."""
+        self._numbers_given += 1
+        return self._first_number + self._numbers_given - 1
+
+    def next_index(self, user_class: str) -> int:
+        """0, 1, 2 … for the users of one class in this process."""
+        self._user_indices[user_class] += 1
+        return self._user_indices[user_class] - 1
+
+    def pooled_client(
+        self,
+        role: str,
+        group: str,
+        mode: str,
+        pool_size: int = 1,
+        *,
+        keeps_id: bool = False,
+        place: int | None = None,
+        stay: int = 0,
+    ) -> PooledClient:
+        """A user's handle on a client that is still to be opened: one of its own, or one of a pool.
+
+        ``place``: see `client`. ``stay``: which of the user's stays it is for; each has a pool of its own.
+
+        In each process a client group has one pool for producers and another for consumers. A full broker may stop
+        reading from connections that send, and acknowledgements must still get through.
+        """
+        if mode != POOLED:
+            client = self.client(role, group, keeps_id=keeps_id, place=place)
+            return SharedClient(client).join(client.number)
+        key = (role, group, keeps_id, pool_size, place, stay)
+        if key not in self._pools:
+            self._pools[key] = ClientPool(pool_size, lambda: self.client(role, group, keeps_id=keeps_id, place=place))
+        return self._pools[key].take(self.next_number())
+
+    def client(
+        self,
+        role: str,
+        group: str,
+        *,
+        number: int | None = None,
+        keeps_id: bool = False,
+        place: int | None = None,
+    ) -> LoadClient:
+        """A new, unconnected client of a client group, with the protocol of its role: producer or consumer.
+
+        ``number``: one that no connected client has; a new one by default. ``keeps_id``: its client id stays the same,
+        which durable subscriptions need. ``place``: the broker that it tries first, by its place in the group's
+        failover URI; None: as the URI says.
+        """
+        protocol = self.network.spoken.of(role)
+        number = self.next_number() if number is None else number
+        uri = FailoverUri.parse(self.network.failover_uris[protocol][group])
+        client = self._connectors[protocol].client(
+            number=number,
+            group=group,
+            uri=uri if place is None else uri.entering_at(place),
+            brokers=self.network.broker_names,
+            credentials=self.network.credentials,
+            recorder=self.recorder,
+            statistics=self.statistics,
+            rng=random.Random(f"{self.seed}:failover:{number}{self._again(number)}"),
+            clock=self.clock,
+            client_id=f"{group}-{number}" if keeps_id else "",
+        )
+        self._clients.append(client)
+        return client
+
+    def _again(self, number: int) -> str:
+        """'' for the first client of a number; each later one has its own luck with ``randomize``."""
+        self._made[number] += 1
+        return f":{self._made[number]}" if self._made[number] > 1 else ""
+
+    def forget(self, client: LoadClient) -> None:
+        """It is closed, and many more will come."""
+        self._clients.remove(client)
+
+    def connected(self) -> Counter[tuple[str, str]]:
+        """How many clients of each group are connected to each broker at this moment."""
+        return Counter((client.group, client.broker) for client in self._clients if client.broker is not None)
+
+    def ready(self, user_class: str) -> None:
+        self.tally.ready[user_class] += 1
+
+    def note_schedule(self, producer: int, schedule: Schedule) -> None:
+        """For Locust's live statistics only: a consumer of this process can then tell how long a message took."""
+        self._first_due[producer] = schedule.start_ns + schedule.phase_ns, NS_PER_S / schedule.rate_per_s
+
+    def latency_ns(self, producer: int, seq: int, received_ns: int) -> int | None:
+        """From due to received; None when another process sent it. Message n is slot n of its producer's schedule."""
+        due = self._first_due.get(producer)  # for every message: no call of the schedule
+        return None if due is None else received_ns - due[0] - int(seq * due[1])
+
+    def report(self, problem: str) -> None:
+        """A user cannot go on; the run will say so."""
+        self.problems.append(problem)
+
+    def do_without(self, user_class: str, error: str) -> None:
+        """A user that may fail cannot go on; the others do."""
+        self.tally.failed[user_class] += 1
+        self.tally.first_errors.setdefault(user_class, error)
+
+    def go(self, go: Go) -> None:
+        self._go = go
+        if go.window.is_open:
+            self.tally.live.begin(go.window.warm_up_began_ns)
+        self._started.set()
+
+    def ends_with_the_load(self, schedule: Schedule) -> None:
+        """It gets its end once that is known: `settle`."""
+        self._to_end.append(schedule)
+
+    def settle(self, window: Window) -> None:
+        """The warm-up is over: these are the run's phases now."""
+        assert self._go is not None
+        self._go = replace(self._go, window=window)
+        self.tally.live.end()
+        for schedule in self._to_end:
+            schedule.ends_ns = window.load_ends_ns
+
+    def wait_go(self) -> Go:
+        self._started.wait()
+        assert self._go is not None
+        return self._go
+
+    def load_s(self) -> float:
+        """Seconds since the load began; negative before, also while it is not known when it will."""
+        if self._go is None or self._go.window.is_open:
+            return -math.inf
+        return (self.clock() - self._go.window.load_began_ns) / NS_PER_S
+
+    def stop_producing(self) -> None:
+        """No producer sends a further message; consumers go on."""
+        self.producing = False
+        self._stopped_ns = self.clock()
+        self._stop_producing.set()
+        if timer := due_timer():
+            timer.wake_all()
+
+    def wait_unless_stopped(self, timeout_s: float) -> bool:
+        """Sleep, but wake when producing stops; True when it has stopped."""
+        timer = due_timer()
+        if timer is None:
+            return self._stop_producing.wait(timeout_s)
+        until_ns = time.monotonic_ns() + int(timeout_s * NS_PER_S)
+        while self.producing and time.monotonic_ns() < until_ns:
+            timer.wait_until(until_ns)
+        return not self.producing
+
+    def wait_stopped(self) -> int:
+        """Wait until producing stops; return that time in nanoseconds."""
+        self._stop_producing.wait()
+        return self._stopped_ns
+
+
+_sessions: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()
+
+
+def attach(environment: Any, session: Session) -> None:
+    """Give the users of a Locust environment their session."""
+    _sessions[environment] = session
+
+
+def detach(environment: Any) -> None:
+    _sessions.pop(environment, None)
+
+
+def session_of(environment: Any) -> Session | None:
+    return _sessions.get(environment)

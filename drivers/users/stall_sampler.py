@@ -1,0 +1,68 @@
+"""Records when the clients of a process stood still, so that messages that were read late do not count as slow.
+
+All Python clients of a process share one gevent loop. While one greenlet keeps it busy, or the machine gives the
+process no core, no client reads: a message that has arrived gets its `received_ns` late. The sampler asks the loop to
+call it every `PERIOD_NS`. If it is called more than `LEAST_STALL_NS` late, the process stood still from the time at
+which it should have been called.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gevent
+
+from drivers.client.contract import ClientConnector
+from drivers.client.makes_clients import MakesPythonClients
+from drivers.client.pacing import NS_PER_S
+from records.writer import Recorder
+
+PERIOD_NS = 5_000_000
+LEAST_STALL_NS = 10_000_000
+"""Less than this is the usual wait for a core, and not worth a row: a busy process would write a hundred a second."""
+
+
+class StallSampler:
+    """Samples one process from `start` to `stop`, for the protocols with clients in Python.
+
+    Java clients have threads of their own, which go on while the loop stands still: nothing is recorded of them.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        process_index: int,
+        connectors: Mapping[str, ClientConnector],
+        clock: Callable[[], int] = time.perf_counter_ns,
+    ) -> None:
+        self._recorder = recorder
+        self._process_index = process_index
+        self._protocols = [name for name, made in connectors.items() if isinstance(made, MakesPythonClients)]
+        self._clock = clock
+        self._last_ns = 0  # when it was called last
+        self._timer: Any = None
+
+    def start(self) -> None:
+        """Does nothing in a process without clients in Python."""
+        if self._protocols and self._timer is None:
+            self._last_ns = self._clock()
+            period_s = PERIOD_NS / NS_PER_S
+            self._timer = gevent.get_hub().loop.timer(period_s, period_s, ref=False)
+            self._timer.start(self._called)
+
+    def stop(self) -> None:
+        """Before the recorder is closed. Records a stall that has ended just now; may be repeated."""
+        timer, self._timer = self._timer, None
+        if timer is not None:
+            timer.stop()
+            timer.close()
+            self._called()
+
+    def _called(self) -> None:
+        """Called by gevent's loop: a greenlet for it would take twice the CPU."""
+        due_ns, self._last_ns = self._last_ns + PERIOD_NS, self._clock()
+        if self._recorder.closed:  # also of a run that was abandoned
+            self.stop()
+        elif self._last_ns - due_ns > LEAST_STALL_NS:
+            for protocol in self._protocols:
+                self._recorder.stall(self._process_index, protocol, due_ns, self._last_ns)

@@ -1,0 +1,1 @@
+"""Compares finished runs: arms, blocks, exact statistics, verdicts and one page. Needs no Spark."""

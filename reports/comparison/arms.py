@@ -1,0 +1,92 @@
+"""Forms arms and blocks from runs: a block holds one run of every arm."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reports.comparison.conditions import Difference, Value, conditions, differences, shown, varied_field
+from reports.comparison.metrics import ComparisonImpossible
+from reports.comparison.runs import FinishedRun
+
+SPEAKS_FOR_ITSELF = ("topology", "protocol", "runtime", "image", "link")
+
+
+@dataclass(frozen=True)
+class Arm:
+    """All runs with equal conditions, one for each block, in the order of the blocks."""
+
+    name: str
+    runs: tuple[FinishedRun, ...]
+
+
+@dataclass(frozen=True)
+class Design:
+    """The plan of a comparison. ``arms``: all others are compared with the first.
+
+    ``field``: the condition in which the arms differ. ``recorded``: whether the blocks come from run.json; otherwise
+    they follow the order of the runs. ``unlike``: other differences, if they were allowed.
+    """
+
+    field: str
+    arms: tuple[Arm, ...]
+    blocks: tuple[str, ...]
+    recorded: bool
+    unlike: tuple[Difference, ...] = ()
+
+
+def design(runs: Sequence[FinishedRun], allow_unlike: bool = False) -> Design:
+    """ComparisonImpossible for one arm, unlike runs, or a block that lacks an arm or has one twice."""
+    field, unlike = varied_field(differences(runs), allow_unlike)
+    arms: dict[str, list[FinishedRun]] = {}
+    for run in runs:
+        arms.setdefault(arm_name(field, conditions(run.info).get(field)), []).append(run)
+    if len(arms) < 2:
+        raise ComparisonImpossible(f"{field} is the same in all runs, which is one arm: name runs of at least two")
+    recorded = all(_recorded_block(run) is not None for run in runs)
+    blocks = _recorded(arms, runs) if recorded else _by_order(arms)
+    ordered = {name: Arm(name, tuple(block[name] for block in blocks.values())) for name in arms}
+    return Design(field, tuple(ordered.values()), tuple(blocks), recorded, unlike)
+
+
+def arm_name(field: str, value: Value) -> str:
+    """The value, such as ``mesh``. With its field if it does not speak for itself: ``body_bytes 900``."""
+    return shown(value) if field in SPEAKS_FOR_ITSELF else f"{field} {shown(value)}"
+
+
+def _recorded_block(run: FinishedRun) -> tuple[str, str] | None:
+    """(session, block) as the options in run.json tell them."""
+    block = run.info.options.get("block")
+    return None if block is None else (str(run.info.options.get("session") or ""), str(block))
+
+
+def _recorded(arms: dict[str, list[FinishedRun]], runs: Sequence[FinishedRun]) -> dict[str, dict[str, FinishedRun]]:
+    sessions = {_recorded_block(run)[0] for run in runs if _recorded_block(run)}  # type: ignore[index]
+    blocks: dict[str, dict[str, FinishedRun]] = {}
+    for arm, members in arms.items():
+        for run in members:
+            session, block = _recorded_block(run) or ("", "")
+            name = f"{session} {block}" if len(sessions) > 1 else block
+            held = blocks.setdefault(name, {})
+            if arm in held:
+                raise ComparisonImpossible(
+                    f"block {name} holds {arm} twice, in {held[arm].name} and {run.name}: leave one of them out"
+                )
+            held[arm] = run
+    for name, held in blocks.items():
+        _complete(name, [arm for arm in arms if arm not in held])
+    return blocks
+
+
+def _by_order(arms: dict[str, list[FinishedRun]]) -> dict[str, dict[str, FinishedRun]]:
+    """The first run of each arm makes the first block, and so on."""
+    most = max(map(len, arms.values()))
+    for at in range(most):
+        _complete(str(at + 1), [arm for arm, runs in arms.items() if len(runs) <= at])
+    return {str(at + 1): {arm: runs[at] for arm, runs in arms.items()} for at in range(most)}
+
+
+def _complete(block: str, lacking: Sequence[str]) -> None:
+    if lacking:
+        raise ComparisonImpossible(
+            f"block {block} is not complete, as it has no run of {', '.join(lacking)}: a block holds one run of every "
+            "arm: add the missing run, or leave the block's other runs out"
+        )

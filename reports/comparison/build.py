@@ -1,0 +1,47 @@
+"""Turns runs into comparisons, one a scenario, and writes their page and files, each whole or not at all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reports.build import render_page, write_whole
+from reports.comparison.comparison import Asked, Comparison, compare
+from reports.comparison.document import text
+from reports.comparison.markdown import markdown
+from reports.comparison.page import comparison_page
+from reports.comparison.runs import read_runs
+from reports.comparison.scenarios import designs_by_scenario, primary_of_each
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The runs to compare and the files to write; None: not that one."""
+
+    runs: tuple[Path, ...]
+    primary: tuple[str, ...]
+    same_within: float
+    allow_unlike: bool
+    html: Path | None = None
+    markdown: Path | None = None
+    json: Path | None = None
+
+
+def compared(wanted: Wanted) -> tuple[Comparison, ...]:
+    """One for each scenario of the runs. ComparisonImpossible or RunUnreadable, before anything is written."""
+    designs = designs_by_scenario(read_runs(wanted.runs), wanted.allow_unlike)
+    asked = primary_of_each(wanted.primary, designs)
+    return compare([Asked(design, asked[scenario]) for scenario, design in designs.items()], wanted.same_within)
+
+
+def render(comparisons: Sequence[Comparison]) -> str:
+    """The page as text: the same runs give the same text."""
+    return render_page("comparison.html.j2", comparison_page(comparisons))
+
+
+def write(comparisons: Sequence[Comparison], wanted: Wanted) -> Sequence[Path]:
+    """Render everything first, then write; returns the paths. RunUnwritable for a path that cannot be written."""
+    makers = ((wanted.html, render), (wanted.markdown, markdown), (wanted.json, text))
+    files = [(path, make(comparisons)) for path, make in makers if path is not None]
+    for path, content in files:
+        write_whole(path, content)
+    return [path for path, _ in files]

@@ -1,0 +1,116 @@
+"""Fills the table of a comparison: a row an arm, a column a figure, each cell with its interval and what it tells."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from reports.comparison.arms import Arm
+from reports.comparison.comparison import ArmFigure, Comparison
+from reports.comparison.metrics import METRICS, SHOWN, Metric
+from reports.comparison.runs import FinishedRun
+from reports.comparison.sentences import arm_of
+from reports.comparison.verdicts import change_text, interval_text
+from reports.numbers import joined, significant
+
+COUNTS = {"lost": "messages lost", "duplicated": "delivered twice"}
+
+
+@dataclass(frozen=True)
+class ArmCell:
+    """``value``: the figure. ``note``: its interval. ``against``: how it stands to the first arm. ``tone``: a class."""
+
+    value: str
+    note: str = ""
+    against: str = ""
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class ArmTable:
+    """``rows``: the arm's name and a cell a column. ``left_out``: columns that no run fills, with the reason.
+
+    ``groups``: scenarios and how many columns each has, '' for those of no scenario; empty if there is one scenario.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[ArmCell, ...]], ...]
+    left_out: tuple[str, ...]
+    groups: tuple[tuple[str, int], ...] = ()
+
+
+def arm_table(comparisons: Sequence[Comparison]) -> ArmTable:
+    """A figure has a column for the first scenario that fills it, and for each in which it is primary."""
+    filled = _filled(comparisons)
+    columns = [(each, metric) for each, metrics in zip(comparisons, filled, strict=True) for metric in metrics]
+    titles = (*(f"{m.title}, {m.unit}" for _, m in columns), *COUNTS.values(), "brokers", "links")
+    rows = []
+    for arm in comparisons[0].design.arms:
+        runs = [run for each in comparisons for run in arm_of(each, arm.name).runs]
+        cells = [_cell(each, metric, arm.name) for each, metric in columns]
+        rows.append((arm.name, (*cells, *(count_cell(runs, name) for name in COUNTS), *needs(arm))))
+    groups = [(each.scenario, len(metrics)) for each, metrics in zip(comparisons, filled, strict=True)]
+    groups.append(("", len(titles) - len(columns)))
+    return ArmTable(titles, tuple(rows), _left_out(columns), tuple(groups) if len(comparisons) > 1 else ())
+
+
+def _filled(comparisons: Sequence[Comparison]) -> list[list[Metric]]:
+    seen: set[str] = set()
+    found = []
+    for each in comparisons:
+        measured = [
+            metric
+            for metric in each.shown()
+            if any(each.figures[metric.path, arm.name].own for arm in each.design.arms)
+            and (metric.path not in seen or metric in each.primary)
+        ]
+        seen |= {metric.path for metric in measured}
+        found.append(measured)
+    return found
+
+
+def _left_out(columns: Sequence[tuple[Comparison, Metric]]) -> tuple[str, ...]:
+    missing = [METRICS[path] for path in SHOWN if path not in {metric.path for _, metric in columns}]
+    empty = [f"{metric.title} (no run measured it)" for metric in missing if not metric.of_faults]
+    if any(metric.of_faults for metric in missing):
+        empty.append("outages, recovery and balance (no run had a fault, or no run measured them)")
+    return tuple(empty)
+
+
+def _cell(comparison: Comparison, metric: Metric, arm: str) -> ArmCell:
+    verdicts = {t.figure.metric.path: t.verdict.word for t in comparison.tests if t.figure.arm == arm}
+    figure = comparison.figures[metric.path, arm]
+    return figure_cell(figure, comparison.reference.name, verdicts.get(metric.path, ""))
+
+
+def figure_cell(figure: ArmFigure, reference: str, verdict: str) -> ArmCell:
+    """``verdict``: of a primary figure, '' for a figure that is only described."""
+    if figure.own is None:
+        return ArmCell("–", "not measured")
+    own = figure.own
+    covers = "" if own.confidence >= 0.95 else f" ({100 * own.confidence:.0f} %)"
+    note = f"{significant(own.low)} … {significant(own.high)}{covers}" if own.confidence else "one run"
+    if not figure.log_ratios:
+        return ArmCell(significant(own.centre), note)
+    if figure.against is None:
+        return ArmCell(significant(own.centre), note, f"no block to compare with {reference}")
+    change = f"{change_text(figure.against.centre)} ({interval_text(figure.against)})"
+    if verdict:
+        return ArmCell(significant(own.centre), note, f"{verdict}: {change}", verdict)
+    if figure.told_apart:
+        return ArmCell(significant(own.centre), note, change)
+    return ArmCell(significant(own.centre), note, f"cannot be told from {reference}", "untold")
+
+
+def count_cell(runs: Sequence[FinishedRun], name: str) -> ArmCell:
+    """The value of all runs together. The note has the smallest and the largest of one run."""
+    each = [int(cast(dict[str, int], run.summary["messages"])[name]) for run in runs]
+    return ArmCell(f"{sum(each):,}", f"{min(each):,} … {max(each):,} a run", tone="worse" if sum(each) else "")
+
+
+def needs(arm: Arm) -> tuple[ArmCell, ArmCell]:
+    """Brokers, and links between them."""
+    return _same([len(run.info.brokers) for run in arm.runs]), _same([len(run.info.links) for run in arm.runs])
+
+
+def _same(numbers: Sequence[int]) -> ArmCell:
+    return ArmCell(joined([str(number) for number in sorted(set(numbers))]))

@@ -1,0 +1,171 @@
+"""Compares the arms of designs: every figure's values, ratios and intervals, and a verdict for each primary one.
+
+A design is of one scenario. Several make several comparisons with the same arms, whose tests share one level.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import exp, log
+
+from reports.comparison.arms import Arm, Design
+from reports.comparison.metrics import METRICS, SHOWN, Metric
+from reports.comparison.statistics import Estimate, estimate, holm, needed_blocks, p_value, smallest_p
+from reports.comparison.verdicts import SAME_WITHIN, Question, Verdict, judge
+
+
+@dataclass(frozen=True)
+class ArmFigure:
+    """One figure of one arm. ``values``: one a block, None where left out.
+
+    ``own``: estimate of the arm's figure over its runs, in the figure's unit. ``log_ratios``: against the first arm,
+    one a block; empty for the first arm. ``against``: estimate of these, as logarithms. ``doubtful``: values left out
+    because their timing is doubtful, in either arm of a block; ``missing``: because a run lacks the figure.
+    """
+
+    metric: Metric
+    arm: str
+    values: tuple[float | None, ...]
+    own: Estimate | None
+    log_ratios: tuple[float | None, ...] = ()
+    against: Estimate | None = None
+    doubtful: int = 0
+    missing: int = 0
+
+    @property
+    def used(self) -> tuple[float, ...]:
+        return tuple(ratio for ratio in self.log_ratios if ratio is not None)
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the interval of the ratio, at 95 %, leaves out 1. Not under Holm: a description, not a verdict."""
+        found = self.against
+        return found is not None and found.confidence >= 0.95 and not found.low <= 0 <= found.high
+
+
+@dataclass(frozen=True)
+class Test:
+    """A primary figure of one arm against the first. ``adjusted_p``: by Holm over all tests."""
+
+    figure: ArmFigure
+    p: float
+    adjusted_p: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All that a page, a file or an exit status says of one scenario.
+
+    ``figures``: by path and arm's name, primary ones among them. ``together``: how many tests Holm covers, those of
+    other scenarios on the same page among them.
+    """
+
+    design: Design
+    primary: tuple[Metric, ...]
+    same_within: float
+    tests: tuple[Test, ...]
+    figures: dict[tuple[str, str], ArmFigure]
+    together: int
+
+    @property
+    def scenario(self) -> str:
+        return self.reference.runs[0].info.scenario
+
+    @property
+    def reference(self) -> Arm:
+        return self.design.arms[0]
+
+    @property
+    def needed(self) -> int:
+        return needed_blocks(self.together)
+
+    @property
+    def least_p(self) -> float:
+        """The smallest p that the blocks can give."""
+        return smallest_p(len(self.design.blocks))
+
+    def words(self) -> set[str]:
+        """The verdicts that occur."""
+        return {test.verdict.word for test in self.tests}
+
+    def shown(self) -> tuple[Metric, ...]:
+        """The figures of the table, those among them that no run has included."""
+        more = tuple(metric for metric in self.primary if metric.path not in SHOWN)
+        return (*(METRICS[path] for path in SHOWN), *more)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A design and the figures that are to be judged in it."""
+
+    design: Design
+    primary: tuple[Metric, ...]
+
+
+def compare(asked: Sequence[Asked], same_within: float = SAME_WITHIN) -> tuple[Comparison, ...]:
+    """A comparison for each design. Pure: the same runs give the same comparisons."""
+    figures = [_figures(each) for each in asked]
+    primary = [_of_primary(each, found) for each, found in zip(asked, figures, strict=True)]
+    tested = [figure for each in primary for figure in each]
+    p_values = [p_value(figure.used) if figure.used else 1.0 for figure in tested]
+    told = iter(zip(p_values, holm(p_values), strict=True))
+    return tuple(
+        Comparison(
+            each.design,
+            each.primary,
+            same_within,
+            tuple(_test(each.design, figure, *next(told), len(tested), same_within) for figure in of_each),
+            found,
+            len(tested),
+        )
+        for each, found, of_each in zip(asked, figures, primary, strict=True)
+    )
+
+
+def _figures(asked: Asked) -> dict[tuple[str, str], ArmFigure]:
+    paths = dict.fromkeys((*SHOWN, *(metric.path for metric in asked.primary)))
+    arms = asked.design.arms
+    return {(path, arm.name): _figure(METRICS[path], arm, arms[0]) for path in paths for arm in arms}
+
+
+def _of_primary(asked: Asked, figures: dict[tuple[str, str], ArmFigure]) -> list[ArmFigure]:
+    return [figures[metric.path, arm.name] for metric in asked.primary for arm in asked.design.arms[1:]]
+
+
+def _test(design: Design, figure: ArmFigure, p: float, adjusted_p: float, together: int, same_within: float) -> Test:
+    question = _question(design, figure, together, same_within)
+    return Test(figure, p, adjusted_p, judge(question, figure.against, adjusted_p))
+
+
+def _figure(metric: Metric, arm: Arm, reference: Arm) -> ArmFigure:
+    values = tuple(run.value(metric) for run in arm.runs)
+    positive = [log(value) for value in values if value is not None and value > 0]
+    own = _exponentiated(estimate(positive)) if positive else None
+    doubts = [bool(run.doubt(metric)) for run in arm.runs]
+    if arm is reference:
+        return ArmFigure(metric, arm.name, values, own, doubtful=sum(doubts), missing=_absent(values, doubts))
+    others = tuple(run.value(metric) for run in reference.runs)
+    either = [mine or bool(run.doubt(metric)) for mine, run in zip(doubts, reference.runs, strict=True)]
+    ratios = tuple(_log_ratio(value, other) for value, other in zip(values, others, strict=True))
+    used = [ratio for ratio in ratios if ratio is not None]
+    against = estimate(used) if used else None
+    return ArmFigure(metric, arm.name, values, own, ratios, against, sum(either), _absent(ratios, either))
+
+
+def _absent(values: Sequence[float | None], doubts: Sequence[bool]) -> int:
+    return sum(value is None and not doubt for value, doubt in zip(values, doubts, strict=True))
+
+
+def _log_ratio(value: float | None, other: float | None) -> float | None:
+    """None where one is absent or not positive: it has no ratio."""
+    return log(value / other) if value and other and value > 0 and other > 0 else None
+
+
+def _exponentiated(found: Estimate) -> Estimate:
+    return replace(found, centre=exp(found.centre), low=exp(found.low), high=exp(found.high))
+
+
+def _question(design: Design, figure: ArmFigure, tests: int, same_within: float) -> Question:
+    arms = [arm for arm in design.arms if arm is design.arms[0] or arm.name == figure.arm]
+    unusable = tuple(run.unusable for arm in arms for run in arm.runs if run.unusable)
+    return Question(figure.used, figure.metric.higher_is_better, tests, same_within, unusable)

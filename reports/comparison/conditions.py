@@ -1,0 +1,155 @@
+"""Lists the conditions of a run field by field, to find unlike runs and to form arms."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from records.run import RunInfo, UserInfo
+from reports.comparison.metrics import ComparisonImpossible
+from reports.comparison.runs import FinishedRun
+
+Value = str | int | float | bool | None
+
+ARM_FIELDS = (
+    "topology",
+    "protocol",
+    "failover",
+    "link",
+    "runtime",
+    "image",
+    "connections",
+    "transaction_size",
+    "in_flight",
+    "body_bytes",
+    "durable",
+    "prefetch",
+    "broker_memory_mb",
+)
+"""What runs of a comparison may differ in, one at a time; topology first."""
+
+SAID_ELSEWHERE = ("topology", "protocol", "runtime", "rate", "producers", "consumers", "body_bytes", "in_flight")
+SAID_BY_USERS = ("connections", "pool_size", "transaction_size")
+FILES = ("junit", "markdown")
+OF_A_COMPARISON = ("session", "block", "order", "analyse_later")
+NO_CONDITIONS = ("seed", "runs", "spark_master", "base_port", "keep_data", "load_s", *FILES, *OF_A_COMPARISON)
+"""Options that change no figure, or are said by another field."""
+LENGTH_TOLERANCE = 0.1
+COMMIT = "commit"
+OF_AN_IMAGE = ("versions.activemq", "versions.artemis", "versions.java")
+"""Versions that differ with the image, if that is what makes the arms."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A field in which two runs are not alike."""
+
+    field: str
+    run: str
+    value: Value
+    first_run: str
+    first_value: Value
+
+    def __str__(self) -> str:
+        return f"{self.field} is {shown(self.value)} in {self.run}, but {shown(self.first_value)} in {self.first_run}"
+
+
+def shown(value: Value) -> str:
+    return "not set" if value in (None, "") else str(value)
+
+
+def conditions(run: RunInfo) -> dict[str, Value]:
+    """Field to value, of everything that may change a figure."""
+    left_out = {*SAID_ELSEWHERE, *SAID_BY_USERS, *NO_CONDITIONS}
+    found: dict[str, Value] = {"topology": run.topology, "protocol": run.protocol, "runtime": run.runtime}
+    found |= {"scenario": run.scenario}
+    found |= {name: value for name, value in run.options.items() if name not in left_out}
+    found |= _load(run.users)
+    found |= {"proxied links": "some" if any(link.proxied for link in run.links) else "none"}
+    found |= {f"versions.{name}": value for name, value in run.versions.items() if name != COMMIT}
+    return found | {f"machine.{name}": value for name, value in machine_of(run).items()}
+
+
+def machine_of(run: RunInfo) -> dict[str, str | int | float]:
+    """What stays of a machine from run to run."""
+    return {name: value for name, value in run.machine.items() if not name.startswith("load_average")}
+
+
+def _load(users: Sequence[UserInfo]) -> dict[str, Value]:
+    """The clients' settings. A setting's field has the values of all user classes with that setting."""
+    found: dict[str, Value] = {"users": _each(users, lambda u: f"{u.role} of {u.destination} in {u.group}")}
+    found["user counts"] = _each(users, lambda u: str(u.count))
+    for name in dict.fromkeys(name for user in users for name in user.settings if name != "pool_size"):
+        found[name] = _each([user for user in users if name in user.settings], partial(_setting, name))
+    return found
+
+
+def _setting(name: str, user: UserInfo) -> str:
+    pool = f" of {user.settings['pool_size']}" if name == "connections" and "pool_size" in user.settings else ""
+    return f"{user.settings[name]}{pool}"
+
+
+def _each(users: Iterable[UserInfo], tell: Callable[[UserInfo], str]) -> str:
+    """One value if all users have the same, else each by its user's name."""
+    told = {user.name: tell(user) for user in users}
+    if len(set(told.values())) == 1:
+        return next(iter(told.values()))
+    return ", ".join(f"{name}: {value}" for name, value in told.items())
+
+
+def differences(runs: Sequence[FinishedRun]) -> dict[str, Difference]:
+    """By field, the first of the other runs that differs from the first run."""
+    first, *others = runs
+    reference = conditions(first.info)
+    found: dict[str, Difference] = {}
+    for other in others:
+        here = conditions(other.info)
+        for field in (*reference, *(name for name in here if name not in reference)):
+            if field not in found and not _alike(field, reference.get(field), here.get(field)):
+                found[field] = Difference(field, other.name, here.get(field), first.name, reference.get(field))
+        if _length_differs(first, other) and "load_s" not in found:
+            found["load_s"] = Difference("load_s", other.name, load_s(other), first.name, load_s(first))
+    return found
+
+
+def _alike(field: str, first: Value, other: Value) -> bool:
+    """A version that only one run names is of a product that its topology takes, and the other's does not.
+
+    What only one run says of its machine, the other's harness did not record yet.
+    """
+    return first == other or (field.startswith(("versions.", "machine.")) and None in (first, other))
+
+
+def load_s(run: FinishedRun) -> float:
+    return round(run.summary["phases"].get("load", 0.0), 1)
+
+
+def _length_differs(first: FinishedRun, other: FinishedRun) -> bool:
+    """A load that ends by a number of messages is as long as it takes."""
+    if first.info.options.get("messages") is not None:
+        return False
+    return abs(load_s(other) - load_s(first)) > LENGTH_TOLERANCE * max(load_s(first), 1.0)
+
+
+def varied_field(found: dict[str, Difference], allow_unlike: bool) -> tuple[str, tuple[Difference, ...]]:
+    """The one field that makes the arms, and the differences beside it (none unless ``allow_unlike``)."""
+    if not found:
+        names = ", ".join(ARM_FIELDS[:4])
+        raise ComparisonImpossible(
+            f"all runs were made alike, which is one arm: name runs that differ in one thing, such as {names}"
+        )
+    field = next((name for name in ARM_FIELDS if name in found), next(iter(found)) if allow_unlike else None)
+    beside = tuple(
+        difference
+        for name, difference in found.items()
+        if name != field and not (field == "image" and name.lower().startswith(OF_AN_IMAGE))
+    )
+    if field is None or (beside and not allow_unlike):
+        raise ComparisonImpossible(_unlike(field, beside))
+    return field, beside
+
+
+def _unlike(field: str | None, beside: Sequence[Difference]) -> str:
+    more = [difference.field for difference in beside[1:]]
+    also = f" ({', '.join(more)} too)" if more else ""
+    arms = f"arms differ in {field} and nothing else" if field else f"arms may differ in one of {', '.join(ARM_FIELDS)}"
+    return f"{beside[0]}{also}: {arms}: make the runs alike, or mark the page by --allow-unlike"

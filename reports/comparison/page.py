@@ -1,0 +1,205 @@
+"""Computes everything that the comparison's page prints: the template decides nothing."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import exp
+
+from reports.charts import chart
+from reports.comparison.arms import Arm
+from reports.comparison.cells import ArmTable, arm_table
+from reports.comparison.comparison import Comparison, Test
+from reports.comparison.conditions import conditions, shown
+from reports.comparison.document import text as document_text
+from reports.comparison.sentences import answer, doubts, lead, left_out, messages
+from reports.comparison.spectra import band_curve, band_table
+from reports.comparison.tables import as_csv, effects, ratios, values
+from reports.comparison.verdicts import BETTER, INVALID, WORSE
+from reports.embedded import safe_in_script
+from reports.figures import bands, differences
+from reports.numbers import seconds_text
+from reports.values import Cell, Chart, Column, DotRow, Table
+from reports.views.provenance import command, moment
+
+SYMBOLS = {BETTER: "✓", WORSE: "✗", INVALID: "!", "same": "=", "undecided": "?", "unstable": "~"}
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file inside the page: a link that saves it needs no script."""
+
+    name: str
+    what: str
+    address: str
+
+
+@dataclass(frozen=True)
+class VerdictLine:
+    """One test for the reader. ``symbol``: so that colour is not all that tells."""
+
+    word: str
+    symbol: str
+    title: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ComparisonPage:
+    title: str
+    meta: str
+    answer: str
+    messages: str
+    left_out: tuple[str, ...]
+    unlike: tuple[str, ...]
+    arms_by: str
+    table: ArmTable
+    verdicts: tuple[VerdictLine, ...]
+    doubts: tuple[str, ...]
+    charts: tuple[Chart, ...]
+    effects: tuple[Table, ...]
+    runs: tuple[Table, ...]
+    commands: tuple[tuple[str, str], ...]
+    downloads: tuple[Download, ...]
+    data: str
+
+
+def comparison_page(comparisons: Sequence[Comparison]) -> ComparisonPage:
+    first, several = comparisons[0], len(comparisons) > 1
+    names = [arm.name for arm in first.design.arms]
+    return ComparisonPage(
+        title=", ".join(names) + " under the same clients",
+        meta=lead(comparisons),
+        answer=answer(comparisons),
+        messages=messages(comparisons),
+        left_out=tuple(dict.fromkeys(line for each in comparisons for line in left_out(each))),
+        unlike=tuple(str(difference) for each in comparisons for difference in each.design.unlike),
+        arms_by=first.design.field,
+        table=arm_table(comparisons),
+        verdicts=tuple(_verdict(each, test, several) for each in comparisons for test in each.tests),
+        doubts=doubts(comparisons),
+        charts=tuple(chart for each in comparisons for chart in _charts(each, several)),
+        effects=tuple(_under(each, effects(each), several) for each in comparisons),
+        runs=tuple(_under(each, table, several) for each in comparisons for table in (_runs(each), _made_alike(each))),
+        commands=tuple(_command(each, arm, several) for each in comparisons for arm in each.design.arms),
+        downloads=tuple(download for each in comparisons for download in _downloads(each, several)),
+        data=safe_in_script(document_text(comparisons)),
+    )
+
+
+def _command(comparison: Comparison, arm: Arm, several: bool) -> tuple[str, str]:
+    name = f"{arm.name}, {comparison.scenario}" if several else arm.name
+    return name, command(arm.runs[0].info)
+
+
+def _under(comparison: Comparison, table: Table, several: bool) -> Table:
+    return replace(table, caption=f"{table.caption}, {comparison.scenario}") if several else table
+
+
+def _verdict(comparison: Comparison, test: Test, several: bool) -> VerdictLine:
+    under = f", {comparison.scenario}" if several else ""
+    title = f"{test.figure.arm}, {test.figure.metric.title}{under}"
+    return VerdictLine(test.verdict.word, SYMBOLS[test.verdict.word], title, test.verdict.reasons)
+
+
+def _charts(comparison: Comparison, several: bool) -> tuple[Chart, ...]:
+    """``several``: whether other scenarios have the same charts on the page."""
+    under, anchor = (f" ({comparison.scenario})", f"-{comparison.scenario}") if several else ("", "")
+    return (*_differences(comparison, under, anchor), _spectra(comparison, under, anchor))
+
+
+def _differences(comparison: Comparison, under: str, anchor: str) -> tuple[Chart, ...]:
+    """A chart for each primary figure: a row of dots an arm."""
+    charts = []
+    for number, metric in enumerate(comparison.primary, 1):
+        rows = tuple(
+            row
+            for style, arm in enumerate(comparison.design.arms)
+            if (row := _dots(comparison, metric.path, arm.name, style))
+        )
+        title = (
+            f"{metric.title[:1].upper()}{metric.title[1:]} against {comparison.reference.name}, block by block{under}"
+        )
+        words = (
+            "Each small mark is the ratio of two runs of one block. The diamond is the Hodges–Lehmann estimate, the "
+            f"bar its interval. The shaded band is {comparison.same_within:g} % either way, which counts as the same."
+        )
+        table = _ratio_table(comparison, metric.path, title)
+        draw = (lambda rows=rows: differences.draw(rows, comparison.same_within)) if rows else None
+        missing = "No block has this figure in both arms."
+        charts.append(chart(f"difference{anchor}-{number}", title, words, table, draw, missing))
+    return tuple(charts)
+
+
+def _dots(comparison: Comparison, path: str, arm: str, style: int) -> DotRow | None:
+    figure = comparison.figures[path, arm]
+    if figure.against is None:
+        return None
+    found = figure.against
+    return DotRow(arm, tuple(map(exp, figure.used)), exp(found.centre), exp(found.low), exp(found.high), style)
+
+
+def _ratio_table(comparison: Comparison, path: str, caption: str) -> Table:
+    arms = [arm.name for arm in comparison.design.arms[1:]]
+    columns = (Column("Block"), *(Column(arm, 3) for arm in arms))
+    rows = tuple(
+        (block, *(_exp(comparison.figures[path, arm].log_ratios[at]) for arm in arms))
+        for at, block in enumerate(comparison.design.blocks)
+    )
+    return Table(f"{caption} (ratios)", columns, rows)
+
+
+def _exp(value: float | None) -> float | None:
+    return None if value is None else exp(value)
+
+
+def _spectra(comparison: Comparison, under: str, anchor: str) -> Chart:
+    arms = comparison.design.arms
+    curves = tuple(curve for style, arm in enumerate(arms) if (curve := band_curve(arm, style)))
+    title = f"Latency from the fastest to the slowest message{under}"
+    words = (
+        "Due to received, load phase. The line is the median of the arm's runs at each percentile, the band reaches "
+        "from its fastest to its slowest run. A curve ends where a run has fewer than ten samples beyond."
+    )
+    draw = (lambda: bands.draw(curves)) if curves else None
+    return chart(f"spectra{anchor}", title, words, band_table(title, arms), draw, "No message was received.")
+
+
+def _runs(comparison: Comparison) -> Table:
+    titles = ("Arm", "Block", "Run", "Verdict", "Load began", "Load", "Seed")
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            arm.name,
+            block,
+            run.name,
+            run.summary["verdict"],
+            moment(run.summary["wall"]),
+            seconds_text(run.summary["phases"].get("load")),
+            str(run.info.seed),
+        )
+        for arm in comparison.design.arms
+        for block, run in zip(comparison.design.blocks, arm.runs, strict=True)
+    )
+    return Table("The runs", tuple(map(Column, titles)), rows)
+
+
+def _made_alike(comparison: Comparison) -> Table:
+    """The common conditions of all runs, from run.json."""
+    unlike = {difference.field for difference in comparison.design.unlike} | {comparison.design.field}
+    found = conditions(comparison.reference.runs[0].info)
+    rows = tuple((name, shown(value)) for name, value in found.items() if name not in unlike and value is not None)
+    return Table("Alike in all runs", (Column("Field"), Column("Value")), rows)
+
+
+def _downloads(comparison: Comparison, several: bool) -> tuple[Download, ...]:
+    under = f"{comparison.scenario}-" if several else ""
+    files = (
+        ("effects.csv", "effects, intervals and verdicts", effects(comparison)),
+        ("ratios.csv", "ratios by block", ratios(comparison)),
+        ("figures.csv", "every figure of every run", values(comparison)),
+        ("spectra.csv", "latency spectra", band_table("", comparison.design.arms)),
+    )
+    return tuple(Download(f"{under}{name}", what, _address(as_csv(table))) for name, what, table in files)
+
+
+def _address(text: str) -> str:
+    return "data:text/csv;base64," + base64.b64encode(text.encode()).decode()

@@ -1,0 +1,100 @@
+"""Reads from run folders what a comparison needs.
+
+Every error is a RunUnreadable that names the file, the rule and the next step.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from records.errors import RunUnreadable
+from records.results import RESULT_TABLES
+from records.run import RunInfo
+from records.rundir import RunDirectory
+from records.summary import VERDICTS, Summary
+from reports.comparison.metrics import ComparisonImpossible, Metric
+from reports.inputs import result_table
+from reports.views.histogram import Histogram, select
+
+READABLE_SUMMARIES = (1, 2)
+NEEDED_KEYS = ("verdict", "reasons", "messages", "throughput", "latency_ms", "wall", "phases")
+UNUSABLE = ("invalid", "interrupted")
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """One analysed run. ``doubtful``: reason by timing figure; None where summary.json does not tell (version 1).
+
+    ``latency``: due to received of the load phase.
+    """
+
+    name: str
+    info: RunInfo
+    summary: Summary
+    doubtful: dict[str, str] | None
+    latency: Histogram
+
+    @property
+    def unusable(self) -> str:
+        """Why no figure of this run can be used, as a sentence; '' if they can."""
+        verdict = self.summary["verdict"]
+        if verdict not in UNUSABLE:
+            return ""
+        told = f": {self.summary['reasons'][0].rstrip('.')}" if self.summary["reasons"] else ""
+        article = "an invalid" if verdict == "invalid" else "an interrupted"
+        return f"{self.name} is {article} run{told}. Make it again, or leave its block out."
+
+    def value(self, metric: Metric) -> float | None:
+        """The figure; None where it was not measured or, being timing, is doubtful."""
+        return None if self.doubt(metric) else metric.value(self.summary)
+
+    def doubt(self, metric: Metric) -> str:
+        """Why the figure is doubtful; '' if it is sound, or nothing is known."""
+        return (self.doubtful or {}).get(metric.path, "")
+
+
+def read_runs(paths: Iterable[Path]) -> tuple[FinishedRun, ...]:
+    """The runs in the order given. ComparisonImpossible for fewer than two, or one named twice."""
+    folders = tuple(paths)
+    if len(folders) < 2:
+        raise ComparisonImpossible(
+            f"{len(folders)} run{'' if len(folders) == 1 else 's'}: a comparison takes at least two: name their folders"
+        )
+    seen: set[Path] = set()
+    for folder in folders:
+        if folder.resolve() in seen:
+            raise ComparisonImpossible(f"{folder}: named twice, and a run counts once: leave one out")
+        seen.add(folder.resolve())
+    return tuple(_read(folder) for folder in folders)
+
+
+def _read(folder: Path) -> FinishedRun:
+    directory = RunDirectory.open(folder)
+    info, summary = directory.read_run(), _summary(directory)
+    timing = summary.get("timing")
+    doubtful = timing.get("doubtful", {}) if isinstance(timing, dict) else None
+    table = result_table(directory, "latency", RESULT_TABLES["latency"])
+    latency = Histogram.of(select(table, measure="due_to_received", phase="load"))
+    return FinishedRun(folder.resolve().name, info, cast(Summary, summary), doubtful, latency)
+
+
+def _summary(directory: RunDirectory) -> dict[str, Any]:
+    path, again = directory.summary_path, f"run `brokerbench analyse {directory.path}` first"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RunUnreadable(f"{path}: missing, so the run was not analysed: {again}") from None
+    except (OSError, ValueError) as error:
+        raise RunUnreadable(f"{path}: cannot be read as JSON ({error}): {again}") from None
+    version = found.get("summary_version") if isinstance(found, dict) else None
+    if version not in READABLE_SUMMARIES:
+        known = " or ".join(map(str, READABLE_SUMMARIES))
+        raise RunUnreadable(f"{path}: summary_version is {version!r}, a comparison reads {known}: {again}")
+    missing = [key for key in NEEDED_KEYS if key not in found]
+    if missing:
+        raise RunUnreadable(f"{path}: the key {missing[0]!r} is missing: {again}")
+    if found["verdict"] not in VERDICTS:
+        raise RunUnreadable(f"{path}: verdict {found['verdict']!r} is none of {', '.join(VERDICTS)}: {again}")
+    return cast(dict[str, Any], found)

@@ -1,0 +1,159 @@
+"""Puts a comparison into words: the answer first, then what became of messages, then what was left out."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from reports.comparison.arms import Arm
+from reports.comparison.comparison import Comparison, Test
+from reports.comparison.conditions import COMMIT
+from reports.comparison.statistics import LEVEL
+from reports.comparison.verdicts import BETTER, INVALID, SAME, UNDECIDED, WORSE, change_text, interval_text
+from reports.numbers import counted, joined, sentence
+from reports.views.spectrum import FEW
+
+
+def answer(comparisons: Sequence[Comparison]) -> str:
+    """One sentence a primary figure, with its scenario if there are several."""
+    told = [(each, _of_figure(each, metric.path)) for each in comparisons for metric in each.primary]
+    if len(comparisons) == 1:
+        return " ".join(f"{text[:1].upper()}{text[1:]}" for _, text in told)
+    return " ".join(f"Under {each.scenario}, {text}" for each, text in told)
+
+
+def _of_figure(comparison: Comparison, path: str) -> str:
+    tests = [test for test in comparison.tests if test.figure.metric.path == path]
+    clauses = [_clause(test, comparison.reference.name, comparison.same_within) for test in tests]
+    return f"{tests[0].figure.metric.title}: {'; '.join(clauses)}."
+
+
+def _clause(test: Test, reference: str, same_within: float) -> str:
+    """hub-and-spoke is worse than mesh: 62 % higher (48 … 79 %)."""
+    arm, word, found = test.figure.arm, test.verdict.word, test.figure.against
+    seen = f"{change_text(found.centre)} ({interval_text(found)})" if found else ""
+    if word in (BETTER, WORSE):
+        return f"{arm} is {word} than {reference}, {seen}"
+    if word == SAME:
+        return f"{arm} is the same as {reference} within {same_within:g} %, {seen}"
+    if word == INVALID:
+        return f"the comparison of {arm} with {reference} is invalid"
+    if found is None:
+        return f"whether {arm} differs from {reference} is not known, as no block has the figure in both arms"
+    about = "is undecided" if word == UNDECIDED else "cannot be told, as the runs do not repeat (unstable)"
+    return f"whether {arm} differs from {reference} {about}; seen was {seen}"
+
+
+def lead(comparisons: Sequence[Comparison]) -> str:
+    """Below the title: how the comparison was made."""
+    first = comparisons[0]
+    return " · ".join(
+        (
+            *(_how_often(each) for each in comparisons),
+            f"{counted(len(first.design.arms), 'arm')} by {first.design.field}",
+            *(_primary(each, several=len(comparisons) > 1) for each in comparisons),
+            f"{counted(first.together, 'test')}, Holm at {LEVEL:g}, {first.needed} blocks needed",
+            f"brokerbench {first.reference.runs[0].info.versions.get('brokerbench', 'version unknown')}",
+        )
+    )
+
+
+def _how_often(comparison: Comparison) -> str:
+    order = "as recorded" if comparison.design.recorded else "by the order of the runs"
+    return f"{comparison.scenario} × {counted(len(comparison.design.blocks), 'block')} ({order})"
+
+
+def _primary(comparison: Comparison, several: bool) -> str:
+    figures = joined([metric.title for metric in comparison.primary])
+    return f"primary{f' of {comparison.scenario}' if several else ''}: {figures}"
+
+
+def messages(comparisons: Sequence[Comparison]) -> str:
+    """The outcomes of messages, over all runs of each arm."""
+    names = [arm.name for arm in comparisons[0].design.arms]
+    lost = {name: count for name in names if (count := total(comparisons, name, "lost"))}
+    twice = {name: count for name in names if (count := total(comparisons, name, "duplicated"))}
+    told_lost = _by_arm("lost", lost) if lost else "No arm lost an acknowledged message"
+    told_twice = _by_arm("delivered twice", twice) if twice else "none delivered one twice"
+    return f"{told_lost}; {told_twice}."
+
+
+def _by_arm(what: str, counts: dict[str, int]) -> str:
+    return f"{what.capitalize() if what == 'lost' else what}: " + ", ".join(
+        f"{counted(count, 'message')} by {arm}" for arm, count in counts.items()
+    )
+
+
+def arm_of(comparison: Comparison, name: str) -> Arm:
+    """Scenarios have the same arms, not always in the same order."""
+    return next(arm for arm in comparison.design.arms if arm.name == name)
+
+
+def total(comparisons: Sequence[Comparison], arm: str, count: str) -> int:
+    runs = [run for each in comparisons for run in arm_of(each, arm).runs]
+    return sum(int(cast(dict[str, int], run.summary["messages"])[count]) for run in runs)
+
+
+def left_out(comparison: Comparison) -> tuple[str, ...]:
+    """A sentence for each group of figures that were left out, or that are of unknown reliability."""
+    found = []
+    for test in comparison.tests:
+        figure, blocks = test.figure, counted(len(comparison.design.blocks), "block")
+        where = f"of {figure.metric.title} of {figure.arm}"
+        if figure.doubtful:
+            found.append(f"Of {blocks} {figure.doubtful} were left out {where}, as their timing is doubtful.")
+        if figure.missing:
+            found.append(f"Of {blocks} {figure.missing} were left out {where}, as a run lacks the figure.")
+    unknown = [run for arm in comparison.design.arms for run in arm.runs if run.doubtful is None]
+    if unknown:
+        runs = counted(len(unknown), "run")
+        found.append(f"Whether timing figures are sound is not known for {runs} (summary version 1).")
+    return tuple(found)
+
+
+def doubts(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+    """What a reader should doubt: unlike runs, runs that failed, what was left out."""
+    return tuple(dict.fromkeys(doubt for each in comparisons for doubt in doubts_of(each)))
+
+
+def doubts_of(comparison: Comparison) -> tuple[str, ...]:
+    unlike = [sentence(f"unlike runs: {difference}") for difference in comparison.design.unlike]
+    odd = [
+        f"{run.name} ({arm.name}) ended as {run.summary['verdict']}: {' '.join(run.summary['reasons']) or 'no reason'}"
+        for arm in comparison.design.arms
+        for run in arm.runs
+        if run.summary["verdict"] != "pass"
+    ]
+    others = (*map(sentence, odd), *_commits(comparison), *_thin(comparison), *_one_machine(comparison))
+    return (*unlike, *left_out(comparison), *others)
+
+
+def _commits(comparison: Comparison) -> tuple[str, ...]:
+    """The harness itself changed between runs; that may have changed a figure."""
+    runs = [run.info for arm in comparison.design.arms for run in arm.runs]
+    commits = list(dict.fromkeys(run.versions[COMMIT] for run in runs if COMMIT in run.versions))
+    if len(commits) < 2:
+        return ()
+    return (f"The runs were made by several commits of brokerbench: {joined([str(one) for one in commits])}.",)
+
+
+def _thin(comparison: Comparison) -> tuple[str, ...]:
+    """Percentiles of the table that rest on a handful of messages."""
+    runs = [run for arm in comparison.design.arms for run in arm.runs]
+    found = []
+    for metric in comparison.shown():
+        beyond = metric.share_beyond
+        thin = [run for run in runs if beyond and run.latency.count * beyond < FEW]
+        if thin:
+            where = f"in {len(thin)} of {counted(len(runs), 'run')}"
+            found.append(
+                f"Fewer than ten messages lie beyond {metric.title} {where}: make the load longer to trust it."
+            )
+    return tuple(found)
+
+
+def _one_machine(comparison: Comparison) -> tuple[str, ...]:
+    runs = [run.info for arm in comparison.design.arms for run in arm.runs]
+    if any(run.runtime == "external" or len({process.host for process in run.processes}) > 1 for run in runs):
+        return ()
+    return (
+        "Brokers and clients of a run shared one machine: where its cores are busy, the figures measure the cores.",
+    )

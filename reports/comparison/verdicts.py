@@ -1,0 +1,156 @@
+"""Decides what a comparison of two arms in one figure says, with its reasons in plain sentences.
+
+A verdict takes enough blocks, a test that holds under Holm, and a difference larger than the one that is said not to
+matter. It is `better`, `worse`, `same`, `undecided`, `unstable` or `invalid`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, log
+
+import numpy as np
+
+from reports.comparison.statistics import LEVEL, Estimate, detectable, needed_blocks, smallest_p
+from reports.numbers import counted, significant
+
+BETTER, WORSE, SAME, UNDECIDED, UNSTABLE, INVALID = "better", "worse", "same", "undecided", "unstable", "invalid"
+VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, UNSTABLE, INVALID)
+UNSTABLE_SPAN = 2.0
+"""An interval whose upper end is more than so many times its lower end says that the runs do not repeat."""
+SAME_WITHIN = 5.0
+MOST_AS_PERCENT = 3.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``word``: one of `VERDICTS`. ``reasons``: sentences."""
+
+    word: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One test: is this arm's figure larger or smaller than the first arm's, by more than ``same_within`` per cent?
+
+    ``log_ratios``: one a block that could be used. ``tests``: how many Holm covers. ``invalid``: why runs of it cannot
+    be used, a sentence each.
+    """
+
+    log_ratios: tuple[float, ...]
+    higher_is_better: bool
+    tests: int
+    same_within: float = SAME_WITHIN
+    invalid: tuple[str, ...] = ()
+
+    @property
+    def margin(self) -> float:
+        return log(1 + self.same_within / 100)
+
+    @property
+    def needed(self) -> int:
+        return needed_blocks(self.tests)
+
+
+def judge(question: Question, found: Estimate | None, adjusted_p: float) -> Verdict:
+    """``found``: of the log ratios, None if no block could be used. ``adjusted_p``: by Holm."""
+    if question.invalid:
+        return Verdict(INVALID, question.invalid)
+    if found is None:
+        return Verdict(UNDECIDED, ("No block has this figure in both arms.",))
+    if len(question.log_ratios) < question.needed:
+        return Verdict(UNDECIDED, too_few(question, found))
+    told = adjusted_p <= LEVEL
+    if told and abs(found.centre) > question.margin:
+        return _different(question, found, adjusted_p)
+    if -question.margin <= found.low and found.high <= question.margin:
+        within = f"within {question.same_within:g} % either way"
+        return Verdict(SAME, (f"The whole interval, {interval_text(found)}, lies {within}.",))
+    if found.high - found.low > log(UNSTABLE_SPAN):
+        return Verdict(UNSTABLE, (_unstable(found),))
+    return Verdict(UNDECIDED, (_not_told(question, found, told), *forecast(question)))
+
+
+def _different(question: Question, found: Estimate, adjusted_p: float) -> Verdict:
+    good = (found.centre > 0) == question.higher_is_better
+    limit = f"more than the {question.same_within:g} % that are taken as the same"
+    reason = f"It is {change_text(found.centre)} ({interval_text(found)}), {limit}; p is {adjusted_p:.2g} under Holm."
+    return Verdict(BETTER if good else WORSE, (reason,))
+
+
+def _unstable(found: Estimate) -> str:
+    times = significant(exp(found.high - found.low), 2)
+    return (
+        f"The ratio differs so much from block to block that the upper end of its interval is {times} times the lower "
+        "one: find out why the runs do not repeat before making more of them."
+    )
+
+
+def _not_told(question: Question, found: Estimate, told: bool) -> str:
+    limit = f"{question.same_within:g} %"
+    if told:
+        return f"There is a difference ({interval_text(found)}), but not whether it is more than {limit}."
+    return f"The interval, {interval_text(found)}, holds both no difference and one of more than {limit}."
+
+
+def too_few(question: Question, found: Estimate) -> tuple[str, ...]:
+    """Why so few blocks give no verdict, and what they and the needed number could tell."""
+    blocks, needed = len(question.log_ratios), question.needed
+    least = smallest_p(blocks) * question.tests
+    told = f"{counted(blocks, 'block')} cannot give a verdict: the smallest p under Holm would be {min(1.0, least):.2g}"
+    why = f"{told}. With {counted(question.tests, 'test')} at {LEVEL:g} it takes {needed} blocks."
+    if blocks == 1:
+        return (why, f"The one block says {change_text(found.centre)}.")
+    same_way = max(sum(r > 0 for r in question.log_ratios), sum(r < 0 for r in question.log_ratios))
+    ways = f"{same_way} of {blocks} blocks point the same way"
+    return (why, f"What was seen: {change_text(found.centre)} ({interval_text(found)}); {ways}.", *forecast(question))
+
+
+def forecast(question: Question) -> tuple[str, ...]:
+    """The difference that the needed blocks would detect four times in five, from the spread of the existing blocks."""
+    if len(question.log_ratios) < 2:
+        return ()
+    blocks = max(question.needed, len(question.log_ratios))
+    size = detectable(_deviation(question.log_ratios), blocks, question.tests)
+    if size is None:
+        return ()
+    size = max(size, question.margin)
+    return (
+        f"With {blocks} blocks that spread as these do, a difference of {size_text(size)} or more would be told "
+        "four times in five.",
+    )
+
+
+def _deviation(values: Sequence[float]) -> float:
+    return float(np.std(values, ddof=1))
+
+
+def change_text(log_ratio: float) -> str:
+    """0.4824 -> 62 % higher; -0.1054 -> 10 % lower; beyond threefold, × 4.2."""
+    if abs(log_ratio) > log(MOST_AS_PERCENT):
+        return f"× {significant(exp(log_ratio), 2)}"
+    text = percent_text(abs(log_ratio) if log_ratio > 0 else log_ratio)
+    if text == "0 %":
+        return "unchanged"
+    return f"{text.removeprefix('−')} {'higher' if log_ratio > 0 else 'lower'}"
+
+
+def size_text(log_ratio: float) -> str:
+    """How large a difference is: 12 %, or, beyond threefold, × 4.2."""
+    return f"× {significant(exp(log_ratio), 2)}" if log_ratio > log(MOST_AS_PERCENT) else percent_text(log_ratio)
+
+
+def percent_text(log_ratio: float) -> str:
+    """A ratio as a change in per cent, one decimal below 10: 0.0488 -> 5 %; -0.1054 -> −10 %."""
+    change = 100 * (exp(log_ratio) - 1)
+    digits = f"{abs(change):,.0f}" if abs(change) >= 9.95 else f"{abs(change):.1f}".removesuffix(".0")
+    return f"{'−' if change < 0 and digits != '0' else ''}{digits} %"
+
+
+def interval_text(found: Estimate) -> str:
+    """48 … 79 %; with less than 95 % confidence that is said."""
+    ends = [percent_text(end) for end in (found.low, found.high)]
+    text = f"{ends[0].removesuffix(' %')} … {ends[1]}"
+    if abs(found.high) > log(10):
+        text = f"× {significant(exp(found.low), 2)} … × {significant(exp(found.high), 2)}"
+    return text if found.confidence >= 1 - LEVEL else f"{text}, {100 * found.confidence:.0f} % confidence"

@@ -1,0 +1,54 @@
+"""Makes the JSON document of a night; docs/nightly.schema.json describes it."""
+
+import json
+from math import exp
+from typing import Any
+
+from reports.nightly.judging import GateResult
+from reports.nightly.night import Night, answer
+
+NIGHTLY_VERSION = 1
+
+
+def document(of: Night) -> dict[str, Any]:
+    """Plain values. Ratios are to the reference. Unknown values are null."""
+    return {
+        "nightly_version": NIGHTLY_VERSION,
+        "night": of.name,
+        "plan": of.plan,
+        "colour": of.colour,
+        "answer": answer(of),
+        "environment": of.environment,
+        "tests": of.tests,
+        "blocks_needed": of.blocks_needed,
+        "gates": [_gate(result) for result in of.results],
+    }
+
+
+def text(of: Night) -> str:
+    return json.dumps(document(of), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _gate(result: GateResult) -> dict[str, Any]:
+    found = result.figure.against if result.figure else None
+    ratio = (
+        None
+        if found is None
+        else {
+            "estimate": exp(found.centre),
+            "low": exp(found.low),
+            "high": exp(found.high),
+            "confidence": found.confidence,
+        }
+    )
+    return {
+        "scenario": result.cell.scenario,
+        "topology": result.cell.topology,
+        "arm": result.arm,
+        "gate": result.gate,
+        "outcome": result.outcome,
+        "reasons": list(result.reasons),
+        "ratio": ratio,
+        "p": result.p,
+        "p_holm": result.adjusted_p,
+    }

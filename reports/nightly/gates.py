@@ -1,0 +1,58 @@
+"""Says what a gate is, and reads ``throughput.received_per_s vs reference > -10%``.
+
+A gate without ``vs reference`` is a check of every run, as of ``--check``. It is judged by the analysis of that run.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+
+from reports.comparison.metrics import ComparisonImpossible, Metric, primary_metrics
+
+HOW = "write FIGURE vs reference < 20%, or > -10% for a figure of which more is better"
+AGAINST = re.compile(r"([\w.]+)\s+vs\s+reference\s*(<|>)=?\s*([+-]?\d+(?:\.\d+)?)\s*%")
+
+
+class GateInvalid(ValueError):
+    """A gate that cannot be read or can never say anything: names it, the rule and the correction."""
+
+
+@dataclass(frozen=True)
+class RelativeGate:
+    """How much worse than the reference a figure may be. ``percent``: 20, or -10 where more is better."""
+
+    text: str
+    metric: Metric
+    percent: float
+
+    @property
+    def log_limit(self) -> float:
+        return math.log(1 + self.percent / 100)
+
+    def forbids(self, log_ratio: float) -> bool:
+        """Whether a ratio to the reference, as its logarithm, is worse than the gate allows."""
+        return log_ratio < self.log_limit if self.metric.higher_is_better else log_ratio > self.log_limit
+
+
+def is_relative(text: str) -> bool:
+    return " vs " in f" {text} "
+
+
+def relative_gate(text: str) -> RelativeGate:
+    """Raises GateInvalid."""
+    found = AGAINST.fullmatch(text.strip())
+    if not found:
+        raise GateInvalid(f"gate {text!r}: cannot be read; {HOW}")
+    path, sign, number = found.groups()
+    try:
+        (metric,) = primary_metrics((path,))
+    except ComparisonImpossible as error:
+        raise GateInvalid(f"gate {text!r}: {str(error).removeprefix(f'--primary {path}: ')}") from None
+    percent = float(number)
+    if metric.higher_is_better != (sign == ">"):
+        more, other = ("more", "> -10%") if metric.higher_is_better else ("less", "< 20%")
+        raise GateInvalid(f"gate {text!r}: of {path}, {more} is better: say how much worse it may be, such as {other}")
+    if percent <= -100 or percent * (1 if sign == "<" else -1) < 0:
+        least = "0 or more" if sign == "<" else "between -100 and 0"
+        raise GateInvalid(f"gate {text!r}: after {sign} a percentage must be {least}: how much worse it may be")
+    return RelativeGate(text.strip(), metric, percent)

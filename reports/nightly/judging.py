@@ -1,0 +1,176 @@
+"""Judges the gates of a night: those against the reference together, under Holm, and the checks of single runs.
+
+Only what is told is red: a gate fails if a check of a candidate's run failed, or if the candidate is beyond the
+gate's limit and the test against that limit holds under Holm over all such tests of the night.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from reports.comparison.arms import Arm
+from reports.comparison.comparison import ArmFigure, Comparison
+from reports.comparison.runs import FinishedRun
+from reports.comparison.statistics import LEVEL, holm, p_value
+from reports.comparison.verdicts import Question, change_text, forecast, interval_text, too_few
+from reports.junit import failure_message, unknown_reason
+from reports.nightly.gates import RelativeGate
+from reports.numbers import counted, sentence
+
+PASS, FAIL, UNDECIDED, INVALID = "pass", "fail", "undecided", "invalid"
+OWN_CHECKS = "the scenario's own checks"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One scenario on one topology, with the runs of every arm. The first arm is the reference.
+
+    ``checks``: gates that are checks of every run. ``trouble``: why there is no comparison, '' if there is one.
+    ``setup``: stands for what is varied and for the options of the runs; nights of another one make no trend.
+    """
+
+    scenario: str
+    topology: str
+    gates: tuple[RelativeGate, ...]
+    checks: tuple[str, ...]
+    comparison: Comparison | None
+    trouble: str = ""
+    setup: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.scenario} on {self.topology}" if self.topology else self.scenario
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """What a gate says of one candidate. ``p`` and ``adjusted_p``: of gates against the reference."""
+
+    cell: Cell
+    arm: str
+    gate: str
+    outcome: str
+    reasons: tuple[str, ...] = ()
+    figure: ArmFigure | None = None
+    p: float | None = None
+    adjusted_p: float | None = None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """One gate against the reference, of one candidate. ``p``: of the test that the ratio is at the gate's limit."""
+
+    cell: Cell
+    gate: RelativeGate
+    figure: ArmFigure
+    p: float
+
+
+def judged(cells: Sequence[Cell]) -> tuple[GateResult, ...]:
+    """A result for each gate and candidate, in the order of the cells."""
+    asked = [_asked(cell, gate, figure) for cell in cells for gate in cell.gates for figure in _figures(cell, gate)]
+    adjusted = holm([each.p for each in asked])
+    told = [_relative(each, p, len(asked)) for each, p in zip(asked, adjusted, strict=True)]
+    found: list[GateResult] = []
+    for cell in cells:
+        if cell.trouble:
+            found.append(GateResult(cell, "", "runs", INVALID, (cell.trouble,)))
+        else:
+            found += [*_of_checks(cell), *(each for each in told if each.cell is cell)]
+    return tuple(found)
+
+
+def _asked(cell: Cell, gate: RelativeGate, figure: ArmFigure) -> _Asked:
+    beyond = [ratio - gate.log_limit for ratio in figure.used]
+    return _Asked(cell, gate, figure, p_value(beyond) if beyond else 1.0)
+
+
+def _figures(cell: Cell, gate: RelativeGate) -> list[ArmFigure]:
+    """The gate's figure of each candidate."""
+    if cell.comparison is None:
+        return []
+    return [cell.comparison.figures[gate.metric.path, arm.name] for arm in cell.comparison.design.arms[1:]]
+
+
+def _relative(asked: _Asked, adjusted_p: float, tests: int) -> GateResult:
+    cell, gate, figure = asked.cell, asked.gate, asked.figure
+    assert cell.comparison is not None
+    question = Question(
+        figure.used,
+        gate.metric.higher_is_better,
+        tests,
+        abs(gate.percent),
+        tuple(run.unusable for run in _runs_of(cell.comparison, figure.arm) if run.unusable),
+    )
+    outcome, reasons = _outcome(gate, question, figure, adjusted_p)
+    return GateResult(cell, figure.arm, gate.text, outcome, reasons, figure, asked.p, adjusted_p)
+
+
+def _outcome(
+    gate: RelativeGate, question: Question, figure: ArmFigure, adjusted_p: float
+) -> tuple[str, tuple[str, ...]]:
+    found = figure.against
+    if question.invalid:
+        return INVALID, question.invalid
+    if found is None:
+        return UNDECIDED, (f"No block has {gate.metric.path} in both arms{_doubtful(figure)}.",)
+    if len(figure.used) < question.needed:
+        return UNDECIDED, too_few(question, found)
+    seen = f"Against the reference it is {change_text(found.centre)} ({interval_text(found)})"
+    if gate.forbids(found.centre) and adjusted_p <= LEVEL:
+        tests = counted(question.tests, "test")
+        return FAIL, (f"{seen}, which is beyond the limit; p is {adjusted_p:.2g} under Holm over {tests}.",)
+    if not gate.forbids(found.low) and not gate.forbids(found.high):
+        return PASS, (f"{seen}: the whole interval is within the limit.",)
+    return UNDECIDED, (f"{seen}: whether it is beyond the limit is not told.", *forecast(question))
+
+
+def _doubtful(figure: ArmFigure) -> str:
+    return f", as {counted(figure.doubtful, 'block')} had doubtful timing" if figure.doubtful else ""
+
+
+def _runs_of(comparison: Comparison, arm: str) -> Iterator[FinishedRun]:
+    for each in comparison.design.arms:
+        if each is comparison.reference or each.name == arm:
+            yield from each.runs
+
+
+def _of_checks(cell: Cell) -> Iterator[GateResult]:
+    assert cell.comparison is not None
+    for arm in cell.comparison.design.arms[1:]:
+        for gate in (*cell.checks, OWN_CHECKS):
+            yield GateResult(cell, arm.name, gate, *_check(cell, arm, gate))
+
+
+def _check(cell: Cell, arm: Arm, gate: str) -> tuple[str, tuple[str, ...]]:
+    """The outcome of one check over all runs of a candidate, and its reasons."""
+    assert cell.comparison is not None
+    if unusable := tuple(run.unusable for run in arm.runs if run.unusable):
+        return INVALID, unusable
+    for outcome, word in (("fail", FAIL), ("unknown", UNDECIDED)):
+        if found := tuple(_told(cell, gate, arm.runs, outcome)):
+            too = len(list(_told(cell, gate, cell.comparison.reference.runs, outcome)))
+            return word, (
+                *found,
+                *((f"{counted(too, 'check')} of the reference's runs ended the same way.",) if too else ()),
+            )
+    if gate == OWN_CHECKS and (nothing := tuple(_failed_without_a_check(arm.runs))):
+        return FAIL, nothing
+    return PASS, ()
+
+
+def _told(cell: Cell, gate: str, runs: Sequence[FinishedRun], outcome: str) -> Iterator[str]:
+    """A sentence for each run whose check came to ``outcome``."""
+    for run in runs:
+        for result in run.summary["checks"]:
+            asked = result["name"] not in cell.checks if gate == OWN_CHECKS else result["name"] == gate
+            if asked and result["outcome"] == outcome:
+                why = failure_message(result) if outcome == "fail" else unknown_reason(result, run.summary)
+                yield f"{run.name}: {why}."
+
+
+def _failed_without_a_check(runs: Sequence[FinishedRun]) -> Iterator[str]:
+    """Runs that failed by their verdict alone, as when nothing arrived."""
+    for run in runs:
+        checks = run.summary["checks"]
+        if run.summary["verdict"] == "fail" and all(check["outcome"] != "fail" for check in checks):
+            yield f"{run.name}: {' '.join(map(sentence, run.summary['reasons'])) or 'it failed.'}"

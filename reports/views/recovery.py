@@ -1,0 +1,163 @@
+"""Says what the faults did to the clients: a sentence each, a table of the faults, and the outage of each client."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from records.summary import FaultRecovery, Recovery
+from reports.numbers import counted, seconds_text
+from reports.values import Column, OutageRow, Table
+
+DONE = {
+    "kill": "was killed",
+    "stop": "was stopped",
+    "restart": "was restarted",
+    "freeze": "was frozen",
+    "join": "joined",
+    "cut": "was cut",
+    "blackhole": "swallowed everything",
+    "disconnect": "ended its clients' connections",
+    "stop-link": "was stopped by management",
+    "slow": "was made slow",
+    "command": "was taken down by a command",
+}
+MOST_SENTENCES = 3
+NS_PER_MS, NS_PER_S, MS_PER_S = 1_000_000, 1_000_000_000, 1_000
+ROLES = {"producer": "producers", "consumer": "consumers", "": "shared connections"}
+
+
+def recovery_sentences(recovery: Recovery) -> str:
+    """What each fault did; '' without one."""
+    told = [fault_sentence(fault) for fault in recovery["faults"][:MOST_SENTENCES]]
+    further = len(recovery["faults"]) - len(told)
+    return " ".join([*told, f"{counted(further, 'further fault')} followed."] if further else told)
+
+
+def fault_sentence(fault: FaultRecovery) -> str:
+    """``broker-2 was killed at 10 s: 34 of 100 clients were cut off, the slowest for 1.9 s; no acknowledged …``"""
+    done = DONE.get(fault["kind"], f"had the fault {fault['kind']}")
+    if fault["kind"] == "join" and fault["restored_s"] is not None:
+        left = f" and left at {fault['restored_s']:.3g} s"  # who was cut off lost it then
+    else:
+        left = ""
+    return f"{fault['target']} {done} at {fault['began_s']:.3g} s{left}: {_cut_off(fault)}; {_messages(fault)}."
+
+
+def _cut_off(fault: FaultRecovery) -> str:
+    if not fault["cut_off"]:
+        return "no client was cut off"
+    told = f"{fault['cut_off']:,} of {counted(fault['clients'], 'client')} {_were(fault['cut_off'])} cut off"
+    if fault["never_back"]:
+        return f"{told}, {fault['never_back']:,} of them for good"
+    slowest_ms = fault["outage_ms"]["max"]
+    return told if slowest_ms is None else f"{told}, the slowest for {seconds_text(slowest_ms / MS_PER_S)}"
+
+
+def _messages(fault: FaultRecovery) -> str:
+    lost = fault["lost"]
+    told = f"{counted(lost, 'acknowledged message')} {_were(lost)} lost" if lost else "no acknowledged message was lost"
+    return f"{told}, {fault['duplicated']:,} came twice" if fault["duplicated"] else f"{told}, none came twice"
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def recovery_table(recovery: Recovery) -> Table:
+    """A row a fault. Seconds of the load; outages in ms, empty if a client never came back."""
+    columns = (
+        Column("Fault"),
+        Column("What"),
+        Column("At (s)", 1),
+        Column("Effective (s)", 2),
+        Column("Back (s)", 1),
+        Column("Clients", 0),
+        Column("Cut off", 0),
+        Column("Never back", 0),
+        Column("Outage p50 (ms)", 0),
+        Column("Outage max (ms)", 0),
+        Column("Reconnect max (ms)", 0),
+        Column("In flight", 0),
+        Column("Lost", 0),
+        Column("Duplicated", 0),
+        Column("Throughput back after (s)", 1),
+        Column("p99 back after (s)", 1),
+    )
+    return Table("What each fault did", columns, tuple(map(_row, recovery["faults"])), "No fault had an effect.")
+
+
+def _row(fault: FaultRecovery) -> tuple[Any, ...]:
+    return (
+        fault["fault"],
+        f"{fault['kind']} {fault['target']}",
+        fault["began_s"],
+        fault["effective_s"],
+        fault["restored_s"],
+        fault["clients"],
+        fault["cut_off"],
+        fault["never_back"],
+        fault["outage_ms"]["p50"],
+        fault["outage_ms"]["max"],
+        fault["reconnect_ms"]["max"],
+        fault["in_flight"],
+        fault["lost"],
+        fault["duplicated"],
+        fault["throughput_back_s"],
+        fault["p99_back_s"],
+    )
+
+
+def outage_rows(outages: pa.Table) -> tuple[OutageRow, ...]:
+    """The outages of each fault, producers and consumers apart, in their order."""
+    found: dict[tuple[int, str, str], list[float | None]] = {}
+    for row in sorted(outages.to_pylist(), key=lambda row: (row["fault"], row["role"] == "consumer", row["client"])):
+        name = f"F{row['fault']} {row['kind']} {row['target']}"
+        found.setdefault((row["fault"], name, row["role"]), []).append(outage_ms(row))
+    return tuple(
+        OutageRow(
+            f"{name}: {ROLES[role]}",
+            tuple(value for value in values if value is not None),
+            sum(value is None for value in values),
+            style=0 if role == "producer" else 1,
+        )
+        for (_, name, role), values in found.items()
+    )
+
+
+def outage_ms(row: Mapping[str, Any]) -> float | None:
+    """None: the client never came back. A shared connection is back when it is connected."""
+    back_ns = row["first_success_ns"] if row["role"] else row["connected_ns"]
+    return None if back_ns is None else (back_ns - row["began_ns"]) / NS_PER_MS
+
+
+def outages_table(outages: pa.Table) -> Table:
+    """A row a client and fault."""
+    columns = (
+        Column("Fault"),
+        Column("Client", 0),
+        Column("Group"),
+        Column("Lost (s of load)", 3),
+        Column("Outage (ms)", 0),
+        Column("Reconnected after (ms)", 0),
+        Column("Attempts", 0),
+        Column("To"),
+        Column("In flight", 0),
+    )
+    rows = sorted(outages.to_pylist(), key=lambda row: (row["fault"], row["client"]))
+    return Table("Outage of each client", columns, tuple(map(_client, rows)), "No client was cut off.", sortable=True)
+
+
+def _client(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    reconnected_ns = None if row["connected_ns"] is None else row["connected_ns"] - row["lost_ns"]
+    return (
+        f"F{row['fault']}",
+        row["client"],
+        row["group"],
+        row["lost_ns"] / NS_PER_S,
+        outage_ms(row),
+        None if reconnected_ns is None else reconnected_ns / NS_PER_MS,
+        row["attempts"],
+        row["to_broker"] or "never",
+        row["in_flight"],
+    )

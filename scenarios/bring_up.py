@@ -1,0 +1,72 @@
+"""Brings brokers up and proves them, for a run and for ``brokerbench up`` alike; it needs nothing of Locust.
+
+start every broker ──► prove every link ──► measure round trips ──► one canary over every path
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from drivers import canary
+from topologies.management.link_traffic import tell_round_trips
+from topologies.management.links import prove_links
+from topologies.management.sampling import Row
+from topologies.model.joining_brokers import present_links
+from topologies.model.link import Link
+from topologies.model.paths import Path
+from topologies.model.topology import Topology
+from topologies.runtimes.contract import Progress, Runtime
+from topologies.runtimes.own import proxies_of
+
+PROOF_TIMEOUT_S = 30.0
+"""How long the links get to show that they are up, and then the canaries to arrive."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """``unproven``: how many paths let no canary pass; ``round_trips``: rows of the samples table, by link."""
+
+    unproven: int
+    round_trips: tuple[Row, ...]
+
+
+def bring_up(
+    runtime: Runtime,
+    topology: Topology,
+    paths: Sequence[Path],
+    ends: tuple[canary.Side, canary.Side],
+    progress: Progress,
+    started: Callable[[], None] = lambda: None,
+    absent: Collection[str] = frozenset(),
+) -> Proof:
+    """Start every broker and prove every link and path; returns what the proof left open.
+
+    ``paths``: those that clients will use. ``ends``: how producers and consumers connect. ``started``: called once
+    all brokers run, before the proof. ``absent``: brokers, by name, that join later. They are not started, and neither
+    their links nor paths over them are proven.
+
+    Raises RuntimeFailed, LinksNotProven or PathsUnproven. Brokers that were started stay up then: taking them down is
+    the caller's.
+    """
+    runtime.up(progress, absent)
+    if absent:
+        progress(f"absent until they join, their links and paths not proven: {', '.join(sorted(absent))}")
+    started()
+    round_trips = _prove_links(runtime, topology, progress, present_links(topology, absent))
+    there = [path for path in paths if not {*path.route} & {*absent}]
+    asked = canary.askable(topology, there)
+    canary.prove(asked, *ends, runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
+    progress(canary.describe(there, asked))
+    return Proof(len(there) - len(asked), round_trips)
+
+
+def _prove_links(runtime: Runtime, topology: Topology, progress: Progress, links: Sequence[Link]) -> tuple[Row, ...]:
+    """Each of ``links`` carries messages, by what both its ends say.
+
+    Returns the round trips of those through proxies.
+    """
+    if runtime.name == "memory":
+        progress("brokers in memory: no links to prove")
+        return ()
+    prove_links(runtime, topology, timeout_s=PROOF_TIMEOUT_S, progress=progress, links=links)
+    proxies = proxies_of(runtime)
+    return tuple(tell_round_trips(proxies, links, progress)) if proxies else ()

@@ -1,0 +1,42 @@
+"""A broker under its clients is killed, and comes back 15 s later on the store that it left.
+
+Asks: how long is each client cut off, and what becomes of the messages that were in flight?
+"""
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import (
+    Hold,
+    Scenario,
+    every_client_back,
+    no_acked_send_lost,
+    run,
+    sends_in_flight,
+    somebody_cut_off,
+)
+from scenarios.harness.faults import KillBroker
+
+
+class FailoverProducer(ProducerUser):
+    group = "producers"
+    destination, body_bytes, durable = "queue://failover", 1_024, True
+    sends_per_second = 20  # so many that some are in flight when the broker dies, on a fast machine too
+    fixed_count = 24
+
+
+class FailoverConsumer(ConsumerUser):
+    group = "consumers"
+    destination = "queue://failover"
+    fixed_count = 12
+
+
+run(
+    Scenario(
+        users=(FailoverProducer, FailoverConsumer),
+        default_topology="mesh",
+        load=Hold(for_s=40),
+        checks=(no_acked_send_lost(), every_client_back()),
+        faults=(KillBroker("producers", at_s=10, for_s=15),),
+        premises=(somebody_cut_off(), sends_in_flight()),
+        question=__doc__,
+    )
+)

@@ -1,0 +1,86 @@
+"""Runs a command of the user's own, such as a reboot of an Amazon MQ broker: for brokers that are not ours to break."""
+
+import logging
+import math
+import shlex
+import subprocess
+import threading
+from dataclasses import dataclass
+from typing import ClassVar
+
+from scenarios.harness.faults.bases import BrokerFault
+from scenarios.harness.faults.contract import Probe
+from topologies.runtimes.contract import Runtime, RuntimeFailed
+from topologies.runtimes.processes import guard
+
+log = logging.getLogger("brokerbench")
+
+EXPECT_S = 60.0
+FAILS_WITHIN_S = 1.0  # a command that goes on for longer may be waiting for the broker
+
+
+@dataclass(frozen=True)
+class CommandFault(BrokerFault):
+    """Starts ``command``; the broker is expected to take no login then, and to take logins again.
+
+    Implements `scenarios.harness.faults.contract.Fault`. ``expect_s``: how long either may take. ``command``: split as
+    a shell would, but no shell runs it. Its output goes to this process's standard error. It ends with this process.
+    """
+
+    kind: ClassVar[str] = "command"
+    takes_down: ClassVar[bool] = True
+    look_every_s: ClassVar[float] = 0.25  # each look is a login at somebody else's broker
+
+    command: str = ""
+    expect_s: float = EXPECT_S
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.expect_s < math.inf:
+            raise ValueError(
+                f"fault {self.kind} of {self.target}: expect={self.expect_s:g} must be more than 0 seconds"
+            )
+        try:
+            words = shlex.split(self.command)
+        except ValueError as error:
+            raise ValueError(f"fault {self.kind} of {self.target}: {self.command!r} cannot be split: {error}") from None
+        if not words:
+            raise ValueError(f"fault {self.kind} of {self.target}: there is no command to run")
+
+    @property
+    def lasts_s(self) -> float:
+        """Nothing has to be done to mend it: the command brings the broker back."""
+        return 0.0
+
+    @property
+    def effect_timeout_s(self) -> float:  # type: ignore[override]
+        return self.expect_s
+
+    @property
+    def mended_timeout_s(self) -> float:  # type: ignore[override]
+        return self.expect_s
+
+    def begin(self, runtime: Runtime) -> None:
+        started = subprocess.Popen(
+            guard.command_line(shlex.split(self.command)),
+            stdin=subprocess.DEVNULL,
+            stdout=2,  # standard error: the last line of standard output names the report
+            start_new_session=True,
+        )
+        try:
+            status = started.wait(FAILS_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            threading.Thread(target=self._tell_failure, args=(started,), daemon=True).start()
+            return
+        if status:
+            raise RuntimeFailed(f"the command {self.command!r} ended with status {status}; what it said is above")
+
+    def _tell_failure(self, started: "subprocess.Popen[bytes]") -> None:
+        if status := started.wait():
+            log.warning("the command %r ended with status %s; what it said is above", self.command, status)
+
+    def end(self, runtime: Runtime) -> None:
+        """The broker comes back by itself."""
+
+    def in_effect(self, probe: Probe) -> bool:
+        return not probe.serves(self.target)

@@ -1,0 +1,20 @@
+"""Kills a broker, like a crash: no goodbye to anyone. Later it is started again on the store that it left.
+
+producer ──✗ broker (its process is gone, its ports refuse) ✗── consumer
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from scenarios.harness.faults.bases import BrokerTakenDown
+from topologies.runtimes.contract import Runtime
+
+
+@dataclass(frozen=True)
+class KillBroker(BrokerTakenDown):
+    """SIGKILL, then a start. Implements `scenarios.harness.faults.contract.Fault`."""
+
+    kind: ClassVar[str] = "kill"
+
+    def begin(self, runtime: Runtime) -> None:
+        runtime.kill(self.target)

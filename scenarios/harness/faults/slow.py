@@ -1,0 +1,40 @@
+"""Makes a link slow for a while, like a line that is full or goes the long way round. Later it is as before.
+
+broker ──► door of the link (every byte later, or fewer a second, both ways) ──► broker        clients ──► both brokers
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from scenarios.harness.faults.bases import LinkFault
+from scenarios.harness.faults.contract import Probe
+from topologies.model.impairment import Impairment
+from topologies.runtimes.contract import Runtime
+
+
+@dataclass(frozen=True)
+class SlowLink(LinkFault):
+    """Takes the place of what the link has by ``--link``. Implements `scenarios.harness.faults.contract.Fault`.
+
+    ``impairment``: at least one of delay and bandwidth; ValueError if there is none.
+    """
+
+    kind: ClassVar[str] = "slow"
+
+    impairment: Impairment = field(default_factory=Impairment)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.impairment == Impairment():
+            raise ValueError(f"fault slow of {self.target}: how slow? Add delay=40ms or bandwidth=500kB/s, or both")
+
+    def begin(self, runtime: Runtime) -> None:
+        self.proxies(runtime).shape(self.target, self.impairment)
+
+    def end(self, runtime: Runtime) -> None:
+        self.proxies(runtime).shape(self.target, None)
+
+    def in_effect(self, probe: Probe) -> bool:
+        """A delay is measured. A bandwidth is what Toxiproxy has confirmed: a short question does not show it."""
+        least_ms = 2 * (self.impairment.delay_ms - self.impairment.jitter_ms)
+        return least_ms == 0 or probe.link_delays(self.target, least_ms)

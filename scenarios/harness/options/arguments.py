@@ -1,0 +1,159 @@
+"""Adds brokerbench's options to Locust's command line; the web UI's form shows them too.
+
+`scenarios.harness.options.run_options.read` makes frozen values of the parsed arguments.
+"""
+
+from argparse import Action, ArgumentParser, Namespace
+from collections.abc import Callable
+from typing import Any
+
+from drivers.client.connection_modes import CONNECTION_MODES
+from drivers.protocols import PROTOCOLS
+from scenarios.harness.options.run_options import BROKER_MEMORY_MB, DRAIN_S
+from scenarios.harness.run.warm_up import AT_LEAST_S, AT_MOST_S
+from scenarios.harness.scenario import Scenario
+from topologies.model.launch import LOOPBACK
+from topologies.runtimes.choice import RUNTIMES
+
+
+class Joined(Action):
+    """An option that may be given more than once: what each says, joined by ``;``, as it may be written at once."""
+
+    def __call__(
+        self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, f"{before};{values}" if before else values)
+
+
+def add_arguments(parser: Any, scenario: Scenario) -> None:
+    """Add brokerbench's arguments to Locust's parser."""
+    group = parser.add_argument_group("brokerbench", "What is run on which brokers")
+
+    def add(*names: str, in_web_ui: bool = True, **settings: Any) -> None:
+        action = group.add_argument(*names, **settings)
+        action.include_in_web_ui = in_web_ui
+        action.is_secret = action.is_required = action.is_multiple = False  # as Locust's own add_argument sets them
+
+    _add_what_runs_where(add, scenario)
+    add(
+        "--protocol",
+        default="",
+        help=f"what the clients speak: {', '.join(PROTOCOLS)}; or PRODUCERS:CONSUMERS "
+        f"(default: {scenario.default_protocol})",
+    )
+    add("--messages", type=int, default=None, help="end the load after so many messages in all, instead of by time")
+    add("--warm-up", type=float, default=None, help=f"seconds before the load counts (default: {_warm_up(scenario)})")
+    add("--rate", type=float, default=None, help="sends a second of all producers together")
+    add("--producers", type=int, default=None, help="how many producers (default: the scenario's)")
+    add("--consumers", type=int, default=None, help="how many consumers (default: the scenario's)")
+    add("--body-bytes", type=int, default=None, help="size of a message body, at least 32")
+    add("--in-flight", type=int, default=None, help="sends of one producer that may await their confirmation")
+    add(
+        "--connections",
+        default="",
+        choices=("", *CONNECTION_MODES),
+        help="one for each client (the scenarios' own way), pooled among those of a group, or per-message: producers "
+        "connect for each message as functions do, and consumers have one each",
+    )
+    add(
+        "--pool-size",
+        type=int,
+        default=None,
+        help="connections that producers, and consumers, of a group share in each process if pooled",
+    )
+    add("--transaction-size", type=int, default=None, help="messages of a producer that arrive together or not at all")
+    add("--failover", default=None, help="options of the failover URIs, such as 'randomize=false&timeout=3000'")
+    add(
+        "--fault",
+        default="",
+        action=Joined,
+        help="what is done during the load: 'kill(broker-2, at=10, for=15)'; to brokers kill, stop, restart, freeze, "
+        "disconnect or join, to links cut, blackhole, slow or stop-link; instead of the scenario's own; several by ';'",
+    )
+    add(
+        "--check",
+        default="",
+        action=Joined,
+        help="what must hold beside the scenario's own checks: 'latency_ms.due_to_received.p99 < 50'; several by ';'",
+    )
+    add("--drain-timeout", type=float, default=DRAIN_S, help="seconds that consumers get to empty the queues")
+    add("--seed", type=int, default=None, help="seed of every random choice (default: a new one, told in the report)")
+    add("--runs", default="runs", help="folder that keeps the runs", in_web_ui=False)
+    add("--broker-memory", type=int, default=BROKER_MEMORY_MB, help="heap of each broker in MiB")
+    add("--base-port", type=int, default=None, help="first port of a fixed range (default: free ports)")
+    add(
+        "--bind-host",
+        default=LOOPBACK,
+        help="address of this machine where the brokers listen; with another than the default (%(default)s) they can "
+        "be reached from its network, so that workers on other hosts can be their clients",
+    )
+    add("--keep-data", action="store_true", help="keep the brokers' message stores in the run's folder")
+    _add_analysis(add)
+
+
+def _add_analysis(add: Callable[..., None]) -> None:
+    add(
+        "--dry-run",
+        action="store_true",
+        help="check every option, print as JSON what would be run, and start nothing",
+        in_web_ui=False,
+    )
+    add(
+        "--analyse-later",
+        action="store_true",
+        help="end without results and report: `brokerbench analyse RUN RUN` computes those of many runs at once",
+        in_web_ui=False,
+    )
+    add(
+        "--junit",
+        default=None,
+        help="file to write the checks to as JUnit XML; one of an earlier run is removed first",
+        in_web_ui=False,
+    )
+    add("--markdown", default=None, help="file to write a summary in Markdown to, likewise", in_web_ui=False)
+    kept = "kept in run.json; `brokerbench compare` sets it"
+    add("--session", default=None, help=f"name of the comparison that this run is for, {kept}", in_web_ui=False)
+    add("--block", type=int, default=None, help=f"the run's block in that comparison, {kept}", in_web_ui=False)
+    add("--order", type=int, default=None, help=f"the run's turn in its block, {kept}", in_web_ui=False)
+    add("--spark-master", default=None, help="where the analysis runs (default local[*])", in_web_ui=False)
+
+
+def _warm_up(scenario: Scenario) -> str:
+    if scenario.warm_up_s is not None:
+        return f"{scenario.warm_up_s:g}"
+    return f"until the median latency settles, at least {AT_LEAST_S} and at most {AT_MOST_S:g}"
+
+
+def _add_what_runs_where(add: Callable[..., None], scenario: Scenario) -> None:
+    add(
+        "--topology",
+        default=scenario.default_topology,
+        help="catalogue entry, such as 'mesh(brokers=5)', or a YAML file",
+    )
+    add(
+        "--link",
+        default="",
+        action=Joined,
+        help="what links are like: 'LINK:delay=40ms,jitter=5ms,bandwidth=10MB/s', where LINK is a link's name, all "
+        "between two brokers or regions (A<->B), or *; several by ';'",
+    )
+    add(
+        "--runtime",
+        default="",
+        choices=("", *RUNTIMES),
+        help="where the brokers run (default: containers if possible)",
+    )
+    add(
+        "--brokers-file",
+        default=None,
+        help="YAML file: where brokers run already (--runtime external)",
+        in_web_ui=False,
+    )
+    add(
+        "--ca-file",
+        default=None,
+        help="authorities to trust for TLS, in PEM (default: this machine's)",
+        in_web_ui=False,
+    )
+    add("--image", default=None, help="image of the brokers' containers (default: upstream's)")

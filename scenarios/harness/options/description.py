@@ -1,0 +1,109 @@
+"""Describes a run before it begins: its brokers, links, clients and options, as in `records.run`."""
+
+import sys
+from dataclasses import asdict
+
+from drivers.client.connection_modes import POOLED
+from drivers.protocols import Spoken
+from drivers.users.broker_user import BrokerUser
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.run import RECEIVERS, BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
+from scenarios.harness.options.reachability_check import reachability_warnings
+from scenarios.harness.options.run_options import Options
+from scenarios.harness.run import machine
+from scenarios.harness.scenario import Scenario
+from scenarios.java_parts import java_client_versions
+from topologies.model.client_groups import ClientGroup
+from topologies.model.impairment import Impairment
+from topologies.model.link import Link
+from topologies.model.proxied_links import proxied
+from topologies.model.topology import Topology
+
+
+def describe(scenario: Scenario, options: Options, topology: Topology, groups: tuple[ClientGroup, ...]) -> RunInfo:
+    """All data of a run that is known before it begins. The run's record adds the id and the events."""
+    named = {group.name: group for group in groups}
+    return RunInfo(
+        run_id="",
+        scenario=scenario.name,
+        topology=options.topology,
+        runtime=options.runtime,
+        protocol=options.protocol,
+        question=(scenario.question or "").strip(),
+        command=command_line(options),
+        seed=options.seed,
+        runtime_reason=options.runtime_reason,
+        brokers=tuple(BrokerInfo(b.name, b.region, b.standby_of) for b in topology.brokers),
+        links=_links(topology),
+        groups=tuple(
+            GroupInfo(g.name, tuple(b.name for b in g.enter_at), _failover_uris(g, scenario, options))
+            for g in named.values()
+        ),
+        users=tuple(_user_info(user) for user in scenario.users),
+        checks=scenario.checks,
+        premises=scenario.premises,
+        warnings=(*topology.warnings, *reachability_warnings(topology, scenario.users)),
+        options=options.as_record(),
+        versions={**machine.versions(), **java_client_versions(Spoken.parse(options.protocol).distinct)},
+        machine=machine.describe(),
+    )
+
+
+def _links(topology: Topology) -> tuple[LinkInfo, ...]:
+    through = proxied(topology.links)
+    return tuple(
+        LinkInfo(
+            link.name,
+            link.opened_by.name,
+            link.to.name,
+            link.duplex,
+            _kind(link),
+            proxied=link in through,
+            **asdict(link.impairment or Impairment()),
+        )
+        for link in topology.links
+    )
+
+
+def _failover_uris(group: ClientGroup, scenario: Scenario, options: Options) -> str:
+    """The group's failover URI for people, once a protocol that its users speak."""
+    spoken = Spoken.parse(options.protocol)
+    protocols = dict.fromkeys(spoken.of(user.role) for user in scenario.users if user.group == group.name)
+    return " and ".join(group.failover_uri_by_name(protocol) for protocol in protocols)
+
+
+def _user_info(user: type[BrokerUser]) -> UserInfo:
+    settings: dict[str, str | int | float | bool] = {}
+    if issubclass(user, ProducerUser):
+        settings = {
+            "body_bytes": user.body_bytes,
+            "durable": user.durable,
+            "sends_per_second": user.sends_per_second,
+            "in_flight": user.in_flight,
+        }
+        if user.transaction_size:
+            settings["transaction_size"] = user.transaction_size
+    if issubclass(user, ConsumerUser):
+        settings = {"prefetch": user.prefetch, "selector": user.selector, "durable": user.durable_subscription}
+        if len(user.stays) > 1 or user.stays[0].until_s is not None or user.stays[0].place is not None:
+            settings["stays"] = "; ".join(map(str, user.stays))
+    if user.may_fail:
+        settings["may_fail"] = True
+    settings["connections"] = user.connections
+    if user.connections == POOLED:
+        settings["pool_size"] = user.pool_size
+    return UserInfo(user.__name__, user.role, user.group, user.destination, user.fixed_count, settings)
+
+
+def command_line(options: Options) -> tuple[str, ...]:
+    """The command that makes this run again, with what was chosen for it: the runtime and the seed."""
+    arguments = [*sys.argv[1:]]
+    for option, value in (("--runtime", options.runtime), ("--seed", str(options.seed))):
+        if not any(argument.partition("=")[0] == option for argument in arguments):
+            arguments += [option, value]
+    return ("locust", *arguments)
+
+
+def _kind(link: Link) -> str:
+    """Its own, or RECEIVERS where messages go only to the broker that opened it."""
+    return RECEIVERS if link.directions == ((link.to.name, link.opened_by.name),) else link.kind

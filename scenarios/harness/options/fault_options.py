@@ -1,0 +1,310 @@
+"""Reads ``--fault 'kill(broker-2, at=10, for=15)'``, and checks the faults of a run before anything starts."""
+
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from scenarios.harness.faults import (
+    BlackholeLink,
+    CommandFault,
+    CutLink,
+    DisconnectClients,
+    Fault,
+    FreezeBroker,
+    JoinBroker,
+    KillBroker,
+    RestartBroker,
+    SlowLink,
+    StopBroker,
+    StopLink,
+    absent_at_start,
+    repeated,
+)
+from scenarios.harness.faults.command import EXPECT_S
+from scenarios.harness.faults.probe import partners
+from scenarios.harness.memory_runtime import NO_JOIN, NO_MANAGEMENT
+from scenarios.harness.options.run_options import OptionError, Options
+from topologies.model.impairment import SETTINGS, parse_impairment
+from topologies.model.joining_brokers import opened_by_joining
+from topologies.model.spelling import nearest
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
+from topologies.runtimes.external.runtime import UNTOUCHABLE
+
+HOW = "write KIND(BROKER or LINK, at=SECONDS, for=SECONDS), such as kill(broker-2, at=10, for=15)"
+HOW_COMMAND = (
+    "a command cannot hold , ; = ( or ): put it into a script, such as command(./reboot.sh, target=broker-2, at=10)"
+)
+AGAIN = ("every", "times")
+MOST_NAMES = 8  # of links in one sentence
+CALL = re.compile(r"\s*([\w-]+)\s*\(\s*([^(),=]+?)\s*((?:,[^(),]*)*)\)\s*")
+
+
+Times = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class FaultKind:
+    """``make``: of the target and its times. ``takes``: the times that it may be given beside ``at``."""
+
+    make: Callable[[str, Times], Fault]
+    takes: tuple[str, ...] = ("for",)
+
+
+def _lasting(make: Callable[[str, float, float | None], Fault]) -> FaultKind:
+    return FaultKind(lambda target, times: make(target, times["at"], times.get("for")))
+
+
+KINDS: Mapping[str, FaultKind] = {
+    "kill": _lasting(KillBroker),
+    "stop": _lasting(StopBroker),
+    "restart": FaultKind(lambda target, times: RestartBroker(target, times["at"]), takes=()),
+    "freeze": _lasting(FreezeBroker),
+    "disconnect": FaultKind(lambda target, times: DisconnectClients(target, times["at"]), takes=()),
+    "join": _lasting(JoinBroker),
+    "cut": _lasting(CutLink),
+    "blackhole": _lasting(BlackholeLink),
+    "stop-link": _lasting(StopLink),
+}
+COMMAND, SLOW = "command", "slow"
+
+
+def parse_faults(text: str) -> tuple[Fault, ...]:
+    """The faults of a text such as ``kill(broker-2, at=10, for=15); restart(broker-1, at=40)``. Raises OptionError."""
+    return tuple(fault for each in text.split(";") if each.strip() for fault in _parse(each))
+
+
+def _parse(text: str) -> tuple[Fault, ...]:
+    """One fault, or as many as it is repeated."""
+    found = CALL.fullmatch(text)
+    if not found:
+        of_command = text.strip().startswith(f"{COMMAND}(")
+        raise OptionError(f"--fault {text.strip()!r}: {HOW_COMMAND if of_command else f'cannot be read; {HOW}'}")
+    name, target, rest = found.groups()
+    known = [*KINDS, SLOW, COMMAND]
+    if name not in known:
+        told = f"no fault {name!r}{nearest(name, known)} There are {', '.join(known)}"
+        raise OptionError(f"--fault {text.strip()!r}: {told}")
+    settings = _settings(text.strip(), rest)
+    if name == COMMAND:
+        kind = _of_command(text.strip(), target, settings)
+    else:
+        kind = _slow(text.strip(), settings) if name == SLOW else KINDS[name]
+    times = {name: _seconds(text.strip(), name, value) for name, value in settings.items() if name != "target"}
+    wrong = (settings.keys() if name != COMMAND else times.keys()) - {"at", *kind.takes, *AGAIN}
+    if wrong or "at" not in times:
+        rule = f"{name} takes {' and '.join(('at', *kind.takes))} in seconds, and at is required"
+        raise OptionError(f"--fault {text.strip()!r}: {rule}; {HOW}")
+    if ("every" in times) != ("times" in times) or not times.get("times", 1.0).is_integer():
+        rule = "a repeated fault takes every=SECONDS and times=HOW_MANY, a whole number"
+        raise OptionError(f"--fault {text.strip()!r}: {rule}, such as kill(consumers, at=10, for=5, every=20, times=3)")
+    try:
+        fault = kind.make(target, times)
+        return repeated(fault, times.get("every", 0.0), int(times.get("times", 1.0)))
+    except ValueError as error:
+        raise OptionError(f"--fault {text.strip()!r}: {error}") from error
+
+
+def _settings(text: str, rest: str) -> dict[str, str]:
+    """``, at=10, for=15`` as texts by name."""
+    settings: dict[str, str] = {}
+    for part in rest.split(",")[1:]:
+        name, _, value = (each.strip() for each in part.partition("="))
+        if name in settings:
+            raise OptionError(f"--fault {text!r}: {name} is given twice; keep one")
+        settings[name] = value
+    return settings
+
+
+def _seconds(text: str, name: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        told = f"{name}={value}" if value else name
+        raise OptionError(f"--fault {text!r}: {told!r} is no NAME=SECONDS; {HOW}") from None
+
+
+def _of_command(text: str, command: str, settings: Mapping[str, str]) -> FaultKind:
+    """``command(./reboot.sh, target=broker-2, at=10, expect=60)``: the command stands where others have the target."""
+    target = settings.get("target")
+    if not target:
+        raise OptionError(f"--fault {text!r}: which broker does it take down? Add target=BROKER")
+
+    def make(_command: str, times: Times) -> Fault:
+        return CommandFault(target, times["at"], None, command, times.get("expect", EXPECT_S))
+
+    return FaultKind(make, takes=("expect",))
+
+
+def _slow(text: str, settings: dict[str, str]) -> FaultKind:
+    """``slow(broker-1-to-broker-2, at=10, for=5, delay=40ms)``: takes what a link can be given out of the settings."""
+    given = [f"{name}={settings.pop(name)}" for name in SETTINGS if name in settings]
+    try:
+        impairment = parse_impairment(",".join(given))
+    except TopologyInvalid as error:
+        raise OptionError(f"--fault {text!r}: {error}") from error
+    return FaultKind(lambda target, times: SlowLink(target, times["at"], times.get("for"), impairment))
+
+
+def planned_faults(
+    own: Sequence[Fault], options: Options, topology: Topology, load_s: float | None
+) -> tuple[tuple[Fault, ...], Topology]:
+    """The faults of a run, each aimed at a broker or link that is there and ours to break, at a time that comes.
+
+    Also the topology with its links as they are opened: brokers that join open theirs. ``own``: the scenario's faults.
+    Those of the options take their place. Raises OptionError.
+    """
+    asked = parse_faults(options.fault) if options.fault else tuple(own)
+    _require_ours(asked, options.runtime)
+    chance = random.Random(f"{options.seed}:faults")
+    joining = absent_at_start(_aimed(fault, topology, chance) for fault in asked if fault.joins)
+    topology = opened_by_joining(topology, joining)  # its links have other names then: only now aim at links
+    aimed = tuple(_aimed(fault, topology, chance) for fault in asked)
+    for fault in aimed:
+        _require_in_load(fault, load_s)
+    for one, other in combinations(aimed, 2):
+        _require_apart(one, other)
+    _require_joins(aimed, options, topology)
+    _require_management(aimed, options, topology)
+    return aimed, topology
+
+
+def _aimed(fault: Fault, topology: Topology, chance: random.Random) -> Fault:
+    """At the broker or link of that name; for a client group at any broker where it enters, but no standby.
+
+    A broker that joins is the last one, as the one that was added last.
+    """
+    if fault.of_link:
+        return _aimed_at_link(fault, topology, chance)
+    brokers = {broker.name: broker for broker in topology.brokers}
+    if fault.target in brokers:
+        return fault
+    groups = {group.name: group for group in topology.groups}
+    if fault.target in groups:
+        entries = [broker for broker in groups[fault.target].enter_at if not broker.standby_of]
+        return fault.aimed_at((entries[-1] if fault.joins else chance.choice(entries)).name)
+    known = [*brokers, *groups]
+    raise OptionError(
+        f"fault {fault.kind} at {fault.at_s:g} s: topology {topology.name!r} has no broker {fault.target!r}"
+        f"{nearest(fault.target, known) or ';'} It has {', '.join(brokers)}, and the groups {', '.join(groups)}"
+    )
+
+
+def _aimed_at_link(fault: Fault, topology: Topology, chance: random.Random) -> Fault:
+    """At the link of that name; for a client group at any link with an end where the group enters."""
+    names = [link.name for link in topology.links]
+    if fault.target in names:
+        return fault
+    entries = {broker for group in topology.groups if group.name == fault.target for broker in group.enter_at}
+    if at_group := [link.name for link in topology.links if {link.opened_by, link.to} & entries]:
+        return fault.aimed_at(chance.choice(at_group))
+    have = f"It has {', '.join(names[:MOST_NAMES])}{' …' if names[MOST_NAMES:] else ''}" if names else "It has none"
+    raise OptionError(
+        f"fault {fault.kind} at {fault.at_s:g} s: topology {topology.name!r} has no link {fault.target!r}"
+        f"{nearest(fault.target, names) or ';'} {have}"
+    )
+
+
+def _require_ours(faults: Sequence[Fault], runtime: str) -> None:
+    """Brokers that run already are taken down by the user's own command only, and brokers of ours by no command."""
+    for fault in faults:
+        by_command = isinstance(fault, CommandFault)
+        if runtime == "external" and not by_command:
+            how = "a command of yours may: --fault 'command(./reboot.sh, target=BROKER, at=10, expect=60)'"
+            raise OptionError(f"fault {fault.kind} of {fault.target}: {UNTOUCHABLE}; or {how}")
+        if runtime != "external" and by_command:
+            rule = "a command is for brokers that run already (--runtime external)"
+            raise OptionError(f"fault {fault.kind} of {fault.target}: {rule}; write kill, stop, restart or freeze")
+
+
+def _require_in_load(fault: Fault, load_s: float | None) -> None:
+    if load_s is None:
+        return
+    if fault.for_s is None and fault.at_s >= load_s:
+        raise OptionError(
+            f"fault {fault.kind} of {fault.target}: it begins {fault.at_s:g} s into the load, which is over after "
+            f"{load_s:g} s; make the load longer (-t)"
+        )
+    ends_s = fault.at_s + (fault.for_s or 0.0)
+    if ends_s > load_s:
+        raise OptionError(
+            f"fault {fault.kind} of {fault.target}: it lasts from {fault.at_s:g} s to {ends_s:g} s of the load, "
+            f"which is over after {load_s:g} s; make the load longer (-t)"
+        )
+
+
+def _require_apart(one: Fault, other: Fault) -> None:
+    first, second = sorted((one, other), key=lambda fault: fault.at_s)
+    if first.target == second.target and second.at_s <= first.at_s + first.lasts_s:
+        raise OptionError(
+            f"fault {second.kind} of {second.target} at {second.at_s:g} s: it has another fault then, "
+            f"{first.kind} at {first.at_s:g} s; let one end before the other begins"
+        )
+
+
+def _require_management(faults: Sequence[Fault], options: Options, topology: Topology) -> None:
+    """What a broker is asked to do, it can do."""
+    links = {link.name: link for link in topology.links}
+    for fault in faults:
+        told = f"fault {fault.kind} of {fault.target}"
+        if fault.by_management and options.runtime == "memory":
+            raise OptionError(f"{told}: {NO_MANAGEMENT}")
+        if isinstance(fault, DisconnectClients):
+            _require_clients(fault.target, told, topology)
+        if isinstance(fault, StopLink) and links[fault.target].cluster_name:
+            raise OptionError(
+                f"{told}: it is one of the links of cluster {links[fault.target].cluster_name!r}, and a broker can "
+                "only stop all of its links there together; use cut"
+            )
+
+
+def _require_clients(broker: str, told: str, topology: Topology) -> None:
+    entries = list(dict.fromkeys(each.name for group in topology.groups for each in group.enter_at))
+    if broker not in entries:
+        raise OptionError(f"{told}: no client enters there; clients enter at {', '.join(entries)}")
+
+
+def _require_joins(faults: Sequence[Fault], options: Options, topology: Topology) -> None:
+    """Brokers that join can be absent, and each fault of one finds it as the fault needs it."""
+    joining = absent_at_start(faults)
+    if joining and options.runtime == "memory":
+        raise OptionError(f"fault join of {min(joining)}: {NO_JOIN}")
+    for broker in sorted(joining):
+        _require_alone(broker, topology)
+        _require_in_turn([fault for fault in faults if fault.target == broker])
+    for group in topology.groups:
+        entries = [broker.name for broker in group.enter_at]
+        if joining.issuperset(entries):
+            raise OptionError(
+                f"fault join of {', '.join(entries)}: the clients of group {group.name!r} enter nowhere else, so they "
+                "could not connect before it; choose a topology where they enter at a further broker"
+            )
+
+
+def _require_alone(broker: str, topology: Topology) -> None:
+    if others := partners(topology, broker):
+        raise OptionError(
+            f"fault join of {broker}: it is one of a pair with {', '.join(others)}, and which of them serves is "
+            "decided when they start; choose a broker without a standby"
+        )
+    for link in topology.links:
+        if broker in (link.opened_by.name, link.to.name) and not link.starts_by_itself:
+            raise OptionError(
+                f"fault join of {broker}: its link {link.name} does not start by itself (auto_start=False), so nobody "
+                "would start it then; leave auto_start out"
+            )
+
+
+def _require_in_turn(faults: Sequence[Fault]) -> None:
+    """Of one broker that joins: a join needs it absent, any other fault needs it there."""
+    there, before = False, "it is absent until it joins"
+    for fault in sorted(faults, key=lambda fault: fault.at_s):
+        if fault.joins == there:
+            rule = "give the join before it for=SECONDS" if there else "choose a time when it is there"
+            raise OptionError(f"fault {fault.kind} of {fault.target} at {fault.at_s:g} s: {before}; {rule}")
+        if fault.joins:
+            there = not fault.has_end
+            left = f"left at {fault.at_s + fault.lasts_s:g} s"
+            before = f"it joined at {fault.at_s:g} s and {'stays' if there else left}"

@@ -1,0 +1,208 @@
+"""Puts scenario, options and topology together into the plan of one run, checked before anything starts."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from drivers.contract import Destination
+from drivers.failover.uri import BadFailoverUriError, FailoverUri
+from drivers.protocols import PROTOCOLS, Spoken, unsupported
+from drivers.users.broker_user import BrokerUser
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.run import RunInfo
+from scenarios.harness.faults import Fault
+from scenarios.harness.options.check_options import parse_checks
+from scenarios.harness.options.description import describe
+from scenarios.harness.options.fault_options import planned_faults
+from scenarios.harness.options.run_options import OptionError, Options
+from scenarios.harness.options.user_settings import configure_users
+from scenarios.harness.run.warm_up import AT_MOST_S
+from scenarios.harness.scenario import Scenario
+from topologies.catalogue.yaml_topology import place_of
+from topologies.model.client_groups import ClientGroup
+from topologies.model.impaired_links import through_proxies
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
+from topologies.runtimes.proxies.link_proxies import no_proxies
+from topologies.runtimes.runtime_factory import external_of
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``counts``: users by class name; ``producers``: the producing ones of them; ``load_s``: None when by count alone.
+
+    ``roles``: the (producers', consumers') client groups between which messages must be able to pass.
+    """
+
+    options: Options
+    counts: Mapping[str, int]
+    producers: Mapping[str, int]
+    roles: tuple[tuple[str, str], ...]
+    load_s: float | None
+    faults: tuple[Fault, ...]
+    info: RunInfo
+
+    @property
+    def topology(self) -> Topology:
+        return self.options.built_topology
+
+
+def would_run(plan: Plan) -> dict[str, object]:
+    """What ``--dry-run`` prints."""
+    warm_up_s = plan.options.warm_up_s
+    return {
+        "scenario": plan.info.scenario,
+        "topology": plan.info.topology,
+        "brokers": len(plan.topology.brokers),
+        "runtime": plan.options.runtime,
+        "protocol": plan.options.protocol,
+        "users": dict(plan.counts),
+        "warm_up_at_most_s": AT_MOST_S if warm_up_s is None else warm_up_s,
+        "load_s": plan.load_s,
+        "faults": [f"{fault.kind} {fault.target}" for fault in plan.faults],
+    }
+
+
+def make(scenario: Scenario, options: Options) -> Plan:
+    """Put a run together; changes the scenario's user classes to what the options ask for. Raises OptionError."""
+    topology = options.built_topology
+    _check_failover(options)
+    configure_users(scenario, options)
+    groups = tuple(_group(topology, options, user) for user in scenario.users)
+    producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
+    consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
+    by_count_alone = options.messages is not None and options.load_s is None
+    load_s = None if by_count_alone else options.load_s or scenario.load.for_s
+    _require_brokers(options, topology)
+    _require_proxies(options, topology)
+    faults, topology = planned_faults(scenario.faults, options, topology, load_s)
+    if broken := [fault for fault in faults if fault.through_proxy]:
+        topology = _through_proxies(topology, broken[0], options.runtime)
+    options = replace(options, built_topology=topology)
+    premises = () if options.fault else scenario.premises  # they are about the scenario's own faults
+    checks = (*scenario.checks, *parse_checks(options.check or "", faults=bool(faults)))
+    _require_stays(consuming, load_s)
+    return Plan(
+        options=options,
+        counts={user.__name__: user.fixed_count for user in scenario.users},
+        producers={user.__name__: user.fixed_count for user in producing},
+        roles=tuple(
+            sorted({(p.group, c.group) for p in producing for c in consuming if p.destination == c.destination})
+        ),
+        load_s=load_s,
+        faults=faults,
+        info=describe(replace(scenario, checks=checks, premises=premises), options, topology, groups),
+    )
+
+
+def _require_stays(consuming: Iterable[type[ConsumerUser]], load_s: float | None) -> None:
+    """Consumers that come back do so within the load: what they left would else be taken for left behind."""
+    for user in consuming:
+        last = user.stays[-1]
+        if load_s is not None and last.from_s >= load_s:
+            raise OptionError(
+                f"{user.__name__}: its last stay begins {last.from_s:g} s into the load, which is over after "
+                f"{load_s:g} s; make the load longer (-t)"
+            )
+
+
+def _require_proxies(options: Options, topology: Topology) -> None:
+    """Links can be delayed where Toxiproxy can get between brokers, and is to be had."""
+    if why := no_proxies(topology, options.runtime):
+        raise OptionError(f"{f'--link {options.link!r}' if options.link else f'--topology {options.topology}'}: {why}")
+
+
+def _through_proxies(topology: Topology, fault: Fault, runtime: str) -> Topology:
+    """Every link through a proxy, so that those of the fault differ from the others by nothing else."""
+    told = f"fault {fault.kind} of {fault.target}"
+    try:
+        made = through_proxies(topology)
+    except TopologyInvalid as error:
+        raise OptionError(f"{told}: {error}") from error
+    if why := no_proxies(made, runtime):
+        raise OptionError(f"{told}: {why}")
+    return made
+
+
+def _require_brokers(options: Options, topology: Topology) -> None:
+    """Brokers that run already have to be told of, each with its URIs."""
+    if options.runtime == "external":
+        try:
+            external_of(options.wanted, topology, Spoken.parse(options.protocol).distinct)
+        except ValueError as error:
+            raise OptionError(f"--brokers-file {error}") from error
+
+
+def _check_failover(options: Options) -> None:
+    """Errors name the option and the user's own text, not the whole URI."""
+    if options.failover is None:
+        return
+    for protocol in Spoken.parse(options.protocol).distinct:
+        try:
+            uri = FailoverUri.compose([f"{protocol}://broker:61616"], options.failover)
+        except BadFailoverUriError as error:
+            raise OptionError(f"--failover {options.failover}: {error.advice}") from error
+        if refused := unsupported(uri, protocol):
+            raise OptionError(f"--failover {options.failover}: {'; '.join(refused)}")
+
+
+def _group(topology: Topology, options: Options, user: type[BrokerUser]) -> ClientGroup:
+    """The client group of a user class, with a failover URI that the protocol can follow."""
+    try:
+        Destination.parse(user.destination)
+        group = topology.group(user.group)
+        if options.failover is not None:
+            group = ClientGroup(group.name, group.enter_at, options.failover)
+        protocol = Spoken.parse(options.protocol).of(user.role)
+        refused = (
+            *_cannot_follow(group, protocol, options),
+            *_cannot_speak(group, protocol, options),
+            *(_too_large(group, protocol, user.body_bytes, options) if issubclass(user, ProducerUser) else ()),
+        )
+    except KeyError as error:
+        raise OptionError(f"{user.__name__}: {error.args[0]}") from error
+    except ValueError as error:
+        raise OptionError(f"{user.__name__}: {error}") from error
+    if refused:
+        raise OptionError(f"{user.__name__}: {'; '.join(refused)}")
+    return group
+
+
+def _cannot_follow(group: ClientGroup, protocol: str, options: Options) -> Iterator[str]:
+    """Failover options that no client takes, or no client of this protocol, with their places in a file."""
+    place = place_of(options.topology, group.name, "failover") if options.failover is None else ""
+    try:
+        uri = FailoverUri.parse(_with_ports(group, protocol))
+    except BadFailoverUriError as error:
+        if not place:
+            raise
+        yield f"{place}{error.advice}"
+    else:
+        yield from (f"{place}{each}" for each in unsupported(uri, protocol))
+
+
+def _cannot_speak(group: ClientGroup, protocol: str, options: Options) -> Iterator[str]:
+    """Brokers where the group enters that do not listen for its protocol, as one sentence."""
+    if options.runtime not in ("memory", "external"):  # there the brokers' file tells, not the topology
+        silent = [broker for broker in group.enter_at if protocol not in broker.spoken]
+        if silent:
+            common = [each for each in PROTOCOLS if all(each in broker.spoken for broker in group.enter_at)]
+            added = silent[0].listener_called
+            ways = [f"give each {added} for it"] if added else []
+            ways += [f"choose a --protocol of {', '.join(common)}"] if common else []
+            yield f"{protocol} is not spoken by {', '.join(broker.name for broker in silent)}; {', or '.join(ways)}"
+
+
+def _too_large(group: ClientGroup, protocol: str, body_bytes: int, options: Options) -> Iterator[str]:
+    """Brokers that would end the connection over such a body, as sentences."""
+    for broker in group.enter_at if options.runtime not in ("memory", "external") else ():
+        most = broker.largest_frame_bytes(protocol)
+        if most is not None and body_bytes >= most:
+            yield (
+                f"a body of {body_bytes:,} bytes is more than broker {broker.name} takes in a frame of {protocol} "
+                f"({most:,}); write less for --body-bytes, or raise max_frame_size_bytes of its transport connector"
+            )
+
+
+def _with_ports(group: ClientGroup, protocol: str) -> str:
+    """The group's failover URI before the ports are known: to check its options before any broker starts."""
+    return group.failover_uri({broker.name: f"{protocol}://{broker.name}:1" for broker in group.enter_at})

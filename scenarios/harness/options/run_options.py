@@ -1,0 +1,300 @@
+"""Turns what was asked of a run into one frozen value, its topology built, or raises `OptionError` with one sentence.
+
+`arguments` says what can be asked.
+"""
+
+import logging
+import math
+import os
+import random
+from argparse import Namespace
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from drivers.client.connection_modes import CONNECTION_MODES
+from drivers.protocols import Spoken, missing
+from scenarios.harness.scenario import Scenario
+from topologies.catalogue import lookup as catalogue
+from topologies.catalogue.yaml_topology import is_file
+from topologies.model.impaired_links import as_they_come, impaired
+from topologies.model.launch import LOOPBACK
+from topologies.model.proxied_links import proxied
+from topologies.model.topology import Topology
+from topologies.model.trust import Trust, TrustInvalid
+from topologies.model.validity import TopologyInvalid
+from topologies.runtimes.addresses import addresses_here, no_address_to_bind
+from topologies.runtimes.choice import RUNTIMES, Look, RuntimeImpossible, choose, containers_for, look_here
+from topologies.runtimes.runtime_factory import Wanted, WishesConflict
+
+log = logging.getLogger("brokerbench")
+
+Value = TypeVar("Value", int, float)
+DRAIN_S = 60.0
+BROKER_MEMORY_MB = 512
+
+
+class OptionError(ValueError):
+    """An option has a value that no run can be made of: names the option, the value, the rule and the next step."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Everything that a user chose for one run; None where the scenario's own value holds.
+
+    ``topology``: as it was asked for, such as ``mesh(brokers=5)``; ``built_topology``: what that is, its links as
+    ``link`` says. It is built once a run, here.
+    """
+
+    topology: str
+    built_topology: Topology
+    runtime: str
+    runtime_reason: str
+    image: str | None
+    protocol: str
+    load_s: float | None
+    messages: int | None
+    warm_up_s: float | None  # None: until latency has settled (`scenarios.harness.run.warm_up`)
+    rate: float | None
+    producers: int | None
+    consumers: int | None
+    body_bytes: int | None
+    in_flight: int | None
+    connections: str | None
+    pool_size: int | None
+    transaction_size: int | None
+    failover: str | None
+    drain_s: float
+    seed: int
+    runs: Path
+    broker_memory_mb: int
+    base_port: int | None
+    bind_host: str
+    keep_data: bool
+    spark_master: str | None
+    brokers_file: Path | None = None
+    link: str | None = None
+    fault: str | None = None
+    check: str | None = None
+    analyse_later: bool = False
+    session: str | None = None  # the comparison that this run is made for, and the run's place in it
+    block: int | None = None
+    order: int | None = None
+    junit: Path | None = None
+    markdown: Path | None = None
+    trust: Trust = field(default_factory=Trust)
+
+    def as_record(self) -> dict[str, str | int | float | bool | None]:
+        """For run.json."""
+        others = ("built_topology", "runtime_reason", "trust")
+        names = (field.name for field in fields(self) if field.name not in others)
+        values = {name: getattr(self, name) for name in names} | {"ca_file": self.trust.file or None}
+        return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files to write beside the report, by the options that name them."""
+        return {option: path for option, path in (("--junit", self.junit), ("--markdown", self.markdown)) if path}
+
+    @property
+    def wanted(self) -> Wanted:
+        """The options that concern the brokers."""
+        return Wanted(
+            self.runtime,
+            self.image,
+            self.broker_memory_mb,
+            self.base_port,
+            self.bind_host,
+            self.keep_data,
+            self.brokers_file,
+            self.trust,
+        )
+
+
+def read(
+    namespace: Namespace,
+    scenario: Scenario,
+    load_s: float | None,
+    look: Look = look_here,
+) -> Options:
+    """The options of the next run. ``load_s`` is Locust's ``--run-time``. Raises OptionError.
+
+    ``look``: the means for containers; asked only if containers are possible.
+    """
+    seed = _integer(namespace, "seed")
+    messages = _integer(namespace, "messages")
+    default_warm_up_s = 0.0 if messages is not None else scenario.warm_up_s
+    warm_up_s = _number(namespace, "warm_up")
+    drain_s = _number(namespace, "drain_timeout")
+    broker_memory_mb = _integer(namespace, "broker_memory")
+    runtime = namespace.runtime or _runtime_implied(namespace)
+    topology = namespace.topology or scenario.default_topology
+    options = Options(
+        topology=topology,
+        built_topology=_built(topology, namespace.link or None, runtime),
+        runtime=runtime,
+        runtime_reason="",
+        image=namespace.image or None,
+        protocol=namespace.protocol or ("memory" if runtime == "memory" else scenario.default_protocol),
+        load_s=load_s,
+        messages=messages,
+        warm_up_s=default_warm_up_s if warm_up_s is None else warm_up_s,
+        rate=_number(namespace, "rate"),
+        producers=_integer(namespace, "producers"),
+        consumers=_integer(namespace, "consumers"),
+        body_bytes=_integer(namespace, "body_bytes"),
+        in_flight=_integer(namespace, "in_flight"),
+        connections=namespace.connections or None,
+        pool_size=_integer(namespace, "pool_size"),
+        transaction_size=_integer(namespace, "transaction_size"),
+        failover=namespace.failover or None,
+        drain_s=DRAIN_S if drain_s is None else drain_s,
+        seed=random.SystemRandom().randrange(1 << 31) if seed is None else seed,
+        runs=Path(namespace.runs),
+        broker_memory_mb=BROKER_MEMORY_MB if broker_memory_mb is None else broker_memory_mb,
+        base_port=_integer(namespace, "base_port"),
+        bind_host=namespace.bind_host or LOOPBACK,
+        keep_data=bool(namespace.keep_data),
+        spark_master=namespace.spark_master or None,
+        brokers_file=_path(namespace.brokers_file),
+        link=namespace.link or None,
+        fault=namespace.fault or None,
+        check=namespace.check or None,
+        analyse_later=bool(namespace.analyse_later),
+        session=namespace.session or None,
+        block=_integer(namespace, "block"),
+        order=_integer(namespace, "order"),
+        junit=_path(namespace.junit),
+        markdown=_path(namespace.markdown),
+    )
+    _check(options)
+    try:
+        chosen = choose(runtime, options.image, containers_for(options.built_topology, look))
+        trust = Trust.read(Path(namespace.ca_file)) if namespace.ca_file else Trust()
+        options = replace(options, runtime=chosen.runtime, runtime_reason=chosen.reason, trust=trust)
+        options.wanted.check()
+    except TrustInvalid as error:
+        raise OptionError(f"--ca-file {error}") from error
+    except (RuntimeImpossible, WishesConflict) as error:
+        raise OptionError(str(error)) from error
+    return options
+
+
+def _built(text: str, link: str | None, runtime: str) -> Topology:
+    """The topology that ``text`` names, its links as ``link`` says. Raises OptionError."""
+    try:
+        topology = catalogue.build(text)
+    except TopologyInvalid as error:
+        of_what = "" if is_file(text) else f"{text}: "  # a file is named in each problem
+        raise OptionError(f"--topology {of_what}{error}") from error
+    if runtime == "external" and not link and proxied(topology.links):
+        log.warning("the brokers run already, so their links are left as they are, whatever %s says", text)
+        return as_they_come(topology)
+    try:
+        return impaired(topology, link)
+    except TopologyInvalid as error:
+        raise OptionError(f"--link {error}") from error
+
+
+def _runtime_implied(namespace: Namespace) -> str:
+    """The runtime implied by options that only one runtime takes; '' without such an option."""
+    if namespace.protocol == "memory":
+        return "memory"
+    return "external" if namespace.brokers_file else ""
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text) if text else None
+
+
+def _number(namespace: Namespace, name: str) -> float | None:
+    number = _parsed(namespace, name, float, "a number")
+    if number is not None and not math.isfinite(number):
+        raise OptionError(f"--{name.replace('_', '-')} {number}: must be a finite number")
+    return number
+
+
+def _integer(namespace: Namespace, name: str) -> int | None:
+    return _parsed(namespace, name, int, "a whole number")
+
+
+def _parsed(namespace: Namespace, name: str, parse: Callable[[Any], Value], rule: str) -> Value | None:
+    """The web UI's form hands its fields over as text, an empty one for what is left out."""
+    value = getattr(namespace, name)
+    if value in (None, "", "None"):
+        return None
+    try:
+        return parse(value)
+    except ValueError as error:
+        raise OptionError(f"--{name.replace('_', '-')} {value}: must be {rule}") from error
+
+
+_AT_LEAST: tuple[tuple[str, str, float, bool], ...] = (
+    # option, field, bound, whether the bound itself is allowed
+    ("--run-time", "load_s", 0, False),
+    ("--messages", "messages", 1, True),
+    ("--warm-up", "warm_up_s", 0, True),
+    ("--rate", "rate", 0, False),
+    ("--producers", "producers", 1, True),
+    ("--consumers", "consumers", 1, True),
+    ("--body-bytes", "body_bytes", 32, True),
+    ("--in-flight", "in_flight", 1, True),
+    ("--pool-size", "pool_size", 1, True),
+    ("--transaction-size", "transaction_size", 1, True),
+    ("--drain-timeout", "drain_s", 0, False),
+    ("--broker-memory", "broker_memory_mb", 64, True),
+)
+
+
+def _check(options: Options) -> None:
+    if options.runtime not in ("", *RUNTIMES):
+        raise OptionError(f"--runtime {options.runtime}: not known; write one of {', '.join(RUNTIMES)}")
+    if options.connections not in (None, *CONNECTION_MODES):
+        raise OptionError(f"--connections {options.connections}: not known; write one of {', '.join(CONNECTION_MODES)}")
+    _check_protocol(options.protocol)
+    if (options.protocol == "memory") != (options.runtime == "memory"):
+        raise OptionError(
+            f"--protocol {options.protocol} --runtime {options.runtime}: "
+            "memory goes with memory only; leave one of them out"
+        )
+    for option, name, bound, inclusive in _AT_LEAST:
+        value = getattr(options, name)
+        if value is not None and (value < bound or (value == bound and not inclusive)):
+            rule = f"must be {'at least' if inclusive else 'more than'} {bound:g}"
+            raise OptionError(f"{option} {value:g}: {rule}; leave it out for the scenario's own value")
+    if options.base_port is not None and not 1024 <= options.base_port <= 65000:
+        raise OptionError(f"--base-port {options.base_port}: must lie between 1024 and 65000")
+    if options.bind_host != LOOPBACK and options.runtime == "memory":
+        raise OptionError(f"--bind-host {options.bind_host}: brokers in memory listen nowhere; leave it out")
+    _check_file("--junit", options.junit, options)
+    _check_file("--markdown", options.markdown, options)
+    if why := no_address_to_bind(options.bind_host, addresses_here()):
+        raise OptionError(f"--bind-host {options.bind_host}: {why}")
+
+
+def _check_file(option: str, path: Path | None, options: Options) -> None:
+    """Refuse a file that cannot be written, as far as that is known before the run."""
+    if path is None:
+        return
+    if options.analyse_later:
+        later = f"leave {option} out and use `brokerbench report RUN {option} {path}`"
+        raise OptionError(f"{option} {path}: with --analyse-later there is nothing to write yet; {later}")
+    if not path.parent.is_dir():
+        raise OptionError(f"{option} {path}: there is no folder {path.parent}; make it first")
+    if path.is_dir():
+        raise OptionError(f"{option} {path}: is a folder; write the name of a file")
+    if not os.access(path.parent, os.W_OK):
+        raise OptionError(f"{option} {path}: nothing can be written in {path.parent}; choose another folder")
+    if options.junit == options.markdown:
+        raise OptionError(f"{option} {path}: --junit and --markdown name the same file; write two")
+
+
+def _check_protocol(text: str) -> None:
+    try:
+        spoken = Spoken.parse(text)
+    except ValueError as error:
+        raise OptionError(f"--protocol {text}: {error}") from error
+    for protocol in spoken.distinct:
+        if problem := missing(protocol):
+            raise OptionError(f"--protocol {text}: {problem}")

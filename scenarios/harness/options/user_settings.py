@@ -1,0 +1,127 @@
+"""Sets a scenario's user classes as a run's options ask, checks them, and restores them for the next run."""
+
+from collections.abc import Iterable, Sequence
+
+from locust import User
+
+from drivers.client.connection_modes import CONNECTION_MODES, ONE, PER_MESSAGE, POOLED
+from drivers.users.broker_user import BrokerUser
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from scenarios.harness.options.run_options import OptionError, Options
+from scenarios.harness.scenario import Scenario
+
+Setting = int | float | str
+Own = tuple[tuple[type[BrokerUser], str, Setting], ...]
+"""(user class, attribute, value)"""
+
+CONFIGURED = (
+    "fixed_count",
+    "body_bytes",
+    "in_flight",
+    "sends_per_second",
+    "connections",
+    "pool_size",
+    "transaction_size",
+)
+
+
+def require_all_named(found: Iterable[type[User]], named: Iterable[type[BrokerUser]]) -> None:
+    """Raise OptionError where Locust has ``found`` a class that the scenario has not ``named``."""
+    known = {*named}
+    for user in found:
+        if user not in known:
+            way = "add it to them, or " if issubclass(user, BrokerUser) else ""
+            raise OptionError(
+                f"{user.__name__}: Locust makes users of every class that it finds in a locustfile, but Scenario.users "
+                f"leaves this one out; {way}write `abstract = True` in it"
+            )
+
+
+def settings(users: Iterable[type]) -> dict[str, dict[str, Setting]]:
+    """What a run's options can change of user classes, by class: a worker's own classes know nothing of the options."""
+    return {user.__name__: {name: getattr(user, name) for name in CONFIGURED if hasattr(user, name)} for user in users}
+
+
+def remember(scenario: Scenario) -> Own:
+    """The user classes' own settings, before any run's options change them. `restore` brings them back."""
+    return tuple(
+        (user, name, getattr(user, name)) for user in scenario.users for name in CONFIGURED if hasattr(user, name)
+    )
+
+
+def restore(own: Own) -> None:
+    """One process makes many runs in the web UI: one run's settings are not the next run's defaults."""
+    for user, name, value in own:
+        setattr(user, name, value)
+
+
+def configure_users(scenario: Scenario, options: Options) -> None:
+    """Give the scenario's user classes the counts, sizes and rates that were asked for."""
+    producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
+    consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
+    _count(producing, options.producers)
+    _count(consuming, options.consumers)
+    producers = sum(user.fixed_count for user in producing)
+    for user in producing:
+        if options.body_bytes is not None:
+            user.body_bytes = options.body_bytes
+        if options.in_flight is not None:
+            user.in_flight = options.in_flight
+        if options.transaction_size is not None:
+            user.transaction_size = options.transaction_size
+        if options.rate is not None:
+            user.sends_per_second = options.rate / producers
+    for each in scenario.users:
+        _connect(each, options)
+    _require_transactions(producing)
+    if options.pool_size is not None and not any(user.connections == POOLED for user in scenario.users):
+        raise OptionError(
+            f"--pool-size {options.pool_size}: nobody shares connections; add --connections {POOLED}, or leave it out"
+        )
+
+
+def _connect(user: type[BrokerUser], options: Options) -> None:
+    """The connection mode of a class: what connects for each message sends, and never listens."""
+    user.connections = options.connections or user.connections
+    user.pool_size = user.pool_size if options.pool_size is None else options.pool_size
+    if user.connections not in CONNECTION_MODES:
+        known = ", ".join(CONNECTION_MODES)
+        raise OptionError(
+            f"{user.__name__}: connections = {user.connections!r} is no connection mode; write one of {known}"
+        )
+    if user.pool_size < 1:
+        raise OptionError(f"{user.__name__}: pool_size = {user.pool_size}: must be at least 1")
+    if user.connections == PER_MESSAGE and issubclass(user, ConsumerUser):
+        user.connections = ONE
+
+
+def _count(users: Sequence[type[BrokerUser]], count: int | None) -> None:
+    """Spread a count over several classes, the first ones getting what does not divide."""
+    if count is None:
+        return
+    if count < len(users):
+        names = ", ".join(user.__name__ for user in users)
+        raise OptionError(f"{count} users for {len(users)} classes ({names}): each needs at least one")
+    for index, user in enumerate(users):
+        user.fixed_count = count // len(users) + (1 if index < count % len(users) else 0)
+
+
+def _require_transactions(producing: Iterable[type[ProducerUser]]) -> None:
+    """Raise OptionError where a class asks for transactions that it cannot have."""
+    for user in producing:
+        if user.transaction_size:
+            _require_room_for(user)
+
+
+def _require_room_for(user: type[ProducerUser]) -> None:
+    size = user.transaction_size
+    asked = f"{user.__name__}: {size} messages a transaction (--transaction-size)"
+    if size < 0:
+        raise OptionError(f"{asked}: write a number of messages, or 0 for none")
+    if user.connections == PER_MESSAGE:
+        raise OptionError(f"{asked}: each message has a connection of its own; use --connections one or pooled")
+    if size > user.in_flight:
+        raise OptionError(
+            f"{asked}: only {user.in_flight} messages may await their answer, and none is answered before its "
+            f"transaction ends; use --in-flight {size} or more"
+        )

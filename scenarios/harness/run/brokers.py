@@ -1,0 +1,204 @@
+"""The brokers' side of one run: brings brokers up, watches them, browses their queues and takes them down."""
+
+from collections.abc import Callable, Collection, Mapping
+
+import psutil
+
+from drivers import canary
+from drivers.client.contract import ClientConnector
+from drivers.memory.connector import MemoryConnector
+from drivers.protocols import Spoken, connectors_of
+from drivers.users.session import Network
+from records.rundir import RunDirectory
+from records.writer import Recorder
+from scenarios.bring_up import bring_up
+from scenarios.harness.faults.probe import RuntimeProbe
+from scenarios.harness.memory_runtime import MemoryRuntime
+from scenarios.harness.options.run_options import Options
+from scenarios.harness.run import leftovers
+from scenarios.harness.run.watch import ManagedWatch, MemoryWatch, Watch
+from topologies.management.jolokia import ManagementFailed
+from topologies.management.sampling import Reading, Series
+from topologies.model.client_groups import ClientGroup
+from topologies.model.endpoints import Endpoint
+from topologies.model.trust import Trust
+from topologies.runtimes.contract import Progress, Runtime
+from topologies.runtimes.own import proxies_of
+from topologies.runtimes.runtime_factory import runtime_of, trust_in
+
+Reroute = Callable[[Endpoint], Endpoint]
+"""Where clients go instead of a broker's own listener: a proxy in between. The proof and the browsing go straight."""
+
+
+class BrokerEnvironment:
+    """The brokers of one run. `close` may be called at any moment, also while `up` is busy, and more than once."""
+
+    def __init__(
+        self,
+        options: Options,
+        directory: RunDirectory,
+        recorder: Recorder,
+        process: str,
+        reroute: Reroute | None,
+        destinations: Collection[str],
+    ) -> None:
+        """``destinations``: where the clients send to and receive from."""
+        self.topology = topology = options.built_topology
+        self.runtime: Runtime
+        self.connectors: Mapping[str, ClientConnector]
+        self._options = options
+        self._spoken = Spoken.parse(options.protocol)
+        self._trust = Trust()
+        self._recorder = recorder
+        self._reroute = reroute
+        self._destinations = destinations
+        self._watch: Watch
+        self._is_up = False
+        self._not_joined: Callable[[], Collection[str]] = frozenset
+        if options.runtime == "memory":
+            memory = MemoryRuntime([broker.name for broker in topology.brokers])
+            self.runtime, self._watch = memory, MemoryWatch(memory)
+            self.connectors = {"memory": MemoryConnector(memory.network)}
+        else:
+            topics = any(destination.startswith("topic://") for destination in destinations)
+            self.runtime = runtime_of(options.wanted, topology, directory, topics=topics)
+            self._trust = trust_in(self.runtime, options.trust)
+            self.connectors = connectors_of(self._spoken, self._trust)
+            self._watch = ManagedWatch(topology, self.runtime, recorder, process)
+        self.probe = RuntimeProbe(self.runtime, topology, self.connectors)
+
+    def up(
+        self,
+        progress: Progress,
+        roles: tuple[tuple[str, str], ...],
+        started: Callable[[], None],
+        not_joined: Callable[[], Collection[str]] = frozenset,
+    ) -> None:
+        """Start all brokers, begin to sample them, and prove links and paths.
+
+        ``roles``: the (producers', consumers') group names in use. ``started``: called between start and proof.
+        ``not_joined``: the brokers that join later, and have not yet when it is asked.
+        """
+        self._not_joined = not_joined
+        paths = [path for producers, consumers in roles for path in self.topology.paths_between(producers, consumers)]
+        ends = canary.sides(self.runtime, self.connectors, self._spoken)
+        parts = (self.runtime, self.topology, paths, ends, progress)
+        proof = bring_up(*parts, started=lambda: self._started(started), absent=not_joined())
+        for row in proof.round_trips:
+            self._recorder.sample(*row)
+
+    def _started(self, tell: Callable[[], None]) -> None:
+        self._is_up = True
+        self._watch.begin()
+        tell()
+
+    def network(self) -> Network:
+        """How the clients reach the brokers, with the user's own failover options where given."""
+        uris = {protocol: self._uris(protocol) for protocol in self._spoken.distinct}
+        groups = [self._group(group) for group in self.topology.groups]
+        return Network(
+            spoken=self._spoken,
+            credentials=self.runtime.credentials(),
+            failover_uris={
+                protocol: {group.name: group.failover_uri(of_broker) for group in groups}
+                for protocol, of_broker in uris.items()
+            },
+            broker_names={
+                uri.partition("://")[2].partition("?")[0]: name
+                for of_broker in uris.values()
+                for name, uri in of_broker.items()
+            },
+            trust=self._trust,
+        )
+
+    def _uris(self, protocol: str) -> dict[str, str]:
+        """By broker: where clients of this protocol connect."""
+        endpoints = [self._endpoint(protocol, broker.name) for broker in self.topology.brokers]
+        if self._reroute:
+            endpoints = [self._reroute(endpoint) for endpoint in endpoints]
+        return {endpoint.broker: endpoint.uri for endpoint in endpoints}
+
+    def _group(self, group: ClientGroup) -> ClientGroup:
+        if self._options.failover is None:
+            return group
+        return ClientGroup(group.name, group.enter_at, self._options.failover)
+
+    def _endpoint(self, protocol: str, broker: str) -> Endpoint:
+        return self.runtime.endpoint(broker, protocol)
+
+    def dead_brokers(self, expected: Callable[[], Collection[str]] = frozenset) -> list[str]:
+        """A sentence for each broker or link proxy that ended though nobody stopped it.
+
+        One sentence if all brokers went together. ``expected``: the brokers that are meant to be down at this moment.
+        It is asked before and after the look, as a fault may begin or end meanwhile.
+        """
+        before = expected()
+        missing = [broker.name for broker in self.topology.brokers if not self.runtime.alive(broker.name)]
+        dead = [broker for broker in missing if broker not in {*before, *expected()}]
+        if outage := self.runtime.outage() if dead else "":
+            return [outage]
+        proxies = proxies_of(self.runtime)
+        broken = [loss] if proxies and (loss := proxies.loss()) else []
+        return broken + [
+            f"broker {broker} ended though nobody stopped it; the last lines of its log:\n"
+            + "\n".join(self.runtime.log_tail(broker))
+            for broker in dead
+        ]
+
+    def latest(self) -> Mapping[Series, Reading]:
+        """The latest samples of the brokers. Sends no request."""
+        return self._watch.latest()
+
+    def states(self) -> dict[str, str]:
+        """Each broker's process state: up | frozen | dead | not running."""
+        return {broker.name: self._state(broker.name) for broker in self.topology.brokers}
+
+    def _state(self, broker: str) -> str:
+        if not self._is_up:
+            return "not running"
+        pid = self.runtime.pid(broker)
+        if not self.runtime.alive(broker):
+            return "not running" if broker in self._not_joined() else "dead"
+        try:
+            return "frozen" if pid and psutil.Process(pid).status() == psutil.STATUS_STOPPED else "up"
+        except psutil.Error:
+            return "dead"
+
+    def waiting(self) -> int | None:
+        """Messages that consumers could still get, on all brokers together; None when a broker does not say."""
+        try:
+            return sum(leftovers.waiting(self._depths(broker)) for broker in self._ever_there())
+        except ManagementFailed:
+            return None
+
+    def _ever_there(self) -> list[str]:
+        """The brokers that may hold messages: one that was to join, and never did, holds none."""
+        never = self._not_joined()
+        return [broker.name for broker in self.topology.brokers if broker.name not in never]
+
+    def _depths(self, broker: str) -> Mapping[str, int]:
+        """Messages by queue, of those queues that are this run's to look at. Raises ManagementFailed."""
+        depths = self._watch.depths(broker)
+        return leftovers.of_run(depths, self._destinations) if self.runtime.name == "external" else depths
+
+    def browse(self, run_number: int) -> list[str]:
+        """Record every message left on a queue; returns what could not be established."""
+        unknowns: list[str] = []
+        credentials = self.runtime.credentials()
+        protocol = self._spoken.consumers  # as what was to come to a consumer
+        for broker in self._ever_there():
+            try:
+                depths = self._depths(broker)
+            except ManagementFailed as error:
+                unknowns.append(f"what is left on {broker} is not known: {error}")
+                continue
+            endpoint = self._endpoint(protocol, broker)
+            browser = self._watch.browser(self.connectors[protocol], self._trust)
+            unknowns += leftovers.browse_broker(endpoint, depths, browser, credentials, self._recorder, run_number)
+        return unknowns
+
+    def close(self) -> None:
+        """Stop sampling and take every broker down."""
+        self._is_up = False
+        self._watch.end()
+        self.runtime.close()

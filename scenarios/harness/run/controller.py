@@ -1,0 +1,319 @@
+"""Takes one run through its steps: up, proof, go, hold, drain, browse, down, analysis, report.
+
+The run controller knows nothing of Locust: `scenarios.harness.lifecycle` calls it from Locust's events. Each step may
+be called once. `abandon` may be called at any time and ends everything at once. Whatever happens, brokers come down
+and what was recorded stays.
+"""
+
+import json
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from drivers.canary import PathsUnproven
+from drivers.client.pacing import NS_PER_S
+from records.errors import RunUnwritable
+from records.run import RunInfo
+from records.rundir import RunDirectory, new_run_id
+from records.summary import EXIT_STATUS
+from records.writer import Recorder
+from scenarios.harness.faults.schedule import FaultSchedule
+from scenarios.harness.options.plan import Plan
+from scenarios.harness.run import jobs
+from scenarios.harness.run.brokers import BrokerEnvironment, Reroute
+from scenarios.harness.run.drain import EMPTY_FOR_S, STUCK_AFTER_A_FAULT_S, STUCK_AFTER_S, DrainLimits, until_still
+from scenarios.harness.run.load import Load, done_without
+from scenarios.harness.run.load_generators import Equipment, LoadGenerators, NotEquipped
+from scenarios.harness.run.record import RunRecord
+from scenarios.harness.run.snapshot import FaultState, Snapshot
+from topologies.management.contract import management_of
+from topologies.management.jolokia import ManagementFailed
+from topologies.management.links import LinksNotProven
+from topologies.runtimes.contract import RuntimeFailed
+
+log = logging.getLogger("brokerbench")
+
+TEAR_DOWN_TIMEOUT_S = 20.0
+CONSUMER = "consumer"
+CANNOT_RUN = 2  # exit status of a run that could not be made
+
+
+class CannotRun(Exception):
+    """No run can be made: one message that names the object, what is wrong and the next step."""
+
+
+class RunController:
+    """One run from its folder to its verdict. ``load_generators_of`` makes what drives the clients."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        load_generators_of: Callable[[Recorder, BrokerEnvironment], LoadGenerators],
+        process: str,
+        reroute: Reroute | None = None,
+    ) -> None:
+        self.plan = plan
+        self.exit_status = CANNOT_RUN
+        self.interrupted = False
+        self.over = False
+        self.concluded = False  # over, analysed and reported too
+        self.run_number = secrets.randbits(32)
+        self.directory = _folder(plan)
+        self.recorder = Recorder(self.directory, process)
+        destinations = {user.destination for user in plan.info.users}
+        self.brokers = BrokerEnvironment(plan.options, self.directory, self.recorder, process, reroute, destinations)
+        self.load_generators = load_generators_of(self.recorder, self.brokers)
+        self.faults = FaultSchedule(plan.faults, self.brokers.runtime, self.recorder, self.brokers.probe)
+        self.run_record = RunRecord(self.directory, plan.info)
+        self.load = Load(plan, self.run_record, self.load_generators, self.brokers, self.faults, self.recorder)
+        self._beginning = False
+        self._abandoned = False
+        self._torn_down = threading.Event()
+
+    @property
+    def info(self) -> RunInfo:
+        return self.run_record.info
+
+    # -- before any user starts ------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Brokers up and proven, every process equipped. Raises CannotRun, with everything down again."""
+        self._beginning = True
+        try:
+            self.run_record.write()
+            jobs.remove_earlier(self.plan.options.files.values())
+            self.recorder.start()
+            self._say(f"run {self.info.run_id}")
+            self._say(f"topology {self.info.topology} on {self.info.runtime}: {self.info.runtime_reason}")
+            for warning in self.info.warnings:
+                self._say(f"warning: {warning}")
+            self.brokers.up(
+                self._say,
+                self.plan.roles,
+                started=lambda: self.run_record.ended("up"),
+                not_joined=self.faults.not_joined,
+            )
+            self.run_record.ended("prove")
+            self._describe()
+            network = self.brokers.network()
+            self.load_generators.equip(Equipment(self.directory, network, self.run_number, self.plan.options.seed))
+        except (RuntimeFailed, LinksNotProven, PathsUnproven, ManagementFailed, NotEquipped, RunUnwritable) as error:
+            self._fail()
+            raise CannotRun("interrupted before any load was run" if self.interrupted else str(error)) from error
+        except BaseException:
+            self._fail()
+            raise
+        finally:
+            self._beginning = False
+
+    def _describe(self) -> None:
+        versions = {**self.info.versions, **self.brokers.runtime.versions()}
+        self.run_record.update(state="running", versions=versions, rendered=self.brokers.runtime.rendered())
+        self.run_record.write()
+
+    def _fail(self) -> None:
+        self.over = self.concluded = True
+        self.brokers.close()
+        self.recorder.close()
+        with suppress(RunUnwritable):
+            self.run_record.update(state="interrupted" if self.interrupted else "failed")
+            self.run_record.write()
+
+    # -- after the load ----------------------------------------------------------------------------------------------
+
+    def drain(self) -> None:
+        """Consumers go on until nothing moves any more."""
+        if self._given_up() or self.over:
+            return
+        self.load.end()
+        parts = (self.load_generators, self.brokers, self.run_record)
+        limits = self._drain_limits()
+        if not until_still(*parts, limits, self._given_up):
+            return
+        self.run_record.phases(drain_ended_ns=time.perf_counter_ns())
+        self.run_record.ended("drain")
+
+    def _drain_limits(self) -> DrainLimits:
+        """Bridges take their time after a broker was down, and so does what brokers neither count nor show."""
+        taken_down = any(fault.takes_down or fault.joins for fault in self.plan.faults)
+        return DrainLimits(
+            self.plan.options.drain_s,
+            empty_for_s=STUCK_AFTER_S if self._hidden_backlog() else EMPTY_FOR_S,
+            stuck_after_s=STUCK_AFTER_A_FAULT_S if taken_down else STUCK_AFTER_S,
+        )
+
+    def _hidden_backlog(self) -> list[str]:
+        """What waits for durable subscriptions, if the brokers neither count it nor show it."""
+        if management_of(self.brokers.topology).backlogs_on_queues:
+            return []
+        durable = [user for user in self.info.users if user.role == CONSUMER and user.settings.get("durable")]
+        topics = sorted({user.destination for user in durable if user.destination.startswith("topic://")})
+        return [f"what brokers hold for durable subscriptions of {topic} cannot be browsed" for topic in topics]
+
+    def finish(self) -> None:
+        """Browse, take the brokers down, analyse, report: the verdict becomes `exit_status`."""
+        if self._given_up() or self.over:
+            return
+        self.over = True
+        try:
+            unknowns = self.brokers.browse(self.run_number)
+            self.run_record.unknown(*unknowns)
+            self.run_record.unsearched(*unknowns, *self._hidden_backlog())
+            self.run_record.phases(browse_ended_ns=time.perf_counter_ns())
+            self.run_record.ended("browse")
+            self._close()
+            self._conclude()
+            if self._late_rows():  # while the run was analysed
+                self.run_record.write()
+                self._conclude()
+        except (RunUnwritable, jobs.JobFailed) as error:
+            log.error("%s", error)
+        finally:
+            self.brokers.close()
+            self.concluded = True
+
+    def _close(self) -> None:
+        """Everything of the run but its folder goes."""
+        processes = self.load_generators.dismiss()
+        self.brokers.close()
+        self.recorder.close()
+        self.load.trouble(brokers=False)
+        self._late_rows()
+        for warning in done_without(self.load_generators.tally(), self.plan.counts):
+            self.run_record.warning(warning)
+        self.run_record.update(withheld=self.load_generators.tally().withheld)
+        missed = self.load_generators.tally().missed
+        if missed and not self.interrupted and not self.info.problems:  # else what was due is no wonder
+            self.run_record.problem(
+                f"{missed:,} messages that were due were never sent: the load was more than the producers "
+                "could send; lower --rate, or use more producers or processes"
+            )
+        doubts = tuple(self.load_generators.doubts())
+        for doubt in doubts:
+            log.warning("%s", doubt)
+        self.run_record.update(clock_doubts=doubts)
+        self.run_record.update(processes=processes, state="interrupted" if self.interrupted else "ended")
+        self.run_record.ended("down")
+        self.run_record.write()
+
+    def _late_rows(self) -> bool:
+        """Whether more rows came after the recorder was closed; noted as a problem of the run."""
+        late, known = self.recorder.late_rows, self.info.problems
+        if late:
+            self.run_record.problem(late)
+        return self.info.problems != known
+
+    def _conclude(self) -> None:
+        if self.info.phases.load_began_ns is None:
+            log.error("run %s: no load was run, so there is nothing to analyse", self.info.run_id)
+            self.exit_status = EXIT_STATUS["interrupted"] if self.interrupted else CANNOT_RUN
+            return
+        if self.plan.options.analyse_later:
+            state = "interrupted" if self.interrupted else "invalid" if self.info.problems else "pass"
+            self.exit_status = EXIT_STATUS[state]
+            return
+        status = jobs.analyse(self.directory, self.plan.options.spark_master, self._say)
+        self.run_record.ended("analysis")
+        jobs.report(self.directory, self.plan.options.files, self._say)
+        self.run_record.ended("report")
+        self.exit_status = status
+        # run.json stays as the analysis read it, so that a second analysis has the same to go by
+        text = json.dumps(self.info.durations_s, indent=2)
+        (self.directory.path / "logs" / "durations.json").write_text(text, encoding="utf-8")
+
+    def snapshot(self) -> Snapshot:
+        """The state of the run at this moment, for display."""
+        faults = zip(self.plan.faults, self.faults.states, strict=True)
+        return Snapshot(
+            run_id=self.info.run_id,
+            topology=self.info.topology,
+            runtime=self.info.runtime,
+            state=self.info.state,
+            steps=tuple(self.info.durations_s),
+            step_s=self.run_record.step_s,
+            now_ns=time.perf_counter_ns(),
+            over=self.concluded,
+            interrupted=self.interrupted,
+            window=self.load.window,
+            load_s=self.plan.load_s,
+            tally=self.load_generators.tally(),
+            brokers=self.brokers.states(),
+            connected=self.load_generators.connected(),
+            readings=self.brokers.latest(),
+            faults=tuple(FaultState(fault.kind, fault.target, fault.at_s, fault.for_s, told) for fault, told in faults),
+            problems=self.info.problems,
+        )
+
+    def abandon(self) -> None:
+        """Tear everything down at once; what was recorded stays."""
+        self._abandoned = True
+        try:
+            self._tear_down()
+        finally:
+            self._torn_down.set()
+
+    def _tear_down(self) -> None:
+        self.interrupted = True
+        self.exit_status = EXIT_STATUS["interrupted"]
+        logging.getLogger("drivers").setLevel(logging.CRITICAL)  # that their brokers are gone is no news
+        if self.over and self.info.state in ("ended", "interrupted", "failed"):
+            return
+        self.over = True
+        self.brokers.close()
+        self.recorder.close()
+        with suppress(RunUnwritable):
+            self.run_record.update(state="interrupted")
+            self.run_record.write()
+
+    def _given_up(self) -> bool:
+        """Whether `abandon` was called. Returns once it has finished, so that nothing ends the process earlier."""
+        if self._abandoned:
+            self._torn_down.wait(TEAR_DOWN_TIMEOUT_S)
+        return self._abandoned
+
+    def fail(self, error: Exception) -> None:
+        """A fault of our own: the load ends, and the run is invalid."""
+        log.exception("a fault of brokerbench's own")
+        self.run_record.problem(f"a fault of brokerbench's own ended the load: {error!r}")
+
+    # -- small things --------------------------------------------------------------------------------------------------
+
+    def interrupt(self) -> None:
+        """The first Ctrl-C: the load ends, and the report says that it was cut short.
+
+        While the brokers still come up there is no load to end: they are taken down, and `begin` raises.
+        """
+        self.interrupted = True
+        if self._beginning:
+            self.brokers.close()
+        else:
+            self.load.end()
+
+    def stop(self) -> None:
+        """The web UI's stop button: an early end that a user requested; it is reported as the run's own end.
+
+        A run is interrupted only if it could not answer its question yet: its load or a fault was still to come.
+        """
+        if self._beginning:
+            self.interrupt()
+        elif not self.load.over:
+            window, now_ns = self.load.window, time.perf_counter_ns()
+            load_s = -1.0 if window is None else (now_ns - window.load_began_ns) / NS_PER_S
+            if load_s < max((fault.at_s + (fault.for_s or 0.0) for fault in self.plan.faults), default=0.0):
+                self.interrupted = True
+            text = f"stopped by hand in the web UI, {max(load_s, 0):.0f} s into the load"
+            self.run_record.warning(text)
+            self.load.end()
+
+    def _say(self, line: str) -> None:
+        log.info("%s", line)
+
+
+def _folder(plan: Plan) -> RunDirectory:
+    try:
+        return RunDirectory.create(plan.options.runs, new_run_id(plan.info.scenario, plan.info.topology))
+    except RunUnwritable as error:
+        raise CannotRun(str(error)) from error

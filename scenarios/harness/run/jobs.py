@@ -1,0 +1,112 @@
+"""Runs the analysis and the report as processes of their own, so that Locust never imports Spark.
+
+Each runs under a guard: it ends when the harness does, however that ends.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from records.analysis_command import analysis_command, java_folder
+from records.errors import RunUnwritable, explained
+from records.rundir import RunDirectory
+from topologies.runtimes import java
+from topologies.runtimes.processes import guard
+
+TAIL_LINES = 15
+JAVA_STACK = re.compile(r"\s+(at |\.\.\. \d+ more)")
+
+
+class JobFailed(Exception):
+    """The analysis or the report could not be made: names the job, its last lines and its log."""
+
+
+def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], None]) -> int:
+    """Analyse a run; returns the exit status of its verdict (records.summary.EXIT_STATUS). Raises JobFailed."""
+    try:
+        environment = java.spark_environment(java.find_java(), java_folder(run.path))
+    except java.NoJava as error:
+        raise JobFailed(f"analysis: {error}") from error
+    command = analysis_command([run.path], master)
+    return _make([run.summary_path], command, environment, run.path / "logs" / "analysis.log", progress)
+
+
+def report(run: RunDirectory, others: Mapping[str, Path], progress: Callable[[str], None]) -> None:
+    """Write report.html of an analysed run, and others, each by the option that asks for it.
+
+    Raises JobFailed or RunUnwritable.
+    """
+    asked = [word for option, path in others.items() for word in (option, str(path))]
+    _make(
+        [run.report_path, *others.values()],
+        [sys.executable, "-m", "reports", str(run.path), *asked],
+        {},
+        run.path / "logs" / "report.log",
+        progress,
+    )
+
+
+def last_words(run: RunDirectory) -> list[str]:
+    """What the terminal shows last: the verdict, its reasons and where the report is, as far as there are any."""
+    lines = [f"Run:     {run.path}"]
+    if run.summary_path.exists():
+        summary = json.loads(run.summary_path.read_text(encoding="utf-8"))
+        lines += [f"Verdict: {summary['verdict']}", *(f"         {reason}" for reason in summary["reasons"])]
+    elif run.read_run().phases.load_began_ns is not None:
+        lines.append(f"No results yet: brokerbench analyse {run.path}")
+    if run.report_path.exists():
+        lines.append(f"Report:  {run.report_path}")
+    return lines
+
+
+def remove_earlier(files: Iterable[Path]) -> None:
+    """Remove what an earlier run wrote, so that it is not taken for this run's. Raises RunUnwritable."""
+    for file in files:
+        try:
+            file.unlink(missing_ok=True)
+        except OSError as error:
+            why, next_step = explained(error)
+            raise RunUnwritable(f"{file}: cannot be replaced: {why}; {next_step}") from None
+
+
+def _make(
+    results: Sequence[Path],
+    command: list[str],
+    environment: Mapping[str, str],
+    log: Path,
+    progress: Callable[[str], None],
+) -> int:
+    """Run a job that writes ``results``. A Python that fails ends with status 1, as a verdict does: the files tell."""
+    remove_earlier(results)
+    status = _run(command, environment, log, progress)
+    missing = [result.name for result in results if not result.exists()]
+    if missing:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        said = "\n".join([line for line in lines if not JAVA_STACK.match(line)][-TAIL_LINES:])
+        raise JobFailed(f"{missing[0]} was not written, the job for it ended with status {status}:\n{said}\nsee {log}")
+    return status
+
+
+def _run(command: list[str], environment: Mapping[str, str], log: Path, progress: Callable[[str], None]) -> int:
+    """Run a job, passing its standard output on line by line and keeping all that it says in ``log``."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w", encoding="utf-8") as kept:
+        job = subprocess.Popen(
+            guard.command_line(command),
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=kept,
+            text=True,
+            start_new_session=True,
+        )
+        assert job.stdout is not None
+        for line in job.stdout:
+            kept.write(line)
+            kept.flush()
+            progress(line.rstrip())
+        return job.wait()

@@ -1,0 +1,185 @@
+"""Runs the load, from connected clients to the last message that is due, and ends it early if it has to."""
+
+import logging
+import time
+from collections.abc import Iterator, Mapping
+
+from drivers.client.pacing import NS_PER_S
+from drivers.users.session import Tally, Window
+from records.run import WarmUp
+from records.writer import Recorder
+from scenarios.harness.faults.schedule import FaultSchedule
+from scenarios.harness.options.plan import Plan
+from scenarios.harness.run import warm_up
+from scenarios.harness.run.brokers import BrokerEnvironment
+from scenarios.harness.run.load_generators import LoadGenerators
+from scenarios.harness.run.record import RunRecord
+
+log = logging.getLogger("brokerbench")
+
+READY_TIMEOUT_S = 90.0  # longer than a client waits for an answer, so that its own words come first
+CATCH_UP_S = 2.0  # after the last due time, for producers that are behind
+LEAD_S = 0.5  # between the start signal and the first due time, so that every process has the signal by then
+LOOK_EVERY_S = 0.2
+TELL_EVERY_S = 5.0
+
+
+class Load:
+    """The load of one run. ``window``: None until the start signal was given."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        run_record: RunRecord,
+        load_generators: LoadGenerators,
+        brokers: BrokerEnvironment,
+        faults: FaultSchedule,
+        recorder: Recorder,
+    ) -> None:
+        self.window: Window | None = None
+        self.over = False
+        self._plan, self._run_record = plan, run_record
+        self._load_generators, self._brokers, self._faults, self._recorder = load_generators, brokers, faults, recorder
+        self._told_of: set[str] = set()
+
+    def hold(self) -> None:
+        """Wait for the users, give the start signal, and return when the load is over for any reason."""
+        if not self._wait_until_ready():
+            return
+        self._go()
+        told_s = time.monotonic()
+        while not self.over and not self.trouble():
+            now_ns = time.perf_counter_ns()
+            window = self._settled_by(now_ns)
+            if window.load_ends_ns is not None and now_ns >= window.load_ends_ns + CATCH_UP_S * NS_PER_S:
+                return
+            if self._load_generators.tally().finished_producers >= sum(self._plan.producers.values()):
+                self._anybody_sends()
+                return
+            if time.monotonic() - told_s >= TELL_EVERY_S:
+                told_s = time.monotonic()
+                self._tell(window, now_ns)
+            time.sleep(LOOK_EVERY_S)
+
+    def _wait_until_ready(self) -> bool:
+        wanted = sum(self._plan.counts.values())
+        deadline_s = time.monotonic() + READY_TIMEOUT_S
+        while not self.over and not self.trouble():
+            ready = self._load_generators.tally().ready.total()
+            if ready >= wanted:
+                self._run_record.ended("clients")
+                return self._anybody_sends()
+            if time.monotonic() > deadline_s:
+                self._run_record.problem(f"only {ready} of {wanted} clients were ready after {READY_TIMEOUT_S:g} s")
+                return False
+            time.sleep(LOOK_EVERY_S / 4)
+        return False
+
+    def _anybody_sends(self) -> bool:
+        """Users may fail that may, but not every producer: that is noted as a problem of the run."""
+        problem = nobody_sends(self._load_generators.tally(), self._plan.producers)
+        if problem:
+            self._run_record.problem(problem)
+        return not problem
+
+    def _go(self) -> None:
+        """The start signal. Without a stated warm-up, the load begins after the longest one, or sooner: `settle`."""
+        stated_s = self._plan.options.warm_up_s
+        longest_s = warm_up.AT_MOST_S if stated_s is None else stated_s
+        began_ns = time.perf_counter_ns() + round(LEAD_S * NS_PER_S)
+        window = self.window = self._window(began_ns, longest_s, is_open=stated_s is None)
+        self._run_record.phases(warm_up_began_ns=began_ns, load_began_ns=window.load_began_ns)
+        end = "fixed" if stated_s is not None else warm_up.NOT_SETTLED
+        self._run_record.update(warm_up=WarmUp(end, float(longest_s), float(longest_s)))
+        self._run_record.write()
+        self._load_generators.go(window, self._plan.options.messages, self._plan.producers)
+        if not window.is_open:
+            self._faults.start(window.load_began_ns)
+
+    def _window(self, began_ns: int, warm_up_s: float, *, is_open: bool = False) -> Window:
+        load_ns, seconds = began_ns + round(warm_up_s * NS_PER_S), self._plan.load_s
+        return Window(began_ns, load_ns, None if seconds is None else load_ns + round(seconds * NS_PER_S), is_open)
+
+    def _settled_by(self, now_ns: int) -> Window:
+        """The run's phases. The load's beginning is fixed once the warm-up is known to be over."""
+        assert self.window is not None
+        if self.window.is_open:
+            ahead_s = (now_ns - self.window.warm_up_began_ns) / NS_PER_S + LEAD_S  # every process knows by then
+            if end := warm_up.decision(
+                self._load_generators.tally().live, ahead_s - LEAD_S, warm_up.AT_MOST_S - LEAD_S
+            ):
+                self._settle(end, ahead_s if end == warm_up.HAS_SETTLED else warm_up.AT_MOST_S)
+        return self.window
+
+    def _settle(self, end: str, lasted_s: float) -> None:
+        """The warm-up ends when it has lasted so long: the load and its faults have their times now."""
+        assert self.window is not None
+        window = self.window = self._window(self.window.warm_up_began_ns, lasted_s)
+        log.info("%s", warm_up.in_words(end, lasted_s))
+        self._run_record.phases(load_began_ns=window.load_began_ns)
+        self._run_record.update(warm_up=WarmUp(end, lasted_s, float(warm_up.AT_MOST_S)))
+        self._run_record.write()
+        self._load_generators.settle(window)
+        self._faults.start(window.load_began_ns)
+
+    def _tell(self, window: Window, now_ns: int) -> None:
+        done_s = (now_ns - window.load_began_ns) / NS_PER_S
+        of = "" if self._plan.load_s is None else f" of {self._plan.load_s:g} s"
+        to_go = f"{'at most ' if window.is_open else ''}{-done_s:.0f} s to go"
+        phase = f"load: {done_s:.0f} s{of}" if done_s >= 0 else f"warm-up: {to_go}"
+        tally = self._load_generators.tally()
+        log.info("%s, sent %s, received %s", phase, f"{tally.sent:,}", f"{tally.received:,}")
+
+    def trouble(self, *, brokers: bool = True) -> bool:
+        """Whether something happened that no run can go on with; noted as a problem of the run."""
+        self._warn_of_failed_users()
+        found = self._load_generators.problems()
+        if self._recorder.failure:
+            found.append(self._recorder.failure)
+        found += self._brokers.dead_brokers(self._faults.expected_down) if brokers else ()
+        for problem in found:
+            self._run_record.problem(problem)
+        return bool(found)
+
+    def _warn_of_failed_users(self) -> None:
+        """Warn when the first user of a class with `may_fail` fails. The number of failed users is known at the end."""
+        first_errors = self._load_generators.tally().first_errors
+        for user_class in first_errors.keys() - self._told_of:
+            log.warning("%s: %s. The others go on, as it may fail", user_class, first_errors[user_class].rstrip("."))
+        self._told_of |= first_errors.keys()
+
+    def end(self) -> None:
+        """No further message is sent. Idempotent; called by the clock, by Ctrl-C or by the web UI's stop button."""
+        if self.over:
+            return
+        self.over = True
+        self._load_generators.stop_producing()
+        self._faults.end()
+        self._run_record.ended("load")
+        if self.window is None:
+            return
+        now_ns = time.perf_counter_ns()
+        ended_ns = now_ns if self.window.load_ends_ns is None else min(now_ns, self.window.load_ends_ns)
+        ended_ns = max(ended_ns, self.window.load_began_ns)  # interrupted in the warm-up: a load of no length
+        self._run_record.lasted("load", (ended_ns - self.window.load_began_ns) / NS_PER_S)
+        self._run_record.phases(load_ended_ns=ended_ns)
+
+
+def done_without(tally: Tally, counts: Mapping[str, int]) -> Iterator[str]:
+    """One sentence for each class of users that lost some. ``counts``: how many there were of each class."""
+    for user_class, failed in sorted(tally.failed.items()):
+        unsent = tally.unsent[user_class]
+        never_sent = f"; {unsent:,} of their messages were never sent" if unsent else ""
+        yield (
+            f"{failed} of {counts[user_class]} users {user_class} failed, as they may, and the load went on without "
+            f"them{never_sent}. The first error: {tally.first_errors[user_class]}"
+        )
+
+
+def nobody_sends(tally: Tally, producers: Mapping[str, int]) -> str:
+    """Why nothing is left to measure, if all producers have failed; '' while one still works."""
+    failed = sum(tally.failed[user_class] for user_class in producers)
+    if not failed or failed < sum(producers.values()):
+        return ""
+    first = min(tally.first_errors.keys() & producers.keys())
+    return f"no producer is left, as all have failed; {first}: {tally.first_errors[first]}"

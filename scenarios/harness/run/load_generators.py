@@ -1,0 +1,130 @@
+"""Drives the clients: this process alone, or the workers of a distributed Locust, by one contract.
+
+The run controller talks to `LoadGenerators` and never to a session. `LocalLoadGenerator` is the single process;
+"""
+
+import socket
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from drivers.client.contract import ClientConnector
+from drivers.users.session import Go, Network, Session, Tally, Window, attach, detach
+from drivers.users.stall_sampler import StallSampler
+from records.run import ProcessInfo
+from records.rundir import RunDirectory
+from records.writer import Recorder
+
+
+@dataclass(frozen=True)
+class Equipment:
+    """The data that every process of the run needs before its users start.
+
+    Holds credentials: never goes to the run folder.
+    """
+
+    directory: RunDirectory
+    network: Network
+    run_number: int
+    seed: int
+
+
+class NotEquipped(Exception):
+    """A process of the run cannot take part in it: which one, why, and the next step."""
+
+
+class LoadGenerators(Protocol):
+    """The processes that hold the users."""
+
+    def equip(self, equipment: Equipment) -> None:
+        """Give every process its session; returns when all have it. Raises NotEquipped."""
+
+    def tally(self) -> Tally:
+        """The sums of all processes' counts so far. In a distributed run they may be a moment old."""
+
+    def connected(self) -> Mapping[tuple[str, str], int]:
+        """How many clients of each (group, broker) are connected; may be a moment old in a distributed run."""
+
+    def go(self, window: Window, count: int | None, producers: Mapping[str, int]) -> None:
+        """Start the schedules. ``count``: of messages in all, where that ends the load; ``producers``: how many there
+        are of each producer class."""
+
+    def settle(self, window: Window) -> None:
+        """The warm-up is over: when the load begins and ends."""
+
+    def stop_producing(self) -> None: ...
+
+    def problems(self) -> list[str]:
+        """The errors of users or processes: the load ends, and each makes the run invalid."""
+
+    def doubts(self) -> list[str]:
+        """Why times of several processes cannot be compared: known once the load generators are dismissed."""
+
+    def dismiss(self) -> tuple[ProcessInfo, ...]:
+        """The users are gone: close what each process recorded, and tell which processes there were."""
+
+
+def process_info(name: str, index: int) -> ProcessInfo:
+    """This process, with both its clocks read together."""
+    return ProcessInfo(name, index, socket.gethostname(), time.perf_counter_ns(), time.time_ns())
+
+
+def with_tally(info: ProcessInfo, tally: Tally) -> ProcessInfo:
+    """The process with what its clients counted."""
+    return replace(info, begun=tally.sent, settled=tally.settled, received=tally.received)
+
+
+class LocalLoadGenerator:
+    """Users, brokers and recorder in this one process."""
+
+    def __init__(self, environment: Any, recorder: Recorder, connectors: Mapping[str, ClientConnector]) -> None:
+        self._environment = environment
+        self._recorder = recorder
+        self._connectors = connectors
+        self._session: Session | None = None
+        self._info = process_info("main", 0)
+        self._stalls = StallSampler(recorder, 0, connectors)
+
+    def equip(self, equipment: Equipment) -> None:
+        self._session = Session(
+            network=equipment.network,
+            connectors=self._connectors,
+            recorder=self._recorder,
+            run_number=equipment.run_number,
+            seed=equipment.seed,
+            process_index=0,
+            clock=time.perf_counter_ns,
+        )
+        attach(self._environment, self._session)
+        self._stalls.start()
+
+    def tally(self) -> Tally:
+        return self._session.tally if self._session else Tally()
+
+    def connected(self) -> Mapping[tuple[str, str], int]:
+        return self._session.connected() if self._session else {}
+
+    def go(self, window: Window, count: int | None, producers: Mapping[str, int]) -> None:
+        assert self._session is not None
+        self._session.go(Go(window, count, producers, Counter()))
+
+    def settle(self, window: Window) -> None:
+        assert self._session is not None
+        self._session.settle(window)
+
+    def stop_producing(self) -> None:
+        if self._session:
+            self._session.stop_producing()
+
+    def problems(self) -> list[str]:
+        return list(self._session.problems) if self._session else []
+
+    def doubts(self) -> list[str]:
+        return []
+
+    def dismiss(self) -> tuple[ProcessInfo, ...]:
+        detach(self._environment)
+        self._stalls.stop()
+        return (with_tally(self._info, self.tally()),)

@@ -1,0 +1,63 @@
+"""Keeps the record of a run. It grows step by step, and is written to the run's folder."""
+
+import logging
+import time
+from dataclasses import replace
+from typing import Any
+
+from records.run import RunInfo
+from records.rundir import RunDirectory
+
+log = logging.getLogger("brokerbench")
+
+
+class RunRecord:
+    """The record of one run. ``info`` is a frozen value: earlier readers keep the earlier value."""
+
+    def __init__(self, directory: RunDirectory, info: RunInfo) -> None:
+        self.directory = directory
+        self.info = replace(info, run_id=directory.path.name)
+        self._step_began_s = time.monotonic()
+
+    @property
+    def step_s(self) -> float:
+        """How long the present step has lasted."""
+        return time.monotonic() - self._step_began_s
+
+    def update(self, **changes: Any) -> None:
+        """Set fields of `records.run.RunInfo`."""
+        self.info = replace(self.info, **changes)
+
+    def phases(self, **moments_ns: int) -> None:
+        """Set moments of `records.run.Phases`."""
+        self.update(phases=replace(self.info.phases, **moments_ns))
+
+    def ended(self, step: str) -> None:
+        """A step is over: the next one begins now."""
+        self.lasted(step, self.step_s)
+        self._step_began_s = time.monotonic()
+
+    def lasted(self, step: str, duration_s: float) -> None:
+        self.update(durations_s={**self.info.durations_s, step: duration_s})
+
+    def problem(self, text: str) -> None:
+        """Record a reason that makes the run invalid; reported once."""
+        if text not in self.info.problems:
+            self.update(problems=(*self.info.problems, text))
+            log.error("%s", text)
+
+    def unknown(self, *texts: str) -> None:
+        """What could not be established."""
+        self.update(unknowns=(*self.info.unknowns, *texts))
+
+    def unsearched(self, *texts: str) -> None:
+        """Where messages may be that nobody could look for. Missing messages then do not count as lost."""
+        self.update(unsearched=(*self.info.unsearched, *texts))
+
+    def warning(self, text: str) -> None:
+        """Record a fact for readers that does not change the verdict."""
+        self.update(warnings=(*self.info.warnings, text))
+
+    def write(self) -> None:
+        """Raises RunUnwritable."""
+        self.directory.write_run(self.info)

@@ -1,0 +1,46 @@
+"""The values that are known of a run at this moment, without asking any broker."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from drivers.users.session import Tally, Window
+from topologies.management.sampling import Reading, Series
+
+
+@dataclass(frozen=True)
+class FaultState:
+    """``at_s``/``for_s`` on the load's clock; None: to its end. ``state``: planned | going on | over | failed: why."""
+
+    kind: str
+    target: str
+    at_s: float
+    for_s: float | None
+    state: str
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One look at one run.
+
+    ``steps``: what is behind it, in order (up, prove, clients, load, drain, browse, down, …); ``step_s``: how long the
+    present step has lasted. ``brokers``: up | frozen | dead | not running, by name. ``connected``: clients by (group,
+    broker). ``readings``: the last samples. ``load_s``: None when the load ends by count.
+    """
+
+    run_id: str
+    topology: str
+    runtime: str
+    state: str  # of records.run.RunInfo
+    steps: tuple[str, ...]
+    step_s: float
+    now_ns: int
+    over: bool
+    interrupted: bool = False
+    window: Window | None = None
+    load_s: float | None = None
+    tally: Tally = field(default_factory=Tally)
+    brokers: Mapping[str, str] = field(default_factory=dict)
+    connected: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    readings: Mapping[Series, Reading] = field(default_factory=dict)
+    faults: tuple[FaultState, ...] = ()
+    problems: tuple[str, ...] = ()

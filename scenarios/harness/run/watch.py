@@ -1,0 +1,109 @@
+"""Looks at brokers during a run: by their management interface, or directly where they are in memory."""
+
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Protocol
+
+from drivers.client.contract import ClientConnector
+from drivers.protocols import connector_of
+from records.writer import Recorder
+from scenarios.harness.memory_runtime import MemoryRuntime
+from scenarios.harness.run.browsing import Browser, ManagementBrowser, OtherProtocolBrowser
+from topologies.management.broker_queries import queries_by_broker, serving
+from topologies.management.contract import management_of
+from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.link_traffic import traffic
+from topologies.management.sampling import Reading, Row, Sampler, Series
+from topologies.model.topology import Topology
+from topologies.model.trust import Trust
+from topologies.runtimes.contract import Runtime
+from topologies.runtimes.own import proxies_of
+
+ASK_TIMEOUT_S = 3.0
+
+
+class Watch(Protocol):
+    """The data on its brokers that a run needs. Calls raise ManagementFailed when a broker does not say."""
+
+    def begin(self) -> None:
+        """Sample every broker once a second from now on."""
+
+    def depths(self, broker: str) -> dict[str, int]:
+        """Messages on each queue of one broker, those that a consumer holds unacknowledged included."""
+
+    def browser(self, connector: ClientConnector, trust: Trust) -> Browser:
+        """The source for a queue's messages: the clients' own protocol, where it can."""
+
+    def latest(self) -> Mapping[Series, Reading]:
+        """The latest samples. Sends no request."""
+
+    def end(self) -> None: ...
+
+
+class ManagedWatch:
+    """Brokers with a Jolokia agent."""
+
+    def __init__(self, topology: Topology, runtime: Runtime, recorder: Recorder, process: str) -> None:
+        self._topology = topology
+        self._runtime = runtime
+        self._queries = queries_by_broker(topology)
+        self._keeps_messages = {broker.name: broker.keeps_messages for broker in topology.brokers}
+        self._sampler = Sampler(runtime, topology, recorder, process=process, traffic=self._traffic)
+
+    def begin(self) -> None:
+        self._sampler.start()
+
+    def _traffic(self) -> list[Row]:
+        proxies = proxies_of(self._runtime)
+        return traffic(proxies) if proxies else []
+
+    def depths(self, broker: str) -> dict[str, int]:
+        if not self._keeps_messages[broker]:
+            return {}
+        try:
+            with closing(Jolokia(self._runtime.management(broker))) as agent:
+                queues = self._queries[broker].figures(agent).queues
+        except ManagementFailed:
+            if serving(self._runtime, self._topology, broker, ASK_TIMEOUT_S):
+                return {}  # what it had is another's now, which is asked too
+            raise
+        return {queue: figures["depth"] for queue, figures in queues.items()}
+
+    def browser(self, connector: ClientConnector, trust: Trust) -> Browser:
+        management = management_of(self._topology)
+        if isinstance(connector, Browser) and connector.protocol not in management.unbrowsable:
+            return connector
+        if management.browse:
+            return ManagementBrowser(self._runtime, management.browse)
+        other = connector_of(management.browse_by, trust)
+        assert isinstance(other, Browser), f"{other.protocol} browses for others, but cannot"
+        return OtherProtocolBrowser(self._runtime, other, other.protocol)
+
+    def latest(self) -> Mapping[Series, Reading]:
+        return dict(self._sampler.latest)
+
+    def end(self) -> None:
+        self._sampler.stop()
+
+
+class MemoryWatch:
+    """Brokers in memory: nothing to sample."""
+
+    def __init__(self, runtime: MemoryRuntime) -> None:
+        self._runtime = runtime
+
+    def begin(self) -> None:
+        """There is nothing to sample."""
+
+    def depths(self, broker: str) -> dict[str, int]:
+        return self._runtime.queue_depths(broker)
+
+    def browser(self, connector: ClientConnector, trust: Trust) -> Browser:
+        assert isinstance(connector, Browser)  # brokers in memory have one protocol
+        return connector
+
+    def latest(self) -> Mapping[Series, Reading]:
+        return {}
+
+    def end(self) -> None:
+        """Nothing was begun."""

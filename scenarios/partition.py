@@ -1,0 +1,33 @@
+"""The link between two brokers is cut under load, and mended 15 s later.
+
+Asks: what becomes of the messages for the other side, and how long do they take to arrive after the cut?
+"""
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_stranded, run
+from scenarios.harness.faults import CutLink
+
+
+class PartitionProducer(ProducerUser):
+    group = "producers"
+    destination, body_bytes, durable = "queue://partition", 1_024, True
+    sends_per_second = 20
+    fixed_count = 6
+
+
+class PartitionConsumer(ConsumerUser):
+    group = "consumers"
+    destination = "queue://partition"
+    fixed_count = 6
+
+
+run(
+    Scenario(
+        users=(PartitionProducer, PartitionConsumer),
+        default_topology="source-and-sink",
+        load=Hold(for_s=60),
+        checks=(no_acked_send_lost(), none_stranded()),
+        faults=(CutLink("producers", at_s=10, for_s=15),),
+        question=__doc__,
+    )
+)

@@ -1,0 +1,35 @@
+"""A broker joins a running network, leaves in order and joins again, while its OpenWire clients are told to spread.
+
+Asks: where do the clients go each time, how evenly, and what do their moves cost the messages?
+"""
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, every_client_back, no_acked_send_lost, run
+from scenarios.harness.faults import JoinBroker
+
+
+class RebalanceProducer(ProducerUser):
+    group = "producers"
+    destination, body_bytes, durable = "queue://rebalance", 1_024, True
+    sends_per_second = 3  # few, so that two cores have room for 200 clients
+    fixed_count = 20
+
+
+class RebalanceConsumer(ConsumerUser):
+    group = "consumers"
+    destination = "queue://rebalance"
+    fixed_count = 20
+
+
+run(
+    Scenario(
+        users=(RebalanceProducer, RebalanceConsumer),
+        default_topology="mesh(rebalance=True)",
+        default_protocol="openwire",  # clients of other protocols are never told, so they show what happens without
+        load=Hold(for_s=60),
+        checks=(no_acked_send_lost(), every_client_back()),
+        faults=(JoinBroker("consumers", at_s=10, for_s=15), JoinBroker("consumers", at_s=40)),
+        question=__doc__,
+        warm_up_s=5,  # of so few messages a second the latency would hardly be seen to settle
+    )
+)

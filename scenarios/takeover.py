@@ -1,0 +1,44 @@
+"""The active broker of a pair is killed under its clients. Its standby takes over, and later the killed one returns.
+
+Asks: how long until the standby serves the clients, and does the handover of the store lose or repeat a message?
+"""
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import (
+    Hold,
+    Scenario,
+    every_client_back,
+    no_acked_send_lost,
+    none_stranded,
+    run,
+    sends_in_flight,
+    somebody_cut_off,
+)
+from scenarios.harness.faults import KillBroker
+
+
+class TakeoverProducer(ProducerUser):
+    group = "producers"
+    destination, body_bytes, durable = "queue://takeover", 1_024, True
+    sends_per_second = 20  # so many that some are in flight when the broker dies
+    fixed_count = 12
+
+
+class TakeoverConsumer(ConsumerUser):
+    group = "consumers"
+    destination = "queue://takeover"
+    fixed_count = 6
+
+
+run(
+    Scenario(
+        users=(TakeoverProducer, TakeoverConsumer),
+        default_topology="active-standby",
+        load=Hold(for_s=60),
+        checks=(no_acked_send_lost(), every_client_back(), none_stranded()),
+        faults=(KillBroker("producers", at_s=10, for_s=25),),
+        premises=(somebody_cut_off(), sends_in_flight()),
+        question=__doc__,
+        warm_up_s=5,
+    )
+)

@@ -1,0 +1,62 @@
+"""Computes moves, flaps, settling and distribution of stays in plain Python: the reference for the analysis."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import inf
+
+from tests.analysis.rows import Row
+
+S = 1_000_000_000
+OWN_ENDS = ("closed", "load_end")
+
+
+def pairs(stays: Sequence[Row]) -> list[tuple[Row, Row]]:
+    """Each stay with the next one of its client, where the client did not end the first by itself."""
+    ordered = sorted(stays, key=lambda row: (row["client"], row["from_ns"]))
+    return [
+        (one, other)
+        for one, other in pairwise(ordered)
+        if one["client"] == other["client"] and one["cause"] not in OWN_ENDS
+    ]
+
+
+def moves(stays: Sequence[Row]) -> list[tuple[int, int]]:
+    """(when, client)"""
+    return sorted((other["from_ns"], one["client"]) for one, other in pairs(stays) if one["broker"] != other["broker"])
+
+
+def flaps(stays: Sequence[Row]) -> int:
+    return sum(
+        row["to_ns"] - row["from_ns"] < S and row["from_ns"] > 0 and row["cause"] not in OWN_ENDS for row in stays
+    )
+
+
+def settled_ns(stays: Sequence[Row], at_ns: int, until_ns: int, quiet_ns: int) -> int | None:
+    """Tries every moment that it can be: the first, and each arrival."""
+    between: list[tuple[int, float]] = [(one["to_ns"], other["from_ns"]) for one, other in pairs(stays)]
+    for row in stays:
+        later = [other for other in stays if other["client"] == row["client"] and other["from_ns"] > row["from_ns"]]
+        if not later and row["cause"] not in OWN_ENDS:
+            between.append((row["to_ns"], inf))
+    tried = sorted({at_ns, *(int(arrived) for _, arrived in between if at_ns < arrived < until_ns)})
+    for moment in tried:
+        upset = any(arrived > moment and left < moment + quiet_ns for left, arrived in between)
+        if not upset and moment + quiet_ns <= until_ns:
+            return moment
+    return None
+
+
+def connected_at(stays: Sequence[Row], at_ns: int) -> Counter[str]:
+    return Counter(row["broker"] for row in stays if row["from_ns"] <= at_ns < row["to_ns"])
+
+
+def distribution(stays: Sequence[Row], clients: Mapping[str, int], load_ns: int) -> dict[tuple[int, str], Counter[str]]:
+    """By (second, group): clients by broker, '' for none; brokers without clients are left out."""
+    found = {}
+    for group, total in clients.items():
+        its = [row for row in stays if row["group"] == group]
+        for second in range(-(-load_ns // S)):
+            counts = connected_at(its, min((second + 1) * S, load_ns) - 1)
+            found[second, group] = +(counts + Counter({"": total - counts.total()}))
+    return found

@@ -1,0 +1,63 @@
+"""Makes run folders of planted events: a thousand messages in ten seconds, and what became of them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from analysis.jobs import analyse
+from records.run import Phases, ProcessInfo, RunInfo
+from records.rundir import RunDirectory
+from records.summary import Summary
+from records.writer import Recorder
+
+MS, S = 1_000_000, 1_000_000_000
+LOAD_NS = 100 * S
+QUEUE = "queue://orders"
+INFO = RunInfo(
+    run_id="planted",
+    scenario="steady",
+    topology="mesh",
+    runtime="memory",
+    protocol="memory",
+    state="ended",
+    phases=Phases(LOAD_NS - S, LOAD_NS, LOAD_NS + 10 * S, LOAD_NS + 11 * S, LOAD_NS + 12 * S),
+    processes=(ProcessInfo("master", 0, "here", monotonic_ns=LOAD_NS, wall_ns=1_767_225_600 * S),),
+    durations_s={"up": 4.5},
+)
+Plant = Callable[[Recorder], None]
+
+
+def make(parent: Path, plant: Plant, info: RunInfo = INFO) -> RunDirectory:
+    """A run folder of what ``plant`` records."""
+    directory = RunDirectory.create(parent, "planted")
+    directory.write_run(info)
+    recorder = Recorder(directory, "master")
+    plant(recorder)
+    recorder.close()
+    return directory
+
+
+def send(to: Recorder, seq: int, due_ns: int, *, outcome: str = "acked", attempt: int = 1, late_ns: int = 0) -> None:
+    settled_ns = due_ns + late_ns + 2 * MS if outcome == "acked" else None
+    to.send(1, seq, attempt, QUEUE, "a", due_ns, due_ns + late_ns, settled_ns, outcome, 64, False)
+
+
+def receive(
+    to: Recorder, seq: int, at_ns: int, *, attempt: int = 1, integrity: str = "intact", again: bool = False
+) -> None:
+    to.receipt(7, "orders", 1, seq, attempt, QUEUE, "b", at_ns, again, integrity, 1)
+
+
+def quietly(run: Path) -> Summary:
+    return analyse(run, progress=lambda _: None)
+
+
+def due_of(seq: int) -> int:
+    """Every 10 ms from the beginning of the load on."""
+    return LOAD_NS + seq * 10 * MS
+
+
+def healthy(recorder: Recorder) -> None:
+    """1,000 messages in 10 s; each takes 5 ms."""
+    for seq in range(1_000):
+        send(recorder, seq, due_of(seq))
+        receive(recorder, seq, due_of(seq) + 5 * MS)

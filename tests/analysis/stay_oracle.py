@@ -1,0 +1,49 @@
+"""Computes the stays of clients in plain Python, one event after the other: the reference for Spark."""
+
+from collections.abc import Iterator, Sequence
+
+from records.move_reasons import AMQP_REDIRECT, BROKERS_ORDER, PRIORITY_BACK, PRIORITY_FOUND
+from tests.analysis.rows import Row
+
+EVENTS = ("connected", "lost", "closed")
+
+
+def stays(connections: Sequence[Row], load_began_ns: int, load_ended_ns: int) -> list[Row]:
+    """Rows of STAYS in order."""
+    found = []
+    for client in {row["client"] for row in connections}:
+        its = [row for row in connections if row["client"] == client and row["event"] in EVENTS and row["broker"]]
+        found += list(_of_client(sorted(its, key=lambda row: row["at_ns"]), load_began_ns, load_ended_ns))
+    return sorted(found, key=lambda row: (row["client"], row["from_ns"]))
+
+
+def _of_client(rows: Sequence[Row], load_began_ns: int, load_ended_ns: int) -> Iterator[Row]:
+    for at, row in enumerate(rows):
+        if row["event"] != "connected":
+            continue
+        later = rows[at + 1 :]
+        same = next((other for other in later if other["broker"] == row["broker"]), None)
+        end = same if same and same["event"] != "connected" else None
+        following = next((other["at_ns"] for other in later if other["event"] == "connected"), load_ended_ns)
+        to_ns = min(end["at_ns"] if end else load_ended_ns, following)
+        if row["at_ns"] >= load_ended_ns or to_ns <= load_began_ns:
+            continue
+        yield {
+            "client": row["client"],
+            "group": row["group"],
+            "broker": row["broker"],
+            "from_ns": max(row["at_ns"], load_began_ns) - load_began_ns,
+            "to_ns": min(to_ns, load_ended_ns) - load_began_ns,
+            "cause": "load_end" if to_ns >= load_ended_ns else _cause(end),
+        }
+
+
+def _cause(end: Row | None) -> str:
+    if end is None:
+        return "unrecorded"
+    reason = end["reason"]
+    if end["event"] == "lost":
+        return "redirect" if AMQP_REDIRECT in reason else "lost"
+    if reason == BROKERS_ORDER:
+        return "order"
+    return "priority" if reason == PRIORITY_FOUND or reason.startswith(PRIORITY_BACK) else "closed"

@@ -1,0 +1,172 @@
+"""Checks the outages of clients: a planted history is found exactly, and random ones are as plain Python has them."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from analysis.fault_spans import FaultSpan, fault_spans
+from analysis.outages import harm, outages
+from analysis.timeline import FAULT_GRACE_NS, FOREVER_NS
+from tests.analysis import outage_oracle
+from tests.analysis.rows import LOAD_FROM_MS, MS, Row, connection, frame, receipt, send, subscription
+
+pytestmark = pytest.mark.spark
+
+LOAD_NS = LOAD_FROM_MS * MS
+KILL = FaultSpan(1, "kill", "a", 5_000 * MS, 9_000 * MS)
+PRODUCER, CONSUMER, LOST_FOR_GOOD, ELSEWHERE = 1, 7, 2, 3
+
+
+def found(
+    spark: SparkSession,
+    connections: list[Row],
+    sends: list[Row],
+    receipts: list[Row],
+    faults: tuple[FaultSpan, ...] = (KILL,),
+    subscriptions: tuple[Row, ...] = (),
+) -> dict[tuple[int, int], dict[str, Any]]:
+    """Rows of OUTAGES by (fault, client); times as recorded."""
+    frames = [
+        frame(spark, name, rows)
+        for name, rows in (
+            ("connections", connections),
+            ("sends", sends),
+            ("receipts", receipts),
+            ("subscriptions", subscriptions),
+        )
+    ]
+    rows = [row.asDict() for row in outages(*frames, faults, LOAD_NS).collect()]  # type: ignore[arg-type]
+    for row in rows:
+        row |= {key: value + LOAD_NS for key, value in row.items() if key.endswith("_ns") and value is not None}
+    return {(row["fault"], row["client"]): row for row in rows}
+
+
+def ms(row: dict[str, Any], name: str) -> float | None:
+    value = row[f"{name}_ns"]
+    return None if value is None else value / MS
+
+
+def test_a_planted_history_of_a_kill_is_found_exactly(spark: SparkSession) -> None:
+    """Broker a is killed at 5 s. A producer comes back after two attempts, a consumer to b, one client never."""
+    connections = [
+        *(connection("connected", at=100, client=client) for client in (PRODUCER, CONSUMER, LOST_FOR_GOOD)),
+        connection("connected", at=100, client=ELSEWHERE, broker="b"),
+        *(connection("lost", at=5_100, client=client) for client in (PRODUCER, CONSUMER, LOST_FOR_GOOD)),
+        connection("attempt", at=5_110, client=PRODUCER),
+        connection("attempt", at=5_200, client=PRODUCER, broker="b"),
+        connection("connected", at=5_250, client=PRODUCER, broker="b"),
+        connection("attempt", at=5_150, client=CONSUMER, broker="c"),
+        connection("connected", at=5_300, client=CONSUMER, broker="c"),
+        connection("attempt", at=5_120, client=LOST_FOR_GOOD),
+        connection("attempt", at=9_120, client=LOST_FOR_GOOD),
+        connection("lost", at=6_000, client=ELSEWHERE, broker="b"),  # of another broker: not this fault's doing
+    ]
+    sends = [
+        send(1, due=4_980, settled=4_990),
+        send(2, due=5_080, outcome="in_doubt"),
+        send(2, attempt=2, due=5_080, sent=5_260, settled=5_280),
+        send(3, due=5_180, sent=5_265, settled=5_290),
+    ]
+    receipts = [receipt(1, at=4_995), receipt(2, at=5_099), receipt(2, at=5_400), receipt(3, at=5_500)]
+    its = found(spark, connections, sends, receipts, subscriptions=(subscription("orders", kind="queue"),))
+    assert set(its) == {(1, PRODUCER), (1, CONSUMER), (1, LOST_FOR_GOOD)}
+    producer, consumer, gone = its[1, PRODUCER], its[1, CONSUMER], its[1, LOST_FOR_GOOD]
+    names = ("began", "last_success", "lost", "connected", "first_success")
+    assert [ms(producer, name) for name in names] == [5_000, 4_990, 5_100, 5_250, 5_280]
+    assert [ms(consumer, name) for name in names] == [5_099, 5_099, 5_100, 5_300, 5_400]
+    assert [ms(gone, name) for name in names] == [5_000, None, 5_100, None, None]
+    assert [row["attempts"] for row in (producer, consumer, gone)] == [2, 1, 2]
+    assert [row["in_flight"] for row in (producer, consumer, gone)] == [1, 0, 0]
+    assert [row["role"] for row in (producer, consumer, gone)] == ["producer", "consumer", ""]
+    assert [row["to_broker"] for row in (producer, consumer, gone)] == ["b", "c", None]
+
+
+def test_a_send_that_the_clients_library_repeats_by_itself_was_in_flight_too(spark: SparkSession) -> None:
+    connections = [
+        connection("connected", at=100),
+        connection("lost", at=5_100),
+        connection("connected", at=5_200, broker="b"),
+    ]
+    its = found(spark, connections, [send(1, due=5_090, settled=5_300)], [])
+    assert its[1, 1]["in_flight"] == 1
+    assert ms(its[1, 1], "first_success") == 5_300
+
+
+def test_a_loss_before_the_fault_or_after_its_grace_is_none_of_it(spark: SparkSession) -> None:
+    for at in (4_999, 9_001):
+        assert found(spark, [connection("connected", at=100), connection("lost", at=at)], [], []) == {}
+
+
+TIMES = st.integers(0, 40)
+BROKERS = st.sampled_from(["a", "b"])
+SPANS = (
+    FaultSpan(1, "kill", "a", 5 * MS, 14 * MS),
+    FaultSpan(3, "freeze", "b", 10 * MS, 30 * MS),
+    FaultSpan(4, "kill", "a", 15 * MS, FOREVER_NS),
+)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[list[Row], list[Row], list[Row]]:
+    """What clients may go through, sensible or not; no two events of a client at the same time."""
+    connections: list[Row] = []
+    sends: list[Row] = []
+    receipts: list[Row] = []
+    for client in range(1, draw(st.integers(2, 16))):
+        for at in draw(st.lists(TIMES, unique=True, max_size=12)):
+            event = draw(st.sampled_from(["attempt", "connected", "lost", "moved"]))
+            connections.append(connection(event, at=at, client=client, broker=draw(BROKERS)))
+        for seq, at in enumerate(draw(st.lists(TIMES, max_size=8))):
+            outcome = draw(st.sampled_from(["acked", "in_doubt", "failed", "unconfirmed"]))
+            settled = at + 0.5 + draw(st.integers(0, 9))
+            answered = settled if outcome in ("acked", "failed") else None
+            sends.append(send(seq, due=at, settled=answered, outcome=outcome, producer=client))
+        receipts += [receipt(seq, at=at + 0.25, consumer=client) for seq, at in enumerate(draw(st.lists(TIMES)))]
+    return connections, sends, receipts
+
+
+@settings(deadline=None, max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(history=histories())
+def test_outages_of_any_history_are_those_of_plain_python(
+    spark: SparkSession, history: tuple[list[Row], list[Row], list[Row]]
+) -> None:
+    expected = outage_oracle.outages(*history, SPANS)
+    told = found(spark, *history, SPANS)
+    assert {key: {name: row[name] for name in expected.get(key, row)} for key, row in told.items()} == expected
+
+
+def fault_row(began: float, ended: float | None, *, target: str = "a", **more: Any) -> dict[str, Any]:
+    row = {"kind": "kill", "target": target, "began_ns": int(began * MS), "error": None}
+    ended_ns = None if ended is None else int(ended * MS)
+    return {**row, "ended_ns": ended_ns, "effective_ns": None, "restored_ns": None, **more}
+
+
+def test_the_effects_of_a_fault_end_after_its_mending_or_when_the_next_one_of_its_broker_begins() -> None:
+    rows = [
+        fault_row(7_000, 8_000),
+        fault_row(1_000, 2_000, restored_ns=3_000 * MS),
+        fault_row(2_500, None, target="b"),
+        fault_row(20_000, 21_000, error="it had no effect within 10 s"),
+        fault_row(30_000, 31_000, error="the load was over before it was", effective_ns=30_001 * MS),
+    ]
+    spans = fault_spans(rows)
+    assert [(span.number, span.target) for span in spans] == [(1, "a"), (2, "b"), (3, "a"), (5, "a")]
+    ends = [7_000 * MS - 1, FOREVER_NS, 8_000 * MS + FAULT_GRACE_NS, 31_000 * MS + FAULT_GRACE_NS]
+    assert [span.until_ns for span in spans] == ends
+
+
+def test_each_lost_or_doubled_message_belongs_to_one_fault_at_most(spark: SparkSession) -> None:
+    sent = [3, 5, 14, 20, 9_000]  # the last fault is never over
+    outcomes = spark.createDataFrame([(at * MS, "lost") for at in sent] + [(6 * MS, "stranded")], HARM)
+    came = [4, 5, 9, 10, 14, 15, 9_000]
+    deliveries = spark.createDataFrame([(at * MS, True) for at in came] + [(6 * MS, False)], COPIES)
+    (row,) = harm(outcomes, deliveries, SPANS).collect()
+    counted = {"lost_1": 3, "lost_3": 1, "lost_4": 1}
+    assert row.asDict() == counted | {"duplicated_1": 2, "duplicated_3": 2, "duplicated_4": 2}
+
+
+HARM = "sent_ns bigint, message_outcome string"
+COPIES = "received_ns bigint, duplicate boolean"

@@ -1,0 +1,379 @@
+"""Checks that errors planted in the events of a run get the right verdict, figures and first sentence of the report."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from analysis.figures import Spread
+from analysis.messages import laid_out
+from analysis.reconciliation import missing_rows
+from records.checks import Check
+from records.reader import seal
+from records.run import ProcessInfo
+from records.rundir import RunDirectory
+from records.schemas import UNKNOWN
+from records.summary import Summary
+from records.writer import Recorder
+from reports.views.headline import answer
+from scenarios.harness.checks import none_withheld
+from tests.analysis.rows import TOPIC
+from tests.analysis.runs import INFO, LOAD_NS, MS, S, due_of, healthy, make, quietly, receive, send
+
+pytestmark = pytest.mark.spark
+
+Planted = Callable[..., RunDirectory]
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Planted:
+    return partial(make, tmp_path)
+
+
+def counts(summary: Summary) -> dict[str, int]:
+    """The counts of messages that are not zero."""
+    return {name: count for name, count in summary["messages"].items() if isinstance(count, int) and count}
+
+
+def test_a_thousand_messages_confirmed_and_none_received_are_lost_and_the_run_fails(
+    spark: SparkSession, planted: Planted
+) -> None:
+    def swallowed(recorder: Recorder) -> None:
+        for seq in range(1_000):
+            send(recorder, seq, due_of(seq))
+
+    summary = quietly(planted(swallowed).path)
+    assert summary["verdict"] == "fail"
+    assert summary["reasons"] == ["no message was received, though brokers confirmed 1,000: 1,000 of them lost"]
+    assert counts(summary) == {"sent": 1_000, "acked": 1_000, "expected": 1_000, "lost": 1_000}
+    assert answer(summary) == "Of 1,000 messages sent, 0 were received; 1,000 lost. No latency was measured."
+
+
+def in_two_processes(planted: Planted, *, tallied: bool = True) -> RunDirectory:
+    """A healthy run whose even messages one worker sent, and whose odd ones another; what each counted is told."""
+
+    def plant(recorder: Recorder) -> None:
+        for seq in range(1_000):
+            receive(recorder, seq, due_of(seq) + 5 * MS)
+
+    workers = [ProcessInfo(f"worker-{n}", n, "here", 0, 0, begun=500, settled=500, received=0) for n in (1, 2)]
+    master = replace(INFO.processes[0], begun=0, settled=0, received=1_000)
+    directory = planted(plant, replace(INFO, processes=(master, *workers) if tallied else INFO.processes))
+    for worker in workers:
+        recorder = Recorder(directory, worker.name)
+        for seq in range(worker.index % 2, 1_000, 2):
+            send(recorder, seq, due_of(seq))
+        recorder.close()
+    return directory
+
+
+def test_a_lost_file_of_one_of_two_workers_makes_the_run_invalid_and_names_the_worker(
+    spark: SparkSession, planted: Planted
+) -> None:
+    directory = in_two_processes(planted)
+    seal(directory)
+    (directory.events("sends") / "worker-2.parquet").unlink()
+    summary = quietly(directory.path)
+    assert summary["verdict"] == "invalid"
+    assert summary["reasons"] == [
+        "events/sends: rows are missing: worker-2 counted 500 settled sends, and 0 are on record; "
+        "bring its file back from a copy, or run again",
+        "no send is on record of 500 deliveries of this run: rows of events/sends are missing",
+    ]
+    assert counts(summary) == {"sent": 500, "acked": 500, "expected": 500, "received": 1_000, "unexpected": 500}
+    assert answer(summary).startswith("Of 500 messages sent, 1,000 were received; 500 received without a known send.")
+
+
+def test_deliveries_without_their_sends_make_a_run_invalid_that_told_no_counts(
+    spark: SparkSession, planted: Planted
+) -> None:
+    directory = in_two_processes(planted, tallied=False)
+    (directory.streams("sends") / "worker-2.arrows").unlink()
+    summary = quietly(directory.path)
+    assert summary["verdict"] == "invalid"
+    assert summary["reasons"] == [
+        "no send is on record of 500 deliveries of this run: rows of events/sends are missing"
+    ]
+
+
+def test_rows_are_missing_if_a_process_counted_more_than_it_recorded(planted: Planted) -> None:
+    directory = in_two_processes(planted)
+    seal(directory)
+    info = directory.read_run()
+    assert missing_rows(directory, info.processes) == ()
+    master, first, second = info.processes
+    few = (replace(master, received=1_001), replace(first, settled=501), replace(second, settled=None))
+    assert [problem.split(";")[0] for problem in missing_rows(directory, few)] == [
+        "events/receipts: rows are missing: master counted 1,001 deliveries, and 1,000 are on record",
+        "events/sends: rows are missing: worker-1 counted 501 settled sends, and 500 are on record",
+    ]
+
+
+def test_refused_messages_that_arrive_all_the_same_have_a_count_of_their_own(
+    spark: SparkSession, planted: Planted
+) -> None:
+    def refused(recorder: Recorder) -> None:
+        for seq in range(1_000):
+            send(recorder, seq, due_of(seq), outcome="failed" if seq < 50 else "acked")
+            receive(recorder, seq, due_of(seq) + 5 * MS)
+
+    directory = planted(refused, replace(INFO, checks=(Check("lies", "messages.refused_yet_received", at_most=0),)))
+    summary = quietly(directory.path)
+    assert summary["verdict"] == "fail"
+    assert summary["reasons"] == ["check 'lies' failed: messages.refused_yet_received is 50, it must be <= 0"]
+    assert counts(summary) == {
+        "sent": 1_000,
+        "acked": 950,
+        "failed": 50,
+        "expected": 1_000,
+        "received": 1_000,
+        "refused_yet_received": 50,
+    }
+    assert answer(summary).startswith("Of 1,000 messages sent, 1,000 were received; 50 received though refused.")
+    examples = pq.read_table(directory.results("anomalies")).to_pylist()
+    assert {(row["anomaly"], row["detail"]) for row in examples} == {
+        ("refused_yet_received", "failed after 1 attempt(s)")
+    }
+
+
+def test_a_percentile_of_too_few_messages_is_no_figure_and_a_check_on_it_is_unknown(
+    spark: SparkSession, planted: Planted
+) -> None:
+    def few(recorder: Recorder) -> None:
+        for seq in range(100):
+            send(recorder, seq, due_of(seq))
+            receive(recorder, seq, due_of(seq) + 5 * MS)
+
+    tail = "latency_ms.due_to_received.p99_99"
+    summary = quietly(planted(few, replace(INFO, checks=(Check("tail", tail, at_most=10),))).path)
+    assert summary["verdict"] == "unknown"
+    assert summary["reasons"] == [f"check 'tail' could not be evaluated: the run has no figure {tail}"]
+    latency = summary["latency_ms"]["due_to_received"]
+    assert (latency["p50"], latency["p90"], latency["max"]) == (5, 5, 5)
+    assert latency["p99"] is latency["p99_9"] is latency["p99_99"] is None
+    assert answer(summary) == (
+        "All 100 messages sent were received, each exactly once. Half arrived within 5.00 ms of the time they were due."
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "known"),
+    [
+        (19, []),
+        (20, ["p50"]),
+        (99, ["p50"]),
+        (100, ["p50", "p90"]),
+        (999, ["p50", "p90"]),
+        (1_000, ["p50", "p90", "p99"]),
+    ],
+)
+def test_a_percentile_takes_ten_messages_beyond_it(count: int, known: list[str]) -> None:
+    rows = {"bucket": [1], "count": [count], "min_ns": [MS], "max_ns": [MS]}
+    assert [name for name, value in Spread.of(pa.table(rows)).quantiles_ms.items() if value is not None] == known
+
+
+def test_repeats_that_a_broker_flags_are_told_in_the_first_sentence(spark: SparkSession, planted: Planted) -> None:
+    def repeated(recorder: Recorder) -> None:
+        healthy(recorder)
+        for seq in range(20):
+            receive(recorder, seq, due_of(seq) + 9 * MS, again=True)
+
+    summary = quietly(planted(repeated).path)
+    assert summary["verdict"] == "pass"
+    assert counts(summary) == {
+        "sent": 1_000,
+        "acked": 1_000,
+        "expected": 1_000,
+        "received": 1_000,
+        "redelivered": 20,
+        "repeated": 20,
+    }
+    assert answer(summary).startswith(
+        "All 1,000 messages sent were received, each at least once: 20 more deliveries were marked as redelivered."
+    )
+
+
+def test_latencies_of_a_run_that_lost_messages_are_told_as_those_of_the_rest(
+    spark: SparkSession, planted: Planted
+) -> None:
+    def lossy(recorder: Recorder) -> None:
+        for seq in range(1_000):
+            send(recorder, seq, due_of(seq))
+            if seq % 5 >= 3:
+                receive(recorder, seq, due_of(seq) + 5 * MS)
+
+    summary = quietly(planted(lossy, replace(INFO, checks=(Check("no loss", "messages.lost", at_most=0),))).path)
+    assert summary["verdict"] == "fail"
+    assert counts(summary) == {"sent": 1_000, "acked": 1_000, "expected": 1_000, "received": 400, "lost": 600}
+    assert answer(summary) == (
+        "Of 1,000 messages sent, 400 were received; 600 lost. "
+        "Of those that arrived, half came within 5.00 ms of the time they were due."
+    )
+
+
+def test_a_subscriber_of_a_topic_that_got_nothing_is_told_in_the_first_sentence(
+    spark: SparkSession, planted: Planted
+) -> None:
+    """Nothing was promised, as the sends were unconfirmed: so this is no loss, and yet not what was asked for."""
+
+    def halved(recorder: Recorder) -> None:
+        for consumer in (7, 8):
+            recorder.subscription(consumer, f"prices#{consumer}", TOPIC, "topic", "b", LOAD_NS - S)
+        for seq in range(1_000):
+            at_ns = due_of(seq)
+            recorder.send(1, seq, 1, TOPIC, "a", at_ns, at_ns, None, "unconfirmed", 64, False)
+            recorder.receipt(7, "prices#7", 1, seq, 1, TOPIC, "b", at_ns + 5 * MS, False, "intact", 1)
+
+    summary = quietly(planted(halved).path)
+    assert counts(summary) == {
+        "sent": 1_000,
+        "unconfirmed": 1_000,
+        "expected": 2_000,
+        "received": 1_000,
+        "missing_unconfirmed": 1_000,
+    }
+    assert answer(summary).startswith(
+        "Of 1,000 messages sent, 1,000 receptions out of 2,000; 1,000 unconfirmed and missing. Of those that arrived"
+    )
+
+
+UNSEARCHED = "what is left on broker-2 is not known: it did not answer"
+
+
+def test_messages_that_may_be_on_a_broker_that_could_not_be_browsed_are_unaccounted_for(
+    spark: SparkSession, planted: Planted
+) -> None:
+    def some_missing(recorder: Recorder) -> None:
+        for seq in range(1_000):
+            send(recorder, seq, due_of(seq))
+            if seq >= 10:
+                receive(recorder, seq, due_of(seq) + 5 * MS)
+
+    checks = (Check("no loss", "messages.lost", at_most=0),)
+    info = replace(INFO, checks=checks, unknowns=(UNSEARCHED,), unsearched=(UNSEARCHED,))
+    summary = quietly(planted(some_missing, info).path)
+    assert summary["verdict"] == "unknown"
+    assert summary["reasons"] == [
+        f"10 messages are unaccounted for, as they may be where nobody could look: {UNSEARCHED}"
+    ]
+    assert counts(summary) == {"sent": 1_000, "acked": 1_000, "expected": 1_000, "received": 990, "unaccounted": 10}
+    assert answer(summary).startswith("Of 1,000 messages sent, 990 were received; 10 unaccounted for.")
+
+
+def test_nobody_owes_a_subscriber_that_is_not_durable_what_was_sent_while_it_was_away(
+    spark: SparkSession, planted: Planted
+) -> None:
+    """The subscriber at 7 is away for a second. The durable one at 8 misses as much, and is owed it."""
+    gone_ns, back_ns = due_of(500), due_of(600)
+
+    def away(recorder: Recorder) -> None:
+        for consumer, kind in ((7, "topic"), (8, "durable_topic")):
+            recorder.subscription(consumer, f"prices#{consumer}", TOPIC, kind, "b", LOAD_NS - S)
+            recorder.connection(consumer, "consumers", "stomp", "b", "connected", LOAD_NS - S, "")
+            recorder.connection(consumer, "consumers", "stomp", "b", "lost", gone_ns, "planted")
+            recorder.connection(consumer, "consumers", "stomp", "b", "connected", back_ns, "")
+        for seq in range(1_000):
+            at_ns = due_of(seq)
+            recorder.send(1, seq, 1, TOPIC, "a", at_ns, at_ns, at_ns + MS, "acked", 64, False)
+            if not gone_ns <= at_ns < back_ns:
+                for consumer in (7, 8):
+                    recorder.receipt(consumer, f"prices#{consumer}", 1, seq, 1, TOPIC, "b", at_ns, False, "intact", 1)
+
+    summary = quietly(planted(away, replace(INFO, checks=(Check("lost", "messages.lost", at_most=100),))).path)
+    assert summary["verdict"] == "pass"
+    assert counts(summary) == {
+        "sent": 1_000,
+        "acked": 1_000,
+        "expected": 2_000,
+        "received": 1_800,
+        "lost": 100,
+        "missed_away": 100,
+    }
+    assert answer(summary).startswith(
+        "Of 1,000 messages sent, 1,800 receptions out of 2,000; 100 lost and 100 missed by subscribers that were away."
+    )
+
+
+def test_messages_of_others_on_a_dead_letter_queue_are_foreign_and_no_verdict(
+    spark: SparkSession, planted: Planted
+) -> None:
+    def beside_others(recorder: Recorder) -> None:
+        healthy(recorder)
+        for _ in range(3):
+            recorder.leftover("a", "ActiveMQ.DLQ", True, UNKNOWN, UNKNOWN, UNKNOWN, None)
+
+    summary = quietly(planted(beside_others, replace(INFO, checks=(Check("stranded", "leftovers", at_most=0),))).path)
+    assert (summary["verdict"], summary["reasons"]) == ("pass", [])
+    assert (summary["leftovers"], summary["foreign_leftovers"]) == (0, 3)
+    assert answer(summary).startswith("All 1,000 messages sent were received, each exactly once.")
+
+
+def test_clocks_that_may_differ_by_more_than_the_latency_make_figures_between_processes_doubtful(
+    spark: SparkSession, planted: Planted
+) -> None:
+    workers = [ProcessInfo(f"worker-{n}", n, f"host-{n}", 0, 0, error_bound_ns=500 * MS) for n in (1, 2)]
+    checks = (Check("quick", "latency_ms.due_to_received.p99", at_most=20),)
+    info = replace(INFO, checks=checks, processes=(*INFO.processes, *workers))
+    summary = quietly(planted(healthy, info).path)
+    assert summary["verdict"] == "unknown"
+    assert summary["latency_ms"]["due_to_received"]["p99"] == 5
+    assert summary["clocks"]["error_bound_ms"] == 1_000
+    assert {name.split(".")[1] for name in summary["timing"]["doubtful"]} == {"due_to_received", "sent_to_received"}
+    assert {name.split(".")[1] for name in summary["timing"]["sound"]} == {"sent_to_settled"}
+    assert "the clocks of the processes may differ by 1e+03 ms" in summary["reasons"][0]
+
+
+def test_two_brokers_that_use_a_core_each_take_exactly_20_ms_a_message_at_100_messages_a_second(
+    spark: SparkSession, planted: Planted
+) -> None:
+    """They are sampled once a second, and never at the moment in which the load begins or ends."""
+
+    def busy(recorder: Recorder) -> None:
+        healthy(recorder)
+        for broker, phase_ns in (("a", 300 * MS), ("b", 700 * MS)):
+            for second in range(-1, 12):
+                used_ns = second * S + phase_ns + 5 * S
+                recorder.sample(broker, LOAD_NS + second * S + phase_ns, "process", "", "cpu_ns", used_ns)
+        for worker, share in (("worker-1", 0.25), ("worker-2", 0.5)):
+            for second in range(12):
+                recorder.sample("", LOAD_NS + second * S, "process", worker, "cpu_ns", round(second * share * S))
+
+    throughput = quietly(planted(busy).path)["throughput"]
+    assert throughput["cpu_ms_per_message_brokers"] == pytest.approx(20, rel=1e-6)
+    assert throughput["cpu_ms_per_message_generator"] == pytest.approx(7.5, rel=1e-6)
+
+
+def test_messages_of_many_producers_are_spread_over_the_partitions(spark: SparkSession) -> None:
+    """1,000 producers of 120 messages each: no partition has more than a few times its share."""
+    numbers = spark.range(120_000).selectExpr("cast(id % 1000 as int) as producer", "id div 1000 as seq")
+    settings = {"spark.sql.shuffle.partitions": "64", "spark.sql.adaptive.enabled": "false"}
+    before = {name: spark.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        rows = laid_out(numbers).groupBy(F.spark_partition_id()).count().collect()
+    finally:
+        for name, old in before.items():
+            spark.conf.set(name, old or "")
+    assert sum(row["count"] for row in rows) == 120_000
+    assert len(rows) > 48
+    assert max(row["count"] for row in rows) < 5 * 120_000 / 64
+
+
+def test_messages_that_the_brokers_held_back_to_the_end_are_a_figure_that_a_check_judges(
+    spark: SparkSession, planted: Planted
+) -> None:
+    info = replace(INFO, withheld=40, checks=(none_withheld(),))
+    summary = quietly(planted(healthy, info).path)
+    assert summary["verdict"] == "fail"
+    assert summary["reasons"] == ["check 'none withheld' failed: messages.withheld is 40, it must be <= 0"]
+    assert (summary["messages"]["sent"], summary["messages"]["withheld"]) == (1_000, 40)
+    assert answer(summary).startswith(
+        "Of 1,000 messages sent, 1,000 were received; 40 more never sent, as the brokers kept producers waiting."
+    )

@@ -1,0 +1,111 @@
+"""Checks the summary's recovery: counts and spreads of the outages of each fault and of all."""
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from analysis.disturbance import Back
+from analysis.fault_spans import FaultSpan
+from analysis.premises import unmet
+from analysis.recovery import recovery, spread
+from records.checks import Check
+from records.results import CONNECTIONS, OUTAGES
+
+MS, S = 1_000_000, 1_000_000_000
+LOAD_NS = 100 * S
+FAULTS = (
+    FaultSpan(1, "kill", "a", LOAD_NS + 10 * S, LOAD_NS + 20 * S, LOAD_NS + 10 * S + 50 * MS, LOAD_NS + 15 * S),
+    FaultSpan(3, "freeze", "b", LOAD_NS + 30 * S, LOAD_NS + 40 * S),
+)
+HARM = {"lost_1": 0, "duplicated_1": 12, "lost_3": 1, "duplicated_3": 0}
+
+
+def outage(fault: int, client: int, role: str, *, lasted_ms: int | None, reconnected_ms: int | None) -> dict[str, Any]:
+    """It began 10 s into the load; the connection was lost 5 ms later."""
+    began_ns, lost_ns = 10 * S, 10 * S + 5 * MS
+    return {
+        "fault": fault,
+        "kind": "kill",
+        "target": "a",
+        "client": client,
+        "group": "clients",
+        "role": role,
+        "began_ns": began_ns,
+        "last_success_ns": None,
+        "lost_ns": lost_ns,
+        "connected_ns": None if reconnected_ms is None else lost_ns + reconnected_ms * MS,
+        "to_broker": None if reconnected_ms is None else "b",
+        "first_success_ns": None if lasted_ms is None else began_ns + lasted_ms * MS,
+        "attempts": 1,
+        "in_flight": 2 if role == "producer" else 0,
+    }
+
+
+def of(rows: list[dict[str, Any]], open_connections: int = 36) -> Any:
+    connected = [{"second": second, "broker": "a", "group": "g", "count": open_connections} for second in (9, 29)]
+    tables = pa.Table.from_pylist(rows, OUTAGES), pa.Table.from_pylist(connected, CONNECTIONS)
+    back = {1: Back(2.5, 4.0), 3: Back(0.0, None)}
+    return recovery(tables[0], FAULTS, HARM, back, tables[1], LOAD_NS)
+
+
+def test_each_fault_has_its_own_figures_and_all_together_have_theirs() -> None:
+    rows = [
+        outage(1, 1, "producer", lasted_ms=100, reconnected_ms=80),
+        outage(1, 2, "producer", lasted_ms=300, reconnected_ms=90),
+        outage(1, 7, "consumer", lasted_ms=200, reconnected_ms=70),
+        outage(3, 7, "consumer", lasted_ms=400, reconnected_ms=60),
+    ]
+    found = of(rows)
+    kill, freeze = found["faults"]
+    assert (kill["fault"], freeze["fault"]) == ("F1", "F3")
+    assert [(each["throughput_back_s"], each["p99_back_s"]) for each in (kill, freeze)] == [(2.5, 4.0), (0.0, None)]
+    assert (found["throughput_back_s"], found["p99_back_s"]) == (2.5, None)  # the slowest; never is slower
+    assert (kill["began_s"], kill["effective_s"], kill["restored_s"]) == (10.0, 10.05, 15.0)
+    assert (freeze["effective_s"], freeze["restored_s"]) == (None, None)
+    assert (kill["clients"], kill["cut_off"], kill["in_flight"], kill["never_back"]) == (36, 3, 4, 0)
+    assert kill["outage_ms"] == {"p50": 200, "max": 300}
+    assert kill["producers_outage_ms"] == {"p50": 100, "max": 300}
+    assert kill["consumers_outage_ms"] == {"p50": 200, "max": 200}
+    assert kill["reconnect_ms"] == {"p50": 80, "max": 90}
+    assert freeze["producers_outage_ms"] == {"p50": None, "max": None}
+    assert (kill["lost"], kill["duplicated"], freeze["lost"], freeze["duplicated"]) == (0, 12, 1, 0)
+    assert found["outage_ms"] == {"p50": 200, "max": 400}
+    assert (found["cut_off"], found["in_flight"], found["lost"], found["duplicated"]) == (4, 4, 1, 12)
+
+
+def test_a_client_that_never_came_back_is_the_slowest_and_has_no_number() -> None:
+    rows = [
+        outage(1, 1, "producer", lasted_ms=100, reconnected_ms=80),
+        outage(1, 2, "producer", lasted_ms=None, reconnected_ms=90),
+    ]
+    found = of(rows)
+    assert (found["never_back"], found["outage_ms"]) == (1, {"p50": 100, "max": None})
+    assert found["reconnect_ms"] == {"p50": 80, "max": 90}
+
+
+def test_a_shared_connection_is_back_when_it_is_connected_again() -> None:
+    found = of([outage(1, 5, "", lasted_ms=None, reconnected_ms=90)])
+    assert (found["never_back"], found["outage_ms"]) == (0, {"p50": 95, "max": 95})
+
+
+@pytest.mark.parametrize(
+    ("values", "p50", "largest"),
+    [([], None, None), ([3.0], 3.0, 3.0), ([4.0, 1.0], 1.0, 4.0), ([float("inf"), 1.0, float("inf")], None, None)],
+)
+def test_the_middle_of_outages_is_one_of_them(values: list[float], p50: float | None, largest: float | None) -> None:
+    assert spread(values) == {"p50": p50, "max": largest}
+
+
+def test_a_premise_that_does_not_hold_or_is_not_known_says_so() -> None:
+    premises = (
+        Check("a send in flight", "recovery.in_flight", at_least=1),
+        Check("a client", "recovery.cut_off", at_least=1),
+        Check("an outage", "recovery.outage_ms.max", above=0),
+    )
+    summary = {"recovery": {"in_flight": 0, "cut_off": 3, "outage_ms": {"max": None}}}
+    needs = "the run did not ask its question, as it needs"
+    assert unmet(premises, summary) == (
+        f"{needs} a send in flight: recovery.in_flight is 0, it must be >= 1",
+        f"{needs} an outage: recovery.outage_ms.max is not known, it must be > 0",
+    )

@@ -1,0 +1,168 @@
+"""Checks what is taken for a late read: planted stalls and reads against plain Python, and figures of whole runs."""
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from analysis.deliveries import deliveries
+from analysis.latency import durations
+from analysis.messages import messages
+from analysis.stalls import stalls, with_read_late_ns
+from records.reader import seal
+from records.run import ProcessInfo, RunInfo
+from records.rundir import RunDirectory
+from records.schemas import CLIENTS_PER_PROCESS
+from records.writer import Recorder
+from tests.analysis import runs
+from tests.analysis.rows import MS, Row, frame, receipt, send, stall
+from tests.analysis.runs import INFO, Plant, due_of, make, quietly
+
+pytestmark = pytest.mark.spark
+
+STALL_NS, UNTIL_NS = due_of(500), due_of(500) + 150 * MS
+P99 = "latency_ms.{}.p99"
+
+
+def planted(parent: Path, rows: list[Row], info: RunInfo = INFO) -> RunDirectory:
+    """A sealed run with these stalls."""
+
+    def record(recorder: Recorder) -> None:
+        for row in rows:
+            recorder.stall(**row)
+
+    directory = make(parent, record, info)
+    seal(directory)
+    return directory
+
+
+def late_by_plain_python(read_ns: int, sent_ns: int, client: int, rows: list[Row]) -> int:
+    """The rule as the docs tell it, stall by stall."""
+    late = [0]
+    for row in rows:
+        began_ns, ended_ns = row["began_ns"], row["ended_ns"]
+        of_it = row["process"] == client // CLIENTS_PER_PROCESS and sent_ns < ended_ns
+        if of_it and began_ns <= read_ns <= 2 * ended_ns - began_ns:
+            late.append(read_ns - max(began_ns, sent_ns))
+    return max(late)
+
+
+def test_late_reads_are_those_of_plain_python(spark: SparkSession, tmp_path: Path) -> None:
+    """Stalls of two processes, that overlap, follow each other closely, or last for many slots."""
+    rng = random.Random(17)
+    rows = [
+        stall(began=began, ended=began + rng.choice([11, 40, 150, 1_300]), process=rng.choice([0, 1]))
+        for began in (rng.uniform(0, 20_000) for _ in range(25))
+    ]
+    edges = [edge for row in rows for edge in (row["began_ns"], row["ended_ns"], 2 * row["ended_ns"] - row["began_ns"])]
+    reads = [
+        (rng.choice([7, CLIENTS_PER_PROCESS + 7]), read_ns, read_ns - int(rng.expovariate(1 / 80) * MS))
+        for read_ns in (*(int(rng.uniform(0, 20_000) * MS) for _ in range(2_000)), *edges, *(one + 1 for one in edges))
+    ]
+    expected = [(*read, late_by_plain_python(read[1], read[2], read[0], rows)) for read in reads]
+    events = spark.createDataFrame(expected, "consumer int, read_ns bigint, sent_ns bigint, expected bigint")
+    of_consumers = stalls(spark, planted(tmp_path, rows), INFO).of_consumers
+    told = with_read_late_ns(events, of_consumers, "consumer", "read_ns", F.col("sent_ns"))
+    assert told.where("expected > 0").count() > 100
+    assert told.where("read_late_ns is null or read_late_ns <> expected").collect() == []
+    assert told.count() == len(reads)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "of_producers", "of_consumers"),
+    [("memory", 1, 1), ("memory:openwire", 1, 0), ("openwire:memory", 0, 1), ("openwire", 0, 0)],
+)
+def test_only_clients_whose_protocol_stood_still_read_late(
+    spark: SparkSession, tmp_path: Path, protocol: str, of_producers: int, of_consumers: int
+) -> None:
+    found = stalls(spark, planted(tmp_path, [stall(began=10, ended=30)]), replace(INFO, protocol=protocol))
+    counts = [0 if each is None else each.count() for each in (found.of_producers, found.of_consumers)]
+    assert counts == [of_producers, of_consumers]
+
+
+def test_stalls_of_another_host_are_moved_to_the_masters_clock(spark: SparkSession, tmp_path: Path) -> None:
+    info = replace(INFO, processes=(*INFO.processes, ProcessInfo("worker", 1, "w", 0, 0, offset_ns=50 * MS)))
+    directory = planted(tmp_path, [stall(began=60, ended=80, process=1)], info)
+    found = stalls(spark, directory, info).of_consumers
+    assert found is not None
+    ((process, _, ((began_ns, ended_ns),)),) = found.collect()
+    assert (process, began_ns, ended_ns) == (1, 10 * MS, 30 * MS)
+
+
+def test_a_late_read_is_own_time_after_the_lag_of_the_send_and_never_more_than_the_duration(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Sent before the stall, in it, and after it. Both answers came, the second after the backlog was read."""
+    at_rest = stalls(spark, planted(tmp_path, [stall(began=2_000, ended=2_150)]), INFO)
+    sends = [
+        send(1, due=1_990, sent=1_995, settled=2_151),
+        send(2, due=2_010, sent=2_100, settled=2_301),
+        send(3, due=2_160, sent=2_160),
+    ]
+    arrived = [receipt(1, at=2_152), receipt(2, at=2_153), receipt(3, at=2_165)]
+    sent = frame(spark, "sends", sends)
+    of_messages = messages(sent)
+    found = durations(sent, of_messages, deliveries(frame(spark, "receipts", arrived), of_messages, sent), at_rest)
+    own_ms = {(row["measure"], row["from_ns"] / MS): row["own_ns"] / MS for row in found.collect()}
+    assert {key: own for key, own in own_ms.items() if own} == {
+        ("due_to_received", 1_990): 5 + 152,
+        ("sent_to_received", 1_995): 152,
+        ("sent_to_settled", 1_995): 151,
+        ("due_to_received", 2_010): 143,
+        ("sent_to_received", 2_100): 53,
+    }
+
+
+def read_late(recorder: Recorder) -> None:
+    """Each message takes 5 ms, but the readers stood still for 150 ms: 15 of 1,000 were read at its end."""
+    for seq in range(1_000):
+        runs.send(recorder, seq, due_of(seq))
+        arrived_ns = due_of(seq) + 5 * MS
+        runs.receive(recorder, seq, UNTIL_NS + seq * 1_000 if STALL_NS <= arrived_ns < UNTIL_NS else arrived_ns)
+
+
+def stalled(recorder: Recorder) -> None:
+    read_late(recorder)
+    recorder.stall(0, "memory", STALL_NS, UNTIL_NS)
+
+
+@pytest.fixture
+def analysed(tmp_path: Path, spark: SparkSession) -> Callable[[Plant], dict]:  # type: ignore[type-arg]
+    del spark  # is started before the analysis asks for it
+    return lambda plant: dict(quietly(make(tmp_path, plant).path))
+
+
+def test_consumers_that_stand_still_for_150_ms_make_the_figures_doubtful_that_this_reaches(
+    analysed: Callable[..., dict],  # type: ignore[type-arg]
+) -> None:
+    summary = analysed(stalled)
+    measures = ("due_to_received", "sent_to_received")
+    assert (summary["verdict"], summary["reasons"]) == ("pass", [])
+    assert set(summary["timing"]["doubtful"]) == {
+        f"latency_ms.{each}.{figure}" for each in measures for figure in ("p99", "max")
+    }
+    for each in measures:
+        assert summary["latency_ms"][each]["p99"] > 50
+        assert "the load generator itself was late" in summary["timing"]["doubtful"][P99.format(each)]
+    less_own = summary["timing"]["less_own_time_ms"]
+    assert [less_own[name] for name in ("min", "p50", "p99", "max")] == pytest.approx([5.0] * 4, rel=0.008)
+
+
+def test_the_same_reads_without_a_stall_are_the_brokers(analysed: Callable[..., dict]) -> None:  # type: ignore[type-arg]
+    summary = analysed(read_late)
+    assert summary["latency_ms"]["sent_to_received"]["p99"] > 50
+    assert summary["timing"]["doubtful"] == {}
+
+
+def test_a_run_of_before_there_were_stalls_is_analysed(tmp_path: Path, spark: SparkSession) -> None:
+    directory = make(tmp_path, read_late)
+    for folder in (directory.streams("stalls"), directory.events("stalls")):
+        for path in folder.glob("*"):
+            path.unlink()
+        if folder.exists():
+            folder.rmdir()
+    assert quietly(directory.path)["timing"]["doubtful"] == {}

@@ -1,0 +1,94 @@
+"""Checks the stays of clients: planted histories are found exactly, and random ones are as plain Python has them."""
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from analysis.stays import stays
+from records.move_reasons import AMQP_REDIRECT, BROKERS_ORDER, PRIORITY_BACK, PRIORITY_FOUND
+from records.results import STAYS
+from tests.analysis import stay_oracle
+from tests.analysis.histories import LOAD_BEGAN_NS, LOAD_ENDED_NS, LOAD_S, all_rows
+from tests.analysis.rows import MS, Row, connection, frame
+
+pytestmark = pytest.mark.spark
+S = 1_000 * MS
+
+
+def found(spark: SparkSession, rows: list[Row], began_ns: int, ended_ns: int) -> list[Row]:
+    table = stays(frame(spark, "connections", rows), began_ns, ended_ns).toArrow().cast(STAYS)
+    return table.sort_by([("client", "ascending"), ("from_ns", "ascending")]).to_pylist()
+
+
+@pytest.fixture(scope="module")
+def planted(spark: SparkSession) -> pa.Table:
+    """The stays of all planted histories: one job of Spark for all."""
+    return pa.Table.from_pylist(found(spark, all_rows(), LOAD_BEGAN_NS, LOAD_ENDED_NS), STAYS)
+
+
+def of(planted: pa.Table, group: str) -> list[tuple[int, str, float, float, str]]:
+    """(client, broker, from, to, cause); seconds of the load."""
+    rows = [row for row in planted.to_pylist() if row["group"] == group]
+    return [(row["client"], row["broker"], row["from_ns"] / S, row["to_ns"] / S, row["cause"]) for row in rows]
+
+
+def test_a_client_that_never_moves_has_one_stay_as_long_as_the_load(planted: pa.Table) -> None:
+    expected = [(client, broker, 0, LOAD_S, "load_end") for client, broker in enumerate("aabbcc", 10)]
+    assert of(planted, "even") == expected
+
+
+def test_a_client_of_a_killed_broker_is_at_none_until_it_is_at_the_next(planted: pa.Table) -> None:
+    its = [stay for stay in of(planted, "skewed") if stay[0] in (22, 23)]
+    assert its == [
+        (22, "b", 0, 10.005, "lost"),
+        (22, "a", 10.3, LOAD_S, "load_end"),
+        (23, "b", 0, 10.005, "lost"),
+        (23, "a", 10.5, LOAD_S, "load_end"),
+    ]
+
+
+def test_an_oscillation_is_a_stay_for_each_half_second(planted: pa.Table) -> None:
+    its = [stay for stay in of(planted, "oscillating") if stay[0] == 30]
+    assert [stay[1] for stay in its] == ["a", "b"] * 30 + ["a"]
+    assert its[1] == (30, "b", 10.02, 10.5, "order")
+    assert its[-1] == (30, "a", 39.52, LOAD_S, "load_end")
+
+
+def test_clients_move_to_a_broker_that_joins(planted: pa.Table) -> None:
+    assert [stay for stay in of(planted, "joining") if stay[0] in (40, 43)] == [
+        (40, "a", 0, 15.9, "order"),
+        (40, "c", 16.0, LOAD_S, "load_end"),
+        (43, "b", 0, 16.3, "order"),
+        (43, "c", 16.4, LOAD_S, "load_end"),
+    ]
+
+
+def test_each_end_has_its_cause(planted: pa.Table) -> None:
+    its = of(planted, "causes")
+    assert [stay[4] for stay in its if stay[0] == 50] == ["redirect", "priority", "priority", "order", "lost", "closed"]
+    assert [stay[1:] for stay in its if stay[0] == 51] == [("a", 1, 2, "unrecorded"), ("b", 2, LOAD_S, "load_end")]
+    assert [stay[1:] for stay in its if stay[0] == 52] == [("a", 1, 2, "order"), ("b", 2, LOAD_S, "load_end")]
+
+
+REASONS = st.sampled_from(["", "reset", BROKERS_ORDER, PRIORITY_BACK, PRIORITY_FOUND, f"by {AMQP_REDIRECT}: b"])
+KINDS = st.sampled_from(["attempt", "connected", "connected", "lost", "moved", "closed", "blocked"])
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Row]:
+    """What clients may go through, sensible or not; no two events of a client at the same time."""
+    rows: list[Row] = []
+    for client in range(1, draw(st.integers(2, 16))):
+        for at in draw(st.lists(st.integers(0, 40), unique=True, max_size=16)):
+            broker = draw(st.sampled_from(["a", "b", "c", None]))
+            rows.append(connection(draw(KINDS), at=at, client=client, broker=broker, reason=draw(REASONS)))
+    return rows
+
+
+@settings(deadline=None, max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=histories())
+def test_stays_of_any_history_are_those_of_plain_python(spark: SparkSession, rows: list[Row]) -> None:
+    began_ns, ended_ns = 10 * MS, 30 * MS
+    assert found(spark, rows, began_ns, ended_ns) == stay_oracle.stays(rows, began_ns, ended_ns)

@@ -1,0 +1,133 @@
+"""Checks which latency figures are marked doubtful, and the reason that is given."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.timing import FIGURES, FROM_DUE, WORDS, Clocks, judge_timing, metric
+from records.summary import Latency, Timing
+from records.timing import differs, tolerance_ms
+
+NO_CLOCKS = Clocks()
+milliseconds = st.floats(-1e6, 1e6)
+figures = st.one_of(st.none(), milliseconds)
+
+
+def latency(**known: Any) -> Latency:
+    """5 ms for every figure that is not told."""
+    return Latency(count=1_000, negative=0, **(dict.fromkeys(FIGURES, 5.0) | known))
+
+
+latencies = st.fixed_dictionaries(dict.fromkeys(FIGURES, figures)).map(lambda known: latency(**known))
+
+
+def judged(less_own: Latency, clocks: Clocks = NO_CLOCKS, **measures: Latency) -> Timing:
+    """``less_own``: of due to received."""
+    return judge_timing({**dict.fromkeys(WORDS, latency()), **measures}, {FROM_DUE: less_own}, clocks)
+
+
+@pytest.mark.parametrize(
+    ("value_ms", "other_ms", "apart"),
+    [
+        (1.0, 0.81, False),  # below 2 ms it is the 0.2 ms that counts
+        (1.0, 0.79, True),
+        (100.0, 90.1, False),
+        (100.0, 89.9, True),
+        (0.0, 0.2, False),
+        (-100.0, -89.9, True),
+    ],
+)
+def test_figures_differ_by_more_than_a_tenth_and_more_than_0_2_ms(
+    value_ms: float, other_ms: float, apart: bool
+) -> None:
+    assert differs(value_ms, other_ms) == apart
+
+
+def test_without_own_delay_and_on_one_clock_every_figure_is_sound() -> None:
+    timing = judged(latency())
+    assert (timing["doubtful"], timing["note"]) == ({}, "")
+    assert timing["sound"] == [metric(measure, figure) for measure in WORDS for figure in FIGURES]
+
+
+def test_a_late_generator_makes_the_figures_doubtful_that_it_changes_and_is_named() -> None:
+    timing = judged(latency(), due_to_received=latency(p99_9=131.0, p99_99=150.0, max=155.0))
+    assert timing["doubtful"] == {
+        f"latency_ms.due_to_received.{figure}": (
+            f"the load generator itself was late: without its own delay {title} would be 5 ms instead of {value} ms"
+        )
+        for figure, title, value in (("p99_9", "p99.9", 131), ("p99_99", "p99.99", 150), ("max", "max", 155))
+    }
+    assert timing["note"] == (
+        "Do not rely on these latencies: due → received p99.9, p99.99 and max (the load generator itself was late, "
+        "and without its own delay p99.9 would be 5 ms instead of 131 ms)."
+    )
+
+
+def test_a_generator_that_reads_late_makes_the_figures_from_sent_doubtful_too() -> None:
+    measured = {"sent_to_received": latency(max=155.0), "sent_to_settled": latency(max=20.0)}
+    less_own = {"sent_to_received": latency(max=6.0), "sent_to_settled": latency(max=19.0)}
+    timing = judge_timing({FROM_DUE: latency(), **measured}, less_own, NO_CLOCKS)
+    assert timing["doubtful"] == {
+        "latency_ms.sent_to_received.max": (
+            "the load generator itself was late: without its own delay max would be 6 ms instead of 155 ms"
+        )
+    }
+    assert timing["note"].startswith("Do not rely on these latencies: sent → received max (the load generator itself")
+
+
+def test_the_example_is_the_median_rather_than_the_smallest() -> None:
+    timing = judged(latency(), due_to_received=latency(min=9.0, p50=20.0))
+    assert timing["note"] == (
+        "Do not rely on these latencies: due → received min and p50 (the load generator itself was late, "
+        "and without its own delay p50 would be 5 ms instead of 20 ms)."
+    )
+
+
+def test_clocks_that_may_differ_by_more_than_a_tenth_make_figures_between_processes_doubtful() -> None:
+    timing = judged(latency(), Clocks(error_bound_ms=1.0), sent_to_received=latency(max=11.0))
+    between = {metric(measure, figure) for measure in ("due_to_received", "sent_to_received") for figure in FIGURES}
+    assert set(timing["doubtful"]) == between - {"latency_ms.sent_to_received.max"}
+    assert set(timing["doubtful"].values()) == {"the clocks of the processes may differ by 1 ms"}
+    assert timing["note"].count(". ") == 0, "one sentence"
+    assert timing["note"].startswith("Do not rely on these latencies: due → received min, p50,")
+
+
+def test_durations_that_no_clock_error_explains_make_all_that_comes_after_them_doubtful() -> None:
+    timing = judged(latency(), Clocks(0.5, {"sent_to_received": 3}))
+    assert {name.split(".")[1] for name in timing["doubtful"]} == {"due_to_received", "sent_to_received"}
+    assert "the clocks disagree: 3 durations are negative beyond their error bound of 0.5 ms" in timing["note"]
+    assert len(timing["doubtful"]) == 2 * len(FIGURES)
+
+
+def test_a_clock_that_moved_is_a_reason_in_its_own_words() -> None:
+    timing = judged(latency(), Clocks(doubts=("worker w: its clock moved",)))
+    assert timing["doubtful"]["latency_ms.sent_to_received.p50"] == "worker w: its clock moved"
+    assert metric("sent_to_settled", "p50") in timing["sound"]
+
+
+@given(latencies, latencies, st.floats(0, 1e4))
+def test_every_figure_that_there_is_is_either_sound_or_doubtful(
+    whole: Latency, less_own: Latency, error_bound_ms: float
+) -> None:
+    timing = judged(less_own, Clocks(error_bound_ms), due_to_received=whole)
+    there = {metric("due_to_received", name) for name in FIGURES if dict(whole)[name] is not None}
+    others = {metric(measure, name) for measure in ("sent_to_received", "sent_to_settled") for name in FIGURES}
+    assert sorted([*timing["sound"], *timing["doubtful"]]) == sorted(there | others)
+    assert bool(timing["note"]) == bool(timing["doubtful"])
+    assert all(timing["doubtful"].values())
+
+
+@given(latencies, latencies)
+def test_on_one_clock_a_figure_is_doubtful_just_if_its_own_delay_changes_it(whole: Latency, less_own: Latency) -> None:
+    doubtful = judged(less_own, due_to_received=whole)["doubtful"]
+    for name in FIGURES:
+        value_ms, less_ms = dict(whole)[name], dict(less_own)[name]
+        changed = value_ms is not None and less_ms is not None and differs(value_ms, less_ms)  # type: ignore[arg-type]
+        assert (metric("due_to_received", name) in doubtful) == changed
+
+
+@given(milliseconds, st.floats(0, 1))
+def test_less_than_the_tolerance_is_never_a_difference(value_ms: float, share: float) -> None:
+    assert not differs(value_ms, value_ms + 0.999 * share * tolerance_ms(value_ms))

@@ -1,0 +1,111 @@
+"""Makes the runs of a comparison as a user does: all of them, after a stop the rest, and none that cannot be."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.locust_run import REPOSITORY, as_a_user_has_it, nothing_left
+from tests.support.waiting import until
+
+COMMAND = [
+    Path(sys.executable).with_name("brokerbench"),
+    "compare",
+    "--scenario",
+    "steady",
+    "--vary",
+    "body-bytes=100,900",
+]
+IN_MEMORY = ["--", "--runtime", "memory", "--warm-up", "0"]
+
+
+class Comparison:
+    """One `brokerbench compare` while it runs, with two blocks of runs in memory."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.log, self.runs = folder / "compare.log", folder / "runs"
+        out = ["--out", folder / "page.html", "--json", folder / "figures.json", "--runs", self.runs]
+        with self.log.open("a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [*COMMAND, "-t", "2s", "--blocks", "2", *out, *(options or IN_MEMORY)],
+                cwd=REPOSITORY,
+                env={**as_a_user_has_it(), "PYTHONPATH": str(REPOSITORY)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    @property
+    def output(self) -> str:
+        return self.log.read_text(encoding="utf-8")
+
+    def wait_for(self, text: str) -> None:
+        deadline_s = time.monotonic() + 120
+        while text not in self.output:
+            assert self.process.poll() is None, self.output
+            assert time.monotonic() < deadline_s, self.output
+            time.sleep(0.05)
+
+    def ended(self) -> int:
+        return self.process.wait(240)
+
+    def made(self) -> list[dict[str, object]]:
+        """The options of every run that ended."""
+        infos = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(self.runs.glob("*/*/run.json"))]
+        return [info["options"] for info in infos if info["state"] == "ended"]
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+def test_a_comparison_that_is_stopped_in_its_third_run_goes_on_there_and_ends_with_a_page(tmp_path: Path) -> None:
+    first = Comparison(tmp_path)
+    first.wait_for("run 3 of 4: block 2, ")
+    until(lambda: len(list(first.runs.glob("*/*/run.json"))) == 3)
+    first.process.send_signal(signal.SIGINT)
+    assert first.ended() == 130, first.output
+    assert "stopped: 2 of 4 runs are made and kept; the same command goes on from there" in first.output
+    assert nothing_left(first.runs)
+    kept = first.made()
+
+    second = Comparison(tmp_path)
+    assert second.ended() == 0, second.output
+    assert second.made()[:2] == kept
+    assert second.output.count("run 1 of 4: block 1") == second.output.count("run 2 of 4: block 1") == 1
+    assert "2 of 4 runs are made already" in second.output
+    assert "a verdict takes 7 blocks; with 2 the page describes, but gives no verdict" in second.output
+    assert second.output.count("analysis: started Spark") == 1
+    assert (tmp_path / "page.html").exists()
+    (test,) = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["scenarios"][0]["tests"]
+    assert test["verdict"] == "undecided"
+    places = [(options["block"], options["order"]) for options in second.made()]
+    assert places == [(1, 1), (1, 2), (2, 1), (2, 2)]
+
+    third = Comparison(tmp_path)
+    assert third.ended() == 0, third.output
+    assert "4 of 4 runs are made already" in third.output
+    assert len(third.made()) == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--", "--runtime", "memory", "--rate", "0"], r"body-bytes 100: --rate 0: must be more than 0"),
+        (["--", "--no-such-option"], r"body-bytes 100: .*unrecognized arguments: --no-such-option"),
+        (["--", "--help"], r"body-bytes 100: locust did not say what it would run: leave out options such as --help"),
+        (["--primary", "latency"], r"--primary latency: no figure has this name"),
+        (["--topologies", "mesh,tree"], r"--vary body-bytes and topology: arms differ in one thing"),
+    ],
+)
+def test_what_no_run_can_be_made_of_is_one_line_before_any_run_begins(
+    options: list[str], says: str, tmp_path: Path
+) -> None:
+    comparison = Comparison(tmp_path, *options)
+    assert comparison.ended() == 2, comparison.output
+    assert re.search(says, comparison.output), comparison.output
+    assert len(comparison.output.splitlines()) == 1, comparison.output
+    assert not comparison.runs.exists()

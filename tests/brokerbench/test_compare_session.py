@@ -1,0 +1,164 @@
+"""Checks which runs a comparison plans, and which of them it finds made already."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerbench.compare.command import planned_sessions
+from brokerbench.compare.lock import only_one
+from brokerbench.compare.making import make
+from brokerbench.compare.session import Asked, Slot, planned, split_values
+from records.run import RunInfo
+from records.rundir import RunDirectory
+
+ASKED = Asked("steady", "mesh,tree", (), 3, "10s", None, (), Path("runs"))
+
+
+def test_a_block_holds_every_arm_once_and_the_same_command_has_the_same_plan() -> None:
+    slots = list(planned(ASKED, 1).slots())
+    for block in (1, 2, 3):
+        assert {slot.value for slot in slots if slot.block == block} == {"mesh", "tree"}
+    assert slots == list(planned(ASKED, 1).slots())
+    assert slots == list(planned(replace(ASKED, blocks=9), 1).slots())[: len(slots)]  # more blocks go on
+
+
+def test_arms_take_turns_in_being_first() -> None:
+    first = [slot.value for slot in planned(replace(ASKED, blocks=40), 1).slots() if slot.order == 1]
+    assert 10 < first.count("mesh") < 30
+
+
+def test_without_a_number_of_blocks_there_are_as_many_as_a_verdict_takes() -> None:
+    assert planned(replace(ASKED, blocks=None), 1).blocks == 7
+    assert planned(replace(ASKED, blocks=None, topologies="a,b,c,d"), 6).blocks == 8
+
+
+@pytest.mark.parametrize(
+    ("topologies", "vary", "option", "values"),
+    [
+        ("mesh(brokers=3,rebalance=true),tree", (), "topology", ("mesh(brokers=3,rebalance=true)", "tree")),
+        (None, ("protocol=stomp,amqp",), "protocol", ("stomp", "amqp")),
+        (None, ("failover=randomize=true,randomize=false",), "failover", ("randomize=true", "randomize=false")),
+        (None, ("link=*:delay=1ms,jitter=1ms", "link=*:delay=9ms"), "link", ("*:delay=1ms,jitter=1ms", "*:delay=9ms")),
+    ],
+)
+def test_arms_are_the_values_of_one_option(
+    topologies: str | None, vary: tuple[str, ...], option: str, values: tuple[str, ...]
+) -> None:
+    session = planned(replace(ASKED, topologies=topologies, vary=vary), 1)
+    assert (session.option, session.values) == (option, values)
+
+
+@given(st.lists(st.text("ab=(),", max_size=6).filter(lambda text: text.count("(") == text.count(")")), min_size=1))
+def test_only_commas_outside_brackets_part_values(values: list[str]) -> None:
+    bracketed = [f"({value.replace('(', '').replace(')', '')})" for value in values]
+    assert list(split_values(",".join(bracketed))) == bracketed
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"topologies": None}, "also say what the arms are"),
+        ({"topologies": "mesh"}, "at least two different values"),
+        ({"topologies": "mesh,mesh"}, "at least two different values"),
+        ({"vary": ("protocol=stomp,amqp",)}, "vary one option at a time"),
+        ({"topologies": None, "vary": ("rate=1,2",)}, "rate: not an option that can be varied"),
+        ({"scenario": "unsteady"}, "unsteady: no such file, and none of backlog, failover, "),
+        ({"others": ("--topology=single",)}, "--topology: the arms differ in it"),
+        ({"topologies": None, "vary": ("topology",)}, "which values\\? Write --vary topology=A,B"),
+        ({"others": ("-f", "other.py")}, "-f: brokerbench compare sets it itself"),
+        ({"others": ("--runs", "elsewhere")}, "--runs: brokerbench compare sets it itself"),
+        ({"session": "a/b"}, "must be the name of a folder"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_by_name(wrong: dict[str, object], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        planned(replace(ASKED, **wrong), 1)  # type: ignore[arg-type]
+
+
+def test_a_name_that_other_runs_have_is_refused(tmp_path: Path) -> None:
+    asked = replace(ASKED, session="mine", runs=tmp_path)
+    planned(asked, 1).begin()
+    planned(replace(asked, blocks=9), 1).begin()
+    with pytest.raises(ValueError, match=r"compare-mine: holds runs of other options, .* another name by --session"):
+        planned(replace(asked, run_time="20s"), 1).begin()
+
+
+def test_a_topology_that_was_edited_since_is_another_comparison(tmp_path: Path) -> None:
+    file = tmp_path / "net.yaml"
+    file.write_text("name: one", encoding="utf-8")
+    asked = replace(ASKED, topologies=f"{file},mesh", runs=tmp_path)
+    planned(asked, 1).begin()
+    planned(asked, 1).begin()
+    file.write_text("name: other", encoding="utf-8")
+    with pytest.raises(ValueError, match="or of files with other contents"):
+        planned(asked, 1).begin()
+
+
+def test_only_runs_that_ended_and_are_valid_count_as_made(tmp_path: Path) -> None:
+    session = planned(replace(ASKED, runs=tmp_path), 1)
+    slots = list(session.slots())
+    assert session.made() == {}
+    of_a_run(session.folder, slots[0], "1", state="ended")
+    of_a_run(session.folder, slots[1], "2", state="interrupted")
+    of_a_run(session.folder, slots[2], "3", state="ended", problems=("a worker was lost",))
+    of_a_run(session.folder, slots[3], "4", state="ended").summary_path.write_text(
+        json.dumps({"verdict": "invalid", "reasons": ["rows are missing"]}), encoding="utf-8"
+    )
+    of_a_run(session.folder, slots[4], "5", state="ended").summary_path.write_text(
+        json.dumps({"verdict": "fail", "reasons": ["2 messages were lost"]}), encoding="utf-8"
+    )
+    (session.folder / "6").mkdir()
+    (session.folder / "6" / "run.json").write_text("{", encoding="utf-8")
+    assert {slot: run.path.name for slot, run in session.made().items()} == {slots[0]: "1", slots[4]: "5"}
+
+
+def of_a_run(folder: Path, slot: Slot, name: str, state: str, problems: tuple[str, ...] = ()) -> RunDirectory:
+    directory = RunDirectory.create(folder, name)
+    options = {"block": slot.block, "order": slot.order}
+    directory.write_run(
+        RunInfo(name, "steady", slot.value, "processes", "stomp", state, problems=problems, options=options)  # type: ignore[arg-type]
+    )
+    return directory
+
+
+def test_each_scenario_has_its_runs_and_its_own_number_of_blocks() -> None:
+    asked = replace(ASKED, scenario="steady:9,failover:3", session="mine")
+    sessions, tests = planned_sessions(asked, ())
+    assert tests == 2
+    assert [(each.locustfile.stem, each.blocks, each.name) for each in sessions] == [
+        ("steady", 9, "mine-steady"),
+        ("failover", 3, "mine-failover"),
+    ]
+
+
+def test_without_a_number_scenarios_have_as_many_blocks_as_all_their_tests_take() -> None:
+    asked = replace(ASKED, scenario="steady,failover", blocks=None, topologies="mesh,tree,ring")
+    sessions, tests = planned_sessions(asked, ("steady:throughput.received_per_s", "throughput.sent_per_s"))
+    assert tests == 6
+    assert [each.blocks for each in sessions] == [8, 8]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "says"),
+    [
+        ("steady:many", "--scenario steady:many: after the colon stands the number of blocks, as in steady:7"),
+        ("steady:0", "after the colon stands the number of blocks"),
+        ("steady,steady:3", "names a scenario twice"),
+        ("steady,stedy", "--scenario stedy: no such file, and none of "),
+    ],
+)
+def test_scenarios_that_cannot_be_compared_are_refused(scenario: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        planned_sessions(replace(ASKED, scenario=scenario), ())
+
+
+def test_one_command_at_a_time_makes_the_runs_of_a_session(tmp_path: Path) -> None:
+    session = replace(planned(ASKED, 1), folder=tmp_path)
+    with only_one(tmp_path), pytest.raises(ValueError, match="another command makes these runs at this moment"):
+        make([session], print)
+    with only_one(tmp_path):
+        pass

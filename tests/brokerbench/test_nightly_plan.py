@@ -1,0 +1,111 @@
+"""Checks that a plan is read, and that a wrong one is refused with its line, its field and what to write instead."""
+
+from pathlib import Path
+
+import pytest
+
+from brokerbench.compare.making import check
+from brokerbench.nightly.making import sessions
+from brokerbench.nightly.plan import PlanInvalid, read
+from tests.house.tree import ROOT
+
+GOOD = """\
+vary: failover
+reference: randomize=false
+candidates: [randomize=true]
+options: [--rate=200]
+benchmarks:
+  - scenario: steady
+    topologies: [mesh, tree]
+    run_time: 30s
+    gates:
+      - messages.lost == 0
+      - latency_ms.due_to_received.p99 vs reference < 20%
+  - scenario: failover
+    topologies: [mesh]
+    blocks: 3
+    gates: [messages.lost == 0]
+short: {blocks: 1, run_time: 8s}
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "plan.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_plan_is_a_comparison_for_each_scenario_and_topology(tmp_path: Path) -> None:
+    plan = read(written(tmp_path, GOOD))
+    found = sessions(plan, tmp_path / "nightly-monday")
+    assert [each.name for each in found] == ["steady on mesh", "steady on tree", "failover on mesh"]
+    assert plan.tests == 2
+    assert [each.session.blocks for each in found] == [7, 7, 3]
+    first = found[0].session
+    assert (first.option, first.values) == ("failover", ("randomize=false", "randomize=true"))
+    assert first.others == ("--rate=200", "--topology=mesh", "--check=messages.lost == 0", "-t", "30s")
+    assert len({each.session.folder for each in found}) == 3
+
+
+def test_the_short_form_runs_less_and_judges_the_same(tmp_path: Path) -> None:
+    plan = read(written(tmp_path, GOOD)).shortened()
+    assert {each.session.blocks for each in sessions(plan, tmp_path)} == {1}
+    assert {each.session.others[-1] for each in sessions(plan, tmp_path)} == {"8s"}
+    assert plan.tests == 2
+
+
+def test_the_short_form_keeps_each_run_time_unless_it_says_another(tmp_path: Path) -> None:
+    plan = read(written(tmp_path, GOOD.replace("short: {blocks: 1, run_time: 8s}", "short: {blocks: 2}"))).shortened()
+    assert [(each.blocks, each.run_time) for each in plan.benchmarks] == [(2, "30s"), (2, "")]
+
+
+def test_each_night_has_an_order_of_its_own(tmp_path: Path) -> None:
+    plan = read(written(tmp_path, GOOD))
+    orders = {tuple(slot.value for slot in sessions(plan, tmp_path / f"n-{at}")[0].session.slots()) for at in range(5)}
+    assert len(orders) > 1
+
+
+def test_the_plan_of_this_project_can_be_read() -> None:
+    plan = read(ROOT / "benchmarks" / "nightly.yaml")
+    assert all(benchmark.blocks >= 8 for benchmark in plan.benchmarks)
+
+
+def test_every_run_of_the_short_form_of_this_projects_plan_can_be_made(tmp_path: Path) -> None:
+    plan = read(ROOT / "benchmarks" / "nightly.yaml").shortened()
+    would = [check(each.session) for each in sessions(plan, tmp_path)]
+    assert [len(arms) for arms in would] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("vary: failover", "vary: failovers", r"plan.yaml:1:7: the plan.vary: 'failovers' .*did you mean 'failover'"),
+        ("vary: failover\n", "", r"plan.yaml:1:1: the plan: vary is missing"),
+        ("candidates: [randomize=true]", "candidates: []", r"plan.yaml:3:13: the plan.candidates: no candidate"),
+        ("[randomize=true]", "[randomize=false]", r"'randomize=false' is given twice"),
+        ("scenario: steady", "scenario: stedy", r"plan.yaml:6:15: the plan.benchmarks\[0\].scenario: stedy: no such"),
+        ("blocks: 3", "blocks: -3", r"plan.yaml:14:13: the plan.benchmarks\[1\].blocks: -3, but it must be 1 or more"),
+        ("{blocks: 1, run", "{blocks: 0, run", r"plan.yaml:16:17: the plan.short.blocks: 0, but it must be 1 or more"),
+        ("scenario: failover", "scenario: steady", r"the plan.benchmarks: steady on mesh is in the plan twice"),
+        ("[messages.lost == 0]", "[messages.lost == 0, messages.lost == 0]", r"'messages.lost == 0' is given twice"),
+        ("blocks: 3", "blocks: many", r"blocks: 'many', but it must be a whole number"),
+        ("< 20%", "> 20%", r"plan.yaml:10:7: the plan.benchmarks\[0\].gates: gate '.*less is better"),
+        ("messages.lost == 0\n      -", "messages.lots == 0\n      -", r"gates: gate .*did you mean 'messages.lost'"),
+        ("gates: [messages.lost == 0]", "gates: []", r"no gate: say what must hold"),
+        ("    topologies: [mesh]\n", "", r"scenario failover: say on which topologies"),
+        ("vary: failover", "vary: topology", r"scenario steady: leave its topologies out"),
+        ("run_time", "runtime", r"'runtime' is not known here; did you mean 'run_time'"),
+        (GOOD, "", r"plan.yaml:1:1: the file is empty"),
+        (GOOD, "vary: [", r"plan.yaml:1:8: this is no YAML"),
+    ],
+)
+def test_a_wrong_plan_is_refused_with_its_place(tmp_path: Path, old: str, new: str, says: str) -> None:
+    assert old in GOOD
+    with pytest.raises(PlanInvalid, match=says) as refused:
+        read(written(tmp_path, GOOD.replace(old, new, 1)))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_plan_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PlanInvalid, match=r"none\.yaml: cannot be read: No such file or directory"):
+        read(tmp_path / "none.yaml")

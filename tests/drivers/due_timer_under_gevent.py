@@ -1,0 +1,83 @@
+"""Checks the timer of a process that gevent has patched; `tests/drivers/test_due_timer.py` runs these."""
+
+import os
+import time
+from collections.abc import Iterator
+
+import gevent
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from drivers.users.due_timer import DueTimer, due_timer
+
+MS = 1_000_000
+
+
+@pytest.fixture
+def timer() -> Iterator[DueTimer]:
+    made = DueTimer()
+    yield made
+    made.close()
+
+
+def waits(timer: DueTimer, due_ns: int, woken: list[int]) -> None:
+    timer.wait_until(due_ns)
+    assert time.monotonic_ns() >= due_ns, "woken before its time"
+    woken.append(due_ns)
+
+
+@given(st.lists(st.integers(-2, 30), min_size=1, max_size=20))
+@settings(max_examples=20, deadline=None)
+def test_each_is_woken_at_its_time_and_never_before_whatever_the_order_of_arrival(after_ms: list[int]) -> None:
+    timer, woken, now_ns = DueTimer(), list[int](), time.monotonic_ns()
+    try:
+        due = [now_ns + each * MS for each in after_ms]
+        gevent.joinall([gevent.spawn(waits, timer, each, woken) for each in due], timeout=20, raise_error=True)
+        assert sorted(woken) == sorted(due)
+    finally:
+        timer.close()
+
+
+def test_a_nearer_time_that_comes_later_is_not_kept_waiting_by_the_farther_one(timer: DueTimer) -> None:
+    woken: list[int] = []
+    now_ns = time.monotonic_ns()
+    far = gevent.spawn(waits, timer, now_ns + 3_600_000 * MS, woken)
+    gevent.sleep(0)
+    gevent.spawn(waits, timer, now_ns + 20 * MS, woken).join(timeout=20)
+    assert woken == [now_ns + 20 * MS]
+    far.kill()
+
+
+def test_all_who_wait_go_on_when_all_are_woken(timer: DueTimer) -> None:
+    waiting = [gevent.spawn(timer.wait_until, time.monotonic_ns() + 3_600_000 * MS) for _ in range(3)]
+    gevent.sleep(0)
+    timer.wake_all()
+    assert len(gevent.joinall(waiting, timeout=20)) == 3
+
+
+def test_one_who_is_killed_while_it_waits_leaves_the_others_their_times(timer: DueTimer) -> None:
+    woken: list[int] = []
+    due_ns = time.monotonic_ns() + 20 * MS
+    gone = gevent.spawn(waits, timer, due_ns - 5 * MS, woken)
+    other = gevent.spawn(waits, timer, due_ns, woken)
+    gevent.sleep(0)
+    gone.kill()
+    other.join(timeout=20)
+    assert woken == [due_ns]
+
+
+def test_others_run_while_one_waits(timer: DueTimer) -> None:
+    seen: list[int] = []
+    gevent.spawn(lambda: seen.append(1))
+    timer.wait_until(time.monotonic_ns() + 5 * MS)
+    assert seen == [1]
+
+
+def test_a_process_has_one_timer_and_its_forks_have_their_own() -> None:
+    assert due_timer() is due_timer()
+    own = due_timer()
+    child = os.fork()
+    if child == 0:
+        os._exit(1 if due_timer() is own else 0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

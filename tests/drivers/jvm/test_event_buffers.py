@@ -1,0 +1,56 @@
+"""Checks that each row of the JVM's clients is recorded exactly once."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from drivers.jvm import vm
+from drivers.jvm.event_buffers import SEND_ROW, EventBuffers
+from drivers.jvm.hub import hub
+from scenarios.java_parts import find_java_parts
+
+pytestmark = pytest.mark.java
+vm.use(find_java_parts)
+ROWS = 5_000
+TAKERS = 3
+
+
+class Keeps:
+    """Stands where a recorder and a statistics stand."""
+
+    def __init__(self) -> None:
+        self.seqs: list[int] = []
+        self.numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
+
+    def packed(self, table: str, rows: bytes) -> None:
+        assert table == "sends"
+        self.seqs += np.frombuffer(rows, SEND_ROW)["seq"].tolist()
+
+    def sends_recorded(self, rows: object) -> None: ...
+
+    def counted(self, begun: int, settled: int) -> None: ...
+
+
+def test_rows_that_several_threads_take_come_out_once_each() -> None:
+    kept = Keeps()
+    books = EventBuffers(hub("openwire"), kept, {}, kept)  # type: ignore[arg-type]
+    added = threading.Event()
+
+    def take() -> None:
+        while not added.is_set():
+            books.take()
+
+    takers = [threading.Thread(target=take) for _ in range(TAKERS)]
+    for taker in takers:
+        taker.start()
+    for seq in range(ROWS):
+        books.sends.add(1, seq, 1, 1, 1, 0, 0, 0, 1, 64, False)
+    added.set()
+    for taker in takers:
+        taker.join()
+    books.take()
+    assert sorted(kept.seqs) == list(range(ROWS))

@@ -1,0 +1,230 @@
+"""The driver contract as the Java clients of a load fulfil it, on real brokers: what is sent where, what arrives where.
+
+The other protocols' connections are held to the same in tests/drivers/conformance.
+"""
+
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import jpype
+import pytest
+
+from drivers.contract import Destination, DriverError, Subscription
+from drivers.jvm import vm
+from drivers.jvm.client import JavaClient
+from drivers.jvm.vm import java_class
+from scenarios.java_parts import find_java_parts
+from tests.drivers.conformance.stages import queue, topic
+from tests.drivers.java_bench import BROKER, RUN, Bench, Producing, bench_on, every_ms
+from tests.support.loads import Load
+from tests.support.waiting import until
+from topologies.runtimes.contract import Runtime
+
+NIGHTLY = [pytest.mark.brokers, pytest.mark.nightly]
+STAGES = {
+    "openwire": ("openwire", "single_broker"),
+    "core": ("core", "single_artemis"),
+    "openwire-on-artemis": ("openwire", "single_artemis"),
+}
+IN_CI = {"openwire": pytest.mark.brokers, "core": pytest.mark.brokers, "openwire-on-artemis": NIGHTLY}
+KIB, MIB = 1024, 1024 * 1024
+vm.use(find_java_parts)
+
+
+@pytest.fixture(params=[pytest.param(name, marks=IN_CI[name]) for name in STAGES])
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
+    protocol, broker = STAGES[request.param]
+    return bench_on(request.getfixturevalue(broker), tmp_path, [BROKER], protocol=protocol)
+
+
+@pytest.mark.brokers
+def test_javas_nano_time_is_pythons_performance_counter() -> None:
+    java_class("Hub", "openwire")  # the JVM runs
+    system = jpype.JClass("java.lang.System")
+    for _ in range(5):
+        before, at, after = time.perf_counter_ns(), int(system.nanoTime()), time.perf_counter_ns()
+        assert before <= at <= after
+
+
+def send(
+    bench: Bench, to: Destination, count: int, *, durable: bool = True, body_bytes: int = 64, client: Any = None
+) -> JavaClient:
+    """By a client of its own, if none is given. Returns once every outcome is known."""
+    sender: JavaClient = client or bench.opened()
+    known = bench.statistics.settled + count
+    producer = sender.producer(to, durable=durable, run=RUN)
+    assert producer.keep(every_ms(count), body_bytes, 50, Producing()) == count
+    until(lambda: bench.statistics.settled == known)
+    return sender
+
+
+def receiving(bench: Bench, of: Destination, client_id: str = "", **options: Any) -> JavaClient:
+    client = bench.opened(client_id)
+    client.consumer(Subscription(of, **options), run=RUN)
+    return client
+
+
+def received(bench: Bench, count: int) -> None:
+    until(lambda: bench.statistics.receipts == count)
+
+
+def seqs_by_consumer(rows: list[dict[str, Any]]) -> dict[int, list[tuple[int, int]]]:
+    """(producer, seq) of each delivery, in order."""
+    found = defaultdict(list)
+    for row in rows:
+        found[row["consumer"]].append((row["producer"], row["seq"]))
+    return found
+
+
+@pytest.mark.parametrize("to", [queue("one-way"), topic("one-way")], ids=["queue", "topic"])
+def test_sends_that_are_not_durable_arrive_and_are_never_settled(bench: Bench, to: Destination) -> None:
+    to = Destination(to.kind, queue(to.name).name)  # of this stage
+    receiving(bench, to)
+    send(bench, to, 50, durable=False)
+    received(bench, 50)
+    tables = bench.tables()
+    assert [row["seq"] for row in tables["receipts"]] == list(range(50))
+    assert {(row["outcome"], row["settled_ns"]) for row in tables["sends"]} == {("unconfirmed", None)}
+
+
+def test_durable_sends_to_a_topic_are_acked_though_nobody_listens(bench: Bench) -> None:
+    send(bench, topic("nobody"), 1)
+    assert [row["outcome"] for row in bench.tables()["sends"]] == ["acked"]
+
+
+@pytest.mark.parametrize("durable", [True, False], ids=["durable", "one-way"])
+def test_a_body_of_any_size_comes_back_exactly(bench: Bench, durable: bool) -> None:
+    places, sizes = queue("bodies"), (32, 33, 255, 256, 65_535, MIB, 10 * MIB)
+    receiving(bench, places)
+    for body_bytes in sizes:
+        send(bench, places, 1, durable=durable, body_bytes=body_bytes)
+    received(bench, len(sizes))
+    tables = bench.tables()
+    assert [row["integrity"] for row in tables["receipts"]] == ["intact"] * len(sizes)
+    assert [row["body_bytes"] for row in tables["sends"]] == list(sizes)
+
+
+def test_what_was_sent_before_a_goodbye_is_answered_before_it_and_nothing_is_lost(bench: Bench) -> None:
+    orders = queue("goodbye")
+    client = send(bench, orders, 100)
+    client.producer(orders, number=70, durable=False, run=RUN).keep(every_ms(20), 64, 50, Producing())
+    client.close()
+    client.close()
+    receiving(bench, orders)
+    received(bench, 120)
+    tables = bench.tables()
+    assert Counter(row["outcome"] for row in tables["sends"]) == {"acked": 100, "unconfirmed": 20}
+    assert "lost" not in {row["event"] for row in tables["connections"]}
+
+
+def test_consumers_of_a_queue_share_its_messages(bench: Bench) -> None:
+    orders = queue("shared")
+    for _ in range(2):
+        receiving(bench, orders, prefetch=1)
+    send(bench, orders, 40)
+    received(bench, 40)
+    by_consumer = seqs_by_consumer(bench.tables()["receipts"])
+    assert len(by_consumer) == 2
+    assert sorted(seq for got in by_consumer.values() for _, seq in got) == list(range(40))
+
+
+def test_each_subscriber_of_a_topic_gets_what_is_sent_from_then_on(bench: Bench) -> None:
+    prices = topic("prices")
+    early = receiving(bench, prices)
+    before = send(bench, prices, 2)
+    received(bench, 2)
+    late = receiving(bench, prices)
+    after = send(bench, prices, 1)
+    received(bench, 4)
+    by_consumer = seqs_by_consumer(bench.tables()["receipts"])
+    assert by_consumer[early.number] == [(before.number, 0), (before.number, 1), (after.number, 0)]
+    assert by_consumer[late.number] == [(after.number, 0)]
+
+
+def test_a_durable_subscription_keeps_what_came_while_it_was_away(bench: Bench) -> None:
+    prices = topic("durable")
+    client_id = f"keeper-{prices.name}"
+    receiving(bench, prices, client_id, durable_name="all").close()
+    send(bench, prices, 2)
+    assert bench.statistics.receipts == 0
+    again = receiving(bench, prices, client_id, durable_name="all")
+    received(bench, 2)
+    by_consumer = seqs_by_consumer(bench.tables()["receipts"])
+    assert {consumer: [seq for _, seq in got] for consumer, got in by_consumer.items()} == {again.number: [0, 1]}
+
+
+def test_a_selector_selects_and_leaves_the_rest_to_others(bench: Bench) -> None:
+    orders = queue("selected")
+    choosy = receiving(bench, orders, selector="JMSDeliveryMode = 'PERSISTENT'")
+    one_way = send(bench, orders, 1, durable=False)
+    durable = send(bench, orders, 2)
+    received(bench, 2)
+    other = receiving(bench, orders)
+    received(bench, 3)
+    by_consumer = seqs_by_consumer(bench.tables()["receipts"])
+    assert by_consumer == {
+        choosy.number: [(durable.number, 0), (durable.number, 1)],
+        other.number: [(one_way.number, 0)],
+    }
+
+
+def test_a_selector_that_is_none_is_refused_and_the_connection_lives_on(bench: Bench) -> None:
+    orders, client = queue("wrong-selector"), bench.opened()
+    with pytest.raises(DriverError, match=rf"broker {BROKER} refused to subscribe queue://wrong-selector.*a b c"):
+        client.consumer(Subscription(orders, selector="a b c"), run=RUN)
+    client.consumer(Subscription(orders), run=RUN)
+    send(bench, orders, 1, client=client)
+    received(bench, 1)
+    assert [row["event"] for row in bench.tables()["connections"]] == ["attempt", "connected", "closed"]
+
+
+def test_one_client_sends_and_receives_for_several_destinations(bench: Bench) -> None:
+    client, places = bench.opened(), [queue("several"), topic("several"), queue("several")]
+    for place in places:
+        client.consumer(Subscription(place), run=RUN)
+    for number, place in enumerate(places):
+        client.producer(place, number=10 + number, durable=True, run=RUN).keep(every_ms(1), 64, 50, Producing())
+    received(bench, 3)
+    found = {(row["producer"], row["destination"]) for row in bench.tables()["receipts"]}
+    assert found == {(10 + number, str(place)) for number, place in enumerate(places)}
+
+
+ON_CLASSIC = [("openwire", "stomp"), ("stomp", "openwire"), ("openwire", "amqp"), ("amqp", "openwire")]
+ON_ARTEMIS = [
+    pair for other in ("stomp", "amqp", "openwire") for pair in (("core", other), (other, "core"))
+]  # fmt: skip
+
+
+@pytest.fixture
+def crossed(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Load, Load]:
+    """A load of the one protocol and one of the other."""
+    broker, sends, receives = request.param
+    runtime: Runtime = request.getfixturevalue(broker)
+    loads = [Load(tmp_path / side, runtime, spoken, [BROKER]) for side, spoken in (("s", sends), ("r", receives))]
+    return loads[0], loads[1]
+
+
+@pytest.mark.parametrize(
+    "crossed",
+    [
+        *(pytest.param(("single_broker", *pair), marks=pytest.mark.brokers, id=":".join(pair)) for pair in ON_CLASSIC),
+        *(pytest.param(("single_artemis", *pair), marks=NIGHTLY, id=":".join(pair)) for pair in ON_ARTEMIS),
+    ],
+    indirect=True,
+)
+def test_a_binary_body_survives_crossing_from_one_protocol_to_another(
+    crossed: tuple[Load, Load],
+) -> None:
+    sends, receives = crossed
+    places, sizes = queue("crossing"), (32, 300 * KIB, 3 * MIB)
+    receives.consume(receives.client("consumer"), places)
+    producer = sends.client("producer")
+    for body_bytes in sizes:
+        for durable in (True, False):
+            sends.send(producer, places, 1, body_bytes, durable=durable)
+    until(lambda: receives.tally.received == 2 * len(sizes))
+    rows = receives.tables()["receipts"]
+    assert [row["integrity"] for row in rows] == ["intact"] * 2 * len(sizes)
+    assert Counter(row["outcome"] for row in sends.tables()["sends"]) == {"acked": 3, "unconfirmed": 3}

@@ -1,0 +1,95 @@
+"""Checks that failed connection attempts are recorded with a reason, and when no further attempt is made."""
+
+import pytest
+
+from drivers.contract import ConnectFailed, Connection, DriverError, OnLost, Redirected, Refused, Untrusted
+from drivers.failover.client_connection import ClientConnection
+from drivers.failover.reconnector import ConnectionAttempts, Failure, RetryIsUselessError, passes_to_tell
+from drivers.failover.uri import FailoverOptions, FailoverUri, ServerUri
+from tests.drivers.doubles import stomp_uri
+
+URI = FailoverUri.parse(stomp_uri("ab"))
+A, B = URI.servers
+
+
+class Tries:
+    """ConnectionAttempts at a broker that says what it is told to say, and the rows that they record."""
+
+    def __init__(self, *answers: Exception) -> None:
+        self.rows: list[tuple[str, str, int, str]] = []
+        self._answers = list(answers)
+        self.attempts = ConnectionAttempts(
+            "client 1", str, self._connect, self._record, lambda connection, reason: None, lambda: 7
+        )
+
+    def fail(self, server: ServerUri, *, ever_connected: bool = True) -> Failure:
+        connection, failure = self.attempts.make(server, ever_connected=ever_connected)
+        assert connection is None
+        return failure
+
+    def _connect(self, _server: ServerUri, _on_lost: OnLost) -> Connection:
+        raise self._answers.pop(0)
+
+    def _record(self, event: str, broker: str, at_ns: int, reason: str) -> None:
+        self.rows.append((event, broker, at_ns, reason))
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (ConnectFailed("is not up"), Failure("is not up")),
+        (Redirected("is full", "localhost:2"), Failure("is full", redirected_to="localhost:2")),
+        (TimeoutError(), Failure("TimeoutError")),
+        (Refused("wrong password"), Failure("wrong password")),
+        (Untrusted("expired"), Failure("expired")),
+    ],
+)
+def test_a_failed_attempt_is_recorded_with_its_reason(error: Exception, failure: Failure) -> None:
+    tries = Tries(error)
+    assert tries.fail(A) == failure
+    assert tries.rows == [("attempt", str(A), 7, failure.reason)]
+
+
+@pytest.mark.parametrize("error", [Refused("wrong password"), Untrusted("expired")])
+def test_a_refusal_before_the_first_connection_is_the_end_and_recorded_too(error: DriverError) -> None:
+    tries = Tries(error)
+    with pytest.raises(RetryIsUselessError, match=str(error)):
+        tries.fail(A, ever_connected=False)
+    assert tries.rows == [("attempt", str(A), 7, str(error))]
+
+
+def test_trust_is_at_its_end_once_each_broker_was_doubted_when_last_tried() -> None:
+    tries = Tries(Untrusted("expired"), Untrusted("of another host"), ConnectFailed("is not up"))
+    tries.fail(A)
+    tries.attempts.require_trust(URI)
+    tries.fail(B)
+    with pytest.raises(RetryIsUselessError, match=r"no broker of .* is to be trusted any more: expired"):
+        tries.attempts.require_trust(URI)
+    tries.fail(A)
+    tries.attempts.require_trust(URI)
+
+
+def test_only_what_no_frame_holds_is_not_to_be_sent_again() -> None:
+    tries, lost = Tries(), ClientConnection("a")
+    lost.reason = "reset by peer"
+    tries.attempts.refuse_to_repeat(lost)
+    lost.reason = "The maximum frame size was exceeded"
+    with pytest.raises(RetryIsUselessError, match="send smaller bodies"):
+        tries.attempts.refuse_to_repeat(lost)
+
+
+@pytest.mark.parametrize(
+    ("interval", "before", "now", "told"),
+    [
+        (3, 0, 1, "1 pass"),
+        (3, 1, 2, ""),
+        (3, 2, 3, "3 passes"),
+        (3, 3, 3, ""),  # the same pass goes on
+        (0, 0, 1, ""),
+        (-1, 0, 1, ""),
+    ],
+)
+def test_the_first_failed_pass_and_each_nth_are_worth_a_warning(
+    interval: int, before: int, now: int, told: str
+) -> None:
+    assert passes_to_tell(FailoverOptions(warn_after_reconnect_attempts=interval), before, now) == told

@@ -1,0 +1,64 @@
+"""Checks that the end of a connection is recorded once, with its reason."""
+
+import threading
+
+import pytest
+
+from drivers.failover.client_connection import ClientConnection
+from drivers.failover.reconnector import ConnectionEnder, last_words
+
+
+class Ends:
+    """What a parting told: rows of the connections table, and the connections that were dropped."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, str, int, str]] = []
+        self.told: list[str] = []  # both, in their order
+        self.parting = ConnectionEnder(threading.Condition(), self._record, self._drop, lambda: 7, timeout_s=5.0)
+
+    def _record(self, event: str, broker: str, at_ns: int, reason: str) -> None:
+        self.rows.append((event, broker, at_ns, reason))
+        self.told.append(event)
+
+    def _drop(self, connection: ClientConnection) -> None:
+        self.told.append(f"dropped {connection.broker}")
+
+
+def lost_connection() -> ClientConnection:
+    connection = ClientConnection("a")
+    connection.alive, connection.gone, connection.reason, connection.lost_ns = False, True, "reset by peer", 3
+    return connection
+
+
+def test_a_lost_connection_is_recorded_as_of_its_loss_and_once() -> None:
+    ends, connection = Ends(), lost_connection()
+    ends.parting.ended(connection)
+    ends.parting.ended(connection, "closed too late")
+    assert ends.rows == [("lost", "a", 3, "reset by peer")]
+
+
+def test_a_connection_that_still_lived_was_closed_by_us() -> None:
+    ends, connection = Ends(), ClientConnection("a")
+    ends.parting.ended(connection, "1 message is in doubt")
+    assert ends.rows == [("closed", "a", 7, "1 message is in doubt")]
+    assert not connection.alive
+
+
+def test_what_is_open_on_a_dropped_link_is_in_doubt_after_its_end_was_recorded() -> None:
+    ends, connection = Ends(), lost_connection()
+    ends.parting.drop(connection)
+    assert ends.told == ["lost", "dropped a"]
+
+
+@pytest.mark.parametrize(
+    ("problem", "in_doubt", "told"),
+    [
+        ("", 0, ""),
+        ("", 1, "1 message is in doubt"),
+        ("", 2, "2 messages are in doubt"),
+        ("no answer to the goodbye within 5.0 s", 0, "no answer to the goodbye within 5.0 s"),
+        ("the broker hung up", 2, "the broker hung up; 2 messages are in doubt"),
+    ],
+)
+def test_the_last_row_tells_of_the_goodbye_and_of_the_doubt(problem: str, in_doubt: int, told: str) -> None:
+    assert last_words(problem, in_doubt) == told

@@ -1,0 +1,370 @@
+"""Checks users that share connections or make one for each message: every send has its outcome recorded."""
+
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drivers.client.client import Client
+from drivers.client.connection_modes import ClientPool, PooledClient, SharedClient
+from drivers.client.contract import NoSenderError, NoStatistics
+from drivers.client.events import ScheduledSend, Settled
+from drivers.client.per_message import Numbers, PerMessageProducer
+from drivers.contract import Destination, DriverError, Refused, Subscription
+from drivers.failover.uri import FailoverUri
+from drivers.memory.connector import MemoryConnector, MemoryNetwork
+from records.writer import Recorder
+from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, client_of, eventually, memory_uri
+
+ORDERS = Destination.parse("queue://orders")
+
+
+class Source:
+    """Where connections for single messages come from: a session's part of it, in memory."""
+
+    def __init__(self, network: MemoryNetwork, recorder: KeepingRecorder, uri: str) -> None:
+        self.recorder = cast(Recorder, recorder)
+        self.run_number, self.clock = RUN, network.clock
+        self.made: list[int] = []
+        self.connected: set[Client] = set()
+        self._network, self._uri, self._numbers = network, uri, 0
+        self.statistics = NoStatistics()
+
+    def next_number(self) -> int:
+        self._numbers += 1
+        return self._numbers - 1
+
+    def client(self, role: str, group: str, *, number: int | None = None) -> Client:
+        assert number is not None
+        assert number not in {client.number for client in self.connected}, "a number that is in use"
+        self.made.append(number)
+        client = Client(
+            number=number, group=group, uri=FailoverUri.parse(self._uri), brokers={name: name for name in "abc"},
+            connector=MemoryConnector(self._network), credentials=BENCH, recorder=self.recorder, rng=Random(1),
+        )  # fmt: skip
+        self.connected.add(client)
+        return client
+
+    def forget(self, client: Any) -> None:
+        self.connected.remove(client)
+
+
+class Bench:
+    """A producer that connects for each message, on brokers in memory."""
+
+    def __init__(self, options: str = "randomize=false&initialReconnectDelay=1", durable: bool = True) -> None:
+        self.network = MemoryNetwork(["a", "b"], credentials=BENCH)
+        self.recorder = KeepingRecorder()
+        self.source = Source(self.network, self.recorder, memory_uri("ab", options))
+        self.settled: list[Settled] = []
+        self.source.statistics.settled = self.settled.append  # type: ignore[method-assign]
+        self.producer = PerMessageProducer(self.source, "producers", ORDERS, durable=durable, resend_in_doubt=True)
+
+    def done(self) -> None:
+        eventually(lambda: self.producer.outstanding == 0)
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    made = Bench()
+    yield made
+    made.producer.close()
+    made.network.close()
+
+
+def test_each_message_connects_is_answered_and_leaves(bench: Bench) -> None:
+    for seq in range(3):
+        bench.producer.send_batch((ScheduledSend(seq, seq),), 64)
+        bench.done()
+    assert bench.recorder.events() == [("attempt", "a"), ("connected", "a"), ("closed", "a")] * 3
+    assert [(row.producer, row.seq, row.attempt, row.outcome) for row in bench.recorder.sends] == [
+        (bench.producer.number, seq, 1, "acked") for seq in range(3)
+    ]
+    assert bench.network.depths() == {"orders": 3}
+    assert bench.network.connections("a") == 0
+    assert bench.source.connected == set()
+
+
+@pytest.mark.parametrize("durable", [True, False], ids=["durable", "one-way"])
+def test_a_message_counts_as_sent_when_its_connecting_began(durable: bool) -> None:
+    bench = Bench(durable=durable)
+    bench.producer.send_batch((ScheduledSend(0, 5),), 64)
+    bench.done()
+    attempt, connected, closed = bench.recorder.connections
+    (send,) = bench.recorder.sends
+    assert send.due_ns == 5
+    assert send.sent_ns <= attempt.at_ns <= connected.at_ns <= closed.at_ns
+    bench.network.close()
+
+
+def test_messages_do_not_wait_for_each_other(bench: Bench) -> None:
+    bench.network.freeze("a")
+    bench.producer.send_batch(tuple(ScheduledSend(seq, seq) for seq in range(5)), 64)
+    assert bench.producer.outstanding == 5
+    bench.network.thaw("a")
+    bench.done()
+    assert bench.producer.outstanding == 0
+    assert Counter(row.seq for row in bench.recorder.sends) == Counter(range(5))
+    numbers = {row.client for row in bench.recorder.connections}
+    assert len(numbers) == 5
+    assert bench.producer.number not in numbers
+
+
+def test_a_number_is_that_of_one_connection_at_a_time_and_used_again(bench: Bench) -> None:
+    for seq in range(4):
+        bench.producer.send_batch((ScheduledSend(seq, seq),), 64)
+        bench.done()
+    assert bench.source.made == [1, 1, 1, 1]
+
+
+def test_a_message_without_a_broker_fails_and_the_next_one_goes_on() -> None:
+    bench = Bench("randomize=false&initialReconnectDelay=1&maxReconnectAttempts=2")
+    bench.network.kill("a")
+    bench.network.kill("b")
+    bench.producer.send_batch((ScheduledSend(0, 7),), 64)
+    bench.done()
+    bench.network.restore("b")
+    bench.producer.send_batch((ScheduledSend(1, 8),), 64)
+    bench.done()
+    assert [(row.seq, row.due_ns, row.broker, row.outcome) for row in bench.recorder.sends] == [
+        (0, 7, "", "failed"),
+        (1, 8, "b", "acked"),
+    ]
+    assert "no broker of a, b could be connected to in 2 passes" in bench.settled[0].reason
+    assert bench.settled[0].final
+    bench.network.close()
+
+
+def test_a_refused_login_fails_each_message_and_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench()
+    bench.network.refuse_logins("a")
+    bench.producer.send_batch(tuple(ScheduledSend(seq, seq) for seq in range(3)), 64)
+    bench.done()
+    assert [row.outcome for row in bench.recorder.sends] == ["failed"] * 3
+    told = [record.getMessage() for record in caplog.records if "could not be sent" in record.getMessage()]
+    assert len(told) == 1
+    assert "refused user 'bench'" in told[0]
+    bench.network.close()
+
+
+class OwnKind:
+    """Stands where clients and producers of a library's own kind stand: sends fail as the test says."""
+
+    number, group, broker = 7, "producers", None
+
+    def __init__(self, error: DriverError) -> None:
+        self._error = error
+
+    def open(self) -> None: ...
+    def close(self) -> None: ...
+
+    def producer(self, *_to: object, **_options: object) -> "OwnKind":
+        return self
+
+    def send_one(self, slot: ScheduledSend, body_bytes: int) -> None:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("error", "recorded"),
+    [
+        (NoSenderError("broker a refused to send to queue://orders"), [(0, 7, "failed")]),
+        (DriverError("there will be no connection again"), []),  # its own client has recorded it
+    ],
+    ids=["never-begun", "begun"],
+)
+def test_a_message_that_its_own_client_could_not_begin_is_recorded_as_failed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, error: DriverError, recorded: list[tuple[int, int, str]]
+) -> None:
+    monkeypatch.setattr(bench.source, "client", lambda *_who, **_number: OwnKind(error))
+    monkeypatch.setattr(bench.source, "forget", lambda _client: None)
+    bench.producer.send_batch((ScheduledSend(0, 7),), 64)
+    bench.done()
+    assert [(row.seq, row.due_ns, row.outcome) for row in bench.recorder.sends] == recorded
+    assert [each.reason for each in bench.settled] == [str(error)] * len(recorded)
+
+
+def test_a_loss_before_the_answer_sends_the_message_again_on_the_next_broker(bench: Bench) -> None:
+    bench.network.hold_answers("a")
+    bench.producer.send_batch((ScheduledSend(0, 0),), 64)
+    eventually(lambda: bench.network.depths() == {"orders": 1})
+    bench.network.kill("a")
+    bench.done()
+    assert bench.recorder.attempts(0) == [(1, "in_doubt"), (2, "acked")]
+    first, second = bench.recorder.sends
+    assert first.sent_ns < second.sent_ns, "a later attempt is sent when it is written"
+
+
+def test_what_is_under_way_at_the_end_is_recorded_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drivers.client.per_message.CLOSE_TIMEOUT_S", 0.1)
+    bench = Bench()
+    bench.network.hold_answers("a")
+    bench.producer.send_batch((ScheduledSend(0, 0), ScheduledSend(1, 1)), 64)
+    eventually(lambda: bench.network.depths() == {"orders": 2})
+    bench.producer.close()
+    assert sorted((row.seq, row.outcome) for row in bench.recorder.sends) == [(0, "in_doubt"), (1, "in_doubt")]
+    bench.producer.send_batch((ScheduledSend(2, 2),), 64)
+    assert bench.producer.outstanding == 0, "nothing begins after the end"
+    bench.network.close()
+
+
+@given(st.lists(st.booleans(), max_size=60))
+def test_no_two_that_are_out_have_the_same_number_and_none_is_made_while_one_is_free(steps: list[bool]) -> None:
+    made = iter(range(100))
+    numbers = Numbers(lambda: next(made))
+    out: list[int] = []
+    most = 0
+    for takes in steps:
+        if takes or not out:
+            out.append(numbers.take())
+        else:
+            numbers.give_back(out.pop(0))
+        most = max(most, len(out))
+        assert len(set(out)) == len(out)
+    assert next(made) == most
+
+
+# -- several users, one connection
+
+
+class Pooled:
+    """Users that share connections to brokers in memory."""
+
+    def __init__(self, size: int = 1, options: str = "randomize=false&initialReconnectDelay=1") -> None:
+        self.network = MemoryNetwork(["a", "b"], credentials=BENCH)
+        self.recorder = KeepingRecorder()
+        self.clients: list[Client] = []
+        self.pool = ClientPool(size, lambda: self._make(options))
+
+    def _make(self, options: str) -> Client:
+        connector, number = MemoryConnector(self.network), 100 + len(self.clients)
+        self.clients.append(client_of(connector, self.recorder, memory_uri("ab", options), number=number))
+        return self.clients[-1]
+
+    def users(self, count: int) -> list[PooledClient]:
+        return [self.pool.take(number) for number in range(count)]
+
+
+def client(user: PooledClient) -> Client:
+    assert isinstance(user.client, Client)
+    return user.client
+
+
+@given(users=st.integers(1, 40), size=st.integers(1, 9))
+def test_users_spread_evenly_over_a_pool_that_is_no_larger_than_asked_for(users: int, size: int) -> None:
+    made: list[Any] = []
+
+    def make() -> Any:
+        made.append(object())
+        return made[-1]
+
+    pool = ClientPool(size, make)
+    shares = Counter(id(pool.take(number).client) for number in range(users))
+    assert len(made) == len(shares) == min(users, size)
+    assert max(shares.values()) - min(shares.values()) <= 1
+
+
+def test_several_producers_and_consumers_share_one_connection_and_each_has_its_own_number() -> None:
+    pooled, settled, receipts = Pooled(), [], []
+    users = pooled.users(4)
+    for user in users:
+        user.open()
+    for user in users[:2]:
+        client(user).consumer(Subscription(ORDERS), number=user.number, run=RUN, on_receipt=receipts.append)
+    producers = [
+        client(user).producer(ORDERS, number=user.number, durable=True, run=RUN, on_settled=settled.append)
+        for user in users[2:]
+    ]
+    for producer in producers:
+        producer.send(0, 64, due_ns=0)
+    eventually(lambda: len(settled) == len(receipts) == 2)
+    assert pooled.recorder.events() == [("attempt", "a"), ("connected", "a")]
+    assert {row.client for row in pooled.recorder.connections} == {100}
+    assert {row.producer for row in pooled.recorder.sends} == {2, 3}
+    assert sorted(row.producer for row in pooled.recorder.receipts) == [2, 3]
+    assert {row.consumer for row in pooled.recorder.receipts} <= {0, 1}
+    for user in users:
+        user.close()
+    pooled.network.close()
+
+
+def test_the_connection_stays_until_the_last_user_has_left() -> None:
+    pooled = Pooled()
+    first, second = pooled.users(2)
+    first.open()
+    second.open()
+    first.close()
+    first.close()
+    assert pooled.network.connections("a") == 1
+    second.usable()
+    second.close()
+    assert pooled.network.connections("a") == 0
+    assert pooled.recorder.events() == [("attempt", "a"), ("connected", "a"), ("closed", "a")]
+    pooled.network.close()
+
+
+def test_a_shared_connection_that_is_lost_puts_every_users_sends_in_doubt_and_sends_them_again() -> None:
+    pooled, settled = Pooled(), []
+    users = pooled.users(3)
+    producers = []
+    for user in users:
+        user.open()
+        producers.append(
+            client(user).producer(ORDERS, number=user.number, durable=True, run=RUN, on_settled=settled.append)
+        )
+    pooled.network.hold_answers("a")
+    for producer in producers:
+        producer.send(0, 64, due_ns=0)
+    pooled.network.kill("a")
+    eventually(lambda: sum(each.final for each in settled) == 3)
+    found = Counter((row.producer, row.attempt, row.outcome) for row in pooled.recorder.sends)
+    assert found == Counter(
+        {(n, attempt, out): 1 for n in range(3) for attempt, out in ((1, "in_doubt"), (2, "acked"))}
+    )
+    for user in users:
+        user.close()
+    pooled.network.close()
+
+
+def test_each_user_of_a_connection_that_was_refused_is_told_and_the_broker_is_asked_once() -> None:
+    pooled = Pooled()
+    pooled.network.refuse_logins("a")
+    for user in pooled.users(3):
+        with pytest.raises(DriverError, match="broker a refused user 'bench'"):
+            user.open()
+        user.close()
+    assert pooled.recorder.events() == [("attempt", "a")]
+    pooled.network.close()
+
+
+def test_a_destination_refused_to_one_user_leaves_the_others_theirs() -> None:
+    pooled, settled = Pooled(), []
+    pooled.network.refuse("queue://forbidden")
+    one, other = pooled.users(2)
+    one.open()
+    with pytest.raises(Refused, match="queue://forbidden"):
+        client(one).consumer(
+            Subscription(Destination.parse("queue://forbidden")), number=one.number, run=RUN, on_receipt=print
+        )
+    one.close()
+    other.open()
+    producer = client(other).producer(ORDERS, number=other.number, durable=True, run=RUN, on_settled=settled.append)
+    producer.send(0, 64, due_ns=0)
+    eventually(lambda: bool(settled))
+    assert settled[0].outcome == "acked"
+    other.close()
+    pooled.network.close()
+
+
+def test_a_user_with_a_connection_of_its_own_closes_it_as_it_leaves() -> None:
+    network, recorder = MemoryNetwork(["a"], credentials=BENCH), KeepingRecorder()
+    user = SharedClient(client_of(MemoryConnector(network), recorder, memory_uri("a"), number=5)).join(5)
+    user.open()
+    assert (user.number, client(user).broker) == (5, "a")
+    user.close()
+    assert network.connections("a") == 0
+    network.close()

@@ -1,0 +1,122 @@
+"""Checks that a batch counts in Locust's statistics as its messages would one by one."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from locust.env import Environment
+from locust.stats import RequestStats
+
+from drivers.users.live_latency import LiveLatency
+from drivers.users.locust_stats import LocustStatistics, log_many
+from records.buckets import bucket_of
+from records.packing import NULL_INT32, NULL_INT64, packed_dtype
+from records.reader import read_events, seal
+from records.rundir import RunDirectory
+from records.schemas import RECEIPTS, SENDS
+from records.writer import Recorder
+
+MS = 1_000_000
+
+
+@dataclass
+class Tally:
+    sent: int = 0
+    settled: int = 0
+    received: int = 0
+    lag: Counter[int] = field(default_factory=Counter)
+    live: LiveLatency = field(default_factory=LiveLatency)
+
+
+def nobody(_destination: str, _broker: str, _reason: str) -> None:
+    raise AssertionError("no broker refused anything")
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> Recorder:
+    return Recorder(RunDirectory.create(tmp_path, "run"), "main")
+
+
+@given(st.lists(st.floats(0, 90_000), max_size=30), st.integers(0, 3))
+def test_a_batch_in_locusts_statistics_is_as_its_messages_one_by_one(times_ms: list[float], unknown: int) -> None:
+    at_once, one_by_one = RequestStats(), RequestStats()
+    log_many(at_once, "SEND", "queue://q", times_ms, unknown, 100, 0)
+    for each in [*times_ms, *[None] * unknown]:
+        one_by_one.log_request("SEND", "queue://q", each, 100)  # type: ignore[arg-type]
+    for found, wanted in (
+        (at_once.total, one_by_one.total),
+        (at_once.entries["queue://q", "SEND"], one_by_one.entries["queue://q", "SEND"]),
+    ):
+        assert found.num_requests == wanted.num_requests
+        assert found.num_none_requests == wanted.num_none_requests
+        assert found.total_content_length == wanted.total_content_length
+        assert found.total_response_time == pytest.approx(wanted.total_response_time)
+        assert (found.min_response_time, found.max_response_time) == (
+            wanted.min_response_time,
+            wanted.max_response_time,
+        )
+        assert sum(found.num_reqs_per_sec.values()) == sum(wanted.num_reqs_per_sec.values())
+        assert sum(found.response_times.values()) == sum(wanted.response_times.values())
+
+
+def test_sends_are_counted_by_lag_and_shown_by_destination(recorder: Recorder) -> None:
+    tally, environment = Tally(), Environment()
+    statistics = LocustStatistics(tally, recorder, lambda *_: None, nobody)
+    statistics.show(environment, "queue://q")
+    q, acked, doubt = recorder.number("queue://q"), recorder.number("acked"), recorder.number("in_doubt")
+    tally.live.begin(0)
+    statistics.sends_recorded(
+        np.array(
+            [
+                (1, 0, 1, q, 0, 0, 5 * MS, NULL_INT64, doubt, 64, False),
+                (1, 0, 2, q, 0, 0, 9 * MS, 11 * MS, acked, 64, False),
+                (1, 1, 1, q, 0, MS, 2 * MS, 6 * MS, acked, 64, False),
+            ],
+            packed_dtype(SENDS),
+        )
+    )
+    statistics.counted(3, 2)
+    assert (tally.sent, tally.settled) == (3, 2)
+    assert tally.lag == Counter([bucket_of(5 * MS), bucket_of(MS)])
+    assert tally.live.rows() == [("settled", 0, bucket_of(4 * MS), 1)], "first attempts that were confirmed"
+    shown = environment.stats.entries["queue://q", "SEND"]
+    assert (shown.num_requests, shown.num_failures, shown.max_response_time) == (3, 1, 4.0)
+
+
+def test_receipts_are_timed_where_this_process_knows_when_they_were_due(recorder: Recorder) -> None:
+    tally, environment = Tally(), Environment()
+    due_ns = {(1, 7): 10 * MS}
+    statistics = LocustStatistics(
+        tally, recorder, lambda p, s, at: at - due_ns[p, s] if (p, s) in due_ns else None, nobody
+    )
+    statistics.show(environment, "queue://q")
+    q = recorder.number("queue://q")
+    rows = [(2, 0, 1, seq, 1, q, 0, 30 * MS, False, 0, NULL_INT32) for seq in (7, 8)]
+    tally.live.begin(0)
+    statistics.receipts_recorded(np.array(rows, packed_dtype(RECEIPTS)))
+    assert tally.live.rows() == [("received", 0, bucket_of(20 * MS), 1)]
+    shown = environment.stats.entries["queue://q", "RECEIVE"]
+    assert (tally.received, shown.num_requests, shown.num_none_requests) == (2, 2, 1)
+    assert shown.max_response_time == 20.0
+
+
+def test_packed_rows_are_recorded_as_if_each_had_been_given(tmp_path: Path) -> None:
+    directory = RunDirectory.create(tmp_path, "run")
+    recorder = Recorder(directory, "main")
+    q, b1, acked = recorder.number("queue://q"), recorder.number("b1"), recorder.number("acked")
+    rows = np.array([(1, 4, 1, q, b1, 10, 20, 30, acked, 64, True)], packed_dtype(SENDS))
+    recorder.packed("sends", rows.tobytes())
+    recorder.send(1, 4, 1, "queue://q", "b1", 10, 20, 30, "acked", 64, True)
+    recorder.close()
+    seal(directory)
+    first, second = read_events(directory, "sends").to_pylist()
+    assert first == second
+
+
+def test_half_a_packed_row_is_refused_and_told(recorder: Recorder) -> None:
+    recorder.packed("receipts", b"half")
+    assert recorder.failure == "main was given a row of receipts that is none: 4 bytes are no whole rows of 49"

@@ -1,0 +1,100 @@
+"""Checks that nothing outside a broker product's folder asks which product it has."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import parsed, python_files
+from topologies.products import PRODUCTS
+
+OWN = (Path("topologies/classic"), Path("topologies/artemis"), Path("topologies/products.py"))
+ROOMS_THAT_ASK_THE_PRODUCT = ("topologies", "drivers", "scenarios", "brokerbench", "reports", "records", "analysis")
+TESTS_OF_CLASS = ("isinstance", "issubclass")
+
+
+def product_classes() -> frozenset[str]:
+    """The classes that the products' folders define, and what their tables of kinds and values are called."""
+    places = [path for room in ("topologies",) for path in python_files(room) if _is_own(path)]
+    trees = [parsed(path) for path in places]
+    classes = {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    return frozenset(classes | {product.name.upper() for product in PRODUCTS.values()})
+
+
+def questions(tree: ast.AST, classes: frozenset[str]) -> Iterator[str]:
+    """Each place that asks for a product: by class, by identity, by its name, or by a table with one entry for each."""
+    for node in ast.walk(tree):
+        asked: list[ast.AST] = []
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=[_, wanted]) if name in TESTS_OF_CLASS:
+                asked = [wanted]
+            case ast.Compare():
+                asked = [node]
+            case ast.MatchClass(cls=wanted):
+                asked = [wanted]
+            case ast.MatchValue(value=wanted):
+                asked = [wanted]
+            case ast.Dict():
+                asked = [key for key in node.keys if key is not None]
+            case ast.Subscript(slice=ast.Constant() as key):
+                asked = [key]
+        if any(_names_a_product(part, classes) for each in asked for part in ast.walk(each)):
+            yield f"line {getattr(node, 'lineno', '?')}: {ast.unparse(node)[:100]}"
+
+
+def _names_a_product(node: ast.AST, classes: frozenset[str]) -> bool:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name in classes
+        case ast.Constant(value=str(text)):
+            return text in PRODUCTS
+    return False
+
+
+def _is_own(path: Path) -> bool:
+    return any(path == own or own in path.parents for own in OWN)
+
+
+def test_only_a_products_own_folder_asks_which_product_it_is() -> None:
+    classes = product_classes()
+    assert {"Broker", "NetworkConnector", "ArtemisBroker", "ClusterLink", "Router", "CLASSIC", "ARTEMIS"} <= classes
+    modules = [path for room in ROOMS_THAT_ASK_THE_PRODUCT for path in python_files(room) if not _is_own(path)]
+    assert len(modules) > 100, "most files are not looked at: the rule would pass on nothing"
+    found = {str(path): list(questions(parsed(path), classes)) for path in modules}
+    assert {path: asked for path, asked in found.items() if asked} == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "isinstance(broker, Broker)",
+        "isinstance(link, ClusterLink | BrokerConnection)",
+        "issubclass(kind, broker.ArtemisBroker)",
+        "topology.flavour == 'classic'",
+        "flavour in ('classic', 'artemis')",
+        "topology.product is ARTEMIS",
+        "type(broker) is Router",
+        "match broker:\n    case Router():\n        pass",
+        "match flavour:\n    case 'artemis':\n        pass",
+        "{Broker: 'a connector', ArtemisBroker: 'an acceptor'}",
+        "{'classic': 1}",
+        "PRODUCTS['artemis']",
+    ],
+)
+def test_a_question_for_the_product_is_seen(line: str) -> None:
+    assert list(questions(ast.parse(line), product_classes()))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "isinstance(value, AnyBroker)",
+        "link.kind == 'link'",
+        "PRODUCTS[flavour]",
+        "Broker('broker-1')",
+        "name == other.name",
+    ],
+)
+def test_what_asks_for_no_product_is_let_through(line: str) -> None:
+    assert not list(questions(ast.parse(line), product_classes()))

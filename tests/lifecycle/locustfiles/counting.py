@@ -1,0 +1,50 @@
+"""Counts how often a run builds its topology and looks for Docker. Prints both when its brokers are to come up."""
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
+from scenarios.harness.run.controller import CannotRun, RunController
+from topologies.catalogue.lookup import ENTRIES
+from topologies.runtimes.containers import engine
+
+counts: Counter[str] = Counter()
+
+
+def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def count(*arguments: Any, **named: Any) -> Any:
+        counts[name] += 1
+        return function(*arguments, **named)
+
+    return count
+
+
+def no_engine(*_: Any, **__: Any) -> Any:
+    raise engine.EngineTrouble("planted: there is no engine")
+
+
+def begin(_: RunController) -> None:
+    raise CannotRun(f"counted: {counts['builds']} builds, {counts['looks']} looks")
+
+
+class Producer(ProducerUser):
+    group, destination, fixed_count = "producers", "queue://counting", 1
+
+
+class Consumer(ConsumerUser):
+    group, destination, fixed_count = "consumers", "queue://counting", 1
+
+
+ENTRIES["mesh"] = counted("builds", ENTRIES["mesh"])
+engine.find = counted("looks", no_engine)
+if os.environ.get("TWICE"):  # so that a test knows that a second time would be seen
+    ENTRIES["mesh"]()
+    counts["looks"] += 1
+RunController.begin = begin  # type: ignore[method-assign]
+
+run(Scenario((Producer, Consumer), "mesh", Hold(for_s=5), (no_acked_send_lost(),), question=__doc__))

@@ -1,0 +1,71 @@
+"""Checks whole runs with a broker that is killed and comes back: what is recorded, summed up and reported."""
+
+import re
+
+import psutil
+import pytest
+
+from tests.support.locust_run import LocustRun, Outcome, nothing_left, processes_of
+
+pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+
+FAILOVER = "scenarios/failover.py"
+TIMEOUT_S = 480  # a broker starts twice
+
+
+@pytest.fixture(scope="module")
+def failover(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    runs = tmp_path_factory.mktemp("failover") / "runs"
+    demands = ("--check", "recovery.cut_off >= 1", "--check", "recovery.outage_ms.max < 60000")
+    size = ("--topology", "mesh(brokers=2)", "--consumers", "6", "-t", "26s", "--warm-up", "2")
+    return LocustRun(FAILOVER, *size, "--seed", "3", *demands, runs=runs).outcome(TIMEOUT_S)
+
+
+def test_a_killed_broker_is_no_crash_and_no_acknowledged_message_is_lost(failover: Outcome) -> None:
+    assert (failover.summary["verdict"], failover.status) == ("pass", 0), failover.output
+    assert failover.summary["messages"]["lost"] == 0
+    assert [check["outcome"] for check in failover.summary["checks"]] == ["pass"] * 4
+
+
+def test_the_moments_of_the_kill_were_measured_in_their_order(failover: Outcome) -> None:
+    (fault,) = failover.events("faults")
+    moments = [fault[f"{name}_ns"] for name in ("requested", "began", "effective", "ended", "restored")]
+    assert moments == sorted(moments)
+    assert (fault["kind"], fault["error"]) == ("kill", None)
+    assert fault["ended_ns"] - fault["effective_ns"] >= 15e9
+
+
+def test_each_client_of_the_killed_broker_has_its_outage_and_came_back_elsewhere(failover: Outcome) -> None:
+    (fault,) = failover.events("faults")
+    (told,) = failover.summary["recovery"]["faults"]
+    rows = failover.results("outages")
+    lost = {row["client"] for row in failover.events("connections") if row["event"] == "lost"}
+    assert {row["client"] for row in rows} == lost
+    assert len(rows) == told["cut_off"] > 0
+    assert told["clients"] == 30
+    assert told["in_flight"] > 0
+    assert all(row["to_broker"] not in (None, fault["target"]) for row in rows)
+    assert all(row["began_ns"] < row["lost_ns"] < row["connected_ns"] < row["first_success_ns"] for row in rows)
+
+
+def test_the_terminal_and_the_report_say_what_the_fault_did(failover: Outcome) -> None:
+    for step in (r"requested", r"effective after \d+\.\d\d s", r"mended: takes logins again after \d+\.\d\d s"):
+        assert re.search(rf"fault kill of broker-\d, \d+\.\d s into the load: {step}", failover.output), step
+    page = (failover.run / "report.html").read_text(encoding="utf-8")
+    answer = r"broker-\d was killed at 10(\.\d)? s: \d+ of 30 clients were cut off, the slowest"
+    assert re.search(rf'class="answer">{answer}', page)
+
+
+def test_a_broker_that_dies_beside_a_declared_fault_is_still_a_crash(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    runs = tmp_path_factory.mktemp("crash") / "runs"
+    fault = ("--fault", "freeze(broker-1, at=3, for=2)", "-t", "60s", "--warm-up", "1")
+    run = LocustRun(FAILOVER, "--topology", "mesh(brokers=2)", *fault, runs=runs)
+    run.wait_for(r"load: \d+ s of 60 s")
+    broker = next(line for line in processes_of(runs) if "java" in line and "broker-2" in line and "guard" not in line)
+    psutil.Process(int(broker.split()[0])).kill()
+    outcome = run.outcome(TIMEOUT_S)
+    assert outcome.summary["verdict"] == "invalid", outcome.output
+    assert any("broker-2 ended though nobody stopped it" in reason for reason in outcome.summary["reasons"])
+    assert nothing_left(runs)

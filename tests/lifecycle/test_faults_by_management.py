@@ -1,0 +1,103 @@
+"""Checks whole runs in which a broker hangs up on its clients, a link is slow, and a link's connector is stopped."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.locust_run import LocustRun, Outcome, nothing_left
+
+pytestmark = [pytest.mark.brokers, pytest.mark.links, pytest.mark.spark]
+
+STEADY, TIMEOUT_S = "scenarios/steady.py", 480
+NS_PER_MS, NS_PER_S = 1_000_000, 1_000_000_000
+PRODUCERS = 6
+DELAY_MS = 80
+HANG_UP, SLOWER, STOPPED = (
+    "disconnect(source, at=2)",
+    f"slow(source-to-sink, at=4, for=3, delay={DELAY_MS}ms)",
+    "stop-link(source-to-sink, at=10, for=3)",
+)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    runs = tmp_path_factory.mktemp("management") / "runs"
+    faults = ("--fault", "; ".join((HANG_UP, SLOWER, STOPPED)))
+    return LocustRun(
+        STEADY, "--topology", "source-and-sink", "-t", "18s", "--warm-up", "2", *faults, runs=runs
+    ).outcome(TIMEOUT_S)
+
+
+def fault(run: Outcome, kind: str) -> dict[str, int]:
+    (found,) = [row for row in run.events("faults") if row["kind"] == kind]
+    assert found["error"] is None
+    return found
+
+
+def test_every_message_arrives_once_through_all_of_it(run: Outcome) -> None:
+    assert (run.summary["verdict"], run.status) == ("pass", 0), run.output
+    assert nothing_left(run.runs)
+
+
+def test_all_clients_of_the_broker_and_no_others_are_cut_off_and_come_back(run: Outcome) -> None:
+    (first,) = [each for each in run.summary["recovery"]["faults"] if each["kind"] == "disconnect"]
+    assert (first["target"], first["cut_off"], first["never_back"]) == ("source", PRODUCERS, 0)
+    lost = [row for row in run.events("connections") if row["event"] == "lost"]
+    assert {row["broker"] for row in lost} == {"source"}
+    assert len(lost) == PRODUCERS
+    assert first["outage_ms"]["max"] is not None
+
+
+def test_while_the_link_is_slow_messages_take_longer_by_its_delay_and_not_before(run: Outcome) -> None:
+    slow, began = fault(run, "slow"), fault(run, "disconnect")["began_ns"]
+    due = {(row["producer"], row["seq"]): row["due_ns"] for row in run.events("sends")}
+    took = [
+        (row["received_ns"], row["received_ns"] - due[row["producer"], row["seq"]]) for row in run.events("receipts")
+    ]
+    during = [each for at_ns, each in took if slow["effective_ns"] + NS_PER_S < at_ns < slow["ended_ns"]]
+    before = [each for at_ns, each in took if at_ns < began]
+    assert during
+    assert min(during) >= DELAY_MS * NS_PER_MS
+    assert min(before) < DELAY_MS * NS_PER_MS
+
+
+def test_nothing_crosses_while_the_connector_is_stopped(run: Outcome) -> None:
+    stopped = fault(run, "stop-link")
+    during = [
+        row for row in run.events("receipts") if stopped["effective_ns"] < row["received_ns"] < stopped["ended_ns"]
+    ]
+    assert during == []
+    assert stopped["ended_ns"] - stopped["effective_ns"] >= 3 * NS_PER_S
+
+
+def test_the_report_says_what_was_done_to_whom(run: Outcome) -> None:
+    page = (run.run / "report.html").read_text(encoding="utf-8")
+    for told in (
+        "source ended its clients",
+        "source-to-sink was made slow",
+        "source-to-sink was stopped by management",
+    ):
+        assert told in page
+
+
+@pytest.mark.nightly
+def test_the_same_of_artemis_and_its_amqp_connection(tmp_path: Path) -> None:
+    """A connection that is stopped may have carried a message whose settlement is lost: it is sent once more."""
+    asked = (
+        "--topology",
+        "senders",
+        "-t",
+        "12s",
+        "--warm-up",
+        "2",
+        "--fault",
+        f"{HANG_UP}; {STOPPED.replace('10', '5')}",
+    )
+    outcome = LocustRun(STEADY, *asked, runs=tmp_path / "runs").outcome(TIMEOUT_S)
+    assert outcome.summary["messages"]["lost"] == 0, outcome.output
+    assert all(row["error"] is None for row in outcome.events("faults")), outcome.output
+    first, _ = outcome.summary["recovery"]["faults"]
+    assert (first["cut_off"], first["never_back"]) == (PRODUCERS, 0)
+    stopped = fault(outcome, "stop-link")
+    receipts = outcome.events("receipts")
+    assert not [row for row in receipts if stopped["effective_ns"] < row["received_ns"] < stopped["ended_ns"]]

@@ -1,0 +1,106 @@
+"""Checks a whole run with a broker that joins, leaves and joins again: where its clients were, and what it recorded."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from tests.support.locust_run import LocustRun, Outcome, nothing_left
+
+pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+
+REBALANCE = "scenarios/rebalance.py"
+TIMEOUT_S = 480  # a broker starts three times
+CLIENTS = 9
+JOINER = "broker-3"
+
+
+@pytest.fixture(scope="module")
+def rebalance(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    runs = tmp_path_factory.mktemp("rebalance") / "runs"
+    faults = ("--fault", f"join({JOINER}, at=1, for=3)", "--fault", f"join({JOINER}, at=10)")
+    size = ("--producers", "5", "--consumers", "4", "-t", "45s", "--warm-up", "2", "--seed", "3")
+    # In the brokers' own order: shuffled, no client of nine may happen to choose the third broker.
+    return LocustRun(REBALANCE, *size, *faults, "--failover", "randomize=false", runs=runs).outcome(TIMEOUT_S)
+
+
+def where(run: Outcome, at_ns: int) -> Counter[str]:
+    """Clients by the broker that they were connected to at that moment."""
+    at: dict[int, str] = {}
+    for row in sorted(run.events("connections"), key=lambda row: int(row["at_ns"])):
+        if row["at_ns"] <= at_ns:
+            if row["event"] == "connected":
+                at[row["client"]] = row["broker"]
+            elif row["event"] in ("lost", "closed"):
+                at.pop(row["client"], None)
+    return Counter(at.values())
+
+
+def test_an_absent_broker_is_no_crash_and_no_acknowledged_message_is_lost(rebalance: Outcome) -> None:
+    assert (rebalance.summary["verdict"], rebalance.status) == ("pass", 0), rebalance.output
+    assert rebalance.summary["messages"]["lost"] == 0
+    assert [check["outcome"] for check in rebalance.summary["checks"]] == ["pass"] * 2
+    assert rebalance.info["options"]["protocol"] == "openwire"
+
+
+def test_the_moments_of_both_joins_were_measured_in_their_order(rebalance: Outcome) -> None:
+    first, second = rebalance.events("faults")
+    names = ("requested", "began", "effective", "ended", "restored")
+    moments = [first[f"{name}_ns"] for name in names] + [second[f"{name}_ns"] for name in names[1:-1]]
+    assert moments == sorted(moments)
+    assert [(fault["kind"], fault["target"], fault["error"]) for fault in (first, second)] == [
+        ("join", JOINER, None)
+    ] * 2
+    assert first["ended_ns"] - first["effective_ns"] >= 3e9
+    assert second["restored_ns"] is None, "it stays"
+
+
+def test_clients_move_to_the_broker_while_it_is_there_and_none_is_left_out(rebalance: Outcome) -> None:
+    first, second = rebalance.events("faults")
+    ends_ns = rebalance.info["phases"]["load_ended_ns"]
+    before, there, gone, again = (
+        where(rebalance, at_ns) for at_ns in (first["began_ns"], first["ended_ns"], second["began_ns"], ends_ns)
+    )
+    assert [each.total() for each in (before, there, again)] == [CLIENTS] * 3
+    assert (before[JOINER], gone[JOINER]) == (0, 0), "it was absent"
+    assert there[JOINER] > 0
+    assert again[JOINER] > 0
+
+
+def test_only_the_brokers_told_clients_to_go_to_the_one_that_joined(rebalance: Outcome) -> None:
+    first = rebalance.events("faults")[0]
+    rows = [row for row in rebalance.events("connections") if row["at_ns"] < first["ended_ns"]]
+    there = [row for row in rows if row["broker"] == JOINER and row["event"] in ("connected", "moved")]
+    assert there
+    assert all(row["at_ns"] > first["began_ns"] for row in there)
+    assert {row["reason"].partition(", ")[2] for row in there if row["event"] == "moved"} == {"by the broker"}
+
+
+def test_those_that_were_there_when_it_left_are_its_outages_and_came_back_elsewhere(rebalance: Outcome) -> None:
+    first, second = rebalance.events("faults")
+    rows = rebalance.results("outages")
+    # Later a client may lose a connection all the same: seen with "Channel was inactive (no connection attempt made)",
+    # 30 s after its broker had told it to move twice within 20 ms.
+    until_ns = second["began_ns"]
+    events = [row for row in rebalance.events("connections") if row["at_ns"] < until_ns]
+    lost = {row["client"] for row in events if row["event"] == "lost"}
+    assert {row["client"] for row in rows} == lost
+    assert len(lost) == where(rebalance, first["ended_ns"])[JOINER]
+    assert all(row["to_broker"] not in (None, JOINER) for row in rows)
+    assert rebalance.summary["recovery"]["never_back"] == 0
+
+
+def test_the_broker_opened_its_links_itself_and_was_sampled_only_while_it_was_there(rebalance: Outcome) -> None:
+    first = rebalance.events("faults")[0]
+    of_it = [row for row in rebalance.events("samples") if row["broker"] == JOINER]
+    assert of_it
+    assert all(row["at_ns"] > first["began_ns"] for row in of_it)
+    bridges = {row["object"].partition("|")[0] for row in of_it if row["kind"] == "bridge"}
+    assert bridges == {f"{JOINER}-to-broker-1", f"{JOINER}-to-broker-2"}
+
+
+def test_the_terminal_says_when_it_joined_and_left_and_nothing_is_left(rebalance: Outcome) -> None:
+    assert f"absent until they join, their links and paths not proven: {JOINER}" in rebalance.output
+    for step in (r"requested", r"effective after \d+\.\d\d s", r"mended: is gone after \d+\.\d\d s"):
+        assert re.search(rf"fault join of {JOINER}, \d+\.\d s into the load: {step}", rebalance.output), step
+    assert nothing_left(rebalance.runs)

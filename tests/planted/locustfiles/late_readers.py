@@ -1,0 +1,35 @@
+"""A fixed rate on brokers in memory that deliver after 100 ms; the consumers' process stands still once for 150 ms.
+
+Asks: does the report doubt the figures that late reads change?
+"""
+
+import gevent
+from gevent import monkey
+from locust import events
+
+from drivers.memory.connector import MemoryNetwork
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
+
+DELIVERY_DELAY_S = 0.1  # so that 60 messages are on their way when the process stands still
+STALL_AFTER_S, STALL_S = 8.0, 0.15
+
+MemoryNetwork.__init__.__kwdefaults__["delivery_delay_s"] = DELIVERY_DELAY_S  # type: ignore[index]
+
+
+class Producer(ProducerUser):
+    group, destination, fixed_count = "producers", "queue://stalled", 10
+    sends_per_second = 60
+
+
+class Consumer(ConsumerUser):
+    group, destination, fixed_count = "consumers", "queue://stalled", 2
+
+
+def block() -> None:
+    """The sleep that gevent did not patch: no other greenlet of this process runs meanwhile."""
+    monkey.get_original("time", "sleep")(STALL_S)
+
+
+events.spawning_complete.add_listener(lambda **_: gevent.spawn_later(STALL_AFTER_S, block))
+run(Scenario((Producer, Consumer), "single", Hold(for_s=18), (no_acked_send_lost(),), question=__doc__))

@@ -1,0 +1,116 @@
+"""Writes folders of finished runs with figures that a test chooses: what a comparison reads, and no more."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from records.buckets import bucket_of
+from records.results import RESULT_TABLES
+from records.rundir import RunDirectory
+from tests.reports.run_folder import Messages as Times
+from tests.reports.run_folder import Plan, percentiles, run_info, summary, write_table
+
+MS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Planted:
+    """One run. ``scale`` multiplies every latency; ``run`` and ``summary`` replace fields of the two files."""
+
+    topology: str = "mesh"
+    scale: float = 1.0
+    verdict: str = "pass"
+    lost: int = 0
+    duplicated: int = 0
+    cpu_ms: float | None = 1.6
+    doubtful: dict[str, str] | None = None
+    messages: int = 4_000
+    run: dict[str, Any] = field(default_factory=dict)
+    summary: dict[str, Any] = field(default_factory=dict)
+
+
+def write_planted(parent: Path, name: str, planted: Planted = Planted()) -> Path:
+    """The folder ``name`` below ``parent``, as the analysis leaves it, less what no comparison reads."""
+    directory = RunDirectory.create(parent, name)
+    plan = Plan(run={"run_id": name, "topology": planted.topology, **planted.run}, verdict=planted.verdict)
+    directory.write_run(run_info(plan))
+    took_ns = latencies_ns(planted)
+    write_table(directory.results("latency"), latency_table(took_ns))
+    directory.summary_path.write_text(json.dumps(planted_summary(plan, planted, took_ns)))
+    return directory.path
+
+
+def latencies_ns(planted: Planted) -> "np.ndarray[Any, Any]":
+    """The same shape in each run: the quantiles of a lognormal latency, a few ms, times the scale."""
+    from scipy import stats
+
+    at = (np.arange(planted.messages) + 0.5) / planted.messages
+    return np.asarray(stats.lognorm.ppf(at, 0.6, scale=2.0) * planted.scale * MS, dtype=np.int64)
+
+
+def latency_table(took_ns: "np.ndarray[Any, Any]") -> pa.Table:
+    buckets, counts = np.unique([bucket_of(int(ns)) for ns in took_ns], return_counts=True)
+    rows = len(buckets)
+    columns = {
+        "measure": ["due_to_received"] * rows,
+        "from_broker": ["broker-1"] * rows,
+        "to_broker": ["broker-2"] * rows,
+        "hops": [1] * rows,
+        "phase": ["load"] * rows,
+        "second": [0] * rows,
+        "in_fault": [False] * rows,
+        "bucket": buckets,
+        "count": counts,
+        "count_less_own": counts,
+    }
+    return pa.table(columns, schema=RESULT_TABLES["latency"])
+
+
+def planted_summary(plan: Plan, planted: Planted, took_ns: "np.ndarray[Any, Any]") -> dict[str, Any]:
+    due = np.arange(len(took_ns))
+    made_up = summary(plan, Times(due, due, due, due, due, due + took_ns))
+    latency = percentiles(took_ns)
+    made_up["latency_ms"] = dict.fromkeys(("due_to_received", "sent_to_received", "sent_to_settled"), latency)
+    made_up["messages"] |= {"lost": planted.lost, "duplicated": planted.duplicated}
+    made_up["throughput"] |= {
+        "cpu_ms_per_message_brokers": planted.cpu_ms,
+        "received_per_s": 300.0 / planted.scale**0.1,
+    }
+    made_up["recovery"] = {**made_up["recovery"], "faults": []}
+    made_up["summary_version"] = 1
+    made_up.pop("timing", None)
+    if planted.doubtful is not None:
+        made_up["summary_version"] = 2
+        made_up["timing"] = {"sound": [], "doubtful": planted.doubtful, "less_own_time_ms": {}, "note": ""}
+    return made_up | {"run_id": plan.run["run_id"], "topology": planted.topology} | planted.summary
+
+
+def write_blocks(
+    parent: Path,
+    scales: Sequence[Sequence[float]],
+    topologies: Sequence[str] = ("mesh", "hub-and-spoke"),
+    **fields: Any,
+) -> list[Path]:
+    """A run of each topology in each block; ``scales[block][arm]``."""
+    base = Planted(**fields)
+    return [
+        write_planted(parent, f"run-{block}-{arm}", replace(base, topology=topologies[arm], scale=scale))
+        for block, row in enumerate(scales, 1)
+        for arm, scale in enumerate(row)
+    ]
+
+
+def noisy(seed: int, blocks: int, ratios: Sequence[float], deviation: float = 0.05) -> list[list[float]]:
+    """``scales`` for `write_blocks`: each block has a level of its own, each run its noise, each arm its ratio."""
+    random = np.random.default_rng(seed)
+    levels = np.exp(random.normal(0, 0.2, blocks))
+    noise = np.exp(random.normal(0, deviation, (blocks, len(ratios))))
+    return [
+        [float(level * ratio * each) for ratio, each in zip(ratios, row, strict=True)]
+        for level, row in zip(levels, noise, strict=True)
+    ]

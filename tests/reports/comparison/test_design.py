@@ -1,0 +1,213 @@
+"""Arms and blocks are formed from runs, and unlike runs are refused by the field that differs."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from records.errors import RunUnreadable
+from records.run import LinkInfo, UserInfo
+from reports.comparison.arms import design
+from reports.comparison.metrics import ComparisonImpossible, primary_metrics
+from reports.comparison.runs import read_runs
+from tests.reports.comparison.planted import Planted, write_blocks, write_planted
+
+OPTIONS = {"users": 18, "in_flight_cap": 1_000, "drain_timeout_s": 30.0, "image": None}
+
+
+def user(**settings: Any) -> tuple[UserInfo, ...]:
+    return (UserInfo("P", "producer", "producers", "queue://orders", 12, {"body_bytes": 1_024, **settings}),)
+
+
+def pair(parent: Path, first: Planted, second: Planted) -> list[Path]:
+    return [write_planted(parent, "run-1", first), write_planted(parent, "run-2", second)]
+
+
+def test_runs_pair_by_their_order_and_the_first_topology_is_the_reference(tmp_path: Path) -> None:
+    found = design(read_runs(write_blocks(tmp_path, [[1, 1], [1, 1], [1, 1]])))
+    assert found.field == "topology"
+    assert [(arm.name, [run.name for run in arm.runs]) for arm in found.arms] == [
+        ("mesh", ["run-1-0", "run-2-0", "run-3-0"]),
+        ("hub-and-spoke", ["run-1-1", "run-2-1", "run-3-1"]),
+    ]
+    assert (found.blocks, found.recorded, found.unlike) == (("1", "2", "3"), False, ())
+
+
+def test_recorded_blocks_count_more_than_the_order(tmp_path: Path) -> None:
+    at = [("mesh", 2), ("mesh", 1), ("ring", 1), ("ring", 2)]
+    folders = [
+        write_planted(
+            tmp_path, f"run-{n}", Planted(topology, run={"options": {**OPTIONS, "session": "s", "block": block}})
+        )
+        for n, (topology, block) in enumerate(at)
+    ]
+    found = design(read_runs(folders))
+    assert found.recorded
+    names = {block: tuple(arm.runs[i].name for arm in found.arms) for i, block in enumerate(found.blocks)}
+    assert names == {"1": ("run-1", "run-2"), "2": ("run-0", "run-3")}
+
+
+def test_blocks_of_several_sessions_are_told_apart(tmp_path: Path) -> None:
+    folders = [
+        write_planted(tmp_path, f"{s}-{t}", Planted(t, run={"options": {**OPTIONS, "session": s, "block": 1}}))
+        for s in ("a", "b")
+        for t in ("mesh", "ring")
+    ]
+    assert design(read_runs(folders)).blocks == ("a 1", "b 1")
+
+
+def test_a_block_that_holds_an_arm_twice_is_refused(tmp_path: Path) -> None:
+    options = {"options": {**OPTIONS, "block": 1}}
+    folders = [
+        write_planted(tmp_path, f"r{n}", Planted(t, run=options)) for n, t in enumerate(("mesh", "ring", "ring"))
+    ]
+    with pytest.raises(ComparisonImpossible, match="block 1 holds ring twice, in r1 and r2: leave one of them out"):
+        design(read_runs(folders))
+
+
+def test_a_block_that_is_not_complete_is_refused(tmp_path: Path) -> None:
+    folders = write_blocks(tmp_path, [[1, 1], [1]])
+    with pytest.raises(ComparisonImpossible, match="block 2 is not complete, as it has no run of hub-and-spoke"):
+        design(read_runs(folders))
+
+
+@pytest.mark.parametrize(
+    ("fields", "arm_field", "names"),
+    [
+        ({"protocol": "amqp"}, "protocol", ["stomp", "amqp"]),
+        ({"runtime": "containers"}, "runtime", ["processes", "containers"]),
+        (
+            {"options": {**OPTIONS, "failover": "randomize=false"}},
+            "failover",
+            ["failover not set", "failover randomize=false"],
+        ),
+        ({"options": {**OPTIONS, "image": "mine:1"}}, "image", ["not set", "mine:1"]),
+    ],
+)
+def test_the_one_thing_that_differs_makes_the_arms(
+    tmp_path: Path, fields: dict[str, Any], arm_field: str, names: list[str]
+) -> None:
+    found = design(read_runs(pair(tmp_path, Planted(), Planted(run=fields))))
+    assert (found.field, [arm.name for arm in found.arms]) == (arm_field, names)
+
+
+def test_connections_and_the_size_of_their_pool_are_one_thing(tmp_path: Path) -> None:
+    one = Planted(run={"users": user(connections="one")})
+    pooled = Planted(run={"users": user(connections="pooled", pool_size=4), "options": {**OPTIONS, "pool_size": 4}})
+    found = design(read_runs(pair(tmp_path, one, pooled)))
+    assert (found.field, [arm.name for arm in found.arms]) == (
+        "connections",
+        ["connections one", "connections pooled of 4"],
+    )
+
+
+UNLIKE: list[tuple[str, dict[str, Any]]] = [
+    ("scenario is failover in run-2, but steady in run-1", {"run": {"scenario": "failover"}}),
+    ("protocol is amqp in run-2, but stomp in run-1", {"run": {"protocol": "amqp"}}),
+    ("machine.cores is 8 in run-2, but 2 in run-1", {"run": {"machine": {"cores": 8}}}),
+    ("versions.Python is 3.13 in run-2, but 3.11.7 in run-1", {"run": {"versions": {"Python": "3.13"}}}),
+    ("user counts is 12 in run-2, but OrderProducer: 12, OrderConsumer: 6 in run-1", {"run": {"users": user()}}),
+    ("drain_timeout_s is 5 in run-2, but 30.0 in run-1", {"run": {"options": {**OPTIONS, "drain_timeout_s": 5}}}),
+    ("load_s is 30.0 in run-2, but 60.0 in run-1", {"summary": {"phases": {"load": 30.0}}}),
+    (
+        "proxied links is some in run-2, but none in run-1",
+        {"run": {"links": (LinkInfo("a-to-b", "a", "b", duplex=True, proxied=True),)}},
+    ),
+]
+
+
+@pytest.mark.parametrize(("told", "fields"), UNLIKE, ids=[told.split(" ")[0] for told, _ in UNLIKE])
+def test_unlike_runs_are_refused_by_the_field_that_differs_unless_allowed(
+    tmp_path: Path, told: str, fields: dict[str, Any]
+) -> None:
+    runs = read_runs(pair(tmp_path, Planted(), Planted("ring", **fields)))
+    with pytest.raises(ComparisonImpossible) as refused:
+        design(runs)
+    marked = design(runs, allow_unlike=True)
+    assert marked.field == "topology"
+    assert told in [str(difference) for difference in marked.unlike]
+    assert told.split(" is ")[0] in str(refused.value)
+    assert str(refused.value).endswith("or mark the page by --allow-unlike")
+
+
+def test_what_may_differ_is_no_difference(tmp_path: Path) -> None:
+    options = {**OPTIONS, "runs": "elsewhere", "seed": 9}
+    longer = Planted("ring", run={"seed": 9, "options": options}, summary={"phases": {"load": 61.0}})
+    assert design(read_runs(pair(tmp_path, Planted(), longer))).unlike == ()
+
+
+def test_brokers_of_another_product_belong_to_the_topology(tmp_path: Path) -> None:
+    artemis = {"ActiveMQ Artemis": "2.44.0", "Java": "17.0.12 (Debian)", "Jolokia agent": "2.1.1", "Python": "3.11.7"}
+    runs = read_runs(pair(tmp_path, Planted(), Planted("cluster", run={"versions": artemis})))
+    assert design(runs).field == "topology"
+
+
+def test_another_image_may_have_another_broker_and_another_java(tmp_path: Path) -> None:
+    first, second = (
+        Planted(
+            run={
+                "options": {**OPTIONS, "image": f"activemq:{version}"},
+                "versions": {"activemq": version, "java": version},
+            }
+        )
+        for version in ("5", "6")
+    )
+    found = design(read_runs(pair(tmp_path, first, second)))
+    assert (found.field, [arm.name for arm in found.arms]) == ("image", ["activemq:5", "activemq:6"])
+
+
+def test_what_an_older_harness_did_not_record_and_the_commit_are_no_differences(tmp_path: Path) -> None:
+    first = Planted(run={"machine": {"cores": 2}, "versions": {"commit": "a"}})
+    second = Planted("ring", run={"machine": {"cores": 2, "cpu_governor": "unknown"}, "versions": {"commit": "b"}})
+    assert design(read_runs(pair(tmp_path, first, second))).field == "topology"
+
+
+def test_runs_that_are_alike_are_one_arm(tmp_path: Path) -> None:
+    with pytest.raises(ComparisonImpossible, match="one arm: name runs that differ in one thing, such as topology"):
+        design(read_runs(pair(tmp_path, Planted(), Planted())))
+
+
+def test_fewer_than_two_runs_or_one_named_twice_are_refused(tmp_path: Path) -> None:
+    folder = write_planted(tmp_path, "only")
+    with pytest.raises(ComparisonImpossible, match="1 run: a comparison takes at least two"):
+        read_runs([folder])
+    with pytest.raises(ComparisonImpossible, match="named twice"):
+        read_runs([folder, tmp_path / "." / "only"])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda run: (run / "summary.json").unlink(), "was not analysed: run `brokerbench analyse"),
+        (lambda run: (run / "summary.json").write_text("{"), "cannot be read as JSON"),
+        (
+            lambda run: (run / "summary.json").write_text('{"summary_version": 7}'),
+            "summary_version is 7, a comparison reads 1 or 2",
+        ),
+        (lambda run: (run / "summary.json").write_text('{"summary_version": 1}'), "the key 'verdict' is missing"),
+        (lambda run: (run / "run.json").write_text('{"run_version": 9}'), "run_version is 9"),
+        (lambda run: (run / "run.json").unlink(), "no run.json"),
+        (lambda run: (run / "results" / "latency" / "part-0.parquet").unlink(), "'latency' is missing"),
+    ],
+)
+def test_a_run_that_cannot_be_read_is_told_in_one_sentence(tmp_path: Path, spoil: Any, told: str) -> None:
+    folders = pair(tmp_path, Planted(), Planted("ring"))
+    spoil(folders[1])
+    with pytest.raises(RunUnreadable, match="run-2") as refused:
+        read_runs(folders)
+    assert told in str(refused.value)
+
+
+def test_an_unknown_figure_is_answered_with_the_nearest_known_one() -> None:
+    with pytest.raises(ComparisonImpossible, match=r"did you mean latency_ms\.due_to_received\.p99_9\?"):
+        primary_metrics(["latency_ms.due_to_received.p99.9"])
+
+
+def test_at_most_three_primary_figures_none_of_them_a_count() -> None:
+    names = [f"latency_ms.due_to_received.{p}" for p in ("p50", "p90", "p99", "max")]
+    assert [metric.path for metric in primary_metrics(names[:3] * 2)] == names[:3]
+    assert [metric.path for metric in primary_metrics([])] == ["latency_ms.due_to_received.p99"]
+    with pytest.raises(ComparisonImpossible, match="at most 3"):
+        primary_metrics(names)
+    with pytest.raises(ComparisonImpossible, match="a count that may be 0 has no ratio"):
+        primary_metrics(["messages.lost"])

@@ -1,0 +1,314 @@
+"""The page, the Markdown and the JSON of a comparison say what was planted, and say it alike."""
+
+import base64
+import csv
+import io
+import json
+from itertools import pairwise
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from records.errors import RunUnwritable
+from reports.comparison.build import Wanted, compared, render, write
+from reports.comparison.cells import arm_table
+from reports.comparison.comparison import Comparison
+from reports.comparison.document import document
+from reports.comparison.markdown import markdown
+from reports.comparison.metrics import METRICS, PRIMARY, ComparisonImpossible
+from reports.comparison.scenarios import parted
+from reports.comparison.sentences import answer
+from reports.comparison.verdicts import VERDICTS
+from reports.figures.differences import ratio_ticks
+from tests.house.tree import ROOT
+from tests.reports.comparison.planted import Planted, noisy, write_blocks, write_planted
+from tests.reports.markup import Parsed, parse
+
+SCHEMA = json.loads((ROOT / "docs" / "comparison.schema.json").read_text(encoding="utf-8"))
+LARGEST_PAGE_BYTES = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def html(planted_comparison: Comparison) -> str:
+    return render((planted_comparison,))
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Parsed:
+    return parse(html)
+
+
+def downloads(page: Parsed) -> dict[str, list[dict[str, str]]]:
+    links = [link for link in page.named("a") if "download" in link]
+    texts = {link["download"]: base64.b64decode(link["href"].partition("base64,")[2]).decode() for link in links}
+    return {name: list(csv.DictReader(io.StringIO(text))) for name, text in texts.items()}
+
+
+def test_the_page_begins_with_the_answer_that_was_planted(planted_comparison: Comparison, page: Parsed) -> None:
+    said = answer((planted_comparison,))
+    assert said.startswith("Latency p99: hub-and-spoke is worse than mesh, 59 % higher (55 … 63 %)")
+    assert "; concentrator is the same as mesh within 5 %, " in said
+    assert said in page.text()
+    assert "Lost: 16 messages by mesh, 16 messages by hub-and-spoke, 16 messages by concentrator" in page.text()
+
+
+def test_the_page_is_one_small_file_that_asks_for_nothing(html: str, page: Parsed) -> None:
+    assert len(html.encode()) < LARGEST_PAGE_BYTES
+    addresses = [value for name in ("src", "href") for value in page.values(name)]
+    assert addresses
+    assert [address for address in addresses if not address.startswith(("#", "data:"))] == []
+
+
+def test_every_id_on_the_page_is_there_once_and_every_anchor_leads_somewhere(page: Parsed) -> None:
+    ids = page.values("id")
+    assert len(ids) == len(set(ids)) > 10
+    assert {address[1:] for address in page.values("href") if address.startswith("#")} <= set(ids)
+
+
+def test_the_same_runs_give_the_same_page(planted_comparison: Comparison, html: str) -> None:
+    assert render((planted_comparison,)) == html
+
+
+def test_a_column_that_no_run_fills_is_left_out_and_named(page: Parsed) -> None:
+    titles = [text.strip() for tags, text in page.texts if tags[-1:] == ("th",) and "thead" in tags]
+    assert "latency p99.9, ms" in titles
+    assert "CPU per message, brokers, ms" not in titles
+    assert "Columns left out: CPU per message, brokers (no run measured it), outages, recovery and " in page.text()
+
+
+def test_runs_with_faults_have_columns_of_outages_and_of_balance(tmp_path: Path) -> None:
+    def of_faults(scale: float) -> dict[str, Any]:
+        outages = {"outage_ms": {"p50": 900.0 * scale, "max": 2_000.0 * scale}, "faults": [{"fault": "F1"}]}
+        return {"recovery": outages, "rebalance": {"settled_s": 3.0, "at_end": {"max_to_mean": 1.5}}}
+
+    arms = (("mesh", 1.0), ("hub-and-spoke", 2.0))
+    runs = [write_planted(tmp_path, name, Planted(name, summary=of_faults(scale))) for name, scale in arms]
+    wanted = Wanted(tuple(runs), ("recovery.outage_ms.max",), 5, allow_unlike=False)
+    table = arm_table(compared(wanted))
+    outage = table.columns.index("longest outage of a client, ms")
+    assert [cells[outage].value for _, cells in table.rows] == ["2,000", "4,000"]
+    assert "fullest broker / mean at the end, times" in table.columns
+    assert table.left_out == ("outages, recovery and balance (no run had a fault, or no run measured them)",)
+
+
+@pytest.fixture(scope="module")
+def under_both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Comparison, ...]:
+    """hub-and-spoke is as good as mesh under `steady` (8 blocks), and its outages are twice as long (7 blocks)."""
+    parent = tmp_path_factory.mktemp("both")
+    steady = write_blocks(parent, noisy(3, 8, [1.0, 1.0], 0.01), doubtful={}, lost=1)
+    failover = []
+    for block in range(1, 8):
+        for name, outage_ms in (("mesh", 900.0 + block), ("hub-and-spoke", 1_800.0 + block)):
+            recovery = {"outage_ms": {"p50": outage_ms / 2, "max": outage_ms}, "faults": [{"fault": "F1"}]}
+            run = {"scenario": "failover", "command": ("locust", "-f", "failover.py")}
+            planted = Planted(name, doubtful={}, lost=2, run=run, summary={"recovery": recovery})
+            failover.append(write_planted(parent, f"f-{block}-{name}", planted))
+    return compared(Wanted((*steady, *failover), (), 5.0, allow_unlike=False))
+
+
+def test_several_scenarios_share_a_page_a_table_and_one_level(under_both: tuple[Comparison, ...]) -> None:
+    steady, failover = under_both
+    assert [(each.scenario, len(each.design.blocks), each.together) for each in under_both] == [
+        ("steady", 8, 2),
+        ("failover", 7, 2),
+    ]
+    assert [each.words() for each in under_both] == [{"same"}, {"worse"}]
+    assert failover.tests[0].adjusted_p == pytest.approx(2 * failover.tests[0].p)
+    assert steady.tests[0].figure.metric.path == PRIMARY
+    said = answer(under_both)
+    assert said.startswith("Under steady, latency p99: hub-and-spoke is the same as mesh within 5 %")
+    assert "Under failover, longest outage of a client: hub-and-spoke is worse than mesh" in said
+    table = arm_table(under_both)
+    assert [scenario for scenario, _ in table.groups] == ["steady", "failover", ""]
+    assert sum(columns for _, columns in table.groups) == len(table.columns)
+    assert table.columns.count("latency p99, ms") == 1, "a figure stands under the first scenario that has it"
+    lost = table.columns.index("messages lost")
+    assert [cells[lost].value for _, cells in table.rows] == ["22", "22"]
+
+
+def test_the_page_of_several_scenarios_has_each_ones_charts_runs_and_files(under_both: tuple[Comparison, ...]) -> None:
+    page = parse(render(under_both))
+    ids = page.values("id")
+    assert len(ids) == len(set(ids))
+    assert {"difference-steady-1-chart", "difference-failover-1-chart", "spectra-failover-chart"} <= set(ids)
+    assert "Longest outage of a client against mesh, block by block (failover)" in page.text()
+    assert {"steady-effects.csv", "failover-figures.csv"} <= set(downloads(page))
+    jsonschema.validate(document(under_both), SCHEMA)
+    text = markdown(under_both)
+    assert "| steady: latency p99, ms |" in text
+    assert "**worse**: failover, hub-and-spoke, `recovery.outage_ms.max`." in text
+
+
+@pytest.mark.parametrize(
+    ("run", "told"),
+    [
+        ({"topology": "tree"}, "scenario failover has the arms mesh and tree, but steady has mesh and hub-and-spoke"),
+        ({"protocol": "amqp"}, "protocol is amqp in f-0, but stomp in run-1-0: runs of all scenarios of one page"),
+        ({"machine": {"cores": 8}}, "machine.cores is 8 in f-0, but 2 in run-1-0"),
+    ],
+)
+def test_scenarios_of_other_arms_or_other_conditions_are_refused(
+    tmp_path: Path, run: dict[str, Any], told: str
+) -> None:
+    runs = write_blocks(tmp_path, [[1, 1]])
+    other = {"scenario": "failover", **run}
+    second = run.get("topology", "hub-and-spoke")
+    of_both = {name: value for name, value in other.items() if name != "topology"}
+    runs += [write_planted(tmp_path, f"f-{at}", Planted(name, run=of_both)) for at, name in enumerate(("mesh", second))]
+    with pytest.raises(ComparisonImpossible) as refused:
+        compared(Wanted(tuple(runs), (), 5.0, allow_unlike=False))
+    assert told in str(refused.value)
+
+
+def test_several_commits_of_the_harness_are_doubted(tmp_path: Path) -> None:
+    runs = [write_planted(tmp_path, t, Planted(t, run={"versions": {"commit": t}})) for t in ("mesh", "ring")]
+    text = parse(render(compared(Wanted(tuple(runs), (), 5.0, allow_unlike=False)))).text()
+    assert "The runs were made by several commits of brokerbench: mesh and ring." in text
+
+
+def test_a_run_alone_of_its_scenario_cannot_be_compared(tmp_path: Path) -> None:
+    runs = [write_planted(tmp_path, "a"), write_planted(tmp_path, "b", Planted("ring", run={"scenario": "failover"}))]
+    with pytest.raises(ComparisonImpossible, match="scenario steady has one run, a, and runs are compared with others"):
+        compared(Wanted(tuple(runs), (), 5.0, allow_unlike=False))
+
+
+def test_a_figure_may_be_primary_in_one_scenario_alone() -> None:
+    found = parted(["throughput.received_per_s", f"steady:{PRIMARY}"], ["steady", "failover"])
+    assert {name: [metric.path for metric in metrics] for name, metrics in found.items()} == {
+        "steady": ["throughput.received_per_s", PRIMARY],
+        "failover": ["throughput.received_per_s"],
+    }
+    with pytest.raises(ComparisonImpossible, match="no run of scenario calm: write one of steady and failover"):
+        parted([f"calm:{PRIMARY}"], ["steady", "failover"])
+
+
+def test_cells_have_their_interval_and_say_where_arms_cannot_be_told_apart(tmp_path: Path) -> None:
+    runs = write_blocks(tmp_path, [[1.0 + n / 10, 1.0 + (7 - n) / 10] for n in range(8)])
+    text = parse(render(compared(Wanted(tuple(runs), (), 5.0, allow_unlike=False)))).text()
+    assert text.count("cannot be told from mesh") >= 2
+    assert "1.60 … 1.60" in text
+
+
+def test_the_csv_files_hold_every_figure_of_every_run(planted_comparison: Comparison, page: Parsed) -> None:
+    found = downloads(page)
+    assert set(found) == {"effects.csv", "ratios.csv", "figures.csv", "spectra.csv"}
+    of_one = [row for row in found["figures.csv"] if row["run"] == "run-3-1"]
+    assert {row["figure"] for row in of_one} >= {*METRICS, "messages.lost"}
+    assert {(row["arm"], row["block"]) for row in of_one} == {("hub-and-spoke", "3")}
+    run = planted_comparison.design.arms[1].runs[2]
+    value = next(row["value"] for row in of_one if row["figure"] == PRIMARY)
+    assert float(value) == pytest.approx(run.summary["latency_ms"]["due_to_received"]["p99"])
+    ratios = [float(r["ratio"]) for r in found["ratios.csv"] if (r["figure"], r["arm"]) == (PRIMARY, "hub-and-spoke")]
+    figure = planted_comparison.figures[PRIMARY, "hub-and-spoke"]
+    assert ratios == pytest.approx([exp(ratio) for ratio in figure.used])
+    verdicts = {row["arm"]: row["verdict"] for row in found["effects.csv"] if row["figure"] == PRIMARY}
+    assert verdicts == {"hub-and-spoke": "worse", "concentrator": "same"}
+
+
+def test_the_spectrum_of_an_arm_spans_its_runs(planted_comparison: Comparison, page: Parsed) -> None:
+    median = next(row for row in downloads(page)["spectra.csv"] if row["Percentile"] == "50 %")
+    runs = [run.latency.percentile(0.5) for run in planted_comparison.reference.runs]
+    assert float(median["mesh, fastest run (ms)"]) == min(filter(None, runs))
+    assert float(median["mesh, slowest run (ms)"]) == max(filter(None, runs))
+
+
+def test_the_json_keeps_its_schema_and_the_page_embeds_it(planted_comparison: Comparison, page: Parsed) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    found = document((planted_comparison,))
+    jsonschema.validate(found, SCHEMA)
+    embedded = next(text for tags, text in page.texts if "script" in tags and text.strip().startswith("{"))
+    assert json.loads(embedded) == json.loads(json.dumps(found))
+    assert [(test["arm"], test["verdict"]) for test in found["scenarios"][0]["tests"]] == [
+        ("hub-and-spoke", "worse"),
+        ("concentrator", "same"),
+    ]
+
+
+def test_every_key_of_the_schema_is_required_so_that_none_is_missed() -> None:
+    objects = [SCHEMA, *(each for each in SCHEMA["$defs"].values() if "properties" in each)]
+    assert len(objects) == 7
+    assert tuple(SCHEMA["$defs"]["test"]["properties"]["verdict"]["enum"]) == VERDICTS
+    for each in objects:
+        assert set(each["required"]) == set(each["properties"])
+
+
+def test_the_json_of_few_and_odd_runs_keeps_its_schema_too(tmp_path: Path) -> None:
+    doubt = {PRIMARY: "the load generator itself was late"}
+    first = write_planted(tmp_path, "a", Planted(doubtful=doubt))
+    second = write_planted(tmp_path, "b", Planted("ring", verdict="invalid", run={"protocol": "amqp"}))
+    found = document(compared(Wanted((first, second), (), 5.0, allow_unlike=True)))
+    jsonschema.validate(found, SCHEMA)
+    assert found["scenarios"][0]["tests"][0]["verdict"] == "invalid"
+    assert found["scenarios"][0]["unlike"] == ["protocol is amqp in b, but stomp in a"]
+    assert [run["timing_known"] for arm in found["scenarios"][0]["arms"] for run in arm["runs"]] == [True, False]
+
+
+def test_the_markdown_has_the_answer_a_table_and_no_markup_of_a_runs_own(tmp_path: Path) -> None:
+    runs = [write_planted(tmp_path, f"r{n}", Planted(name)) for n, name in enumerate(("a|b", "<c> *d*"))]
+    text = markdown(compared(Wanted(tuple(runs), (), 5.0, allow_unlike=False)))
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    assert len({line.count("|") for line in table}) == 1
+    assert len(table) == 4
+    assert "<c>" not in text
+    assert "**undecided**" in text
+
+
+def test_a_name_that_is_markup_stays_text_on_the_page(tmp_path: Path) -> None:
+    runs = [write_planted(tmp_path, f"r{n}", Planted(name)) for n, name in enumerate(("mesh", "</script><b>$x$"))]
+    page = parse(render(compared(Wanted(tuple(runs), (), 5.0, allow_unlike=False))))
+    assert page.named("b") == []
+    assert "</script><b>$x$" in page.text()
+
+
+def test_unlike_runs_are_marked_at_the_top(tmp_path: Path) -> None:
+    unlike = write_planted(tmp_path, "b", Planted("ring", run={"protocol": "amqp"}))
+    wanted = Wanted((write_planted(tmp_path, "a"), unlike), (), 5.0, allow_unlike=True)
+    text = parse(render(compared(wanted))).text()
+    marked = text.index("Unlike runs are compared")
+    assert marked < text.index("Latency p99:")
+    assert "protocol is amqp in b, but stomp in a" in text
+
+
+def test_doubtful_figures_are_counted_on_the_page(tmp_path: Path) -> None:
+    runs = write_blocks(tmp_path, [[1, 1], [1, 1]], doubtful={})
+    late = write_planted(tmp_path, "late", Planted(doubtful={PRIMARY: "late"}))
+    other = write_planted(tmp_path, "other", Planted("hub-and-spoke", doubtful={}))
+    text = parse(render(compared(Wanted((*runs, late, other), (), 5.0, allow_unlike=False)))).text()
+    told = "Of 3 blocks 1 were left out of latency p99 of hub-and-spoke, as their timing is doubtful."
+    assert told in text
+    assert "is not known" not in text
+
+
+def test_percentiles_that_rest_on_a_handful_of_messages_are_doubted(tmp_path: Path) -> None:
+    runs = write_blocks(tmp_path, [[1, 1]], messages=4_000)
+    runs += write_blocks(tmp_path / "few", [[1, 1]], messages=600)
+    text = parse(render(compared(Wanted(tuple(runs), (), 5.0, allow_unlike=False)))).text()
+    assert "Fewer than ten messages lie beyond latency p99 in 2 of 4 runs: make the load longer to trust it." in text
+    assert "beyond latency p99.9 in 4 of 4 runs" in text
+    assert "beyond latency p50 " not in text
+
+
+@pytest.mark.parametrize("reach", [0.08, 0.2, 0.5, 1.3, 6.0, 11.0])
+def test_ticks_of_ratios_are_apart_and_alike_on_both_sides_of_1(reach: float) -> None:
+    ticks = [log(tick) for tick in ratio_ticks(reach)]
+    assert 3 <= len(ticks) <= 8
+    assert ticks == pytest.approx([-tick for tick in reversed(ticks)])
+    assert min(after - before for before, after in pairwise(ticks)) >= reach * 2 / 7
+    assert ticks[-1] <= reach
+
+
+def test_that_timing_is_not_known_is_said_for_summaries_of_version_1(tmp_path: Path) -> None:
+    text = parse(render(compared(Wanted(tuple(write_blocks(tmp_path, [[1, 1]])), (), 5.0, allow_unlike=False)))).text()
+    assert "Whether timing figures are sound is not known for 2 runs (summary version 1)." in text
+
+
+def test_files_that_cannot_be_written_are_told_and_leave_nothing_half(
+    planted_comparison: Comparison, tmp_path: Path
+) -> None:
+    wanted = Wanted((), (), 5.0, allow_unlike=False, html=tmp_path / "none" / "page.html")
+    with pytest.raises(RunUnwritable, match=r"page\.html: cannot be written"):
+        write((planted_comparison,), wanted)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,105 @@
+"""Planted regressions are red and named; what is not told is yellow; what did not get worse is green."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.nightly.judging import OWN_CHECKS, Cell, judged
+from reports.nightly.night import Night, answer, night
+from tests.reports.nightly.planted import P99, cell, with_check
+
+LOST = "messages.lost == 0"
+
+
+def only(of: Cell, gate: str) -> tuple[str, str]:
+    """The outcome and the reasons of one gate."""
+    (found,) = [result for result in judged([of]) if result.gate == gate]
+    return found.outcome, " ".join(found.reasons)
+
+
+def planned(*cells: Cell) -> Night:
+    return night("2026-11-23", "nightly.yaml", cells)
+
+
+def test_a_candidate_that_is_slower_than_allowed_fails_and_is_named(tmp_path: Path) -> None:
+    found = planned(cell(tmp_path, 1.6))
+    (failed,) = found.of("fail")
+    assert (failed.arm, failed.gate) == ("hub-and-spoke", f"{P99} vs reference < 20%")
+    assert "higher" in failed.reasons[0]
+    assert "under Holm over 1 test" in failed.reasons[0]
+    assert (found.colour, found.exit_status(strict=False)) == ("red", 1)
+    assert answer(found).startswith(f"Failed: {failed.gate} (steady, hub-and-spoke).")
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1.0, 1.1])
+def test_a_candidate_that_is_faster_or_hardly_slower_passes(tmp_path: Path, ratio: float) -> None:
+    found = planned(cell(tmp_path, ratio))
+    assert (found.of("fail", "undecided"), found.colour) == ([], "green")
+    assert found.exit_status(strict=True) == 0
+
+
+def test_the_same_for_a_figure_of_which_more_is_better(tmp_path: Path) -> None:
+    gate = "throughput.received_per_s vs reference > -5%"  # the planted rate falls by the tenth root
+    assert only(cell(tmp_path / "slow", 3.0, gates=[gate]), gate)[0] == "fail"
+    assert only(cell(tmp_path / "fast", 0.5, gates=[gate]), gate)[0] == "pass"
+
+
+def test_a_difference_that_is_allowed_is_not_red_however_surely_it_is_one(tmp_path: Path) -> None:
+    """19 % slower where 20 % is allowed: told to be more in 5 % of nights at most, which is one in twenty."""
+    nights = [planned(cell(tmp_path / str(seed), 1.19, deviation=0.05, seed=seed)) for seed in range(20)]
+    assert sum(bool(each.of("fail")) for each in nights) <= 3
+
+
+def test_too_few_blocks_are_undecided_and_say_how_many_it_takes(tmp_path: Path) -> None:
+    found = planned(cell(tmp_path, 1.6, blocks=3))
+    (result,) = found.of("undecided")
+    assert "it takes 7 blocks" in " ".join(result.reasons)
+    assert (found.colour, found.exit_status(strict=False), found.exit_status(strict=True)) == ("yellow", 0, 4)
+
+
+def test_runs_that_do_not_repeat_are_undecided(tmp_path: Path) -> None:
+    found = planned(cell(tmp_path, 1.2, deviation=0.4))
+    assert [result.gate for result in found.of("undecided")] == [f"{P99} vs reference < 20%"]
+
+
+def test_all_gates_of_a_night_share_one_level(tmp_path: Path) -> None:
+    """Eight blocks give p = 2/256 at best: enough for six tests, not for seven."""
+    cells = [cell(tmp_path / str(at), 1.6) for at in range(7)]
+    assert {result.outcome for result in judged(cells[:6]) if result.figure} == {"fail"}
+    assert {result.outcome for result in judged(cells) if result.figure} == {"undecided"}
+
+
+def test_a_check_that_failed_in_one_run_fails_the_gate_and_names_the_run(tmp_path: Path) -> None:
+    found = cell(tmp_path, checks=[LOST], summary=with_check(LOST, "fail"))
+    outcome, reasons = only(found, LOST)
+    assert outcome == "fail"
+    assert "run-1-1: messages.lost is 3, it must be == 0." in reasons
+    assert "run-1-0" not in reasons, "the reference is not judged"
+    assert "8 checks of the reference's runs ended the same way." in reasons
+    assert only(found, OWN_CHECKS) == ("pass", "")
+
+
+@pytest.mark.parametrize(
+    ("planted", "gate", "outcome", "says"),
+    [
+        ({"summary": with_check(LOST, "unknown", None)}, LOST, "undecided", "the run has no figure messages.lost"),
+        ({"summary": with_check("messages.sent > 9", "fail")}, OWN_CHECKS, "fail", "messages.sent is 3"),
+        ({"summary": with_check(LOST, "pass")}, LOST, "pass", ""),
+        ({"verdict": "invalid"}, LOST, "invalid", "run-1-1 is an invalid run"),
+        ({"verdict": "fail", "summary": {"checks": []}}, OWN_CHECKS, "fail", "run-1-1: "),
+    ],
+)
+def test_checks_of_single_runs(tmp_path: Path, planted: dict[str, Any], gate: str, outcome: str, says: str) -> None:
+    found, reasons = only(cell(tmp_path, checks=[LOST], **planted), gate)
+    assert found == outcome
+    assert says in reasons
+
+
+def test_runs_that_could_not_be_made_are_red_and_say_why(tmp_path: Path) -> None:
+    broken = replace(cell(tmp_path), comparison=None, trouble="block 1, mesh: no such image; see run.log")
+    found = planned(broken)
+    assert (found.colour, found.exit_status(strict=False)) == ("red", 3)
+    assert found.results[0].reasons == ("block 1, mesh: no such image; see run.log",)
+    assert answer(found).startswith("Not to be judged: runs (steady).")

@@ -1,0 +1,177 @@
+"""Checks that what is exported is read back as the run has it, by the libraries that others read it with."""
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+
+from brokerbench.cli import FORMS, main
+from records.buckets import bucket_of
+from records.results import LATENCY, RATES
+from records.rundir import RunDirectory
+from records.summary import Summary
+from reports.export import files
+from reports.export.csv_tables import latency_csv, rates_csv
+from reports.export.hdr_log import hdr_log
+from reports.inputs import read_results, read_summary
+
+MS = 1_000_000
+WITHIN = 0.005  # 0.4 % of the middle of a bucket, 0.1 % of the log
+HOUR_NS = 3_600_000_000_000
+PLANTED = (  # second, phase, latency in ns, count
+    (-1, "warm-up", 900 * MS, 5),
+    (0, "load", 2 * MS, 90),
+    (0, "load", 40 * MS, 10),
+    (2, "load", 7 * MS, 50),
+    (2, "load", -3 * MS, 4),
+    (3, "load", 2 * HOUR_NS, 1),
+)
+
+
+def planted() -> pa.Table:
+    rows = [
+        {
+            "measure": measure,
+            "from_broker": "a,b",
+            "to_broker": "",
+            "hops": None,
+            "phase": phase,
+            "second": second,
+            "in_fault": False,
+            "bucket": bucket_of(latency_ns),
+            "count": count,
+            "count_less_own": 0,
+        }
+        for measure in ("due_to_received", "sent_to_received")
+        for second, phase, latency_ns, count in PLANTED
+    ]
+    return pa.Table.from_pylist(rows, schema=LATENCY)
+
+
+@pytest.fixture(scope="module")
+def summary(mesh_run: Path) -> Summary:
+    return read_summary(RunDirectory.open(mesh_run))
+
+
+def intervals_of(log: Path) -> list[HdrHistogram]:
+    reader = HistogramLogReader(str(log), HdrHistogram(1, HOUR_NS, 3))
+    found = []
+    while (interval := reader.get_next_interval_histogram()) is not None:
+        found.append(interval)
+    reader.close()
+    return found
+
+
+def logged(folder: Path, text: str) -> Path:
+    path = folder / "log.hlog"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_forms_of_the_command_are_those_that_there_are() -> None:
+    assert set(FORMS) == set(files.FORMS)
+
+
+def test_planted_latencies_are_read_back_second_by_second(tmp_path: Path, summary: Summary) -> None:
+    text = hdr_log(planted(), summary)
+    first, empty, third, last = intervals_of(logged(tmp_path, text))
+    assert [one.get_total_count() for one in (first, empty, third, last)] == [100, 0, 50, 1]
+    assert first.get_value_at_percentile(90) == pytest.approx(2 * MS, rel=WITHIN)
+    assert first.get_value_at_percentile(91) == pytest.approx(40 * MS, rel=WITHIN)
+    assert last.get_max_value() == pytest.approx(2 * HOUR_NS, rel=WITHIN)
+    assert "# 4 negative latencies are left out" in text
+    began_ms = 1_795_271_561_000  # 2026-11-21T14:32:41Z, as the summary says
+    assert [one.get_start_time_stamp() - began_ms for one in (first, third)] == [0, 2_000]
+    assert third.get_end_time_stamp() - began_ms == 3_000
+    maxima = [line.split(",")[2] for line in text.splitlines() if line[0].isdigit()]
+    assert [float(one) for one in maxima] == pytest.approx([40, 0, 7, 7_200_000], rel=WITHIN)
+
+
+def test_a_load_without_latencies_has_no_interval(tmp_path: Path, summary: Summary) -> None:
+    assert intervals_of(logged(tmp_path, hdr_log(planted().slice(0, 0), summary))) == []
+
+
+def test_a_runs_log_has_the_percentiles_of_its_summary(mesh_run: Path, tmp_path: Path, summary: Summary) -> None:
+    done = CliRunner().invoke(main, ["export", str(mesh_run), "--to", "hdr", "--out", str(tmp_path / "new" / "out")])
+    assert done.exit_code == 0, done.output
+    intervals = intervals_of(Path(done.output.strip()))
+    assert len(intervals) == 20
+    assert {one.get_total_count() for one in intervals} == {300}
+    whole = HdrHistogram(1, HOUR_NS, 3)
+    for one in intervals:
+        whole.add(one)
+    expected = summary["latency_ms"]["due_to_received"]
+    assert whole.get_total_count() == expected["count"]
+    for share, figure in ((50, expected["p50"]), (90, expected["p90"]), (99, expected["p99"])):
+        assert figure is not None
+        assert whole.get_value_at_percentile(share) / MS == pytest.approx(figure, rel=WITHIN)
+
+
+def test_latency_as_csv_bounds_what_was_planted() -> None:
+    rows = list(csv.DictReader(latency_csv(planted()).splitlines()))
+    assert len(rows) == 2 * len(PLANTED)
+    due = [row for row in rows if row["measure"] == "due_to_received"]
+    assert {(row["from_broker"], row["to_broker"], row["hops"], row["in_fault"]) for row in due} == {
+        ("a,b", "", "", "false")
+    }
+    for row, (second, phase, latency_ns, count) in zip(due, sorted_as_written(), strict=True):
+        assert (int(row["second_from_load_start_s"]), row["phase"], int(row["messages"])) == (second, phase, count)
+        assert int(row["latency_from_ns"]) <= latency_ns <= int(row["latency_to_ns"])
+
+
+def sorted_as_written() -> list[tuple[int, str, int, int]]:
+    return sorted(PLANTED, key=lambda row: (row[1], row[0], row[2]))
+
+
+def test_rates_as_csv_are_those_of_the_table() -> None:
+    rows = [(1, "load", "sent", "b", 7), (-2, "warm-up", "acked", '"quoted"', 3)]
+    table = pa.table([list(column) for column in zip(*rows, strict=True)], schema=RATES)
+    assert list(csv.reader(rates_csv(table).splitlines())) == [
+        ["second_from_load_start_s", "phase", "event", "broker", "messages_in_second"],
+        ["-2", "warm-up", "acked", '"quoted"', "3"],
+        ["1", "load", "sent", "b", "7"],
+    ]
+
+
+def test_a_runs_csv_has_every_message_of_its_tables(mesh_run: Path, tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["export", str(mesh_run), "--to", "csv", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    latency, rates = (
+        list(csv.DictReader(Path(path).read_text(encoding="utf-8").splitlines())) for path in done.output.split()
+    )
+    tables = read_results(mesh_run).tables
+    assert sum(int(row["messages"]) for row in latency) == sum(tables["latency"]["count"].to_pylist())
+    assert sum(int(row["messages_in_second"]) for row in rates) == sum(tables["rates"]["count"].to_pylist())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_cannot_be_exported_is_one_error_that_names_it(mesh_run: Path, tmp_path: Path, form: str) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    done = CliRunner().invoke(main, ["export", str(mesh_run), "--to", form, "--out", str(file / "out")])
+    assert (done.exit_code, done.output.count("\n")) == (2, 1)
+    assert f"{file / 'out'}: the folder cannot be made" in done.output
+    old = tmp_path / "old"
+    old.mkdir()
+    for name in ("run.json", "summary.json"):
+        (old / name).write_text(json.dumps({"summary_version": 1}), encoding="utf-8")
+    done = CliRunner().invoke(main, ["export", str(old), "--to", form, "--out", str(tmp_path / "out")])
+    assert (done.exit_code, done.output.count("\n")) == (2, 1)
+    assert "summary_version is 1" in done.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_its_package_a_log_is_refused_and_csv_is_not(
+    mesh_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "reports.export.hdr_log")
+    monkeypatch.setitem(sys.modules, "hdrh.histogram", None)
+    with pytest.raises(files.FormImpossible, match=r"--to hdr takes the package hdrhistogram: .* --to csv$"):
+        files.export(RunDirectory.open(mesh_run), "hdr", tmp_path)
+    assert len(files.export(RunDirectory.open(mesh_run), "csv", tmp_path)) == 2

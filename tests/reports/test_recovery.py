@@ -1,0 +1,94 @@
+"""Checks what the report says of faults: the first sentence, the dots and the tables."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow as pa
+import pytest
+
+from records.results import OUTAGES
+from records.summary import FaultRecovery, Recovery
+from reports.build import render
+from reports.inputs import read_results
+from reports.views.recovery import fault_sentence, outage_rows, outages_table, recovery_sentences, recovery_table
+from tests.reports.run_folder import Plan, outages, recovery, write_run_folder
+
+
+def fault(**changes: Any) -> FaultRecovery:
+    some = recovery(Plan())["faults"][0] | {"kind": "kill", "target": "broker-2", "began_s": 10.004, "lost": 0}
+    back = {"cut_off": 34, "clients": 100, "never_back": 0, "outage_ms": {"p50": 300.0, "max": 1_900.0}}
+    return cast(FaultRecovery, some | back | {"duplicated": 12} | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            {},
+            "broker-2 was killed at 10 s: 34 of 100 clients were cut off, the slowest for 1.9 s; "
+            "no acknowledged message was lost, 12 came twice.",
+        ),
+        (
+            {"kind": "join", "restored_s": 25.6, "duplicated": 0},
+            "broker-2 joined at 10 s and left at 25.6 s: 34 of 100 clients were cut off, the slowest for 1.9 s; "
+            "no acknowledged message was lost, none came twice.",
+        ),
+        (
+            {"kind": "join", "restored_s": None, "cut_off": 0, "duplicated": 0},
+            "broker-2 joined at 10 s: no client was cut off; no acknowledged message was lost, none came twice.",
+        ),
+        (
+            {"kind": "freeze", "cut_off": 0, "duplicated": 0},
+            "broker-2 was frozen at 10 s: no client was cut off; no acknowledged message was lost, none came twice.",
+        ),
+        (
+            {"kind": "stop", "never_back": 3, "lost": 1, "duplicated": 0, "outage_ms": {"p50": 300.0, "max": None}},
+            "broker-2 was stopped at 10 s: 34 of 100 clients were cut off, 3 of them for good; "
+            "1 acknowledged message was lost, none came twice.",
+        ),
+        (
+            {"kind": "restart", "cut_off": 1, "clients": 1, "lost": 2},
+            "broker-2 was restarted at 10 s: 1 of 1 client was cut off, the slowest for 1.9 s; "
+            "2 acknowledged messages were lost, 12 came twice.",
+        ),
+    ],
+)
+def test_a_fault_is_told_in_one_sentence(changes: dict[str, Any], sentence: str) -> None:
+    assert fault_sentence(fault(**changes)) == sentence
+
+
+def test_many_faults_are_not_all_told() -> None:
+    told = recovery_sentences(cast(Recovery, {"faults": [fault() for _ in range(5)]}))
+    assert told.count("was killed") == 3
+    assert told.endswith("2 further faults followed.")
+    assert recovery_sentences(cast(Recovery, {"faults": []})) == ""
+
+
+def test_each_client_is_a_dot_or_never() -> None:
+    (row,) = outage_rows(pa.table(outages(Plan()), schema=OUTAGES))
+    assert (row.name, row.outages_ms, row.never) == ("F1 pause broker-3: producers", (1_110.0, 1_210.0, 1_310.0), 1)
+
+
+def test_the_table_has_a_row_a_client_and_says_never() -> None:
+    table = outages_table(pa.table(outages(Plan()), schema=OUTAGES))
+    assert [row[4] for row in table.rows] == [1_110.0, 1_210.0, 1_310.0, None]
+    assert [row[7] for row in table.rows] == ["broker-1", "broker-1", "broker-1", "never"]
+
+
+def test_the_recovery_table_has_a_row_a_fault() -> None:
+    (row,) = recovery_table(cast(Recovery, recovery(Plan()))).rows
+    assert row[:7] == ("F1", "pause broker-3", 30.0, 30.01, 33.2, 18, 4)
+
+
+def test_the_page_begins_with_what_the_fault_did_and_shows_the_outages(mesh_run: Path) -> None:
+    html = render(read_results(mesh_run))
+    answer = html.split('<p class="answer">')[1].split("</p>")[0]
+    assert answer.startswith("broker-3 had the fault pause at 10 s: 4 of 18 clients were cut off, 1 of them for good;")
+    assert 'id="outages-chart"' in html
+    assert "1 never" in html
+
+
+def test_a_page_of_a_run_without_faults_has_no_recovery(tmp_path: Path) -> None:
+    html = render(read_results(write_run_folder(tmp_path, Plan(load_s=5, fault_s=None))))
+    assert 'id="recovery"' not in html
+    assert 'id="outages-chart"' not in html

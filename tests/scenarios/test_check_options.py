@@ -1,0 +1,85 @@
+"""Checks that --check is read as written, and that a figure that no summary has is refused before anything starts."""
+
+import pytest
+
+from analysis.checks import evaluate
+from records.checks import Check
+from records.figures import known_figures
+from scenarios.harness.options.check_options import HOW, parse_checks
+from scenarios.harness.options.run_options import OptionError
+
+
+def refused(text: str, *, faults: bool = True) -> str:
+    with pytest.raises(OptionError) as raised:
+        parse_checks(text, faults=faults)
+    return str(raised.value)
+
+
+def test_each_sign_is_a_check_by_the_text_as_its_name() -> None:
+    p99 = "latency_ms.due_to_received.p99"
+    text = f"{p99} < 50; {p99}<=50;{p99} > 1;{p99} >= 1 ; messages.lost == 0"
+    assert parse_checks(text, faults=False) == (
+        Check(f"{p99} < 50", p99, below=50),
+        Check(f"{p99}<=50", p99, at_most=50),
+        Check(f"{p99} > 1", p99, above=1),
+        Check(f"{p99} >= 1", p99, at_least=1),
+        Check("messages.lost == 0", "messages.lost", at_most=0, at_least=0),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("messages.lost", f"cannot be read; {HOW}"),
+        ("messages.lost = 0", f"cannot be read; {HOW}"),
+        ("messages.lost < few", "'few' is no number"),
+        ("messages.lost < inf", "'inf' is no number"),
+        ("messages.lsot < 1", "the summary has no figure 'messages.lsot'; did you mean 'messages.lost'?"),
+        ("nothing.like.it < 1", "the summary has no figure 'nothing.like.it'"),
+        ("verdict == 1", "the summary has no figure 'verdict'"),
+        ("recovery.faults < 1", "the summary has no figure 'recovery.faults'"),
+    ],
+)
+def test_what_is_no_check_is_refused(text: str, problem: str) -> None:
+    told = refused(text)
+    assert told.startswith(f"--check {text!r}: ")
+    assert problem in told
+
+
+def test_figures_of_recovery_need_a_fault() -> None:
+    text = "recovery.outage_ms.max < 5000"
+    assert parse_checks(text, faults=True) == (Check(text, "recovery.outage_ms.max", below=5_000),)
+    assert "a run without a fault has no figures of recovery; add one by --fault" in refused(text, faults=False)
+
+
+def test_of_the_figures_of_rebalance_only_those_of_settling_need_a_fault() -> None:
+    text = "rebalance.moves_per_client.max <= 2; rebalance.at_end.jain > 0.9"
+    assert [check.metric for check in parse_checks(text, faults=False)] == [
+        "rebalance.moves_per_client.max",
+        "rebalance.at_end.jain",
+    ]
+    told = refused("rebalance.settled_s < 10", faults=False)
+    assert "a run without a fault has no rebalance.settled_s; add one by --fault" in told
+
+
+def test_the_known_figures_are_the_numbers_of_the_summary() -> None:
+    known = known_figures()
+    some = {"messages.lost", "leftovers", "latency_ms.sent_to_settled.p99_9", "recovery.outage_ms.max", "lag_ms.p99"}
+    assert some <= set(known)
+    assert len(known) == len(set(known))
+    assert not {"run_id", "checks", "summary_version", "blocked.brokers", "recovery.faults"} & set(known)
+
+
+@pytest.mark.parametrize(
+    ("check", "value", "outcome", "rule"),
+    [
+        (Check("c", "leftovers", below=5), 5, "fail", "< 5"),
+        (Check("c", "leftovers", below=5), 4.9, "pass", "< 5"),
+        (Check("c", "leftovers", above=5), 5, "fail", "> 5"),
+        (Check("c", "leftovers", above=5), 6, "pass", "> 5"),
+        (Check("c", "leftovers", at_most=5, at_least=5), 5, "pass", ">= 5 and <= 5"),
+    ],
+)
+def test_below_and_above_leave_out_their_bound(check: Check, value: float, outcome: str, rule: str) -> None:
+    (result,) = evaluate((check,), {"leftovers": value})
+    assert (result["outcome"], result["rule"]) == (outcome, rule)

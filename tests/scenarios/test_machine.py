@@ -1,0 +1,51 @@
+"""Checks what a run records of the machine and of the versions that made its figures."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scenarios.harness.run import machine
+from scenarios.java_parts import java_client_versions
+
+GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-C")
+
+
+def test_the_commit_of_the_harness_is_on_record_and_whether_files_differ_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "CLONE", tmp_path)
+    assert "commit" not in machine.versions(), "no clone: nothing is known"
+    (tmp_path / "a").write_text("1")
+    for command in (("init", "-q"), ("add", "a"), ("commit", "-qm", "a")):
+        subprocess.run([*GIT, str(tmp_path), *command], check=True)
+    commit = machine.versions()["commit"]
+    assert len(commit) == 12
+    (tmp_path / "notes").write_text("not tracked")
+    assert machine.versions()["commit"] == commit
+    (tmp_path / "inner").mkdir()
+    monkeypatch.setattr(machine, "CLONE", tmp_path / "inner")
+    assert "commit" not in machine.versions(), "installed inside another repository"
+    monkeypatch.setattr(machine, "CLONE", tmp_path)
+    (tmp_path / "a").write_text("2")
+    assert machine.versions()["commit"] == f"{commit}, changed"
+
+
+def test_limits_of_a_container_are_on_record_where_there_are_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CPU_LIMIT", "MEMORY_LIMIT", "GOVERNOR"):
+        monkeypatch.setattr(machine, name, tmp_path / name)
+    assert {"cpu_limit_cores", "memory_limit_bytes"}.isdisjoint(machine.describe())
+    assert machine.describe()["cpu_governor"] == "unknown"
+    (tmp_path / "CPU_LIMIT").write_text("150000 100000\n")
+    (tmp_path / "MEMORY_LIMIT").write_text("max\n")
+    (tmp_path / "GOVERNOR").write_text("powersave\n")
+    found = machine.describe()
+    assert (found["cpu_limit_cores"], found["cpu_governor"]) == (1.5, "powersave")
+    assert "memory_limit_bytes" not in found
+
+
+def test_each_java_client_among_the_protocols_has_its_version() -> None:
+    assert set(java_client_versions(("stomp", "core"))) == {"core client"}
+    assert java_client_versions(("openwire",))["openwire client"].startswith("5.")

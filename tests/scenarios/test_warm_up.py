@@ -1,0 +1,137 @@
+"""Checks when a warm-up ends and by which latencies, in one process and over several."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drivers.users.live_latency import KEPT_S, NS_PER_S, RECEIVED, SETTLED, LiveLatency
+from drivers.users.session import Tally
+from records.buckets import bucket_of
+from scenarios.harness.run.warm_up import (
+    AT_LEAST_S,
+    AT_MOST_S,
+    FEWEST,
+    GRACE_S,
+    HAS_SETTLED,
+    NO_LATENCY,
+    NOT_SETTLED,
+    SECONDS,
+    decision,
+    in_words,
+    last_medians,
+    median_ns,
+    settled,
+)
+
+MS = 1_000_000
+latencies = st.integers(-(10**9), 10**11)
+
+
+def live(medians_ms: list[float], kind: str = RECEIVED, each: int = FEWEST) -> LiveLatency:
+    """So many latencies in each second from 0 on."""
+    found = LiveLatency()
+    found.add((kind, second, bucket_of(round(ms * MS)), each) for second, ms in enumerate(medians_ms))
+    return found
+
+
+def when(medians_ms: list[float], kind: str = RECEIVED, each: int = FEWEST) -> tuple[str, float]:
+    """What ends the warm-up of these seconds, and after how long, looking five times a second as a run does."""
+    for step in range(round(5 * AT_MOST_S) + 1):
+        done_s = step / 5
+        known = live(medians_ms[: int(done_s)], kind, each)
+        if end := decision(known, done_s):
+            return end, done_s
+    raise AssertionError("it never ends")
+
+
+def test_a_median_that_is_steady_from_the_first_second_ends_it_as_soon_as_it_may() -> None:
+    end, after_s = when([4.0] * 20)
+    assert end == HAS_SETTLED
+    assert AT_LEAST_S <= after_s <= AT_LEAST_S + GRACE_S + 0.21
+
+
+def test_a_median_that_falls_and_then_settles_ends_it_three_seconds_later() -> None:
+    end, after_s = when([40, 30, 22, 16, 12, 9, 7, 5.2, 5.0, 5.1, 5.0, 5.0])
+    assert end == HAS_SETTLED
+    assert 10 <= after_s <= 11, "seconds 7, 8 and 9 are the first three that agree"
+
+
+def test_a_median_that_never_settles_takes_as_long_as_there_is() -> None:
+    assert when([10.0 * 1.2**second for second in range(20)]) == (NOT_SETTLED, AT_MOST_S)
+
+
+def test_with_too_few_latencies_nothing_can_be_said() -> None:
+    assert when([4.0] * 20, each=FEWEST - 1) == (NO_LATENCY, AT_MOST_S)
+    assert when([]) == (NO_LATENCY, AT_MOST_S)
+
+
+def test_where_no_receipt_can_be_timed_confirmations_are() -> None:
+    assert when([4.0] * 20, SETTLED)[0] == HAS_SETTLED
+
+
+@given(st.lists(st.floats(0.001, 10_000), max_size=20), st.floats(0, AT_MOST_S * 2))
+def test_it_always_ends_in_time_and_never_before_its_least(medians_ms: list[float], done_s: float) -> None:
+    end = decision(live(medians_ms), done_s)
+    assert not end or done_s >= AT_LEAST_S
+    assert end or done_s < AT_MOST_S
+
+
+@given(st.lists(st.integers(0, 10**9), min_size=SECONDS, max_size=SECONDS))
+def test_settled_does_not_depend_on_the_order_and_stays_so_for_one_value(medians_ns: list[int]) -> None:
+    assert settled(tuple(medians_ns)) == settled(tuple(sorted(medians_ns)))
+    assert settled((medians_ns[0],) * SECONDS)
+    assert settled(tuple(medians_ns)) == (max(medians_ns) - min(medians_ns) <= max(0.1 * min(medians_ns), 200_000))
+
+
+@given(st.lists(latencies, min_size=1, max_size=99))
+def test_the_median_is_that_of_the_latencies_within_a_bucket(values_ns: list[int]) -> None:
+    exact = sorted(values_ns)[(len(values_ns) + 1) // 2 - 1]
+    assert abs(median_ns(Counter(map(bucket_of, values_ns))) - exact) <= 0.008 * abs(exact)
+
+
+def test_no_latency_has_no_median() -> None:
+    with pytest.raises(ValueError, match="no latency"):
+        median_ns({})
+    assert last_medians({}, 4) is None
+
+
+@given(st.lists(st.tuples(st.sampled_from([RECEIVED, SETTLED]), st.integers(0, KEPT_S * NS_PER_S - 1), latencies)))
+def test_processes_added_up_are_one_process(noted: list[tuple[str, int, int]]) -> None:
+    one, parts, total = LiveLatency(), (LiveLatency(), LiveLatency()), LiveLatency()
+    for each in (one, *parts):
+        each.begin(1_000)
+    for place, (kind, at_ns, latency_ns) in enumerate(sorted(noted, key=lambda note: note[1])):
+        one.note(kind, 1_000 + at_ns, latency_ns)
+        parts[place % 2].note(kind, 1_000 + at_ns, latency_ns)
+    for part in parts:
+        total.add(part.rows())
+    assert all(total.seconds(kind) == one.seconds(kind) for kind in (RECEIVED, SETTLED))
+    assert sum(row[3] for row in one.rows()) == len(noted)
+
+
+def test_nothing_is_counted_outside_the_warm_up_and_only_the_last_seconds_are_kept() -> None:
+    found = LiveLatency()
+    found.note(RECEIVED, 5, 1)
+    assert found.rows() == []
+    found.begin(100)
+    found.note(RECEIVED, 99, 1)
+    found.note(RECEIVED, 100, None)
+    for second in range(100):
+        found.note(RECEIVED, 100 + second * NS_PER_S, 7)
+    assert sorted(found.seconds(RECEIVED)) == list(range(100 - KEPT_S, 100))
+    found.end()
+    found.note(RECEIVED, 200, 1)
+    assert found.rows() == []
+
+
+def test_a_tally_of_no_open_warm_up_counts_no_latency() -> None:
+    tally = Tally()
+    tally.live.note(RECEIVED, 10, 10)
+    assert tally.live.rows() == []
+
+
+@pytest.mark.parametrize("end", [HAS_SETTLED, NOT_SETTLED, NO_LATENCY])
+def test_each_end_is_told_with_how_long_it_took(end: str) -> None:
+    assert "6.5 s" in in_words(end, 6.5)

@@ -1,0 +1,114 @@
+"""Says what a test needs beside Python and Java, and whether this machine has it.
+
+A need is a marker. A test has it by ``pytest.mark``, or by a rule below: from its file, a fixture that it takes
+or a parameter that it is given.
+"""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from topologies.products import PRODUCTS
+from topologies.runtimes.containers import image
+from topologies.runtimes.containers.engine import FAILURES, EngineTrouble, client_of, find
+from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable, find_toxiproxy
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+ENGINE_TIMEOUT_S = 10
+
+
+@dataclass(frozen=True)
+class Need:
+    """``missing``: what a machine without it lacks. ``there``: looks for it, and starts nothing."""
+
+    marker: str
+    missing: str
+    there: Callable[[], bool]
+
+
+def _images() -> bool:
+    """An engine answers, its program is on PATH, and it has an image of each broker product: a test run pulls none."""
+    if shutil.which("docker") is None:
+        return False
+    try:
+        with client_of(find().host, ENGINE_TIMEOUT_S) as client:
+            return all(
+                image.is_here(client, image.wanted(product, None, lambda name: image.is_here(client, name)))
+                for product in PRODUCTS.values()
+            )
+    except (EngineTrouble, *FAILURES):
+        return False
+
+
+def _toxiproxy() -> bool:
+    try:
+        return find_toxiproxy("any").exists()
+    except ToxiproxyUnavailable:
+        return False
+
+
+def _namespaces() -> bool:
+    """iproute2 and root, or a sudo that asks nothing."""
+    if shutil.which("ip") is None:
+        return False
+    if os.geteuid() == 0:
+        return True
+    sudo = shutil.which("sudo")
+    return sudo is not None and subprocess.run([sudo, "-n", "true"], capture_output=True, check=False).returncode == 0
+
+
+NEEDS = (
+    Need("containers", "no Docker engine with the brokers' images", _images),
+    Need("browser", "no Chromium", lambda: any(map(shutil.which, CHROMIUM))),
+    Need("links", "no Toxiproxy", _toxiproxy),
+    Need("amqp", "no python-qpid-proton, which takes a C compiler", lambda: bool(importlib.util.find_spec("proton"))),
+    Need("namespaces", "no root or no iproute2", _namespaces),
+)
+
+FILES = {
+    "tests/topologies_runtime/test_far_links.py": "links",
+    "tests/topologies_runtime/test_far_clusters.py": "links",
+    "tests/lifecycle/test_far_links.py": "links",
+    "tests/drivers/amqp/": "amqp",
+    "tests/drivers/differential/test_": "amqp",
+    "tests/topologies_runtime/test_real_router.py": "amqp",
+    "tests/scenarios/test_options.py::test_brokers_that_do_not_speak_a_protocol": "amqp",
+    "tests/containers/test_own_engine.py": "namespaces",
+    "tests/distributed/test_workers.py::test_other_hosts": "namespaces",
+    "tests/lifecycle/test_bad_input.py::test_a_full_disk": "namespaces",
+}
+"""What every test of a file or folder needs."""
+
+FIXTURES = {"up": "links", "lan": "namespaces"}
+"""What a fixture needs. `tests/topologies_runtime/conftest.py` and `tests/distributed/test_workers.py` have them."""
+
+PARAMETERS = {"amqp": "amqp"}
+"""What a test needs if one of its parameters is, or is made of, this word."""
+
+
+def needs_of(item: pytest.Item) -> set[str]:
+    """The markers that the rules give a test, beside those that it has."""
+    by_file = {need for start, need in FILES.items() if item.nodeid.startswith(start)}
+    by_fixture = {FIXTURES[name] for name in getattr(item, "fixturenames", ()) if name in FIXTURES}
+    return by_file | by_fixture | {PARAMETERS[word] for word in _words(item) if word in PARAMETERS}
+
+
+def _words(item: pytest.Item) -> set[str]:
+    """``stomp-on-artemis:amqp`` has the words stomp, on, artemis and amqp."""
+    _, _, inside = item.nodeid.partition("[")
+    return set(inside.rstrip("]").replace(":", "-").replace(",", "-").replace(" ", "-").split("-"))
+
+
+def is_file_of(path: str, need: str) -> bool:
+    """Whether every test of a file has the need: a file that imports what is not there cannot even be read."""
+    return any(path.startswith(start) for start, its in FILES.items() if its == need and "::" not in start)
+
+
+def missing_here() -> list[Need]:
+    """What this machine lacks."""
+    return [need for need in NEEDS if not need.there()]

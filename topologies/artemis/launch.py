@@ -1,0 +1,75 @@
+"""Makes the command line that starts an Artemis broker as a Java process, and names the image with that broker.
+
+It is the command that an instance's own ``bin/artemis run`` script runs, without the script and without an instance:
+same boot jar, same exports. Left out are its JMX switches and its web console (Jolokia's agent reads the MBeans from
+inside). No password is among the arguments: they name files.
+"""
+
+import platform
+from pathlib import Path, PurePath, PurePosixPath
+
+from topologies.artemis.render.files import BROKER_PROPERTIES, LOG4J2, LOGIN_CONFIG
+from topologies.model.launch import KEPT_TO_ITSELF, BrokerFolders, Launch
+from topologies.model.product import ProductImage
+from topologies.render.log4j import LOG_CONFIG_PROPERTY
+from topologies.render.site import DATA_PROPERTY, SECRETS_PROPERTY, STORE_PROPERTY
+
+IMAGE = ProductImage(
+    upstream="apache/activemq-artemis:2.44.0",
+    built="brokerbench/activemq-artemis:2.44.0",
+    recipe="activemq-artemis",
+    home=PurePosixPath("/opt/activemq-artemis"),
+    home_variable="ARTEMIS_HOME",
+)
+MAIN = "org.apache.activemq.artemis.boot.Artemis"
+
+
+def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Path | None = None) -> list[str]:
+    """The argument list of one broker. ``launch.secrets_file`` is the folder with its filled secrets.
+
+    ``agent_file``: see `topologies.model.launch.agent_properties`. ``store``: of a pair, the active's data folder.
+    """
+    home = launch.distribution
+    return [
+        str(launch.java),
+        f"-Xms{launch.memory_mb}m",  # as much as -Xmx: a heap that grows meanwhile would be measured too
+        f"-Xmx{launch.memory_mb}m",
+        *KEPT_TO_ITSELF,
+        f"-XX:ErrorFile={folders.log}/jvm-error-%p.log",
+        "-XX:AutoBoxCacheMax=20000",
+        f"-Djava.io.tmpdir={folders.temporary}",
+        f"-Djava.library.path={home}/bin/lib/linux-{platform.machine()}",
+        f"-javaagent:{launch.agent}=config={agent_file}",
+        *settings(str(home), folders.conf, folders.data, store),
+        *([f"-Djdk.net.hosts.file={launch.hosts_file}"] if launch.hosts_file else []),
+        f"-D{SECRETS_PROPERTY}={launch.secrets_file}",
+        *started(str(home), folders.conf, launch.secrets_file),
+    ]
+
+
+def settings(home: str, conf: PurePath, data: PurePath, store: PurePath | None) -> list[str]:
+    """JVM options with the broker's own places, for every runtime. ``home`` may be a shell's variable."""
+    return [
+        "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
+        f"-Djava.security.auth.login.config={conf}/{LOGIN_CONFIG}",
+        f"-D{LOG_CONFIG_PROPERTY}={conf}/{LOG4J2}",
+        "-Dlog4j2.disableJmx=true",
+        f"-D{DATA_PROPERTY}={data}",
+        *([f"-D{STORE_PROPERTY}={store}"] if store else []),
+        f"-Dartemis.home={home}",
+        f"-Dartemis.instance={data}",  # it writes a lock file there, so its user must be able to write there
+        f"-Dartemis.instance.etc={conf}",
+        f"-Dartemis.instance.etc.uri={conf.as_uri()}",
+    ]
+
+
+def started(home: str, conf: PurePath, secrets: PurePath) -> list[str]:
+    """The arguments after the JVM's options. ``secrets``: the folder with the filled `BROKER_PROPERTIES`."""
+    return [
+        "-classpath",
+        f"{conf}:{home}/lib/artemis-boot.jar",
+        MAIN,
+        "run",
+        "--properties",
+        f"{secrets}/{PurePath(BROKER_PROPERTIES).name}",
+    ]

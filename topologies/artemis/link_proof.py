@@ -1,0 +1,93 @@
+"""Proves that a link between Artemis brokers is really up, by what the brokers at its ends show.
+
+Two members of a cluster are joined when each has two consumers from the other. One (the bridge) is on its queue for the
+other. The second listens to its notifications, by which the other learns of consumers. An AMQP connection is up when it
+is connected and its mirror's queue has a consumer. Its senders and receivers appear and disappear with queues, so only
+canaries can prove them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from topologies.artemis.links import BrokerConnection, ClusterLink
+from topologies.artemis.management import CLUSTER_QUEUE, MIRROR_QUEUE, broker_mbean, members, queue_mbean
+from topologies.management.jolokia import Answer, Jolokia, ManagementFailed, Request, read
+from topologies.management.values import value_of
+from topologies.model.link import Link
+
+NOTIFICATIONS = "notif."  # then a number, then the name of the broker that listens
+
+
+@dataclass(frozen=True)
+class ArtemisEnd:
+    """One broker's data on all links that begin or end there."""
+
+    broker: str
+    sends_to: frozenset[str] = frozenset()  # members of its clusters, by name, with a reading bridge from here
+    heard_by: frozenset[str] = frozenset()  # brokers that listen to its notifications
+    connected: frozenset[str] = frozenset()  # links with an open AMQP connection
+    mirroring: frozenset[str] = frozenset()  # links with a reading mirror
+    failure: str = ""  # why it shows nothing
+
+
+def end_of(agent: Jolokia) -> ArtemisEnd:
+    """One request; a broker that does not answer is an end with a failure."""
+    try:
+        return link_end(agent.broker, agent.bulk(ends_asked(agent.broker)))
+    except ManagementFailed as error:
+        return ArtemisEnd(agent.broker, failure=str(error))
+
+
+def ends_asked(broker: str) -> tuple[Request, ...]:
+    mbean = broker_mbean(broker)
+    return (
+        read(queue_mbean(broker, "*", "*", "*"), "Name", "ConsumerCount"),
+        read(f"{mbean},component=cluster-connections,name=*", "Topology"),
+        read(f"{mbean},component=broker-connections,name=*", "Name", "Connected"),
+    )
+
+
+def link_end(broker: str, answers: Sequence[Answer]) -> ArtemisEnd:
+    """The answers to `ends_asked` as values. Raises ManagementFailed when one is an error."""
+    queues, clusters, connections = (value_of(broker, answer) for answer in answers)
+    read_now = {str(queue["Name"]) for queue in queues.values() if queue["ConsumerCount"]}
+    nodes = {node: name for cluster in clusters.values() for node, name in members(cluster["Topology"]).items()}
+    bridges = {name.rpartition(".")[2] for name in read_now if name.startswith(CLUSTER_QUEUE)}
+    return ArtemisEnd(
+        broker,
+        sends_to=frozenset(nodes[node] for node in bridges if node in nodes),
+        heard_by=frozenset(name.rpartition("=")[2] for name in read_now if name.startswith(NOTIFICATIONS)),
+        connected=frozenset(str(each["Name"]) for each in connections.values() if each["Connected"]),
+        mirroring=frozenset(name.removeprefix(MIRROR_QUEUE) for name in read_now if name.startswith(MIRROR_QUEUE)),
+    )
+
+
+def missing(link: Link, ends: Mapping[str, ArtemisEnd]) -> tuple[str, ...]:
+    """A sentence for each missing proof; empty if the link is proven. ``ends``: of all brokers except routers. Pure."""
+    asked = [ends[name] for name in (link.opened_by.name, link.to.name) if name in ends]
+    if failures := tuple(end.failure for end in asked if end.failure):
+        return failures
+    opener = ends[link.opened_by.name]
+    if isinstance(link, ClusterLink):
+        far = ends[link.to.name]
+        return (*_half_missing(opener, far), *_half_missing(far, opener))
+    if isinstance(link, BrokerConnection):
+        return _connection_missing(link, opener)
+    return ()
+
+
+def _half_missing(sender: ArtemisEnd, other: ArtemisEnd) -> tuple[str, ...]:
+    found = []
+    if other.broker not in sender.sends_to:
+        found.append(f"{sender.broker} has no bridge to {other.broker}")
+    if sender.broker not in other.heard_by:
+        found.append(f"{sender.broker} does not listen to what {other.broker} tells of its consumers")
+    return tuple(found)
+
+
+def _connection_missing(link: BrokerConnection, opener: ArtemisEnd) -> tuple[str, ...]:
+    if link.name not in opener.connected:
+        return (f"{opener.broker} is not connected to {link.to.name}",)
+    if link.mirror and link.name not in opener.mirroring:
+        return (f"the mirror of {opener.broker} is not attached to {link.to.name}",)
+    return ()

@@ -1,0 +1,90 @@
+"""Puts ActiveMQ Artemis, with the routers beside it, together as the project's `BrokerProduct`."""
+
+from collections.abc import Sequence
+from itertools import chain, count
+
+from topologies.artemis import link_proof, management, router_launch
+from topologies.artemis.broker import ArtemisBroker
+from topologies.artemis.containers import in_container, no_container
+from topologies.artemis.launch import IMAGE, command
+from topologies.artemis.links import BrokerConnection, ClusterConnection, ClusterLink
+from topologies.artemis.manual_words import ARTEMIS_WORDS
+from topologies.artemis.queries import artemis_queries
+from topologies.artemis.reachability import carries_all, reaches
+from topologies.artemis.render import broker_xml
+from topologies.artemis.render import router as router_conf
+from topologies.artemis.render.start_script import DATA, start_script
+from topologies.artemis.router import Router
+from topologies.artemis.validation import artemis_problems, artemis_warnings
+from topologies.management.contract import ProductManagement
+from topologies.model.broker import AnyBroker
+from topologies.model.link import Link
+from topologies.model.product import ProductCompose, ProductLaunch
+from topologies.model.site import Site
+from topologies.model.topology import BrokerProduct, Topology
+
+
+def _join(opened_by: AnyBroker, to: AnyBroker, links: Sequence[Link]) -> Link:
+    """A cluster of its own: links of one cluster have to have the same settings."""
+    taken = {link.cluster_name for link in links}
+    name = next(each for each in chain(["cluster"], map("cluster-{}".format, count(2))) if each not in taken)
+    return ClusterLink(opened_by, to, cluster=ClusterConnection(name=name))
+
+
+def _render(topology: Topology, broker: AnyBroker, site: Site) -> dict[str, str]:
+    if isinstance(broker, Router):
+        return router_conf.render(broker, site)
+    assert isinstance(broker, ArtemisBroker)  # a Topology has no other
+    return broker_xml.render(topology, broker, site)
+
+
+def _needs_tls(topology: Topology, broker: AnyBroker) -> bool:
+    """Its acceptors have no TLS."""
+    return False
+
+
+ARTEMIS = BrokerProduct(
+    name="artemis",
+    brokers={"broker": ArtemisBroker, "router": Router},
+    links={BrokerConnection.kind: BrokerConnection, ClusterLink.kind: ClusterLink},
+    manual_words=ARTEMIS_WORDS,
+    join=_join,
+    problems=artemis_problems,
+    warnings=artemis_warnings,
+    reaches=reaches,
+    carries_all=carries_all,
+    render=_render,
+    needs_tls=_needs_tls,
+    no_container=no_container,
+    in_container=in_container,
+    for_topics=lambda broker: broker,
+    amazon_mq=None,
+    launch=ProductLaunch(
+        name="artemis",
+        distribution="activemq-artemis",
+        jar="lib/artemis-boot.jar",
+        command=command,
+        secrets="broker-{broker}",
+        first_serves=False,
+        image=IMAGE,
+        says_it_listens=router_launch.listens,
+    ),
+    executables=router_launch.Routers(),
+    compose=ProductCompose(
+        variable="ARTEMIS_IMAGE",
+        called="ActiveMQ Artemis 2.44",
+        data=DATA,
+        standby_writes=True,  # a lock, and as whatever user its image has
+        start_script=start_script,
+    ),
+    management=ProductManagement(
+        queries=artemis_queries,
+        link_end=link_proof.end_of,
+        missing=link_proof.missing,
+        start_link=management.start_connection,
+        stop_link=management.stop_connection,
+        browse=management.browse,
+        unbrowsable=frozenset({"stomp"}),
+        backlogs_on_queues=True,
+    ),
+)

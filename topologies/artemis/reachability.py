@@ -1,0 +1,128 @@
+"""Predicts whether a message sent at one Artemis broker gets to a consumer at another. Nothing runs.
+
+This models Artemis 2.44.0. Two kinds of links move messages:
+
+* *AMQP connections* move the messages that they match, over any number of links. They do not wait for a consumer's
+  demand. ``senders`` push from a queue of the opener; that queue exists as soon as there is a message. ``receivers``
+  pull into a queue of the opener. That queue has to exist: either it is made with the broker, or the consumer makes it
+  at the opener. ``peers`` do both. A ``mirror`` repeats the messages that its filter lets pass.
+* A *cluster* forwards a message over at most ``max_hops`` of its links, to a member that asks for it. This is the
+  consumer's broker, or a member from which an AMQP connection takes the message on: by a receiver, or from a queue that
+  was made with the broker.
+
+A subscriber to a *topic* gets a queue of its own at its broker, made when it subscribes. Clusters send the message to
+that queue. At any other broker there is no such queue, so a sender has nothing to push from and a mirror nothing to
+repeat. Receivers make a queue at their other end. It is a subscriber's queue only if that broker's ``default_routing``
+is MULTICAST.
+
+The prediction says what is possible: another consumer or another link may still take the message first. Not modelled:
+
+* alternates: all brokers are assumed to be up before a connection is tried, so it ends at its first listed broker. The
+  connection reaches a later one, if that is no standby of the first, only after it broke or if only that broker
+  listened in time. Then it stays there (`Topology.warnings` says so).
+* addresses with a setting that forbids clients to make queues; queues that a mirror makes; and the differences of
+  STRICT and OFF_WITH_REDISTRIBUTION from ON_DEMAND.
+* chains of receivers: a queue that a receiver makes at its other end starts the receivers of that broker too, like any
+  new queue there. The prediction ignores this and reports such a path as missing.
+* a router's own addresses: messages that the router itself takes and delivers pass, even if no queue exists behind a
+  waypoint.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from topologies.artemis.addresses import AddressSetting
+from topologies.artemis.broker import ArtemisBroker
+from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterLink
+from topologies.artemis.matching import filter_passes, overlap
+from topologies.model.broker import AnyBroker
+from topologies.model.link import Link
+
+
+@dataclass(frozen=True)
+class Move:
+    """One direction in which a connection moves messages. ``asks``: whether it acts as a consumer at its beginning."""
+
+    begin: str
+    end: str
+    asks: bool
+
+
+def reaches(brokers: Sequence[AnyBroker], links: Sequence[Link], begin: str, end: str, destination: str) -> bool:
+    """Whether a message to ``destination`` (``queue://NAME``, ``topic://NAME``) can get from one broker to the other.
+
+    Neither broker is a standby: `Topology.reaches` asks for its active broker instead.
+    """
+    connections = [link for link in links if isinstance(link, BrokerConnection)]
+    moves = [move for link in connections for move in _moves(link, destination, end)]
+    asking = {end, *(move.begin for move in moves if move.asks)}
+    steps = defaultdict(set)
+    for move in moves:
+        steps[move.begin].add(move.end)
+    for here, there in _cluster_steps([link for link in links if isinstance(link, ClusterLink)]):
+        if there in asking:
+            steps[here].add(there)
+    return end in _within(begin, steps, len(brokers))
+
+
+def carries_all(brokers: Sequence[AnyBroker], links: Sequence[Link], destination: str) -> bool:
+    """Always False: only a look at each path can tell."""
+    return False
+
+
+def _moves(link: BrokerConnection, destination: str, consumer: str) -> Iterator[Move]:
+    here, there = link.opened_by.name, link.to.name
+    kind, _, address = destination.partition("://")
+    made = _made_with(link.opened_by, address) if kind == "queue" else ()
+    queues = made or (address,)  # as a client's message makes it
+    if kind == "queue" and any(_takes(match, address, queues) for match in (*link.senders, *link.peers)):
+        yield Move(here, there, asks=bool(made))
+    if kind == "queue" and link.mirror and filter_passes(link.mirror.address_filter, address):
+        yield Move(here, there, asks=False)
+    pulled = any(_takes(match, address, queues) for match in (*link.receivers, *link.peers))
+    if pulled and (made or here == consumer) and (kind == "queue" or _subscribes(link.to, address)):
+        yield Move(there, here, asks=True)
+
+
+def _subscribes(broker: AnyBroker, address: str) -> bool:
+    """Whether a queue that a receiver makes at the broker is one of a topic."""
+    settings = broker.address_settings if isinstance(broker, ArtemisBroker) else ()
+    matching = [each for each in settings if overlap(each.match, address)]
+    return bool(matching) and max(matching, key=_specific).default_routing == "MULTICAST"
+
+
+def _specific(setting: AddressSetting) -> tuple[int, int]:
+    """The broker takes the most specific setting: more words as they are, then more words at all."""
+    words = setting.match.split(".")
+    return sum(word not in ("*", "#") for word in words), len(words)
+
+
+def _made_with(broker: AnyBroker, address: str) -> tuple[str, ...]:
+    """The queues of an address that are there from the start."""
+    declared = broker.addresses if isinstance(broker, ArtemisBroker) else ()
+    return tuple(queue for each in declared if each.name == address for queue in each.queues)
+
+
+def _takes(match: AddressMatch, address: str, queues: Sequence[str]) -> bool:
+    return match.queue_name in queues if match.queue_name else overlap(match.address_match, address)
+
+
+def _cluster_steps(links: Sequence[ClusterLink]) -> Iterator[tuple[str, str]]:
+    """(from, to) for members of one cluster that are no more links apart than it allows."""
+    for cluster in {link.cluster for link in links}:
+        steps = defaultdict(set)
+        for link in links:
+            for here, there in link.directions if link.cluster == cluster else ():
+                steps[here].add(there)
+        for here in tuple(steps):
+            yield from ((here, there) for there in _within(here, steps, cluster.max_hops))
+
+
+def _within(begin: str, steps: Mapping[str, set[str]], most: int) -> set[str]:
+    """Where so many steps lead at most, ``begin`` included."""
+    reached, last = {begin}, {begin}
+    for _ in range(most):
+        last = {there for here in last for there in steps.get(here, ())} - reached
+        reached |= last
+    return reached

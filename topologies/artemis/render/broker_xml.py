@@ -1,0 +1,120 @@
+"""Renders the configuration of an Artemis 2.44.0 broker. Text out of values; no file is touched.
+
+Every setting that a benchmark depends on is written out, default or not. broker.xml holds no user and no password:
+passwords are in the files below `SECRETS_FOLDER` as ``${…}`` placeholders. A runtime fills them in a folder of its own
+(see topologies.artemis.render.files).
+"""
+
+from lxml import etree
+
+from topologies.artemis.addresses import Address, AddressSetting
+from topologies.artemis.broker import ACCEPTED, ALL, SHARED_STORE, Acceptor, ArtemisBroker
+from topologies.artemis.render import names
+from topologies.artemis.render.files import files_beside
+from topologies.artemis.render.links import add_links
+from topologies.artemis.render.xml import CONFIGURATION, CORE, add, add_all, element
+from topologies.model.site import Site
+from topologies.model.topology import Topology
+from topologies.render.site import DATA_PROPERTY, STORE_PROPERTY
+from topologies.render.xml import attributes_of, text, to_text
+
+BROKER_XML = "broker.xml"
+ROLES = "clients,bridges"
+PERMISSIONS = (
+    "createNonDurableQueue", "deleteNonDurableQueue", "createDurableQueue", "deleteDurableQueue",
+    "createAddress", "deleteAddress", "consume", "browse", "send",
+)  # fmt: skip
+HOUSEKEEPING = {
+    "security-enabled": "true",
+    "jmx-management-enabled": "true",
+    "message-counter-enabled": "false",
+    "configuration-file-refresh-period": "-1",  # what a run was started with holds to its end
+    "create-bindings-dir": "true",
+    "create-journal-dir": "true",
+}
+
+
+def render(topology: Topology, broker: ArtemisBroker, site: Site) -> dict[str, str]:
+    """File name to text, folders below with '/'. KeyError if the site lacks a port that is needed."""
+    root = element(CONFIGURATION, "configuration")
+    root.append(core(topology, broker, site))
+    return {BROKER_XML: to_text(root), **files_beside(topology, broker)}
+
+
+def core(topology: Topology, broker: ArtemisBroker, site: Site) -> etree._Element:
+    """The ``core`` element; Artemis' own schema describes it."""
+    parent = element(CORE, "core")
+    add_all(parent, attributes_of(broker, names.BROKER))
+    add_all(parent, HOUSEKEEPING)
+    _add_memory(parent, broker)
+    _add_store(parent, broker)
+    acceptors = add(parent, "acceptors")
+    for acceptor in broker.acceptors:
+        add(acceptors, "acceptor", {"name": acceptor.name}, listening_uri(broker, acceptor, site))
+    add_links(parent, topology, broker, site)
+    _add_security(parent)
+    settings = add(parent, "address-settings")
+    for setting in broker.address_settings:
+        _add_setting(settings, setting)
+    addresses = add(parent, "addresses")
+    for address in _addresses(broker):
+        _add_address(addresses, address)
+    return parent
+
+
+def listening_uri(broker: ArtemisBroker, acceptor: Acceptor, site: Site) -> str:
+    """``tcp://127.0.0.1:61613?protocols=STOMP;…``."""
+    served = tuple(ACCEPTED) if acceptor.protocol == ALL else (acceptor.protocol,)
+    options = {"protocols": ",".join(ACCEPTED[protocol] for protocol in served)}
+    options |= attributes_of(acceptor, names.ACCEPTOR)
+    for protocol in served:
+        options |= attributes_of(acceptor, names.ACCEPTOR_OF_A_PROTOCOL.get(protocol, {}))
+    options |= {key: prefix for key, prefix in attributes_of(acceptor, names.ACCEPTOR_PREFIXES).items() if prefix}
+    query = ";".join(f"{key}={value}" for key, value in options.items())
+    return f"tcp://{site.bind_host}:{site.port(broker.name, acceptor.protocol)}?{query}"
+
+
+def _add_memory(parent: etree._Element, broker: ArtemisBroker) -> None:
+    if broker.memory_limit_bytes:
+        add(parent, "global-max-size", {}, str(broker.memory_limit_bytes))
+    else:
+        add(parent, "global-max-size-percent-of-jvm-max-memory", {}, str(broker.memory_percent_of_heap))
+
+
+def _add_store(parent: etree._Element, broker: ArtemisBroker) -> None:
+    """A backup of a shared store works in its active's folder; one of replication has a copy of its own."""
+    add(parent, "persistence-enabled", {}, text(broker.persistence is not None))
+    shared = broker.standby_of and broker.ha is not None and broker.ha.kind == SHARED_STORE
+    folder = f"${{{STORE_PROPERTY if shared else DATA_PROPERTY}}}"
+    for what in ("bindings", "journal", "paging", "large-messages"):
+        add(parent, f"{what}-directory", {}, f"{folder}/{what}")
+    if broker.persistence is not None:
+        add_all(parent, attributes_of(broker.persistence, names.JOURNAL))
+
+
+def _add_security(parent: etree._Element) -> None:
+    setting = add(add(parent, "security-settings"), "security-setting", {"match": "#"})
+    for permission in PERMISSIONS:
+        add(setting, "permission", {"type": permission, "roles": ROLES})
+
+
+def _add_setting(parent: etree._Element, setting: AddressSetting) -> None:
+    added = add(parent, "address-setting", {"match": setting.match})
+    add_all(added, attributes_of(setting, names.ADDRESS_SETTING))
+    if setting.max_redelivery_delay_ms:
+        add(added, "max-redelivery-delay", {}, str(setting.max_redelivery_delay_ms))
+    # Not default-queue-routing-type: a STOMP subscriber's queue has no other, and as ANYCAST got nothing of its topic.
+    add(added, "default-address-routing-type", {}, setting.default_routing)
+
+
+def _addresses(broker: ArtemisBroker) -> list[Address]:
+    """The model's addresses, and those for dead and expired messages; nothing else would make the latter."""
+    wanted = [name for each in broker.address_settings for name in (each.dead_letter_address, each.expiry_address)]
+    given = [address.name for address in broker.addresses]
+    return [*(Address(name) for name in dict.fromkeys(wanted) if name and name not in given), *broker.addresses]
+
+
+def _add_address(parent: etree._Element, address: Address) -> None:
+    routed = add(add(parent, "address", {"name": address.name}), address.routing.lower())
+    for queue in address.queues:
+        add(add(routed, "queue", {"name": queue}), "durable", {}, "true")

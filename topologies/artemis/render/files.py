@@ -1,0 +1,85 @@
+"""Renders the files beside an Artemis broker's broker.xml, by which its passwords get to it too.
+
+Files below `SECRETS_FOLDER` are templates: a runtime fills their ``${…}`` (`filled`) and keeps the result in a folder
+of mode 700 of its own, never with the others. Users who take rendered files elsewhere do the same. Artemis learns where
+by the system property `SECRETS_PROPERTY`, and reads broker.properties by ``artemis run --properties FILE``.
+"""
+
+from topologies.artemis.broker import ArtemisBroker
+from topologies.artemis.render.links import clusters_of, connections_of
+from topologies.artemis.router import Router
+from topologies.model.topology import Topology
+from topologies.render.log4j import log4j2_properties
+from topologies.render.secrets import SECRETS_FOLDER
+from topologies.render.site import (
+    BRIDGE_PASSWORD,
+    BRIDGE_USERNAME,
+    CLIENT_PASSWORD,
+    CLIENT_USERNAME,
+    SECRETS_PROPERTY,
+)
+
+BROKER_PROPERTIES = f"{SECRETS_FOLDER}/broker.properties"
+USERS, ROLES = f"{SECRETS_FOLDER}/artemis-users.properties", f"{SECRETS_FOLDER}/artemis-roles.properties"
+LOGIN_CONFIG, LOG4J2 = "login.config", "log4j2.properties"
+DETECTORS = "META-INF/jolokia/detectors"
+"""Found on the class path by Jolokia's agent. Its detector of Artemis waits minutes for a guard that is not set up."""
+AUDIT = "org.apache.activemq.audit"  # logs each access to an MBean, and so each sample of ours
+
+_BOOTSTRAP = """\
+<?xml version='1.0' encoding='UTF-8'?>
+<broker xmlns="http://activemq.apache.org/schema">
+  <jaas-security domain="activemq"/>
+  <server configuration="${artemis.instance.etc.uri}/broker.xml"/>
+</broker>
+"""
+_MANAGEMENT = """\
+<?xml version='1.0' encoding='UTF-8'?>
+<management-context xmlns="http://activemq.apache.org/schema"/>
+"""
+_LOGIN = f"""\
+activemq {{
+  org.apache.activemq.artemis.spi.core.security.jaas.PropertiesLoginModule required
+    debug=false
+    reload=false
+    baseDir="${{{SECRETS_PROPERTY}}}"
+    org.apache.activemq.jaas.properties.user="artemis-users.properties"
+    org.apache.activemq.jaas.properties.role="artemis-roles.properties";
+}};
+"""
+
+
+def files_beside(topology: Topology, broker: ArtemisBroker) -> dict[str, str]:
+    """File name to text: everything but broker.xml."""
+    return {
+        "bootstrap.xml": _BOOTSTRAP,
+        "management.xml": _MANAGEMENT,
+        LOGIN_CONFIG: _LOGIN,
+        LOG4J2: log4j2_properties(off=(AUDIT,)),
+        DETECTORS: "!org.jolokia.server.detector.misc.ArtemisDetector\n",
+        BROKER_PROPERTIES: broker_properties(topology, broker),
+        USERS: _line(_placeholder(CLIENT_USERNAME), CLIENT_PASSWORD)
+        + _line(_placeholder(BRIDGE_USERNAME), BRIDGE_PASSWORD),
+        ROLES: _line("clients", CLIENT_USERNAME) + _line("bridges", BRIDGE_USERNAME),
+    }
+
+
+def broker_properties(topology: Topology, broker: ArtemisBroker) -> str:
+    """The user and password with which the broker logs in at other brokers. Artemis lets these override broker.xml."""
+    lines = []
+    if clusters_of(topology, broker):
+        lines += [_line("clusterUser", BRIDGE_USERNAME), _line("clusterPassword", BRIDGE_PASSWORD)]
+    for link in connections_of(topology, broker):
+        if isinstance(link.to, Router):
+            continue  # it asks no client for a login
+        of = f'AMQPConnections."{link.name}"'  # quoted: a name may have dots
+        lines += [_line(f"{of}.user", BRIDGE_USERNAME), _line(f"{of}.password", BRIDGE_PASSWORD)]
+    return "".join(lines)
+
+
+def _line(key: str, secret: str) -> str:
+    return f"{key}={_placeholder(secret)}\n"
+
+
+def _placeholder(name: str) -> str:
+    return f"${{{name}}}"

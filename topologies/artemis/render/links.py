@@ -1,0 +1,120 @@
+"""Renders an Artemis broker's clusters, its pair and its AMQP connections into broker.xml.
+
+A broker publishes its own connector to the cluster, and by it to clients: its address is where clients reach it too.
+"""
+
+from collections.abc import Sequence
+
+from lxml import etree
+
+from topologies.artemis.broker import ArtemisBroker, HaPolicy
+from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
+from topologies.artemis.render import names
+from topologies.artemis.render.xml import add, add_all
+from topologies.model.broker import AnyBroker
+from topologies.model.site import Site
+from topologies.model.topology import Topology
+from topologies.render.xml import attributes_of
+
+PAIR = ClusterConnection("pair", message_load_balancing="OFF")
+"""What joins a live-backup pair that is in no cluster: the backup announces itself by it, no message crosses."""
+
+
+def add_links(parent: etree._Element, topology: Topology, broker: ArtemisBroker, site: Site) -> None:
+    clusters = clusters_of(topology, broker)
+    if clusters:
+        _add_connectors(parent, topology, broker, clusters, site)
+        connections = add(parent, "cluster-connections")
+        for cluster, others in clusters.items():
+            _add_cluster(connections, broker, cluster, others)
+    if broker.ha is not None:
+        _add_ha(parent, broker.ha, backup=bool(broker.standby_of))
+    opened = connections_of(topology, broker)
+    if opened:
+        listed = add(parent, "broker-connections")
+        for link in opened:
+            _add_connection(listed, link, connection_uri(link, site))
+
+
+def clusters_of(topology: Topology, broker: ArtemisBroker) -> dict[ClusterConnection, tuple[AnyBroker, ...]]:
+    """Each cluster that a broker is a member of, with the other members; a standby is in its active's clusters."""
+    me = broker.standby_of or broker.name
+    found: dict[ClusterConnection, list[AnyBroker]] = {}
+    for link in topology.links:
+        if isinstance(link, ClusterLink) and me in (link.opened_by.name, link.to.name):
+            far = link.to if link.opened_by.name == me else link.opened_by
+            found.setdefault(link.cluster, []).extend(_pair_of(topology, far.name))
+    partners = tuple(each for each in _pair_of(topology, me) if each.name != broker.name)
+    if not found and partners:
+        return {PAIR: partners}
+    return {cluster: (*partners, *others) for cluster, others in found.items()}
+
+
+def connections_of(topology: Topology, broker: ArtemisBroker) -> list[BrokerConnection]:
+    """The AMQP connections that a broker opens; a backup opens its active's once it has its store."""
+    return [link for link in topology.opened_by(broker.standby_of or broker.name) if isinstance(link, BrokerConnection)]
+
+
+def connection_uri(link: BrokerConnection, site: Site) -> str:
+    """``tcp://host:port``, alternates behind ``#``."""
+    first, *others = (
+        f"tcp://{site.address_for(link.name, each.name, each.listener('amqp'))}" for each in (link.to, *link.alternates)
+    )
+    return f"{first}#{','.join(others)}" if others else first
+
+
+def _pair_of(topology: Topology, active: str) -> list[AnyBroker]:
+    return [each for each in topology.brokers if active in (each.name, each.standby_of)]
+
+
+def _add_connectors(
+    parent: etree._Element,
+    topology: Topology,
+    broker: ArtemisBroker,
+    clusters: dict[ClusterConnection, tuple[AnyBroker, ...]],
+    site: Site,
+) -> None:
+    wanted = {broker.name, *(other.name for others in clusters.values() for other in others)}
+    connectors = add(parent, "connectors")
+    for each in topology.brokers:
+        if each.name in wanted:
+            address = site.announced.get(each.name) or site.address(each.name, each.listener("core"))
+            add(connectors, "connector", {"name": each.name}, f"tcp://{address}")
+
+
+def _add_cluster(
+    parent: etree._Element, broker: ArtemisBroker, cluster: ClusterConnection, others: Sequence[AnyBroker]
+) -> None:
+    connection = add(parent, "cluster-connection", {"name": cluster.name})
+    add(connection, "connector-ref", {}, broker.name)
+    add_all(connection, attributes_of(cluster, names.CLUSTER_CONNECTION))
+    static = add(connection, "static-connectors")
+    for other in others:
+        add(static, "connector-ref", {}, other.name)
+
+
+def _add_ha(parent: etree._Element, policy: HaPolicy, *, backup: bool) -> None:
+    role = add(add(add(parent, "ha-policy"), policy.kind), "backup" if backup else "primary")
+    values = attributes_of(policy, names.HA[policy.kind, backup])
+    add_all(role, {tag: value for tag, value in values.items() if value})
+
+
+def _add_connection(parent: etree._Element, link: BrokerConnection, uri: str) -> None:
+    connection = add(parent, "amqp-connection", {"uri": uri} | attributes_of(link, names.BROKER_CONNECTION))
+    for tag, matches in (("sender", link.senders), ("receiver", link.receivers), ("peer", link.peers)):
+        for match in matches:
+            add(connection, tag, _matching(match))
+    if link.mirror is not None:
+        _add_mirror(connection, link.mirror)
+
+
+def _matching(match: AddressMatch) -> dict[str, str]:
+    return {"queue-name": match.queue_name} if match.queue_name else {"address-match": match.address_match}
+
+
+def _add_mirror(parent: etree._Element, mirror: Mirror) -> None:
+    added = add(parent, "mirror", attributes_of(mirror, names.MIRROR))
+    if mirror.address_filter:
+        added.set("address-filter", mirror.address_filter)
+    for key, value in mirror.properties:
+        add(added, "property", {"key": key, "value": value})

@@ -1,0 +1,113 @@
+"""Lists the topologies whose brokers have places of their own: hub and spokes, concentrators, trees and rings."""
+
+from topologies.catalogue.one_or_two_brokers import clients, numbered, pair
+from topologies.classic.broker import Broker
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.classic.product import CLASSIC
+from topologies.model.topology import Topology
+from topologies.model.validity import require_between
+
+SPOKE_TO_SPOKE_HOPS = 2
+TIER_HOPS = 2  # from the lowest tier over the middle one to the cloud
+MOST_BROKERS = 50
+
+
+def hub_and_spoke(spokes: int = 4, hub_standby: bool = False) -> Topology:
+    """The hub opens a duplex link to each spoke; consumers at the last spoke, producers at the others.
+
+               spoke-1
+                  |
+    spoke-4 ---- hub ---- spoke-2
+                  |
+               spoke-3
+    """
+    require_between("hub and spoke", 2, MOST_BROKERS, spokes=spokes)
+    hub = pair("hub") if hub_standby else (Broker("hub"),)
+    rim = numbered("spoke", spokes)
+    links = tuple(_both_ways(hub[0], spoke, SPOKE_TO_SPOKE_HOPS) for spoke in rim)
+    name = f"hub-{'pair-' if hub_standby else ''}and-{spokes}-spokes"
+    return Topology(name, (*hub, *rim), links, clients(rim[:-1], rim[-1:]), CLASSIC)
+
+
+def concentrator(edges: int = 3, centres: int = 2) -> Topology:
+    """Many connections at the edge, few brokers at the centre: each edge broker opens a one-way link to each centre.
+
+    producers --> edge-1   edge-2   edge-3
+                     \\  \\  /    \\  /  /
+                      centre-1   centre-2 --> consumers
+    """
+    require_between("concentrator", 1, MOST_BROKERS, edges=edges, centres=centres)
+    outer, inner = numbered("edge", edges), numbered("centre", centres)
+    links = tuple(NetworkConnector(opened_by=edge, to=centre) for edge in outer for centre in inner)
+    return Topology(f"concentrator-{edges}-to-{centres}", (*inner, *outer), links, clients(outer, inner), CLASSIC)
+
+
+def tiered_concentrator(edges: int = 4, gateways: int = 2, centres: int = 1) -> Topology:
+    """Ever fewer brokers from tier to tier, one way: on-premises edges, on-premises gateways, then the cloud.
+
+    on-premises  edge-1   edge-2   edge-3   edge-4  <-- producers
+                      each edge to each gateway
+    on-premises       gateway-1   gateway-2
+                               \\   /
+    cloud                     centre-1 --> consumers
+    """
+    require_between("tiered concentrator", 1, MOST_BROKERS, edges=edges, gateways=gateways, centres=centres)
+    outer, middle = numbered("edge", edges, "on-premises"), numbered("gateway", gateways, "on-premises")
+    inner = numbered("centre", centres, "cloud")
+    steps = [(edge, gateway) for edge in outer for gateway in middle]
+    steps += [(gateway, centre) for gateway in middle for centre in inner]
+    links = tuple(
+        NetworkConnector(opened_by=lower, to=upper, message_ttl=TIER_HOPS, consumer_ttl=TIER_HOPS)
+        for lower, upper in steps
+    )
+    name = f"tiered-concentrator-{edges}-{gateways}-{centres}"
+    return Topology(name, (*inner, *middle, *outer), links, clients(outer, inner), CLASSIC)
+
+
+def tree(depth: int = 2, branches: int = 2) -> Topology:
+    """Each broker opens a duplex link to each of its children; clients enter at the leaves.
+
+                     root
+                   /      \\
+              node-1      node-2
+              /   \\       /    \\
+         node-1-1  …   node-2-1  …
+    """
+    require_between("tree", 1, 5, depth=depth)
+    require_between("tree", 1, 10, branches=branches)
+    require_between("tree", 1, MOST_BROKERS, brokers=sum(branches**tier for tier in range(depth + 1)))
+    tiers: list[tuple[Broker, ...]] = [(Broker("root"),)]
+    links: list[NetworkConnector] = []
+    for _ in range(depth):
+        children = [(parent, child) for parent in tiers[-1] for child in _children(parent, branches)]
+        links += [_both_ways(parent, child, 2 * depth) for parent, child in children]
+        tiers.append(tuple(child for _, child in children))
+    brokers = tuple(broker for tier in tiers for broker in tier)
+    return Topology(f"tree-of-{len(brokers)}", brokers, tuple(links), clients(tiers[-1], tiers[-1]), CLASSIC)
+
+
+def ring(brokers: int = 4, ttl: int = 0) -> Topology:
+    """One way round, for questions of TTL: 0 lets messages get all the way, less leaves the last brokers out.
+
+    producers --> broker-1 --> broker-2 --> consumers
+                     ^            |
+                     |            v
+    consumers <-- broker-4 <-- broker-3 --> consumers
+    """
+    require_between("ring", 3, MOST_BROKERS, brokers=brokers)
+    round_ = numbered("broker", brokers)
+    hops = ttl or brokers - 1
+    links = tuple(
+        NetworkConnector(opened_by=here, to=there, message_ttl=hops, consumer_ttl=hops)
+        for here, there in zip(round_, (*round_[1:], round_[0]), strict=True)
+    )
+    name = f"ring-of-{brokers}" + (f"-ttl-{ttl}" if ttl > 0 else "-unlimited" if ttl else "")
+    return Topology(name, round_, links, clients(round_[:1], round_[1:]), CLASSIC)
+
+
+def _both_ways(opener: Broker, to: Broker, hops: int) -> NetworkConnector:
+    return NetworkConnector(opened_by=opener, to=to, duplex=True, message_ttl=hops, consumer_ttl=hops)
+
+
+def _children(parent: Broker, count: int) -> tuple[Broker, ...]:
+    return numbered("node" if parent.name == "root" else parent.name, count)

@@ -1,0 +1,141 @@
+"""Finds the topology that a text names: ``build("mesh(brokers=5)")`` or a file; `entries` lists the catalogue."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from topologies.catalogue import artemis_networks as artemis
+from topologies.catalogue import hubs_trees_rings as tiers
+from topologies.catalogue import meshes
+from topologies.catalogue import one_or_two_brokers as few
+from topologies.catalogue.yaml_topology import is_file, known_elsewhere, known_to_the_other, read_topology
+from topologies.catalogue.yaml_words import spellings
+from topologies.model.parse import EntryCall, parse_call
+from topologies.model.spelling import nearest, plainly
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
+
+ENTRIES: dict[str, Callable[..., Topology]] = {
+    "single": few.single,
+    "active-standby": few.active_standby,
+    "source-and-sink": few.source_and_sink,
+    "two-one-way": few.two_one_way,
+    "parallel-connectors": few.parallel_connectors,
+    "mesh": meshes.mesh,
+    "mesh-of-pairs": meshes.mesh_of_pairs,
+    "cross-region-mesh": meshes.cross_region_mesh,
+    "two-regions": meshes.two_regions,
+    "hub-and-spoke": tiers.hub_and_spoke,
+    "concentrator": tiers.concentrator,
+    "tiered-concentrator": tiers.tiered_concentrator,
+    "tree": tiers.tree,
+    "ring": tiers.ring,
+    "artemis-single": artemis.artemis_single,
+    "live-backup": artemis.live_backup,
+    "cluster": artemis.cluster,
+    "senders": artemis.senders,
+    "receivers": artemis.receivers,
+    "mirror": artemis.mirror,
+    "dual-mirror": artemis.dual_mirror,
+    "router-peer": artemis.router_peer,
+}
+
+
+MEANT = {
+    "networkttl": ("ttl", "message_ttl", "max_hops"),
+    "messagettl": ("ttl", "max_hops"),
+    "consumerttl": ("ttl", "max_hops"),
+    "ttl": ("message_ttl", "max_hops"),
+}
+"""A word of the manuals, without capitals, to the parameters that it may mean."""
+NEARLY_THE_SAME = 0.85
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of ``brokerbench topologies``: ``mesh(brokers=3)``, what it is, and its picture."""
+
+    name: str
+    usage: str
+    summary: str
+    picture: str
+
+
+def entries() -> tuple[Entry, ...]:
+    """The catalogue's entries, in reading order."""
+    return tuple(_entry(name, function) for name, function in ENTRIES.items())
+
+
+def build(text: str) -> Topology:
+    """The topology that ``text`` names: ``mesh(brokers=5)`` or ``my-network.yaml``. Raises `TopologyInvalid`."""
+    if is_file(text):
+        return read_topology(Path(text.strip()))
+    call = parse_call(text)
+    function = _function(call)
+    for name, value in call.arguments.items():
+        _require_fitting(text, _parameter(text, call, name), value)
+    try:
+        return function(**call.arguments)
+    except TopologyInvalid as error:
+        raise TopologyInvalid(*(f"topology {text!r}: {problem}" for problem in error.problems)) from error
+
+
+def arguments(text: str) -> dict[str, object]:
+    """Every parameter of an entry with the value that ``text`` gives it, defaults included."""
+    call = parse_call(text)
+    parameters = inspect.signature(_function(call)).parameters.values()
+    return {parameter.name: parameter.default for parameter in parameters} | call.arguments
+
+
+def _entry(name: str, function: Callable[..., Topology]) -> Entry:
+    summary, _, picture = inspect.getdoc(function).partition("\n\n")  # type: ignore[union-attr]
+    defaults = ", ".join(f"{p.name}={p.default!r}" for p in inspect.signature(function).parameters.values())
+    return Entry(name, f"{name}({defaults})" if defaults else name, summary, picture)
+
+
+def _function(call: EntryCall) -> Callable[..., Topology]:
+    function = ENTRIES.get(call.name.replace("_", "-"))
+    if function is None:
+        raise TopologyInvalid(f"no topology is called {call.name!r}{_nearest(call.name, ENTRIES)}")
+    return function
+
+
+def _parameter(text: str, call: EntryCall, name: str) -> inspect.Parameter:
+    parameters = inspect.signature(_function(call)).parameters
+    if name not in parameters:
+        hint = _meant(call, name, list(parameters))
+        raise TopologyInvalid(f"topology {text!r} has no parameter {name!r}{hint} (known: {_listed(parameters)})")
+    return parameters[name]
+
+
+def _meant(call: EntryCall, name: str, known: list[str]) -> str:
+    """A parameter in another spelling; else the entry that has it, or a file's replacement for it; else the nearest."""
+    same = [each for each in known if spellings(each) & spellings(name) or each in MEANT.get(plainly(name), ())]
+    if same:
+        return f"; did you mean {same[0]!r}?"
+    if near := nearest(name, known, NEARLY_THE_SAME):
+        return near
+    flavour = _function(call)().flavour
+    if others := [entry for entry, function in ENTRIES.items() if name in inspect.signature(function).parameters]:
+        return f", which {_listed(others)} {'has' if len(others) == 1 else 'have'}"
+    if told := known_elsewhere(name, flavour) or known_to_the_other(name, flavour):
+        return f"; in a YAML file of your own: {told}"
+    return nearest(name, known)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """``; did you mean 'mesh'? (known: single, mesh)``."""
+    return f"{nearest(name, list(known))} (known: {_listed(known)})"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def _require_fitting(text: str, parameter: inspect.Parameter, value: object) -> None:
+    """A value fits if it is of its default's own type: True is no number here."""
+    wanted = type(parameter.default)
+    if type(value) is not wanted:
+        kind = {bool: "True or False", int: "a whole number", float: "a number", str: "a 'text'"}[wanted]
+        raise TopologyInvalid(f"topology {text!r}: {parameter.name}={value!r}, but it must be {kind}")

@@ -1,0 +1,105 @@
+"""Lists the topologies of one broker, or of two and what joins them: one function each, with its picture.
+
+The other entries are in `meshes` (everyone with everyone), `hubs_trees_rings` (chains, tiers, rings) and
+`artemis_networks`.
+"""
+
+from dataclasses import replace
+
+from topologies.classic.broker import Broker
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.classic.product import CLASSIC
+from topologies.classic.transport_connectors import DEFAULT_CONNECTORS
+from topologies.model.client_groups import CONSUMERS, PRODUCERS, ClientGroup
+from topologies.model.topology import Topology
+from topologies.model.validity import require_between
+
+MOST_CONNECTORS = 20  # between two brokers; each is a connection with its threads at both ends
+
+
+def single() -> Topology:
+    """One broker, for a baseline: what the network costs is measured against it.
+
+    producers --> broker-1 --> consumers
+    """
+    only = Broker("broker-1")
+    return Topology("single", (only,), (), clients((only,), (only,)), CLASSIC)
+
+
+def active_standby() -> Topology:
+    """Two brokers on one store: the standby waits for the lock on it and takes over all that was stored.
+
+    producers --> broker-1 ======== broker-1-standby
+    consumers <--  (active)  store
+    """
+    both = pair("broker-1")
+    return Topology("active-standby", both, (), clients(both, both), CLASSIC)
+
+
+def source_and_sink(duplex: bool = False, transport: str = "tcp") -> Topology:
+    """Every message crosses one link: producers on its one end, consumers on the other.
+
+    producers --> source --------> sink --> consumers
+    """
+    called = tuple(
+        replace(connector, transport=transport) if connector.protocol == "openwire" else connector
+        for connector in DEFAULT_CONNECTORS
+    )
+    source, sink = Broker("source"), Broker("sink", connectors=called)
+    by = "" if transport == "tcp" else f"-{transport.replace('+', '-')}"
+    return Topology(
+        name=("source-and-sink-duplex" if duplex else "source-and-sink") + by,
+        brokers=(source, sink),
+        links=(NetworkConnector(opened_by=source, to=sink, duplex=duplex),),
+        groups=clients((source,), (sink,)),
+        product=CLASSIC,
+    )
+
+
+def two_one_way() -> Topology:
+    """Both ways between two brokers by a connection each, where a duplex link would share one.
+
+    clients <--> broker-1 --------> broker-2 <--> clients
+                          <--------
+    """
+    one, two = Broker("broker-1"), Broker("broker-2")
+    links = (NetworkConnector(opened_by=one, to=two), NetworkConnector(opened_by=two, to=one))
+    return Topology("two-one-way", (one, two), links, clients((one, two), (one, two)), CLASSIC)
+
+
+def parallel_connectors(queue_connectors: int = 2, duplex: bool = False) -> Topology:
+    """Queues share several connections between two brokers and topics have one: so a link's throughput is raised.
+
+                         -- queues 1 -->
+    producers --> source -- queues 2 --> sink --> consumers
+                         -- topics ---->
+    """
+    require_between("parallel connectors", 1, MOST_CONNECTORS, queue_connectors=queue_connectors)
+    source, sink = Broker("source"), Broker("sink")
+    # One for topics: each further connector would subscribe again, and the broker would suppress it as a duplicate.
+    topics = NetworkConnector(
+        opened_by=source, to=sink, name="topics", duplex=duplex, dynamically_included_destinations=("topic://>",)
+    )
+    queues = replace(topics, dynamically_included_destinations=("queue://>",))
+    return Topology(
+        name=f"parallel-connectors-{queue_connectors}" + ("-duplex" if duplex else ""),
+        brokers=(source, sink),
+        links=(*(replace(queues, name=f"queues-{n}") for n in range(1, queue_connectors + 1)), topics),
+        groups=clients((source,), (sink,)),
+        product=CLASSIC,
+    )
+
+
+def pair(name: str, region: str = "") -> tuple[Broker, Broker]:
+    """An active broker and the standby that shares its store."""
+    return Broker(name, region), Broker(f"{name}-standby", region, standby_of=name)
+
+
+def numbered(prefix: str, count: int, region: str = "") -> tuple[Broker, ...]:
+    """``prefix-1``, ``prefix-2``, …"""
+    return tuple(Broker(f"{prefix}-{n}", region) for n in range(1, count + 1))
+
+
+def clients(producers_at: tuple[Broker, ...], consumers_at: tuple[Broker, ...]) -> tuple[ClientGroup, ClientGroup]:
+    """The two groups that scenarios speak of."""
+    return ClientGroup(PRODUCERS, enter_at=producers_at), ClientGroup(CONSUMERS, enter_at=consumers_at)

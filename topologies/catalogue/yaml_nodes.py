@@ -1,0 +1,228 @@
+"""Reads YAML as the frozen values of the model, by their fields' own types; each error has a line and a field.
+
+YAML itself constructs no values. It composes the text to nodes, which know their places in the file. Each node is read
+as the type that the model has there. Therefore this module knows nothing of brokers or links.
+"""
+
+import dataclasses
+import sys
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Union
+
+import yaml
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from topologies.catalogue.yaml_words import spellings
+from topologies.model.spelling import nearest
+from topologies.model.validity import TopologyInvalid
+
+PLAIN = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+TAG = "tag:yaml.org,2002:"
+FINITE = sys.float_info.max
+
+
+class Document:
+    """One YAML file that is being read. ``name`` stands in errors."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        try:
+            self._loader = yaml.SafeLoader(text)
+            self.root = self._loader.get_single_node()
+        except yaml.MarkedYAMLError as error:
+            at = error.problem_mark or error.context_mark
+            where = f"{name}:{at.line + 1}:{at.column + 1}" if at else name
+            said = " ".join(filter(None, (error.context, error.problem)))
+            raise TopologyInvalid(f"{where}: this is no YAML: {said}") from error
+        except yaml.YAMLError as error:
+            raise TopologyInvalid(f"{name}: this is no YAML: {' '.join(str(error).split())}") from error
+
+    def wrong(self, node: Node | None, path: str, sentence: str) -> TopologyInvalid:
+        """``file:line:column: path: sentence``."""
+        line, column = (node.start_mark.line + 1, node.start_mark.column + 1) if node else (1, 1)
+        return TopologyInvalid(f"{self.name}:{line}:{column}: {path + ': ' if path else ''}{sentence}")
+
+    def scalar(self, node: Node) -> Any:
+        """The value that YAML reads; None also for unreadable text: a thirteenth month, an unknown tag, ``!!int x``."""
+        try:
+            return self._loader.construct_object(node, deep=True)
+        except (
+            ValueError,
+            LookupError,
+            AttributeError,
+            ArithmeticError,
+            yaml.YAMLError,
+        ):  # PyYAML lets all of them out
+            return None
+
+    def mapping(self, node: Node | None, path: str) -> dict[str, tuple[Node, Node]]:
+        """Key to its own node and its value's; ``<<`` is merged in."""
+        if not isinstance(node, MappingNode):
+            raise self.wrong(node, path, f"{_told(node)}, but it must be a mapping, i.e. lines of FIELD: VALUE")
+        seen: dict[str, tuple[Node, Node]] = {}
+        for key, value in node.value:
+            if not isinstance(key, ScalarNode):
+                raise self.wrong(key, path, "a field's name must be a plain text")
+            if key.value in seen and key.value != "<<":
+                first = seen[key.value][0].start_mark.line + 1
+                raise self.wrong(key, path, f"{key.value!r} is given twice, first in line {first}; keep one")
+            seen[key.value] = (key, value)
+        try:
+            self._loader.flatten_mapping(node)
+        except (yaml.MarkedYAMLError, RecursionError) as error:
+            raise self.wrong(node, path, "'<<' must name a mapping that is anchored (&) above") from error
+        return {key.value: (key, value) for key, value in node.value}
+
+    def items(self, node: Node | None, path: str) -> list[tuple[Node, str]]:
+        """The entries of a list, each with its path: ``links[0]``."""
+        if not isinstance(node, SequenceNode):
+            raise self.wrong(node, path, f"{_told(node)}, but it must be a list, i.e. lines that begin with '- '")
+        return [(item, f"{path}[{n}]") for n, item in enumerate(node.value)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Reader:
+    """``references``: for a type that a file names instead of writing it out, the function that finds it by name.
+
+    ``hint``: advice about an unknown word at a path; it gets whether a field has the word in another spelling.
+    ``last_hint``: advice if there is no other.
+    """
+
+    document: Document
+    references: Mapping[type, Callable[[Node, str], object]] = dataclasses.field(default_factory=dict)
+    hint: Callable[[str, str, bool], str] = lambda word, path, is_spelt_otherwise: ""
+    last_hint: Callable[[str], str] = lambda word: ""
+
+    def read(self, node: Node, wanted: Any, path: str) -> Any:
+        """The value of ``node`` as type ``wanted``. Raises `TopologyInvalid`."""
+        if wanted in self.references:
+            return self.references[wanted](node, path)
+        if wanted in PLAIN:
+            return self._plain(node, wanted, path)
+        if dataclasses.is_dataclass(wanted):
+            return self.part(node, {"": typing.cast(type, wanted)}, path)
+        if typing.get_origin(wanted) in (Union, types.UnionType):
+            return self._either(node, typing.get_args(wanted), path)
+        if typing.get_origin(wanted) is tuple:
+            return self._several(node, typing.get_args(wanted)[0], path)
+        raise TypeError(f"{path}: nothing here reads a {wanted}")
+
+    def part(self, node: Node, kinds: Mapping[str, type], path: str) -> Any:
+        """One of several kinds of values. ``kind`` in the file says which; the first is the default."""
+        usual = next(iter(kinds.values()))
+        if isinstance(node, ScalarNode) and node.tag == f"{TAG}str" and _required(usual) == ["name"]:
+            return self._made(usual, {"name": node.value}, node, {}, path)
+        if isinstance(node, ScalarNode) and node.value:
+            raise self.document.wrong(node, path, f"{_told(node)}, but it must be a mapping, {_as_a_part(node, kinds)}")
+        given = dict(self.document.mapping(node, path))
+        kind = self._kind(given, kinds, path)
+        hints = {
+            name: hint for name, hint in typing.get_type_hints(kind).items() if typing.get_origin(hint) != ClassVar
+        }
+        known = [field.name for field in dataclasses.fields(kind)]
+        for name, (key, _) in given.items():
+            if name not in known:
+                raise self.document.wrong(key, path, f"{name!r} is not known here{self._hint(name, known, path)}")
+        for name in _required(kind):
+            if name not in given:
+                raise self.document.wrong(node, path, f"{name} is missing; add a line {name}: …")
+        values = {name: self.read(value, hints[name], f"{path}.{name}") for name, (_, value) in given.items()}
+        return self._made(kind, values, node, {name: value for name, (_, value) in given.items()}, path)
+
+    def _kind(self, given: dict[str, tuple[Node, Node]], kinds: Mapping[str, type], path: str) -> type:
+        usual = next(iter(kinds.values()))
+        if "kind" not in given or "" in kinds or "kind" in {field.name for field in dataclasses.fields(usual)}:
+            return usual
+        _, value = given["kind"]
+        name = self._plain(value, str, f"{path}.kind")
+        if name not in kinds:
+            other = self.last_hint(name)
+            told = f": {other}" if other else nearest(name, list(kinds))
+            raise self.document.wrong(
+                value, f"{path}.kind", f"{name!r}, but it must be one of {', '.join(kinds)}{told}"
+            )
+        del given["kind"]
+        return kinds[name]
+
+    def _made(self, kind: type, values: dict[str, Any], node: Node, at: Mapping[str, Node], path: str) -> Any:
+        try:
+            made = kind(**values)
+        except TopologyInvalid as error:
+            named = f"{path}.{error.field}" if error.field else path
+            problem = "; ".join(error.problems)
+            raise self.document.wrong(at.get(error.field, node), named, problem) from error
+        for name, value in values.items():
+            if (followed := getattr(made, name)) != value:
+                rule = f"{value!r}, but it follows from the other fields that it is {followed!r}; leave it out"
+                raise self.document.wrong(at.get(name, node), f"{path}.{name}", rule)
+        return made
+
+    def _plain(self, node: Node, wanted: type, path: str) -> Any:
+        value: Any = self.document.scalar(node) if isinstance(node, ScalarNode) else None
+        if wanted is float and type(value) in (int, float):
+            if not -FINITE <= value <= FINITE:  # not a number is neither
+                raise self.document.wrong(node, path, f"{_told(node)}, but it must be a finite number")
+            return float(value)
+        if type(value) is not wanted:
+            rule = f"{PLAIN[wanted]}{_as_a_text(node) if wanted is str else ''}"
+            raise self.document.wrong(node, path, f"{_told(node)}, but it must be {rule}")
+        return value
+
+    def _either(self, node: Node, wanted: tuple[Any, ...], path: str) -> Any:
+        """A value or null, or one of several kinds."""
+        kinds = [kind for kind in wanted if kind is not type(None)]
+        if isinstance(node, ScalarNode) and node.tag == f"{TAG}null" and len(kinds) < len(wanted):
+            return None
+        return self.part(node, {getattr(kind, "kind", ""): kind for kind in kinds}, path)
+
+    def _several(self, node: Node, wanted: Any, path: str) -> tuple[Any, ...]:
+        if typing.get_origin(wanted) is tuple:  # pairs are written as FIELD: VALUE
+            fields = self.document.mapping(node, path)
+            return tuple((name, self._plain(value, str, f"{path}.{name}")) for name, (_, value) in fields.items())
+        return tuple(self.read(item, wanted, at) for item, at in self.document.items(node, path))
+
+    def _hint(self, name: str, known: list[str], path: str) -> str:
+        is_spelt_otherwise = any(spellings(name) & spellings(one) for one in known)
+        if told := self.hint(name, path, is_spelt_otherwise):
+            return f": {told}"
+        if near := nearest(name, known):
+            return near
+        told = self.last_hint(name)
+        return f": {told}" if told else f"; known are {', '.join(known)}"
+
+
+def _required(kind: type) -> list[str]:
+    missing = dataclasses.MISSING
+    fields = dataclasses.fields(kind)
+    return [it.name for it in fields if it.default is missing and it.default_factory is missing]
+
+
+def _as_a_text(node: Node) -> str:
+    """How what YAML reads as something else becomes a text."""
+    if not isinstance(node, ScalarNode) or node.tag == f"{TAG}null":
+        return ""
+    return "; put it in quotes" if node.tag.startswith(TAG) else f"; leave out {node.tag}, a tag that is not known here"
+
+
+def _as_a_part(node: ScalarNode, kinds: Mapping[str, type]) -> str:
+    """How a text that stands for a whole part is to be written: as its kind, or as its first field."""
+    usual = next(iter(kinds.values()))
+    first = dataclasses.fields(usual)[0]
+    if node.value in kinds:
+        return f"e.g. {{kind: {node.value}}}"
+    if node.tag == f"{TAG}str" and first.type in (str, "str"):
+        return f"e.g. {{{first.name}: {node.value!r}}}"
+    if node.tag != f"{TAG}null" and _required(usual) == ["name"]:
+        return f"or a name{_as_a_text(node)}"
+    return "i.e. lines of FIELD: VALUE" + ("" if _required(usual) else ", or {} for one with all defaults")
+
+
+def _told(node: Node | None) -> str:
+    """A short description of the text there."""
+    if node is None:
+        return "nothing is written here"
+    if isinstance(node, ScalarNode):
+        return repr(node.value) if node.value else "nothing is written here"
+    return "a list" if isinstance(node, SequenceNode) else "a mapping"

@@ -1,0 +1,222 @@
+"""Reads a topology from a user's YAML file: the same model as the catalogue's, field by field.
+
+    name: branch-offices
+    brokers: [head-office, {name: branch-1, region: north}]
+    links:
+      - {opened_by: branch-1, to: head-office, duplex: true}
+    groups:
+      - {name: producers, enter_at: [branch-1]}
+      - {name: consumers, enter_at: [head-office]}
+
+Field names are those of `topologies.model`. A link's ``kind`` may be left out, as may ``flavour: classic``. Each error
+names the file, the line and the field.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from yaml.nodes import Node, ScalarNode
+
+from topologies.catalogue.manual_words import HOPS_OF_LINKS, instead
+from topologies.catalogue.yaml_nodes import Document, Reader
+from topologies.catalogue.yaml_words import ANYWHERE, places, spellings, words_at
+from topologies.model.broker import AnyBroker
+from topologies.model.client_groups import ClientGroup
+from topologies.model.impaired_links import impaired
+from topologies.model.spelling import nearest, plainly
+from topologies.model.topology import Topology
+from topologies.model.validity import NAME, NAME_RULE, TopologyInvalid
+from topologies.products import DEFAULT, PRODUCTS
+
+SUFFIXES = (".yaml", ".yml")
+SECTIONS = ("name", "flavour", "brokers", "links", "groups")
+IMPAIRMENTS = "impairments"
+"""What several links are like at once, as ``--link`` has it: ``- east<->west:delay=40ms``."""
+BROKERS = {name: product.brokers for name, product in PRODUCTS.items()}
+LINKS = {name: product.links for name, product in PRODUCTS.items()}
+MOST_PLACES = 2
+COMMON = ("kind", "name")
+"""Words that stand in many places, and mean something else in each."""
+PART = re.compile(r"(broker|link|client group|cluster)s?(?: are named)? '([^']+)'")
+"""How the model's sentences name a part."""
+
+Places = dict[tuple[str, str], tuple[Node, str]]
+"""(what, its name) to where it stands and its path."""
+
+
+def is_file(text: str) -> bool:
+    """Whether ``--topology`` names a file and no entry of the catalogue."""
+    return text.strip().endswith(SUFFIXES)
+
+
+def read_topology(path: Path) -> Topology:
+    """Raises `TopologyInvalid`. Each of its problems begins with ``file:line:column``."""
+    return parse_topology(_text(path), str(path))
+
+
+def place_of(topology: str, group: str, field: str) -> str:
+    """The place of a client group's field in the file that ``topology`` names, for the beginning of an error; else ''.
+
+    This is for rules that are not part of topologies.
+    """
+    if not is_file(topology):
+        return ""
+    path = Path(topology.strip())
+    document = Document(str(path), _text(path))
+    _, groups = document.mapping(document.root, "")["groups"]
+    for node, part in document.items(groups, "groups"):
+        fields = {name: value for name, (_, value) in document.mapping(node, part).items()}
+        if document.scalar(fields["name"]) == group and field in fields:
+            return f"{document.wrong(fields[field], f'{part}.{field}', '')}"
+    return ""
+
+
+def parse_topology(text: str, name: str) -> Topology:
+    """``name``: what errors call the text."""
+    document = Document(name, text)
+    sections = document.mapping(document.root, "")
+    for section, (key, _) in sections.items():
+        if section not in (known := (*SECTIONS, IMPAIRMENTS)):
+            hint = nearest(section, list(known)) or f"; known are {', '.join(known)}"
+            raise document.wrong(key, "", f"{section!r} is not known here{hint}")
+    for needed in ("name", "brokers"):
+        if needed not in sections:
+            raise document.wrong(document.root, "", f"{needed} is missing; add a line {needed}: …")
+    return _topology(document, {section: value for section, (_, value) in sections.items()})
+
+
+def _topology(document: Document, sections: dict[str, Node]) -> Topology:
+    plain = Reader(document)
+    flavour = plain.read(sections["flavour"], str, "flavour") if "flavour" in sections else DEFAULT.name
+    if flavour not in BROKERS:
+        rule = f"{flavour!r}, but it must be one of {', '.join(BROKERS)}"
+        raise document.wrong(sections["flavour"], "flavour", rule)
+    seen: Places = {}
+    brokers = _parts(_reader(document, flavour, BROKERS), sections, "brokers", BROKERS[flavour], seen)
+    named: dict[str, AnyBroker] = {broker.name: broker for broker in brokers}
+
+    def broker(node: Node, path: str) -> AnyBroker:
+        name = node.value if isinstance(node, ScalarNode) else ""
+        if name not in named:
+            hint = f"{nearest(name, list(named))} (brokers: {', '.join(named)})"
+            raise document.wrong(
+                node, path, f"{name!r} is none of the brokers above{hint}" if name else f"name a broker{hint}"
+            )
+        return named[name]
+
+    reader = _reader(document, flavour, LINKS, {AnyBroker: broker})
+    links = _parts(reader, sections, "links", LINKS[flavour], seen)
+    for link in links:
+        if link.cluster_name:
+            seen.setdefault(("cluster", link.cluster_name), seen["link", link.name])
+    groups = _parts(reader, sections, "groups", {"group": ClientGroup}, seen)
+    name = plain.read(sections["name"], str, "name")
+    if not NAME.fullmatch(name):
+        raise document.wrong(sections["name"], "name", f"{name!r}; {NAME_RULE}")
+    try:
+        topology = Topology(name, tuple(brokers), tuple(links), tuple(groups), PRODUCTS[flavour])
+    except TopologyInvalid as error:
+        raise TopologyInvalid(*(_placed(document, problem, seen) for problem in error.problems)) from error
+    return _impaired(plain, sections, topology)
+
+
+def _impaired(plain: Reader, sections: dict[str, Node], topology: Topology) -> Topology:
+    """Settings for several links override a link's own settings."""
+    if IMPAIRMENTS not in sections:
+        return topology
+    for node, path in plain.document.items(sections[IMPAIRMENTS], IMPAIRMENTS):
+        try:
+            topology = impaired(topology, plain.read(node, str, path))
+        except TopologyInvalid as error:
+            if str(error).startswith(f"{plain.document.name}:"):
+                raise
+            raise TopologyInvalid(*(str(plain.document.wrong(node, path, each)) for each in error.problems)) from error
+    return topology
+
+
+def _parts(
+    reader: Reader, sections: dict[str, Node], section: str, kinds: Mapping[str, type], seen: Places
+) -> list[Any]:
+    """The values of one section; a section that is left out has none."""
+    if section not in sections:
+        return []
+    what = {"brokers": "broker", "links": "link", "groups": "client group"}[section]
+    found = []
+    for node, path in reader.document.items(sections[section], section):
+        part = reader.part(node, kinds, path)
+        seen[what, part.name] = (node, path)  # of two with one name, the second is the one too many
+        found.append(part)
+    return found
+
+
+def _placed(document: Document, problem: str, seen: Places) -> str:
+    """A sentence about the whole, at the line of the first part that it names."""
+    sentence = problem.partition(": ")[2]
+    for what, name in PART.findall(sentence):
+        if (what, name) in seen:
+            return str(document.wrong(*seen[what, name], sentence))
+    return str(document.wrong(document.root, "", sentence))
+
+
+def _reader(
+    document: Document,
+    flavour: str,
+    kinds: Mapping[str, Mapping[str, type]],
+    references: Mapping[type, Callable[[Node, str], object]] | None = None,
+) -> Reader:
+    """A reader for a section with parts of those kinds. It knows words of other sections and of the manuals."""
+
+    def told(word: str, path: str, is_spelt_otherwise: bool) -> str:
+        if is_spelt_otherwise:
+            return instead(flavour, word, path) if plainly(word) in HOPS_OF_LINKS else ""
+        return hint(word, path, flavour, kinds)
+
+    return Reader(document, references or {}, told, lambda word: known_to_the_other(word, flavour))
+
+
+def hint(word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, type]]) -> str:
+    """The advice about an unknown word at ``path`` of a section with parts of those kinds; '' if there is none."""
+    of_another_kind = bool(spellings(word) & words_at(path, kinds[flavour]))
+    return (
+        (_elsewhere(word, flavour) if of_another_kind else "")
+        or known_elsewhere(word, flavour, path)
+        or _other_flavours(word, path, flavour, kinds)
+    )
+
+
+def known_elsewhere(word: str, flavour: str, path: str = ANYWHERE) -> str:
+    """The advice about a word of the manuals, or the place where this flavour has it; '' if it has many places."""
+    return instead(flavour, word, path) or _elsewhere(word, flavour)
+
+
+def _elsewhere(word: str, flavour: str) -> str:
+    found = places(word, {"broker": BROKERS[flavour], "link": LINKS[flavour]})
+    told = found and len(found) <= MOST_PLACES and word not in COMMON
+    return f"it belongs {' or '.join(found)}; write it there" if told else ""
+
+
+def known_to_the_other(word: str, flavour: str) -> str:
+    """A sentence if topologies of the other flavour have this word; '' otherwise."""
+    return next(filter(None, (_other_flavours(word, ANYWHERE, flavour, each) for each in (BROKERS, LINKS))), "")
+
+
+def _other_flavours(word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, type]]) -> str:
+    """A sentence if brokers or links of the other flavour have this word and ours do not; '' otherwise."""
+    for other, classes in kinds.items():
+        if other != flavour and (spellings(word) & words_at(path, classes)) - words_at(path, kinds[flavour]):
+            return (
+                f"it belongs to flavour {other}, and this topology's is {flavour}; leave it out, or write flavour:"
+                f" {other}"
+            )
+    return ""
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise TopologyInvalid(f"{path}: {error.strerror}; name a YAML file, or an entry of the catalogue") from error
+    except UnicodeDecodeError as error:
+        raise TopologyInvalid(f"{path}: byte {error.start + 1} is no UTF-8; save the file as UTF-8") from error

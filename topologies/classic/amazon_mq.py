@@ -1,0 +1,229 @@
+"""Renders a topology as CloudFormation templates of Amazon MQ brokers, one template for each region.
+
+A template has the brokers, their configurations with the network connectors, and two users for each broker: clients and
+bridges. Amazon MQ itself fills in the password of a connector's ``userName``. The outputs are the clients' failover
+URIs. Passwords are parameters that are not shown again. A pair of brokers is one active/standby broker of Amazon MQ.
+
+Only settings that Amazon MQ's guide was seen to permit are written; any other that is not at its default is refused.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from topologies.classic.amazon_mq_configuration import ENGINE_VERSION, Endpoints, configuration, require_permitted
+from topologies.classic.broker import Broker
+from topologies.model.broker import AnyBroker
+from topologies.model.client_groups import ClientGroup
+from topologies.model.link import Link
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
+
+Json = dict[str, Any]
+
+PASSWORD = {
+    "Type": "String",
+    "NoEcho": True,
+    "MinLength": 12,
+    "MaxLength": 250,
+    "AllowedPattern": "[^,:=]+",
+    "ConstraintDescription": "12 to 250 characters, of which at least 4 differ, without comma, colon and equals sign",
+}
+USERNAME = {"Type": "String", "MinLength": 2, "MaxLength": 100, "AllowedPattern": "[A-Za-z0-9_.~-]+"}
+PARAMETERS: Json = {
+    "ClientUsername": USERNAME | {"Default": "client"},
+    "ClientPassword": PASSWORD,
+    "BridgeUsername": USERNAME | {"Default": "bridge"},
+    "BridgePassword": PASSWORD,
+    "HostInstanceType": {"Type": "String", "Default": "mq.m5.large"},
+    "SubnetIds": {
+        "Type": "List<AWS::EC2::Subnet::Id>",
+        "Description": "At least two, in different availability zones, where the topology has pairs; else one",
+    },
+    "SecurityGroupIds": {
+        "Type": "List<AWS::EC2::SecurityGroup::Id>",
+        "Description": "They must let 61617 through between the brokers, and the clients' ports",
+    },
+}
+
+
+def templates(topology: Topology) -> dict[str, str]:
+    """File name to template, one a region. Raises `TopologyInvalid` for settings that Amazon MQ does not offer."""
+    require_permitted(topology)
+    _require_distinct(topology)
+    regions = sorted({broker.region for broker in topology.brokers})
+    names = {region: f"{topology.name}{'-' + region if region else ''}.template.json" for region in regions}
+    return {names[region]: json.dumps(_template(topology, region), indent=2) + "\n" for region in regions}
+
+
+def _template(topology: Topology, region: str) -> Json:
+    brokers = [broker for broker in topology.brokers if isinstance(broker, Broker)]
+    here = [broker for broker in brokers if broker.region == region and not broker.standby_of]
+    elsewhere = _called_elsewhere(topology, region)
+    resources: Json = {}
+    for broker in here:
+        resources |= _resources(topology, broker)
+    made: Json = {
+        "AWSTemplateFormatVersion": "2010-09-09",
+        "Description": f"Topology {topology.name}{', region ' + region if region else ''}, made by brokerbench render",
+        "Parameters": PARAMETERS | {_endpoints_parameter(broker): _asked_for(broker) for broker in elsewhere},
+    }
+    if elsewhere:
+        made["Conditions"] = {_known(broker): _is_given(broker) for broker in elsewhere}
+    return made | {"Resources": resources, "Outputs": dict(_outputs(topology, here))}
+
+
+def _resources(topology: Topology, broker: Broker) -> Json:
+    """The broker and its configuration. If brokers open links in a circle, an association joins the two."""
+    name = logical(broker.name)
+    made: Json = {name: {"Type": "AWS::AmazonMQ::Broker", "Properties": _broker(topology, broker)}}
+    links = topology.opened_by(broker.name)
+    made[f"{name}Configuration"] = {
+        "Type": "AWS::AmazonMQ::Configuration",
+        "Properties": {
+            "Name": _named(broker),
+            "EngineType": "ACTIVEMQ",
+            "EngineVersion": ENGINE_VERSION,
+            "Data": {"Fn::Base64": configuration(broker, links, lambda link: _endpoints(topology, broker, link))},
+        },
+    }
+    reference = {
+        "Id": {"Ref": f"{name}Configuration"},
+        "Revision": {"Fn::GetAtt": [f"{name}Configuration", "Revision"]},
+    }
+    if _is_in_a_circle(topology, broker):  # the broker must be there before the configurations of the others can be
+        association = {"Broker": {"Ref": name}, "Configuration": reference}
+        made[f"{name}Association"] = {"Type": "AWS::AmazonMQ::ConfigurationAssociation", "Properties": association}
+    else:
+        made[name]["Properties"]["Configuration"] = reference
+    return made
+
+
+def _broker(topology: Topology, broker: Broker) -> Json:
+    paired = is_paired(topology, broker)
+    first, second = ({"Fn::Select": [at, {"Ref": "SubnetIds"}]} for at in (0, 1))
+    return {
+        "BrokerName": _named(broker),
+        "EngineType": "ACTIVEMQ",
+        "EngineVersion": ENGINE_VERSION,
+        "AutoMinorVersionUpgrade": True,
+        "DeploymentMode": "ACTIVE_STANDBY_MULTI_AZ" if paired else "SINGLE_INSTANCE",
+        "StorageType": "EFS" if paired else "EBS",
+        "HostInstanceType": {"Ref": "HostInstanceType"},
+        "PubliclyAccessible": False,
+        "SubnetIds": [first, second] if paired else [first],
+        "SecurityGroups": {"Ref": "SecurityGroupIds"},
+        "Logs": {"General": True},
+        "Users": [_user("Client"), _user("Bridge")],
+    }
+
+
+def _user(who: str) -> Json:
+    return {"Username": {"Ref": f"{who}Username"}, "Password": {"Ref": f"{who}Password"}}
+
+
+def _endpoints(topology: Topology, broker: Broker, link: Link) -> Endpoints:
+    """A link's end as an expression of the template: by the other's attribute, or by a parameter from another stack."""
+    paired = is_paired(topology, link.to)
+    if link.to.region == broker.region:
+        return Endpoints({"Fn::Join": [",", {"Fn::GetAtt": [logical(link.to.name), "OpenWireEndpoints"]}]}, paired)
+    return Endpoints({"Ref": _endpoints_parameter(link.to)}, paired, condition=_known(link.to))
+
+
+def _outputs(topology: Topology, here: list[Broker]) -> Iterator[tuple[str, Json]]:
+    for broker in here:
+        joined = {"Fn::Join": [",", {"Fn::GetAtt": [logical(broker.name), "OpenWireEndpoints"]}]}
+        yield f"{logical(broker.name)}OpenWireEndpoints", {"Description": f"Of {broker.name}", "Value": joined}
+    for group in topology.groups:
+        entries = [broker for broker in here if broker in group.enter_at]
+        if entries:
+            yield f"{logical(group.name)}FailoverUri", _whose(group, entries) | {"Value": _failover_uri(group, entries)}
+    circular = [broker.name for broker in here if _is_in_a_circle(topology, broker)]
+    if circular:
+        yield (
+            "RebootNeeded",
+            {"Description": "They have their configuration after a reboot", "Value": ",".join(circular)},
+        )
+
+
+def _whose(group: ClientGroup, entries: list[Broker]) -> Json:
+    """Said of a group that enters in several regions: a template knows the addresses of its own."""
+    others = [broker.name for broker in group.enter_at if broker not in entries and not broker.standby_of]
+    if not others:
+        return {}
+    own = ", ".join(broker.name for broker in entries)
+    return {"Description": f"Of {own}; add {', '.join(others)}, whose addresses other stacks have as outputs"}
+
+
+def _failover_uri(group: ClientGroup, entries: list[Broker]) -> Json:
+    """``failover:(ssl://…:61617,…)?…``, with both addresses of a pair."""
+    uris = [{"Fn::Join": [",", {"Fn::GetAtt": [logical(broker.name), "OpenWireEndpoints"]}]} for broker in entries]
+    query = f"?{group.failover}" if group.failover else ""
+    return {"Fn::Join": ["", ["failover:(", {"Fn::Join": [",", uris]}, f"){query}"]]}
+
+
+def _called_elsewhere(topology: Topology, region: str) -> list[Broker]:
+    """Brokers of other regions that brokers of this one open links to."""
+    called = (link.to for link in topology.links if link.opened_by.region == region != link.to.region)
+    return [broker for broker in dict.fromkeys(called) if isinstance(broker, Broker)]
+
+
+def _asked_for(broker: Broker) -> Json:
+    told = (
+        f"OpenWire endpoints of {broker.name} in {broker.region or 'the other region'}: the output"
+        f" {logical(broker.name)}OpenWireEndpoints of its stack. Empty while that does not exist; then update this one"
+    )
+    return {"Type": "String", "Default": "", "Description": told}
+
+
+def _is_given(broker: Broker) -> Json:
+    return {"Fn::Not": [{"Fn::Equals": [{"Ref": _endpoints_parameter(broker)}, ""]}]}
+
+
+def _is_in_a_circle(topology: Topology, broker: Broker) -> bool:
+    """Whether links that are opened within its region lead from it back to it."""
+    seen: set[str] = set()
+    waiting = [broker.name]
+    while waiting:
+        for link in topology.opened_by(waiting.pop()):
+            if link.to.region == broker.region and link.to.name not in seen:
+                seen.add(link.to.name)
+                waiting.append(link.to.name)
+    return broker.name in seen
+
+
+def _require_distinct(topology: Topology) -> None:
+    """Names that differ in signs only would be one there; a pair is one broker, so it is in one region."""
+    seen: dict[str, str] = {}
+    for broker in topology.brokers:
+        other = seen.setdefault(logical(broker.name), broker.name)
+        if other != broker.name:
+            raise TopologyInvalid(
+                f"brokers {other!r} and {broker.name!r} are both {logical(broker.name)} in a template; rename one"
+            )
+        if broker.standby_of and topology.broker(broker.standby_of).region != broker.region:
+            raise TopologyInvalid(
+                f"broker {broker.name!r} stands by in {broker.region!r} for {broker.standby_of!r} of another region;"
+                " Amazon MQ's pairs share one, so give both the same"
+            )
+
+
+def is_paired(topology: Topology, broker: AnyBroker) -> bool:
+    return any(other.standby_of == broker.name for other in topology.brokers)
+
+
+def logical(name: str) -> str:
+    """``broker-1`` as CloudFormation names what it makes: ``Broker1``."""
+    return "".join(part[:1].upper() + part[1:] for part in name.replace("_", "-").replace(".", "-").split("-"))
+
+
+def _named(broker: Broker) -> Json:
+    return {"Fn::Sub": f"${{AWS::StackName}}-{broker.name.replace('.', '-')}"}
+
+
+def _endpoints_parameter(broker: AnyBroker) -> str:
+    return f"{logical(broker.name)}OpenWireEndpoints"
+
+
+def _known(broker: AnyBroker) -> str:
+    return f"Has{logical(broker.name)}"

@@ -1,0 +1,164 @@
+"""Models a Classic broker: its name, its limits, what it stores and where it listens."""
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from topologies.classic.policies import DEFAULT_POLICIES, DestinationPolicy
+from topologies.classic.transport_connectors import DEFAULT_CONNECTORS, TransportConnector
+from topologies.model.broker import GIB, MIB, AnyBroker
+from topologies.model.validity import (
+    TopologyInvalid,
+    require_at_least,
+    require_between,
+    require_choice,
+)
+
+
+@dataclass(frozen=True)
+class KahaDb:
+    """The file store of a Classic broker; defaults of 5.18.3."""
+
+    journal_max_file_length_bytes: int = 32 * MIB
+    journal_max_write_batch_size_bytes: int = 4 * MIB
+    journal_disk_sync_strategy: str = "always"  # always | periodic | never: when an acknowledged send is on disk
+    journal_disk_sync_interval_ms: int = 1000  # of periodic
+    enable_index_disk_syncs: bool = True
+    enable_index_recovery_file: bool = True
+    enable_index_write_async: bool = False
+    enable_index_page_caching: bool = True
+    index_cache_size_pages: int = 10_000
+    index_write_batch_size_pages: int = 1000
+    checkpoint_interval_ms: int = 5000
+    cleanup_interval_ms: int = 30_000
+    concurrent_store_and_dispatch_queues: bool = True
+    concurrent_store_and_dispatch_topics: bool = False
+    max_async_jobs: int = 10_000
+    enable_ack_compaction: bool = True
+    compact_acks_after_no_gc: int = 10
+    preallocation_scope: str = "entire_journal"
+    preallocation_strategy: str = "sparse_file"
+    checksum_journal_files: bool = True
+    check_for_corrupt_journal_files: bool = False
+    max_failover_producers_to_track: int = 64
+    failover_producers_audit_depth: int = 2048
+    # The lock by which one of several brokers has the store: how often a standby tries, how often the active looks
+    # whether it still has it (0: never).
+    lock_acquire_sleep_interval_ms: int = 10_000
+    lock_keep_alive_period_ms: int = 0
+
+    def __post_init__(self) -> None:
+        of = "KahaDB"
+        require_choice(of, ("always", "periodic", "never"), journal_disk_sync_strategy=self.journal_disk_sync_strategy)
+        scopes = ("entire_journal", "entire_journal_async", "none")
+        require_choice(of, scopes, preallocation_scope=self.preallocation_scope)
+        strategies = ("sparse_file", "os_kernel_copy", "zeros", "chunked_zeros")
+        require_choice(of, strategies, preallocation_strategy=self.preallocation_strategy)
+        # Below a write batch, one batch would not fit in a journal file.
+        least = self.journal_max_write_batch_size_bytes
+        require_at_least(of, 1, journal_max_write_batch_size_bytes=least)
+        require_at_least(of, least, journal_max_file_length_bytes=self.journal_max_file_length_bytes)
+        require_at_least(
+            of, 1,
+            journal_disk_sync_interval_ms=self.journal_disk_sync_interval_ms,
+            index_cache_size_pages=self.index_cache_size_pages,
+            index_write_batch_size_pages=self.index_write_batch_size_pages, max_async_jobs=self.max_async_jobs,
+            max_failover_producers_to_track=self.max_failover_producers_to_track,
+            failover_producers_audit_depth=self.failover_producers_audit_depth,
+            lock_acquire_sleep_interval_ms=self.lock_acquire_sleep_interval_ms,
+        )  # fmt: skip
+        require_at_least(
+            of, 0,
+            checkpoint_interval_ms=self.checkpoint_interval_ms, cleanup_interval_ms=self.cleanup_interval_ms,
+            compact_acks_after_no_gc=self.compact_acks_after_no_gc,
+            lock_keep_alive_period_ms=self.lock_keep_alive_period_ms,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Broker(AnyBroker):
+    """One ActiveMQ Classic broker. ``persistence`` None keeps messages in memory only."""
+
+    listener_called: ClassVar[str] = "a transport connector"
+
+    connectors: tuple[TransportConnector, ...] = DEFAULT_CONNECTORS
+    policies: tuple[DestinationPolicy, ...] = DEFAULT_POLICIES
+    persistence: KahaDb | None = field(default_factory=KahaDb)
+    memory_percent_of_heap: int = 70
+    memory_limit_bytes: int = 0  # instead of a share of the heap; 0: the share holds
+    store_limit_bytes: int = 4 * GIB
+    temp_limit_bytes: int = 1 * GIB
+    send_fail_if_no_space: bool = False
+    send_fail_if_no_space_after_timeout_ms: int = 0
+    split_system_usage: bool = False  # producers and consumers get shares of their own
+    producer_system_usage_percent: int = 60
+    consumer_system_usage_percent: int = 40
+    advisory_support: bool = True  # bridges learn of consumers by advisories
+    use_jmx: bool = True
+    scheduler_support: bool = False
+    dedicated_task_runner: bool = False  # a thread a destination instead of a pool
+    trace_broker_path: bool = True  # stamp the brokers crossed on every message, so that hops are known to clients
+    network_connector_start_async: bool = False
+    keep_durable_subs_active: bool = True
+    use_virtual_topics: bool = True
+    use_virtual_dest_subs: bool = False
+    use_virtual_dest_subs_on_creation: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        of = f"broker {self.name!r}"
+        require_between(
+            of, 1, 100,
+            memory_percent_of_heap=self.memory_percent_of_heap,
+            producer_system_usage_percent=self.producer_system_usage_percent,
+            consumer_system_usage_percent=self.consumer_system_usage_percent,
+        )  # fmt: skip
+        require_at_least(
+            of, 0,
+            memory_limit_bytes=self.memory_limit_bytes,
+            send_fail_if_no_space_after_timeout_ms=self.send_fail_if_no_space_after_timeout_ms,
+        )  # fmt: skip
+        require_at_least(of, MIB, store_limit_bytes=self.store_limit_bytes, temp_limit_bytes=self.temp_limit_bytes)
+        self._require_distinct_connectors()
+
+    def _require_distinct_connectors(self) -> None:
+        if not self.connectors:
+            raise TopologyInvalid(f"broker {self.name!r} has no transport connector: give it one, e.g. openwire")
+        for what, values in (
+            ("name", [connector.name for connector in self.connectors]),
+            ("protocol", [connector.protocol for connector in self.connectors]),
+        ):
+            for value in sorted({value for value in values if values.count(value) > 1}):
+                raise TopologyInvalid(
+                    f"broker {self.name!r} has two transport connectors of {what} {value!r}: keep one"
+                )
+
+    def connector(self, protocol: str) -> TransportConnector:
+        """The connector of a protocol. Raises KeyError, which names the existing ones."""
+        for connector in self.connectors:
+            if connector.protocol == protocol:
+                return connector
+        has = ", ".join(self.protocols)
+        raise KeyError(f"broker {self.name!r} does not speak {protocol!r}; it speaks {has}")
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """Its protocols, in the order of its connectors."""
+        return tuple(connector.protocol for connector in self.connectors)
+
+    @property
+    def store(self) -> object | None:
+        return self.persistence
+
+    def client_scheme(self, protocol: str) -> str:
+        return self.connector(protocol).called_by_clients
+
+    def largest_frame_bytes(self, protocol: str) -> int | None:
+        """As the protocol's transport connector has it, in ``max_frame_size_bytes``."""
+        return next((each.max_frame_size_bytes for each in self.connectors if each.protocol == protocol), None)
+
+
+def without_broker_path(broker: AnyBroker) -> AnyBroker:
+    """For topics. The plugin that stamps the path changes a message while it is being written to other subscribers:
+    such a frame is too short or too long, and that connection hangs (Classic 5.18.3)."""
+    assert isinstance(broker, Broker)  # a Topology of Classic has no other
+    return replace(broker, trace_broker_path=False)

@@ -1,0 +1,212 @@
+"""Reads what a Classic broker tells of itself: its MBeans as values.
+
+One bulk request asks for everything that is sampled (`figures_asked`), another for all that proves a link
+(`ends_asked`); the answers become values here. Functions that take an agent send requests; all others are pure.
+
+Bridges are told apart from clients by their client id, ``<link>_<opener>_outbound``: the attribute NetworkConnection is
+false for the connection of a duplex bridge (seen on 5.18.3), and one read a connection would cost the broker more.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from topologies.management.jolokia import (
+    Answer,
+    Jolokia,
+    ManagementFailed,
+    Request,
+    execute,
+    object_name,
+    read,
+    search,
+)
+from topologies.management.values import HEAP, Bridge, Figures, LinkEnd, NetworkSubscription, value_of
+
+QUEUE_FIGURES = {
+    "depth": "QueueSize",
+    "in_flight": "InFlightCount",
+    "enqueue_count": "EnqueueCount",
+    "dequeue_count": "DequeueCount",
+    "forward_count": "ForwardCount",
+    "dispatch_count": "DispatchCount",
+    "expired_count": "ExpiredCount",
+    "consumers": "ConsumerCount",
+    "producers": "ProducerCount",
+}
+BRIDGE_FIGURES = {
+    "enqueue_count": "EnqueueCounter",
+    "dequeue_count": "DequeueCounter",
+    "received_count": "ReceivedCounter",
+}
+BROKER_FIGURES = {
+    "connections": "CurrentConnectionsCount",  # bridges included
+    "memory_percent": "MemoryPercentUsage",
+    "store_percent": "StorePercentUsage",
+    "total_messages": "TotalMessageCount",
+}
+BROKERS = "org.apache.activemq:type=Broker,brokerName=*"  # every broker of a JVM
+
+
+def broker_mbean(broker: str) -> str:
+    return f"org.apache.activemq:type=Broker,brokerName={broker}"
+
+
+def bridge_client_id(link: str, opened_by: str, token: str = "_") -> str:
+    """The client id with which a link's opening broker logs in at the other end."""
+    return token.join((link, opened_by, "outbound"))
+
+
+def started_connectors(agent: Jolokia) -> int:
+    """How many transport connectors the broker has started; raises ManagementFailed while it has none."""
+    connectors = agent.read(f"{broker_mbean(agent.broker)},connector=clientConnectors,connectorName=*", "Started")
+    return sum(bool(connector["Started"]) for connector in connectors.values())
+
+
+def stands_by(agent: Jolokia) -> bool:
+    """Whether it has not got its store: it waits for the lock on it, or is on its way up. Raises ManagementFailed."""
+    return bool(agent.read(broker_mbean(agent.broker), "Slave")["Slave"])
+
+
+def names(agent: Jolokia) -> list[str]:
+    """The names of the brokers behind an agent. Raises ManagementFailed."""
+    return [object_name(name)["brokerName"] for name in agent.search(BROKERS)]
+
+
+def version(agent: Jolokia) -> str:
+    """``5.18.3``. Raises ManagementFailed."""
+    return str(agent.read(broker_mbean(agent.broker), "BrokerVersion")["BrokerVersion"])
+
+
+def figures_of(agent: Jolokia, bridge_client_ids: Collection[str]) -> Figures:
+    """One request. Raises ManagementFailed."""
+    answers = agent.bulk(figures_asked(agent.broker))
+    try:
+        return figures(agent.broker, answers, bridge_client_ids)
+    except (KeyError, TypeError, ValueError) as error:  # an MBean may be going while it is read
+        what = f"{type(error).__name__}: {error}"
+        raise ManagementFailed(f"broker {agent.broker!r}: its figures are not as 5.18.3 gives them ({what})") from None
+
+
+def figures_of_standby(agent: Jolokia) -> Figures:
+    """Its heap, for it has nothing else while it waits. Raises ManagementFailed."""
+    return Figures(_heap(agent.read(HEAP, "HeapMemoryUsage")), {}, (), {})
+
+
+def end_of(agent: Jolokia) -> LinkEnd:
+    """One request; a broker that does not answer is an end with a failure."""
+    try:
+        return link_end(agent.broker, agent.bulk(ends_asked(agent.broker)))
+    except ManagementFailed as error:
+        return LinkEnd(agent.broker, failure=str(error))
+
+
+def figures_asked(broker: str) -> tuple[Request, ...]:
+    mbean = broker_mbean(broker)
+    return (
+        read(mbean, *BROKER_FIGURES.values()),
+        read(HEAP, "HeapMemoryUsage"),
+        read(f"{mbean},destinationType=Queue,destinationName=*", "Name", *QUEUE_FIGURES.values()),
+        *_bridges_asked(mbean),
+        _connections_asked(mbean),
+    )
+
+
+def figures(broker: str, answers: Sequence[Answer], bridge_client_ids: Collection[str]) -> Figures:
+    """The answers to `figures_asked` as values. Raises ManagementFailed when one is an error."""
+    whole, heap, queues, *bridges, connections = (value_of(broker, answer) for answer in answers)
+    return Figures(
+        broker=_named(BROKER_FIGURES, whole) | _heap(heap),
+        queues={queue["Name"]: _named(QUEUE_FIGURES, queue) for queue in queues.values()},
+        bridges=_bridges(bridges),
+        clients=_clients(connections, bridge_client_ids),
+    )
+
+
+def _heap(memory: Mapping[str, Any]) -> dict[str, int]:
+    usage = memory["HeapMemoryUsage"]
+    return {"heap_used_bytes": int(usage["used"]), "heap_max_bytes": int(usage["max"])}
+
+
+def ends_asked(broker: str) -> tuple[Request, ...]:
+    mbean = broker_mbean(broker)
+    subscriptions = f"{mbean},destinationType=*,destinationName=*,endpoint=Consumer,clientId=*,consumerId=*"
+    return (*_bridges_asked(mbean), _connections_asked(mbean), search(subscriptions))
+
+
+def link_end(broker: str, answers: Sequence[Answer]) -> LinkEnd:
+    """The answers to `ends_asked` as values. Raises ManagementFailed when one is an error."""
+    *bridges, connections, subscriptions = (value_of(broker, answer) for answer in answers)
+    names = (object_name(name) for name in subscriptions)
+    return LinkEnd(
+        broker,
+        _bridges(bridges),
+        frozenset(object_name(name)["connectionName"] for name in connections),
+        tuple(NetworkSubscription(name["clientId"], name["destinationName"]) for name in names),
+    )
+
+
+def _bridges_asked(mbean: str) -> tuple[Request, ...]:
+    """Of both kinds: those that this broker opened, and the far ends of duplex links."""
+    attributes = ("RemoteBrokerName", "CreatedByDuplex", *BRIDGE_FIGURES.values())
+    return tuple(
+        read(f"{mbean},connector={kind},networkConnectorName=*,networkBridge=*", *attributes)
+        for kind in ("networkConnectors", "duplexNetworkConnectors")
+    )
+
+
+def _connections_asked(mbean: str) -> Request:
+    """Names only: the one view of a connection that exists once it has logged in."""
+    return search(f"{mbean},connector=clientConnectors,connectorName=*,connectionViewType=clientId,connectionName=*")
+
+
+def _bridges(kinds: Sequence[Mapping[str, Mapping[str, Any]]]) -> tuple[Bridge, ...]:
+    return tuple(
+        Bridge(
+            object_name(name)["networkConnectorName"],
+            bridge["RemoteBrokerName"] or "",
+            bool(bridge["CreatedByDuplex"]),
+            _named(BRIDGE_FIGURES, bridge),
+        )
+        for bridges in kinds
+        for name, bridge in sorted(bridges.items())
+    )
+
+
+def _clients(connections: Sequence[str], bridge_client_ids: Collection[str]) -> dict[str, int]:
+    clients = _of_clients(connections, bridge_client_ids)
+    return dict(Counter(object_name(name)["connectorName"] for name in clients))
+
+
+def _of_clients(connections: Sequence[str], bridge_client_ids: Collection[str]) -> list[str]:
+    return [name for name in connections if object_name(name)["connectionName"] not in bridge_client_ids]
+
+
+def connected(agent: Jolokia, bridge_client_ids: Collection[str]) -> frozenset[str]:
+    """The MBean of each client's connection. Raises ManagementFailed."""
+    (answer,) = agent.bulk([_connections_asked(broker_mbean(agent.broker))])
+    return frozenset(_of_clients(value_of(agent.broker, answer), bridge_client_ids))
+
+
+def disconnect(agent: Jolokia, connections: Iterable[str]) -> None:
+    """Ends connections, by their MBeans. Raises ManagementFailed."""
+    if stops := [execute(name, "stop") for name in connections]:
+        agent.bulk(stops)
+
+
+def start_connector(agent: Jolokia, link: str) -> None:
+    """Starts a network connector. Raises ManagementFailed."""
+    agent.execute(_connector_mbean(agent.broker, link), "start")
+
+
+def stop_connector(agent: Jolokia, link: str) -> None:
+    """Stops a network connector, and with it its bridge. Raises ManagementFailed."""
+    agent.execute(_connector_mbean(agent.broker, link), "stop")
+
+
+def _connector_mbean(broker: str, link: str) -> str:
+    return f"{broker_mbean(broker)},connector=networkConnectors,networkConnectorName={link}"
+
+
+def _named(figures: Mapping[str, str], attributes: Mapping[str, Any]) -> dict[str, int]:
+    return {metric: int(attributes[attribute]) for metric, attribute in figures.items()}

@@ -1,0 +1,166 @@
+"""Models Classic's network connectors, each a link from the broker that opens it, and how they find their end.
+
+Defaults of `NetworkConnector` are those of ActiveMQ Classic 5.18.3, as its own beans have them. Older manuals differ on
+``decrease_network_consumer_priority`` (AMQ-5137) and ``always_sync_send`` (AMQ-3331). networkTTL is left out on
+purpose: it overwrites the two TTLs that it stands for. The properties that take a Java object are also left out
+(bridgeFactory, connectionFilter, sslContext).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import ClassVar
+
+from topologies.classic.broker import Broker
+from topologies.model.broker import AnyBroker
+from topologies.model.link import Link
+from topologies.model.validity import (
+    TopologyInvalid,
+    require_at_least,
+    require_between,
+    require_destinations,
+    require_plain,
+)
+
+PLAIN = ("tcp", "nio")
+
+
+@dataclass(frozen=True)
+class StaticDiscovery:
+    """The opening broker knows the address, and retries with these settings. Defaults are 5.18.3's ``static:``.
+
+    There is no jitter.
+
+    If the link's end has a standby, the URI is ``masterslave:`` with the same settings.
+    """
+
+    kind: ClassVar[str] = "static"
+
+    initial_reconnect_delay_ms: int = 1000
+    max_reconnect_delay_ms: int = 30_000
+    use_exponential_back_off: bool = True
+    back_off_multiplier: int = 2
+    max_reconnect_attempts: int = 0  # 0: for ever
+    min_connect_time_ms: int = 5000  # a bridge that lived this long starts from the initial delay again
+
+    def __post_init__(self) -> None:
+        of = "static discovery"
+        require_at_least(of, 1, initial_reconnect_delay_ms=self.initial_reconnect_delay_ms)
+        require_at_least(of, self.initial_reconnect_delay_ms, max_reconnect_delay_ms=self.max_reconnect_delay_ms)
+        require_at_least(of, 1, back_off_multiplier=self.back_off_multiplier)
+        require_at_least(
+            of, 0, max_reconnect_attempts=self.max_reconnect_attempts, min_connect_time_ms=self.min_connect_time_ms
+        )
+
+
+@dataclass(frozen=True)
+class MulticastDiscovery:
+    """The far broker announces itself by multicast, and listeners open the bridge. Defaults of 5.18.3.
+
+    Every broker announces itself in a group of its own, so a link has exactly the end in the topology.
+    ``time_to_live``: the number of routers that its packets may pass. Silence of ten keep-alive intervals means that
+    the broker is gone.
+    """
+
+    kind: ClassVar[str] = "multicast"
+
+    address: str = "239.255.2.3"
+    port: int = 6155
+    time_to_live: int = 1
+    keep_alive_interval_ms: int = 500
+    initial_reconnect_delay_ms: int = 5000
+    max_reconnect_delay_ms: int = 30_000
+    use_exponential_back_off: bool = False
+    back_off_multiplier: int = 2
+    max_reconnect_attempts: int = 0  # 0: for ever
+
+    def __post_init__(self) -> None:
+        of = "multicast discovery"
+        if not _is_multicast(self.address):
+            raise TopologyInvalid(
+                f"{of}: address={self.address!r}, but it must be an address of multicast, e.g. 239.255.2.3",
+                field="address",
+            )
+        require_between(of, 1, 65_535, port=self.port)
+        require_between(of, 0, 255, time_to_live=self.time_to_live)
+        require_at_least(
+            of, 1,
+            keep_alive_interval_ms=self.keep_alive_interval_ms, back_off_multiplier=self.back_off_multiplier,
+            initial_reconnect_delay_ms=self.initial_reconnect_delay_ms,
+        )  # fmt: skip
+        require_at_least(of, self.initial_reconnect_delay_ms, max_reconnect_delay_ms=self.max_reconnect_delay_ms)
+        require_at_least(of, 0, max_reconnect_attempts=self.max_reconnect_attempts)
+
+
+def _is_multicast(address: str) -> bool:
+    try:
+        return ip_address(address).is_multicast
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class NetworkConnector(Link):
+    """One Classic bridge: messages go from ``opened_by`` to ``to`` on demand; ``duplex`` sends them back too."""
+
+    kind: ClassVar[str] = "networkConnector"
+
+    # demand
+    conduit_subscriptions: bool = True  # a remote broker's consumers of one destination count as one
+    conduit_network_queue_subscriptions: bool = False
+    dynamic_only: bool = False
+    static_bridge: bool = False
+    destination_filter: str = ""  # empty: derived from the dynamically included destinations
+    excluded_destinations: tuple[str, ...] = ()  # queue://NAME or topic://NAME, wildcards allowed
+    dynamically_included_destinations: tuple[str, ...] = ()
+    statically_included_destinations: tuple[str, ...] = ()
+    suppress_duplicate_queue_subscriptions: bool = False
+    suppress_duplicate_topic_subscriptions: bool = True
+    use_virtual_dest_subs: bool = False
+    sync_durable_subs: bool = False
+    bridge_temp_destinations: bool = True
+    # dispatch
+    decrease_network_consumer_priority: bool = True
+    consumer_priority_base: int = -5
+    prefetch_size: int = 1000
+    advisory_prefetch_size: int = 0  # 0: as prefetch_size
+    advisory_ack_percentage: int = 75
+    dispatch_async: bool = True
+    always_sync_send: bool = True
+    use_compression: bool = False
+    advisory_for_failed_forward: bool = False
+    check_duplicate_messages_on_duplex: bool = False
+    # names and housekeeping
+    client_id_token: str = "_"
+    use_broker_name_as_id_seed: bool = True
+    gc_destination_views: bool = True
+    gc_sweep_time_ms: int = 60_000
+    # connection
+    max_inactivity_ms: int = 30_000  # silence after which the bridge is given up (the smaller of both ends holds)
+    discovery: StaticDiscovery | MulticastDiscovery = field(default_factory=StaticDiscovery)
+
+    @property
+    def plain_protocol(self) -> str:
+        plain = isinstance(self.to, Broker) and self.to.connector("openwire").called_by in PLAIN
+        return self.carried_by if plain else ""
+
+    def called(self, brokers: Iterable[AnyBroker]) -> tuple[AnyBroker, ...]:
+        """A standby of its end too."""
+        return (self.to, *(broker for broker in brokers if broker.standby_of == self.to.name))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        of = f"link {self.name!r}"
+        require_at_least(of, 1, prefetch_size=self.prefetch_size, gc_sweep_time_ms=self.gc_sweep_time_ms)
+        require_at_least(
+            of, 0, advisory_prefetch_size=self.advisory_prefetch_size, max_inactivity_ms=self.max_inactivity_ms
+        )
+        require_between(of, 1, 100, advisory_ack_percentage=self.advisory_ack_percentage)
+        require_between(of, -128, 127, consumer_priority_base=self.consumer_priority_base)
+        require_plain(of, destination_filter=self.destination_filter, client_id_token=self.client_id_token)
+        require_destinations(
+            of,
+            excluded_destinations=self.excluded_destinations,
+            dynamically_included_destinations=self.dynamically_included_destinations,
+            statically_included_destinations=self.statically_included_destinations,
+        )

@@ -1,0 +1,76 @@
+"""Puts ActiveMQ Classic together, as the project's `BrokerProduct`."""
+
+from collections.abc import Sequence
+
+from topologies.classic import link_proof, management
+from topologies.classic.amazon_mq import templates
+from topologies.classic.broker import Broker, without_broker_path
+from topologies.classic.containers import in_container, no_container
+from topologies.classic.launch import IMAGE, command
+from topologies.classic.manual_words import CLASSIC_WORDS
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.classic.queries import classic_queries
+from topologies.classic.reachability import carries_all, reaches
+from topologies.classic.render.broker_xml import render
+from topologies.classic.render.start_script import DATA, start_script
+from topologies.classic.render.tls import needs_tls
+from topologies.classic.validation import classic_problems, classic_warnings
+from topologies.management.contract import ProductManagement
+from topologies.model.broker import AnyBroker
+from topologies.model.link import Link
+from topologies.model.product import Executables, ProductCompose, ProductLaunch
+from topologies.model.site import Site
+from topologies.model.topology import BrokerProduct, Topology
+
+
+def _join(opened_by: AnyBroker, to: AnyBroker, links: Sequence[Link]) -> Link:
+    return NetworkConnector(opened_by, to, duplex=True)
+
+
+def _render(topology: Topology, broker: AnyBroker, site: Site) -> dict[str, str]:
+    assert isinstance(broker, Broker)  # a Topology has no other
+    return render(topology, broker, site)
+
+
+CLASSIC = BrokerProduct(
+    name="classic",
+    brokers={"broker": Broker},
+    links={NetworkConnector.kind: NetworkConnector},
+    manual_words=CLASSIC_WORDS,
+    join=_join,
+    problems=classic_problems,
+    warnings=classic_warnings,
+    reaches=reaches,
+    carries_all=carries_all,
+    render=_render,
+    needs_tls=needs_tls,
+    no_container=no_container,
+    in_container=in_container,
+    for_topics=without_broker_path,
+    amazon_mq=templates,
+    launch=ProductLaunch(
+        name="activemq",
+        distribution="activemq-classic",
+        jar="bin/activemq.jar",
+        command=command,
+        secrets="brokers.properties",
+        first_serves=True,
+        image=IMAGE,
+    ),
+    executables=Executables(),
+    compose=ProductCompose(
+        variable="ACTIVEMQ_IMAGE",
+        called="ActiveMQ Classic 5.18",
+        data=DATA,
+        standby_writes=False,
+        start_script=start_script,
+    ),
+    management=ProductManagement(
+        queries=classic_queries,
+        link_end=management.end_of,
+        missing=link_proof.missing,
+        start_link=management.start_connector,
+        stop_link=management.stop_connector,
+        browse_by="stomp",  # its management shows no more than the first 400 messages (maxBrowsePageSize)
+    ),
+)

@@ -1,0 +1,179 @@
+"""Renders the configuration of an ActiveMQ Classic 5.18.3 broker. Text out of values; no file is touched.
+
+Every property that a benchmark depends on is written out, default or not, since defaults changed between versions.
+Secrets are ``${…}`` placeholders. Spring fills them from the file that the system property `SECRETS_PROPERTY` names.
+render/site.py has the values that a runtime must pass. The broker's own elements are in alphabetical order: every
+version of its schema accepts that.
+"""
+
+from lxml import etree
+
+from topologies.classic.broker import Broker
+from topologies.classic.policies import DeadLetters, DestinationPolicy
+from topologies.classic.render import names
+from topologies.classic.render.discovery_agents import add_discovery_agents, add_services
+from topologies.classic.render.network_connectors import add_network_connectors, telling_uri
+from topologies.classic.render.tls import add_tls
+from topologies.classic.transport_connectors import TransportConnector
+from topologies.model.site import Site
+from topologies.model.topology import Topology
+from topologies.render.log4j import log4j2_properties
+from topologies.render.site import (
+    BRIDGE_PASSWORD,
+    BRIDGE_USERNAME,
+    CLIENT_PASSWORD,
+    CLIENT_USERNAME,
+    DATA_PROPERTY,
+    SECRETS_PROPERTY,
+    STORE_PROPERTY,
+)
+from topologies.render.xml import ACTIVEMQ, SCHEMA_LOCATION, SPRING, add, attributes_of, root_of, text, to_text
+
+BROKER_PATH_PROPERTY = "bbBrokerPath"
+"""Message property (a STOMP header) with the names of the brokers that a message has left, comma-joined."""
+
+ACTIVEMQ_XML = "activemq.xml"
+LOG4J2_PROPERTIES = "log4j2.properties"
+
+HOUSEKEEPING = {
+    "dataDirectory": f"${{{DATA_PROPERTY}}}",
+    "deleteAllMessagesOnStartup": "false",  # a restarted broker still has its data
+    "schedulePeriodForDestinationPurge": "0",  # no queue disappears during a run, and its counters with it
+    "useShutdownHook": "true",  # SIGTERM stops the broker in order
+    "systemExitOnShutdown": "false",
+    "startAsync": "false",
+    "enableStatistics": "true",
+    "populateJMSXUserID": "false",
+    "useMirroredQueues": "false",
+}
+
+
+def render(topology: Topology, broker: Broker, site: Site) -> dict[str, str]:
+    """File name to text: activemq.xml and log4j2.properties. KeyError if the site lacks a port that is needed."""
+    root = root_of(SPRING, "beans")
+    root.set(SCHEMA_LOCATION, f"{SPRING} {SPRING}/spring-beans.xsd {ACTIVEMQ} {ACTIVEMQ}/activemq-core.xsd")
+    _add_placeholders(root)
+    add_discovery_agents(root, topology, broker, site)
+    root.append(_broker(topology, broker, site))
+    return {ACTIVEMQ_XML: to_text(root), LOG4J2_PROPERTIES: log4j2_properties()}
+
+
+def store_property(broker: Broker) -> str:
+    """The system property with the folder in which this broker's store is: a standby's is its active's."""
+    return STORE_PROPERTY if broker.standby_of else DATA_PROPERTY
+
+
+def _add_placeholders(root: etree._Element) -> None:
+    configurer = "org.springframework.beans.factory.config.PropertyPlaceholderConfigurer"
+    bean = etree.SubElement(root, f"{{{SPRING}}}bean", {"class": configurer})
+    location = f"file:${{{SECRETS_PROPERTY}}}"
+    etree.SubElement(bean, f"{{{SPRING}}}property", {"name": "location", "value": location})
+
+
+def _broker(topology: Topology, broker: Broker, site: Site) -> etree._Element:
+    attributes = attributes_of(broker, names.BROKER) | {"persistent": text(broker.persistence is not None)}
+    element = root_of(ACTIVEMQ, "broker", attributes | HOUSEKEEPING)
+    _add_policies(element, broker)
+    management = {"createConnector": "false"}  # management goes through Jolokia's agent, not through an RMI port
+    add(add(element, "managementContext"), "managementContext", management)
+    add_network_connectors(element, topology, broker, site)
+    _add_persistence(element, broker)
+    _add_plugins(element, broker)
+    add_services(element, topology, broker, site)
+    add_tls(element, topology, broker)
+    _add_limits(element, broker)
+    connectors = add(element, "transportConnectors")
+    for connector in broker.connectors:
+        added = _add_connector(connectors, connector, _listening_uri(broker, connector, site))
+        if connector.protocol == "openwire" and (telling := telling_uri(topology, broker, site)):
+            added.set("discoveryUri", telling)
+    return element
+
+
+def _add_policies(parent: etree._Element, broker: Broker) -> None:
+    if broker.policies:
+        entries = add(add(add(parent, "destinationPolicy"), "policyMap"), "policyEntries")
+        for policy in broker.policies:
+            _add_policy(entries, policy)
+
+
+def _add_policy(parent: etree._Element, policy: DestinationPolicy) -> None:
+    entry = add(parent, "policyEntry", {policy.kind: policy.pattern} | attributes_of(policy, names.POLICY))
+    _add_dead_letters(add(entry, "deadLetterStrategy"), policy.dead_letters)
+    bridge_filter = attributes_of(policy.bridge_filter, names.BRIDGE_FILTER)
+    add(add(entry, "networkBridgeFilterFactory"), "conditionalNetworkBridgeFilterFactory", bridge_filter)
+
+
+def _add_dead_letters(parent: etree._Element, dead_letters: DeadLetters) -> None:
+    attributes = attributes_of(dead_letters, names.DEAD_LETTERS)
+    if dead_letters.kind == "shared":
+        shared = add(parent, "sharedDeadLetterStrategy", attributes)
+        add(add(shared, "deadLetterQueue"), "queue", {"physicalName": dead_letters.queue})
+    else:
+        prefixes = {"queuePrefix": f"{dead_letters.queue}.Queue.", "topicPrefix": f"{dead_letters.queue}.Topic."}
+        add(parent, "individualDeadLetterStrategy", attributes | prefixes)
+
+
+def _add_persistence(parent: etree._Element, broker: Broker) -> None:
+    if broker.persistence is not None:
+        attributes = attributes_of(broker.persistence, names.KAHADB)
+        store = {"directory": f"${{{store_property(broker)}}}/kahadb"}
+        kahadb = add(add(parent, "persistenceAdapter"), "kahaDB", store | attributes)
+        add(add(kahadb, "locker"), "shared-file-locker", attributes_of(broker.persistence, names.STORE_LOCK))
+
+
+def _add_plugins(parent: etree._Element, broker: Broker) -> None:
+    plugins = add(parent, "plugins")
+    users = add(add(plugins, "simpleAuthenticationPlugin", {"anonymousAccessAllowed": "false"}), "users")
+    for username, password, groups in (
+        (CLIENT_USERNAME, CLIENT_PASSWORD, "clients"),
+        (BRIDGE_USERNAME, BRIDGE_PASSWORD, "bridges"),
+    ):
+        login = {"username": f"${{{username}}}", "password": f"${{{password}}}", "groups": groups}
+        add(users, "authenticationUser", login)
+    if broker.trace_broker_path:
+        add(plugins, "traceBrokerPathPlugin", {"stampProperty": BROKER_PATH_PROPERTY})
+
+
+def _add_limits(parent: etree._Element, broker: Broker) -> None:
+    usage = add(add(parent, "systemUsage"), "systemUsage", attributes_of(broker, names.SYSTEM_USAGE))
+    if broker.memory_limit_bytes:
+        memory = {"limit": str(broker.memory_limit_bytes)}
+    else:
+        memory = {"percentOfJvmHeap": str(broker.memory_percent_of_heap)}
+    add(add(usage, "memoryUsage"), "memoryUsage", memory)
+    add(add(usage, "storeUsage"), "storeUsage", {"limit": str(broker.store_limit_bytes)})
+    add(add(usage, "tempUsage"), "tempUsage", {"limit": str(broker.temp_limit_bytes)})
+
+
+def _add_connector(parent: etree._Element, connector: TransportConnector, uri: str) -> etree._Element:
+    element = add(parent, "transportConnector", attributes_of(connector, names.TRANSPORT_CONNECTOR) | {"uri": uri})
+    if connector.update_cluster_filter:
+        element.set("updateClusterFilter", connector.update_cluster_filter)
+    strategy = {"publishedHostStrategy": connector.published_host.upper()}
+    add(add(element, "publishedAddressPolicy"), "publishedAddressPolicy", strategy)
+    return element
+
+
+def _listening_uri(broker: Broker, connector: TransportConnector, site: Site) -> str:
+    start = f"{connector.scheme}://{site.bind_host}:{site.port(broker.name, connector.protocol)}"
+    options = _listening_options(connector) | dict(connector.transport_options)
+    return f"{start}?{'&'.join(f'{key}={value}' for key, value in options.items())}" if options else start
+
+
+def _listening_options(connector: TransportConnector) -> dict[str, str]:
+    if connector.is_http:  # neither Jetty nor its XML knows any of these
+        return {}
+    options = {
+        "maximumConnections": text(connector.maximum_connections),
+        "wireFormat.maxFrameSize": text(connector.max_frame_size_bytes),
+    }
+    if connector.protocol == "openwire":
+        options["wireFormat.maxInactivityDuration"] = text(connector.max_inactivity_ms)
+    if connector.protocol == "stomp":
+        options["transport.hbGracePeriodMultiplier"] = text(connector.heartbeat_grace_multiplier)
+    if connector.protocol == "amqp":
+        options["transport.transformer"] = connector.transformer
+        options["wireFormat.idleTimeout"] = text(connector.idle_timeout_ms)
+        options["wireFormat.producerCredit"] = text(connector.producer_credit)
+    return options

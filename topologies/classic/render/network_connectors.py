@@ -1,0 +1,126 @@
+"""Renders a link as a ``networkConnector``, with the URI that it calls."""
+
+from collections.abc import Iterator, Mapping
+
+from lxml import etree
+
+from topologies.classic.broker import Broker
+from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector
+from topologies.classic.render import names
+from topologies.model.broker import AnyBroker
+from topologies.model.site import Site
+from topologies.model.topology import Topology
+from topologies.render.site import BRIDGE_PASSWORD, BRIDGE_USERNAME
+from topologies.render.xml import add, attributes_of
+
+
+def add_network_connectors(parent: etree._Element, topology: Topology, broker: Broker, site: Site) -> None:
+    """The links that this broker opens; the other end learns of a duplex link by itself.
+
+    A standby has its active's: it opens them once it has taken over, for only then does it start.
+    """
+    opener = broker.standby_of or broker.name
+    links = [link for link in topology.opened_by(opener) if isinstance(link, NetworkConnector)]
+    if links:
+        connectors = add(parent, "networkConnectors")
+        for link in links:
+            _add_network_connector(connectors, link, bridge_uri(topology, link, site))
+
+
+def bridge_uri(topology: Topology, link: NetworkConnector, site: Site) -> str:
+    """``static:(tcp://host:port?…)?…``, ``masterslave:(…)`` where a standby waits behind the end, or ``multicast://…``."""
+    if isinstance(link.discovery, MulticastDiscovery):
+        inactivity = {"discovered.wireFormat.maxInactivityDuration": str(link.max_inactivity_ms)}
+        return _multicast_uri(link.discovery, *_group(link, site), site, inactivity)
+    standbys = [broker for broker in topology.brokers if broker.standby_of == link.to.name]
+    called = (link.to, *standbys)
+    uris = ",".join(
+        _with_options(link, _called_uri(each, site.address_for(link.name, each.name, "openwire"))) for each in called
+    )
+    options = _query(attributes_of(link.discovery, names.STATIC_DISCOVERY))
+    return f"{'masterslave' if standbys else 'static'}:({uris})?{options}"
+
+
+def _called_uri(broker: AnyBroker, address: str) -> str:
+    """The transport, by the scheme of a broker's OpenWire connector."""
+    assert isinstance(broker, Broker)  # what else could a networkConnector lead to
+    return f"{broker.connector('openwire').called_by}://{address}"
+
+
+def _with_options(link: NetworkConnector, uri: str) -> str:
+    options: dict[str, str] = {}
+    if not uri.startswith("http"):  # its XML has no such negotiation
+        options["wireFormat.maxInactivityDuration"] = str(link.max_inactivity_ms)
+    if uri.startswith("ssl:"):
+        options["socket.verifyHostName"] = "true"
+    return f"{uri}?{_query(options)}" if options else uri
+
+
+def telling_uri(topology: Topology, broker: Broker, site: Site) -> str:
+    """Where a broker, or its standby in its place, tells its own address; empty if no link looks for it so."""
+    discovery = looked_for(topology, broker)
+    if discovery is None or tellings(topology, broker, site):
+        return ""
+    reached = broker.standby_of or broker.name
+    return _multicast_uri(discovery, reached, reached, site, {})
+
+
+def looked_for(topology: Topology, broker: Broker) -> MulticastDiscovery | None:
+    """How links look for a broker by multicast; None if none does."""
+    return next((discovery for _, discovery in _lookers(topology, broker)), None)
+
+
+def tellings(topology: Topology, broker: Broker, site: Site) -> dict[str, tuple[str, str]]:
+    """For each link with discovery and a proxy: where is told that it is there, and with what address.
+
+    A link without a proxy is told the broker's own address, by `telling_uri`; with proxies are all or none.
+    """
+    return {
+        link.name: (_multicast_uri(discovery, *_group(link, site), site, {}), _called_uri(broker, address))
+        for link, discovery in _lookers(topology, broker)
+        if (address := site.link_addresses.get((link.name, broker.name)))
+    }
+
+
+def _lookers(topology: Topology, broker: Broker) -> Iterator[tuple[NetworkConnector, MulticastDiscovery]]:
+    reached = broker.standby_of or broker.name
+    links = (link for link in topology.links if isinstance(link, NetworkConnector) and link.to.name == reached)
+    for link in links:
+        if isinstance(link.discovery, MulticastDiscovery):
+            yield link, link.discovery
+
+
+def _group(link: NetworkConnector, site: Site) -> tuple[str, str]:
+    """Its name and the broker that is looked for there: one for each broker, or one for each link through a proxy."""
+    proxied = (link.name, link.to.name) in site.link_addresses
+    return link.name if proxied else link.to.name, link.to.name
+
+
+def _multicast_uri(discovery: MulticastDiscovery, group: str, reached: str, site: Site, more: Mapping[str, str]) -> str:
+    # With the port in it, no other run on this machine has the same group.
+    options = {"group": f"{group}-{site.port(reached, 'openwire')}"}
+    if site.bind_host.startswith("127."):
+        options |= {"joinNetworkInterface": site.loopback_interface, "networkInterface": site.loopback_interface}
+    options |= attributes_of(discovery, names.MULTICAST_DISCOVERY) | dict(more)
+    return f"multicast://{discovery.address}:{discovery.port}?{_query(options)}"
+
+
+def _query(options: Mapping[str, str]) -> str:
+    return "&".join(f"{key}={value}" for key, value in options.items())
+
+
+def _add_network_connector(parent: etree._Element, link: NetworkConnector, uri: str) -> None:
+    login = {"userName": f"${{{BRIDGE_USERNAME}}}", "password": f"${{{BRIDGE_PASSWORD}}}", "uri": uri}
+    element = add(parent, "networkConnector", attributes_of(link, names.NETWORK_CONNECTOR) | login)
+    if link.destination_filter:
+        element.set("destinationFilter", link.destination_filter)
+    for field, tag in names.NETWORK_CONNECTOR_LISTS.items():
+        _add_destinations(element, tag, getattr(link, field))
+
+
+def _add_destinations(parent: etree._Element, tag: str, destinations: tuple[str, ...]) -> None:
+    if destinations:
+        listed = add(parent, tag)
+        for destination in destinations:
+            kind, _, name = destination.partition("://")
+            add(listed, kind, {"physicalName": name})

@@ -1,0 +1,120 @@
+"""Models where a Classic broker listens and what it tells its clients: values behind its ``transportConnector``."""
+
+from dataclasses import dataclass, field
+
+from topologies.model.validity import (
+    TopologyInvalid,
+    require_at_least,
+    require_between,
+    require_choice,
+    require_name,
+    require_plain,
+)
+
+SCHEMES = {"openwire": "tcp", "stomp": "stomp", "amqp": "amqp", "mqtt": "mqtt"}
+"""Protocol, as endpoints name it, to the URI scheme of its connector."""
+TRANSPORTS = ("tcp", "nio", "ssl", "nio+ssl")
+"""What any protocol is carried by; ``nio``: selector threads instead of a thread a connection."""
+OPENWIRE_TRANSPORTS = (*TRANSPORTS, "http", "https", "auto", "auto+nio", "auto+ssl", "auto+nio+ssl")
+"""``http``: OpenWire as XML, for where only that passes; ``auto``: one port that tells protocols apart as they come."""
+
+
+@dataclass(frozen=True)
+class TransportConnector:
+    """One listening port for one protocol. The renderer's site says which port."""
+
+    protocol: str = "openwire"  # openwire | stomp | amqp | mqtt
+    name: str = ""  # default: the protocol's
+    transport: str = "tcp"  # one of `TRANSPORTS`; openwire: of `OPENWIRE_TRANSPORTS`
+    maximum_connections: int = 100_000  # Classic's own limit is none; its shipped configuration has 1000
+    max_frame_size_bytes: int = 104_857_600
+    max_inactivity_ms: int = 30_000  # openwire: silence after which a connection or bridge is given up; 0: never
+    # stomp: how many agreed heartbeat intervals may pass in silence. Classic's 1.0 leaves a loaded machine no grace.
+    heartbeat_grace_multiplier: float = 2.0
+    # amqp: jms makes of each message what clients of the other protocols read too, and keeps a binary body binary.
+    transformer: str = "jms"  # jms | native | raw
+    idle_timeout_ms: int = 30_000  # amqp: silence after which a client is given up; 0: never
+    producer_credit: int = 1_000  # amqp: messages that a producer may send ahead
+    # The data on the network that OpenWire clients get; nothing without update_cluster_clients.
+    update_cluster_clients: bool = False
+    rebalance_cluster_clients: bool = False
+    update_cluster_clients_on_remove: bool = False
+    update_cluster_filter: str = ""  # comma-separated patterns of broker names; empty: all
+    published_host: str = "ipaddress"  # default | ipaddress | hostname | fqdn: how the broker names itself to clients
+    audit_network_producers: bool = False  # drop messages that a bridge forwards a second time
+    enable_status_monitor: bool = False
+    disable_async_dispatch: bool = False
+    allow_link_stealing: bool = False  # a second connection with a client id in use ends the first
+    warn_on_remote_close: bool = False
+    maximum_consumers_per_connection: int = 2_147_483_647
+    maximum_producers_per_connection: int = 2_147_483_647
+    transport_options: tuple[tuple[str, str], ...] = field(default=())  # ("transport.soTimeout", "0")
+
+    def __post_init__(self) -> None:
+        of = f"transport connector {self.name or self.protocol!r}"
+        require_choice(of, tuple(SCHEMES), protocol=self.protocol)
+        choices = OPENWIRE_TRANSPORTS if self.protocol == "openwire" else TRANSPORTS
+        require_choice(of, choices, transport=self.transport)
+        if not self.name:
+            object.__setattr__(self, "name", self.protocol)
+        require_name("transport connector", self.name)
+        require_choice(of, ("default", "ipaddress", "hostname", "fqdn"), published_host=self.published_host)
+        require_plain(of, update_cluster_filter=self.update_cluster_filter)
+        require_at_least(
+            of, 1,
+            maximum_connections=self.maximum_connections, max_frame_size_bytes=self.max_frame_size_bytes,
+            maximum_consumers_per_connection=self.maximum_consumers_per_connection,
+            maximum_producers_per_connection=self.maximum_producers_per_connection,
+        )  # fmt: skip
+        require_at_least(of, 0, max_inactivity_ms=self.max_inactivity_ms, idle_timeout_ms=self.idle_timeout_ms)
+        require_at_least(of, 1, producer_credit=self.producer_credit)
+        require_choice(of, ("jms", "native", "raw"), transformer=self.transformer)
+        require_between(of, 1, 1000, heartbeat_grace_multiplier=self.heartbeat_grace_multiplier)
+        self._require_telling_clients()
+        for option, value in self.transport_options:
+            require_name(f"{of}: transport option", option)
+            require_plain(of, **{option: value})
+
+    def _require_telling_clients(self) -> None:
+        """The other two do nothing without it: the broker would send clients an empty list."""
+        if (
+            self.rebalance_cluster_clients or self.update_cluster_clients_on_remove
+        ) and not self.update_cluster_clients:
+            raise TopologyInvalid(
+                f"transport connector {self.name!r}: rebalance_cluster_clients and update_cluster_clients_on_remove"
+                " have no effect without update_cluster_clients; set it too"
+            )
+
+    @property
+    def scheme(self) -> str:
+        """By which it listens: ``tcp``, ``nio+ssl``, ``stomp``, ``stomp+nio``, …"""
+        if self.protocol == "openwire":
+            return self.transport
+        plain = SCHEMES[self.protocol]
+        return plain if self.transport == "tcp" else f"{plain}+{self.transport}"
+
+    @property
+    def called_by(self) -> str:
+        """The scheme by which another broker's bridge calls it: nio and auto are the listener's own affair."""
+        if self.is_http:
+            return self.transport
+        return "ssl" if self.is_secure else "tcp"
+
+    @property
+    def called_by_clients(self) -> str:
+        """The scheme in the URIs of clients: ``tcp``, ``ssl``, ``http``, ``stomp``, ``stomp+ssl``, ``amqps``, …"""
+        if self.protocol == "openwire":
+            return self.called_by
+        secure = "amqps" if self.protocol == "amqp" else f"{SCHEMES[self.protocol]}+ssl"
+        return secure if self.is_secure else SCHEMES[self.protocol]
+
+    @property
+    def is_secure(self) -> bool:
+        return self.transport == "https" or self.transport.endswith("ssl")
+
+    @property
+    def is_http(self) -> bool:
+        return self.transport in ("http", "https")
+
+
+DEFAULT_CONNECTORS = (TransportConnector("openwire"), TransportConnector("stomp"), TransportConnector("amqp"))

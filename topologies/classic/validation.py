@@ -1,0 +1,82 @@
+"""Checks Classic brokers and their links, beside the rules that hold for every product.
+
+Each rule yields a sentence a breach.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from topologies.classic.broker import Broker
+from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector
+from topologies.model.broker import AnyBroker
+from topologies.model.link import Link
+
+DESTINATIONS = ("excluded_destinations", "dynamically_included_destinations", "statically_included_destinations")
+
+
+def classic_problems(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
+    for link in links:
+        if isinstance(link, NetworkConnector) and "openwire" not in link.to.protocols:
+            yield f"link {link.name!r} needs an openwire transport connector on {link.to.name!r}; add one"
+    yield from _told_apart(links)
+
+
+def classic_warnings(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
+    """Warnings about settings that are allowed, and sometimes meant."""
+    yield from _unasked(links)
+    yield from _wildcards(links)
+    yield from _wildcards_of_policies(brokers)
+
+
+def _unasked(links: Sequence[Link]) -> Iterator[str]:
+    """Links without demand for any message: consumers are not heard of, and nothing is named instead."""
+    for link in links:
+        if not isinstance(link, NetworkConnector) or link.statically_included_destinations:
+            continue
+        if link.static_bridge:
+            yield (
+                f"link {link.name!r} carries nothing: it is a static_bridge, which hears of no consumers; name what it"
+                " shall carry in statically_included_destinations"
+            )
+            continue
+        for _, end in link.directions:
+            far = link.to if end == link.to.name else link.opened_by
+            if isinstance(far, Broker) and not far.advisory_support:
+                yield (
+                    f"link {link.name!r} carries nothing to {end!r}: without advisory_support that tells of no"
+                    " consumers; leave it on there, or name what shall cross in statically_included_destinations"
+                )
+
+
+def _wildcards_of_policies(brokers: Sequence[AnyBroker]) -> Iterator[str]:
+    for broker in brokers:
+        for policy in broker.policies if isinstance(broker, Broker) else ():
+            if "#" in policy.pattern.split("."):
+                yield (
+                    f"broker {broker.name!r}: policies have the pattern {policy.pattern!r}: '#' is Artemis' wildcard,"
+                    " and a word like others here; write '>'"
+                )
+
+
+def _wildcards(links: Sequence[Link]) -> Iterator[str]:
+    """Text that Artemis would read as a pattern, but Classic reads as a name."""
+    for link in links:
+        for field in DESTINATIONS if isinstance(link, NetworkConnector) else ():
+            for destination in getattr(link, field):
+                if "#" in destination.partition("://")[2].split("."):
+                    yield (
+                        f"link {link.name!r}: {field} has {destination!r}: '#' is Artemis' wildcard, and a word like"
+                        " others here; write '>'"
+                    )
+
+
+def _told_apart(links: Sequence[Link]) -> Iterator[str]:
+    """A broker tells where it is in one way only, so all that look for it by multicast must look there."""
+    seen: dict[str, tuple[str, MulticastDiscovery]] = {}
+    for link in links:
+        if isinstance(link, NetworkConnector) and isinstance(link.discovery, MulticastDiscovery):
+            first, discovery = seen.setdefault(link.to.name, (link.name, link.discovery))
+            if discovery != link.discovery:
+                yield (
+                    f"links {first!r} and {link.name!r} look for {link.to.name!r} by different multicast discoveries;"
+                    " give both the same"
+                )

@@ -1,0 +1,81 @@
+"""Says what management asks of a broker product: the questions to one broker, and the proof of one link."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from topologies.management.jolokia import Jolokia
+from topologies.management.values import Figures
+from topologies.model.link import Link
+from topologies.model.topology import Topology
+
+
+class BrokerQueries(Protocol):
+    """How one broker of a topology is asked. Calls raise ManagementFailed when the broker does not answer."""
+
+    @property
+    def duplex(self) -> Mapping[tuple[str, str], str]:
+        """(opener, far end) to link, for products that do not tell the far end the link's name."""
+
+    def serves(self, agent: Jolokia) -> bool:
+        """Whether it has started all that clients connect to."""
+
+    def stands_by(self, agent: Jolokia) -> bool:
+        """Whether it waits like a standby and listens to no client. It may be true also while a broker starts."""
+
+    def figures(self, agent: Jolokia) -> Figures: ...
+    def names(self, agent: Jolokia) -> list[str]:
+        """The names of the brokers behind an agent; one of them should be this broker."""
+
+    def version(self, agent: Jolokia) -> str:
+        """The version that it reports; '' if it cannot be asked."""
+
+    def connected(self, agent: Jolokia) -> frozenset[str]:
+        """A name for each connection of a client; those of other brokers' links are left out."""
+
+    def disconnect(self, agent: Jolokia, connections: Iterable[str]) -> None:
+        """Ends these connections of `connected`. One that has gone meanwhile is no error."""
+
+
+@dataclass(frozen=True)
+class LyingMessage:
+    """A message on a queue: the beginning of its body, as far as management shows it, and its send time."""
+
+    body: bytes
+    sent_ms: int
+
+
+@dataclass(frozen=True)
+class ProductManagement:
+    """``queries``: the queries to a broker of a topology, by its name.
+
+    ``link_end``: a broker's data on its links' ends. ``missing``: a sentence for each missing proof of a link, from the
+    ends of all brokers that were asked. ``start_link`` and ``stop_link`` start and stop what opens a link, by its name
+    and an agent of its opener. The queues of clients that cannot browse are browsed another way: by management with
+    ``browse``, which gives every message on a queue, or by the protocol ``browse_by``. ``unbrowsable``: protocols whose
+    clients can browse, but not with this product. ``backlogs_on_queues``: what waits for a durable subscription is on a
+    queue, where it is counted and browsed.
+    """
+
+    queries: Callable[[Topology, str], BrokerQueries]
+    link_end: Callable[[Jolokia], Any]
+    missing: Callable[[Link, Mapping[str, Any]], tuple[str, ...]]
+    start_link: Callable[[Jolokia, str], None]
+    stop_link: Callable[[Jolokia, str], None]
+    browse: Callable[[Jolokia, str], list[LyingMessage]] | None = None
+    browse_by: str = ""
+    unbrowsable: frozenset[str] = frozenset()
+    backlogs_on_queues: bool = False
+
+
+def management_of(topology: Topology) -> ProductManagement:
+    """How brokers of the topology's product are asked."""
+    found = topology.product.management
+    assert isinstance(found, ProductManagement), f"product {topology.product.name!r} has no management"
+    return found
+
+
+def on_one_store(topology: Topology, name: str) -> tuple[str, ...]:
+    """The brokers that can serve in one another's place: the active, then its standbys. KeyError for an unknown one."""
+    active = topology.broker(name).standby_of or name
+    return (active, *(broker.name for broker in topology.brokers if broker.standby_of == active))

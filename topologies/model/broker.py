@@ -1,0 +1,69 @@
+"""Holds the fields of brokers of every product: name, region, active broker of a standby, and protocols."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from topologies.model.validity import require_name
+
+GIB = 1024**3
+MIB = 1024**2
+
+
+@dataclass(frozen=True)
+class AnyBroker:
+    """The fields of brokers of every kind. Each kind adds its own configuration."""
+
+    has_agent: ClassVar[bool] = True  # a Jolokia agent, by which it can be asked about itself
+    keeps_messages: ClassVar[bool] = True
+    listener_called: ClassVar[str] = ""  # what is added to it so that it speaks one protocol more
+
+    name: str
+    region: str = ""
+    # Name of the broker it stands by for: it shares that one's store, waits for the lock on it, then opens its links.
+    standby_of: str = ""
+
+    def __post_init__(self) -> None:
+        of = f"broker {self.name!r}"
+        require_name("broker", self.name)
+        if self.region:
+            require_name(f"{of}: region", self.region)
+        if self.standby_of:
+            require_name(f"{of}: standby_of", self.standby_of)
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """What it speaks: one listening port each, in this order."""
+        return ()
+
+    @property
+    def spoken(self) -> tuple[str, ...]:
+        """The protocols of its clients, each on a port of its own or all on one."""
+        return self.protocols
+
+    @property
+    def store(self) -> object | None:
+        """Its message store; None for memory only. A pair of brokers has the same."""
+        return None
+
+    @property
+    def copies_store(self) -> bool:
+        """Whether it and its standby have a store each, copied from one to the other, instead of sharing one."""
+        return False
+
+    def client_scheme(self, protocol: str) -> str:
+        """What clients' URIs begin with. Raises KeyError for a protocol that it does not speak."""
+        self.listener(protocol)
+        return "tcp" if protocol in ("openwire", "core") else protocol
+
+    def largest_frame_bytes(self, protocol: str) -> int | None:
+        """The size of a message at which it ends the connection of a client; None where it has no such limit."""
+        return None
+
+    def listener(self, protocol: str) -> str:
+        """The entry of `protocols` with the port for clients of this protocol.
+
+        Raises KeyError, which names the existing ones.
+        """
+        if protocol in self.protocols:
+            return protocol
+        raise KeyError(f"broker {self.name!r} does not speak {protocol!r}; it speaks {', '.join(self.protocols)}")

@@ -1,0 +1,40 @@
+"""Models where clients enter a topology: scenarios name a group, the topology says which brokers that means."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from topologies.model.broker import AnyBroker
+from topologies.model.validity import TopologyInvalid, require_name, require_plain
+
+PRODUCERS = "producers"
+CONSUMERS = "consumers"
+
+
+@dataclass(frozen=True)
+class ClientGroup:
+    """Clients that share a failover URI over ``enter_at``, in that order, with the query ``failover``."""
+
+    name: str
+    enter_at: tuple[AnyBroker, ...]
+    failover: str = "randomize=true"
+
+    def __post_init__(self) -> None:
+        require_name("client group", self.name)
+        if not self.enter_at:
+            raise TopologyInvalid(f"client group {self.name!r} enters nowhere: give it at least one broker in enter_at")
+        require_plain(f"client group {self.name!r}", failover=self.failover)
+        if self.failover.startswith("?"):
+            bare = self.failover.lstrip("?")
+            raise TopologyInvalid(
+                f"client group {self.name!r}: failover={self.failover!r}, but '?' goes without saying; write {bare!r}",
+                field="failover",
+            )
+
+    def failover_uri(self, uris: Mapping[str, str]) -> str:
+        """``failover:(stomp://127.0.0.1:40123,…)?randomize=true``. ``uris``: an endpoint's URI by broker name."""
+        query = f"?{self.failover}" if self.failover else ""
+        return f"failover:({','.join(uris[broker.name] for broker in self.enter_at)}){query}"
+
+    def failover_uri_by_name(self, protocol: str) -> str:
+        """The same with broker names in place of hosts, for people: ``failover:(stomp://broker-1,…)?…``."""
+        return self.failover_uri({broker.name: f"{protocol}://{broker.name}" for broker in self.enter_at})

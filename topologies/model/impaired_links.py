@@ -1,0 +1,95 @@
+"""Reads the links that a user names, and their impairment: ``--link 'east<->west:delay=40ms'`` put upon a topology.
+
+    NAME        the link of that name
+    A<->B       every link between the two brokers, or the two regions, of these names, whoever opens it
+    *           every link
+
+Several are separated by ``;``. If two of them name the same link, the later one applies.
+"""
+
+from dataclasses import replace
+
+from topologies.model.impairment import Impairment, parse_impairment
+from topologies.model.link import Link
+from topologies.model.spelling import nearest
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
+
+ALL, BETWEEN = "*", "<->"
+HOW = "write LINK:delay=40ms,jitter=5ms,bandwidth=10MB/s, where LINK is a link's name, A<->B or *"
+
+
+def impaired(topology: Topology, text: str | None) -> Topology:
+    """The topology with its links as ``text`` says. Raises `TopologyInvalid`."""
+    wanted = {link.name: link.impairment for link in topology.links}
+    for part in filter(None, map(str.strip, (text or "").split(";"))):
+        which, _, settings = (piece.strip() for piece in part.partition(":"))
+        if not which:
+            raise TopologyInvalid(f"{part!r} names no link; {HOW}")
+        impairment = _read(part, settings)
+        for link in _meant(topology, which):
+            wanted[link.name] = impairment
+    links = tuple(replace(link, impairment=wanted[link.name]) for link in topology.links)
+    return replace(topology, links=links)
+
+
+def through_proxies(topology: Topology) -> Topology:
+    """The same with every link through a proxy, which delays nothing where the topology sets no delay."""
+    return replace(
+        topology, links=tuple(replace(link, impairment=link.impairment or Impairment()) for link in topology.links)
+    )
+
+
+def as_they_come(topology: Topology) -> Topology:
+    """The same with no link delayed, narrowed or measured."""
+    return replace(topology, links=tuple(replace(link, impairment=None) for link in topology.links))
+
+
+def _read(part: str, settings: str) -> Impairment:
+    try:
+        return parse_impairment(settings)
+    except TopologyInvalid as error:
+        raise TopologyInvalid(f"{part!r}: {error}") from error
+
+
+def _meant(topology: Topology, which: str) -> list[Link]:
+    """At least one."""
+    if not topology.links:
+        raise TopologyInvalid(f"{which!r}: topology {topology.name!r} has no links; leave it out")
+    if which == ALL:
+        return list(topology.links)
+    if BETWEEN in which:
+        return _between(topology, which)
+    found = [link for link in topology.links if link.name == which]
+    if not found:
+        names = [link.name for link in topology.links]
+        raise TopologyInvalid(f"{which!r}: there is no such link{nearest(which, names)} (links: {_few(names)})")
+    return found
+
+
+def _between(topology: Topology, which: str) -> list[Link]:
+    one, _, other = (name.strip() for name in which.partition(BETWEEN))
+    known = _places(topology)
+    for name in (one, other):
+        if name not in known:
+            hint = f"{nearest(name, list(known))} (known: {_few(list(known))})"
+            raise TopologyInvalid(f"{which!r}: no broker or region is called {name!r}{hint}")
+    ends = {frozenset((a, b)) for a in known[one] for b in known[other]}
+    found = [link for link in topology.links if frozenset((link.opened_by.name, link.to.name)) in ends]
+    if not found:
+        joined = [f"{link.opened_by.name}{BETWEEN}{link.to.name}" for link in topology.links]
+        raise TopologyInvalid(f"{which!r}: no link joins these two; there are {_few(joined)}")
+    return found
+
+
+def _places(topology: Topology) -> dict[str, set[str]]:
+    """The names that can be used, each with its brokers. A broker of a region's name means itself."""
+    places: dict[str, set[str]] = {}
+    for broker in topology.brokers:
+        if broker.region:
+            places.setdefault(broker.region, set()).add(broker.name)
+    return places | {broker.name: {broker.name} for broker in topology.brokers}
+
+
+def _few(names: list[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (f", … ({len(names)} in all)" if len(names) > most else "")

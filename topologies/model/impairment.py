@@ -1,0 +1,85 @@
+"""Models a link's effect on its traffic: delay, jitter and bandwidth, each way alike.
+
+    Impairment(delay_ms=40)    opener ──── 40 ms ───► end      a round trip over the link takes 80 ms
+                               opener ◄─── 40 ms ──── end
+
+On the command line one is written ``delay=40ms,jitter=5ms,bandwidth=10MB/s``.
+"""
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from topologies.model.spelling import nearest
+from topologies.model.validity import TopologyInvalid, require_between
+
+LONGEST_DELAY_MS = 2_000  # the moon is 1,300 ms away; brokers that greet each other by far slower links give up
+MOST_KB_PER_S = 100_000_000
+MS = {"ms": Fraction(1), "s": Fraction(1000)}
+KB_PER_S = {
+    "kB/s": Fraction(1), "MB/s": Fraction(1000), "GB/s": Fraction(1_000_000),
+    "kbit/s": Fraction(1, 8), "Mbit/s": Fraction(1000, 8), "Gbit/s": Fraction(1_000_000, 8),
+}  # fmt: skip
+SETTINGS = {
+    "delay": ("delay_ms", MS, "40ms"),
+    "jitter": ("jitter_ms", MS, "5ms"),
+    "bandwidth": ("bandwidth_kb_per_s", KB_PER_S, "10MB/s"),
+}
+AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*(\S+)")
+
+
+@dataclass(frozen=True)
+class Impairment:
+    """``delay_ms``: one way, both ways alike.
+
+    ``jitter_ms``: each piece of data takes up to that much more or less, but never overtakes another.
+    ``bandwidth_kb_per_s``: thousands of bytes a second, of each connection, each way; 0: all that the machine gives.
+    With nothing set a link is only measured.
+    """
+
+    delay_ms: int = 0
+    jitter_ms: int = 0
+    bandwidth_kb_per_s: int = 0
+
+    def __post_init__(self) -> None:
+        of = "impairment"
+        require_between(of, 0, LONGEST_DELAY_MS, delay_ms=self.delay_ms, jitter_ms=self.jitter_ms)
+        require_between(of, 0, MOST_KB_PER_S, bandwidth_kb_per_s=self.bandwidth_kb_per_s)
+        if self.jitter_ms > self.delay_ms:
+            rule = f"it must be at most delay_ms ({self.delay_ms}): nothing arrives before it was sent"
+            raise TopologyInvalid(f"{of}: jitter_ms={self.jitter_ms}, but {rule}", field="jitter_ms")
+
+    def __str__(self) -> str:
+        told = [f"delay={self.delay_ms}ms"] if self.delay_ms else []
+        told += [f"jitter={self.jitter_ms}ms"] if self.jitter_ms else []
+        told += [f"bandwidth={self.bandwidth_kb_per_s}kB/s"] if self.bandwidth_kb_per_s else []
+        return ",".join(told) or "measured only"
+
+
+def parse_impairment(text: str) -> Impairment:
+    """``delay=40ms,bandwidth=80Mbit/s``; '' sets nothing. Raises `TopologyInvalid`."""
+    values: dict[str, int] = {}
+    for setting in filter(None, map(str.strip, text.split(","))):
+        name, equals, amount = (part.strip() for part in setting.partition("="))
+        if name not in SETTINGS:
+            hint = nearest(name, list(SETTINGS)) or f"; known are {', '.join(SETTINGS)}"
+            raise TopologyInvalid(f"{name!r} is nothing that a link can be given{hint}")
+        field, units, example = SETTINGS[name]
+        if field in values:
+            raise TopologyInvalid(f"{name} is given twice; keep one")
+        if not equals:
+            raise TopologyInvalid(f"{name} has no value; write e.g. {name}={example}")
+        values[field] = _amount(name, amount, units, example)
+    return Impairment(**values)
+
+
+def _amount(name: str, text: str, units: dict[str, Fraction], example: str) -> int:
+    """In the field's own unit, whole numbers only: so Toxiproxy has it."""
+    found = AMOUNT.fullmatch(text)
+    if found is None or found[2] not in units:
+        rule = f"it must be a number with a unit ({', '.join(units)}), e.g. {name}={example}"
+        raise TopologyInvalid(f"{name}={text}, but {rule}")
+    amount, least = Fraction(found[1]) * units[found[2]], next(iter(units))
+    if amount.denominator != 1:
+        raise TopologyInvalid(f"{name}={text}, but it must be a whole number of {least}")
+    return int(amount)

@@ -1,0 +1,103 @@
+"""Holds the start data of a broker's process for every product: folders, files, environment and agent."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from topologies.model.endpoints import ManagementEndpoint
+
+LOOPBACK = "127.0.0.1"
+KEY_STORE, TRUST_STORE = "keys.p12", "trusted.p12"
+KEPT_TO_ITSELF = (
+    "-Djava.awt.headless=true",
+    "-Djava.net.preferIPv4Stack=true",  # 127.0.0.1 is meant literally
+    "-XX:+DisableAttachMechanism",
+    "-XX:-UsePerfData",  # no file of counters in the shared temporary folder, which a killed JVM would leave there
+)
+CHANGES_A_JVM = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH")
+
+
+@dataclass(frozen=True)
+class Stores:
+    """Two PKCS12 files with one password: the broker's certificate with its key, and the trusted authority."""
+
+    keys: Path
+    trusted: Path
+
+    @classmethod
+    def below(cls, folder: Path) -> "Stores":
+        return cls(folder / KEY_STORE, folder / TRUST_STORE)
+
+
+@dataclass(frozen=True)
+class BrokerFolders:
+    """One broker's folders in the run's: ``conf`` and ``log`` stay, ``data`` may be removed with the run."""
+
+    root: Path
+
+    @property
+    def conf(self) -> Path:
+        return self.root / "conf"
+
+    @property
+    def data(self) -> Path:
+        return self.root / "data"
+
+    @property
+    def temporary(self) -> Path:
+        return self.data / "tmp"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "log"
+
+    @property
+    def log_file(self) -> Path:
+        return self.log / "broker.log"
+
+    def make(self) -> None:
+        for folder in (self.conf, self.temporary, self.log):
+            folder.mkdir(parents=True, exist_ok=True)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """The start data that all brokers of a run share."""
+
+    java: Path  # the executable
+    distribution: Path  # the unpacked folder
+    agent: Path  # Jolokia's jar
+    secrets_file: Path
+    memory_mb: int
+    stores: Stores | None = None  # where brokers speak TLS
+    hosts_file: Path | None = None  # the names that an Artemis broker knows, instead of this machine's
+
+
+def properties(values: Mapping[str, str]) -> str:
+    """A Java properties file of values without line breaks and backslashes."""
+    return "".join(f"{key}={value}\n" for key, value in values.items())
+
+
+def environment(inherited: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The caller's, without what would change the JVM or the broker behind our back."""
+    return {
+        name: value
+        for name, value in inherited.items()
+        if name not in CHANGES_A_JVM and not name.startswith(("ACTIVEMQ_", "ARTEMIS_"))
+    }
+
+
+def agent_properties(endpoint: ManagementEndpoint) -> str:
+    """Configuration of the Jolokia agent that answers at ``endpoint``; holds its password, so for a private file."""
+    url = urlsplit(endpoint.url)
+    return properties(
+        {
+            "host": str(url.hostname),
+            "port": str(url.port),
+            "user": endpoint.username,
+            "password": endpoint.password,
+            "discoveryEnabled": "false",  # it would answer multicasts of the local network
+        }
+    )

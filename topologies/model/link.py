@@ -1,0 +1,72 @@
+"""What joins two brokers: a link is opened by one of them and carries messages one way or both.
+
+Each product has kinds of its own. `Link` has the fields that all kinds share, and that paths, proxies and proofs use.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from topologies.model.broker import AnyBroker
+from topologies.model.impairment import Impairment
+from topologies.model.validity import require_limit, require_name
+
+
+@dataclass(frozen=True)
+class Link:
+    """``message_ttl``: how many links a message may cross; ``consumer_ttl``: how far demand is told. -1: no limit."""
+
+    kind: ClassVar[str] = "link"
+    carried_by: ClassVar[str] = "openwire"  # the protocol by which it calls brokers
+    on_demand: ClassVar[bool] = True  # whether it carries only messages with demand from consumers at its end
+
+    opened_by: AnyBroker
+    to: AnyBroker
+    name: str = ""  # default: "broker-1-to-broker-2"
+    duplex: bool = False
+    message_ttl: int = 1
+    consumer_ttl: int = 1
+    impairment: Impairment | None = None  # None: as it comes, straight to its end
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", f"{self.opened_by.name}-to-{self.to.name}")
+        require_name("link", self.name)
+        require_limit(f"link {self.name!r}", message_ttl=self.message_ttl, consumer_ttl=self.consumer_ttl)
+
+    @property
+    def directions(self) -> tuple[tuple[str, str], ...]:
+        """(from, to) by broker name, for every way that messages can go."""
+        forth = (self.opened_by.name, self.to.name)
+        return (forth, forth[::-1]) if self.duplex else (forth,)
+
+    @property
+    def cluster_name(self) -> str:
+        """The cluster of the members that it joins; '' for none.
+
+        Each member calls the other, at the one address that a member announces to all.
+        """
+        return ""
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """How far it carries, by the name of the field: ``message_ttl``, ``consumer_ttl`` or ``max_hops``."""
+        return {"message_ttl": self.message_ttl, "consumer_ttl": self.consumer_ttl}
+
+    @property
+    def starts_by_itself(self) -> bool:
+        """Whether its opener tries at once; else it is started by management."""
+        return True
+
+    @property
+    def plain_protocol(self) -> str:
+        """The protocol for questions to its end without TLS and HTTP; '' if there is none."""
+        return self.carried_by
+
+    def called(self, brokers: Iterable[AnyBroker]) -> tuple[AnyBroker, ...]:
+        """Every one of ``brokers`` that it may call, its end first."""
+        return (self.to,)
+
+    def between(self, opened_by: AnyBroker, to: AnyBroker) -> "Link":
+        """A link like it between two other brokers."""
+        return replace(self, name="", opened_by=opened_by, to=to)

@@ -1,0 +1,173 @@
+"""Finds from which broker to which a message can get, and in how many hops.
+
+A message that has crossed i links may cross one more if that link's message_ttl is above i (NetworkBridgeFilter).
+Demand travels the other way: of a path of k links, the i-th (from 0) knows of the consumer if its consumer_ttl is above
+k-1-i. This holds for forwarding on demand; static, included and excluded destinations are not looked at.
+
+Links without TTLs: a cluster counts only its own links, from the link by which a message entered. Other links count
+nothing.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from topologies.model.link import Link
+from topologies.model.validity import UNLIMITED
+
+MESSAGE_TTL, CONSUMER_TTL, MAX_HOPS = "message_ttl", "consumer_ttl", "max_hops"
+TTLS = {MESSAGE_TTL, CONSUMER_TTL}
+"""The limits of links that say together how far a message gets."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """The brokers a message crosses at the least, first and last included."""
+
+    route: tuple[str, ...]
+
+    @property
+    def begin(self) -> str:
+        return self.route[0]
+
+    @property
+    def end(self) -> str:
+        return self.route[-1]
+
+    @property
+    def hops(self) -> int:
+        """Links crossed: 0 where producer and consumer are on one broker."""
+        return len(self.route) - 1
+
+
+def shortest_paths(brokers: Iterable[str], links: Iterable[Link]) -> dict[tuple[str, str], Path]:
+    """The shortest path a message can take, for every (producer's broker, consumer's broker) that has one."""
+    names, all_links = tuple(brokers), tuple(links)
+    if not all(link.limits.keys() >= TTLS for link in all_links):
+        return {pair: path for name in names for pair, path in _paths_by_clusters(name, all_links)}
+    found = {(name, name): Path((name,)) for name in names}
+    most = joined(names, all_links)
+    for hops in range(1, _most_hops(len(names), all_links) + 1):
+        if len(found) == len(most):
+            break
+        steps = [_following(link for link in all_links if _lets_pass(link, crossed, hops)) for crossed in range(hops)]
+        for start in names:
+            for route in _routes(start, steps):
+                found.setdefault((start, route[-1]), Path(route))
+    return found
+
+
+def joined(brokers: Iterable[str], links: Iterable[Link]) -> set[tuple[str, str]]:
+    """Every (from, to) that links would join if no TTL stood in the way."""
+    following = _following(links)
+    return {(start, end) for start in brokers for end in _downstream(start, following)}
+
+
+def _paths_by_clusters(start: str, links: tuple[Link, ...]) -> Iterator[tuple[tuple[str, str], Path]]:
+    """Breadth first.
+
+    A path is identified by its end, and by the number of links at its end that belong to one cluster.
+    """
+    leaving: dict[str, list[tuple[str, Link]]] = {}
+    for link in links:
+        for source, target in link.directions:
+            leaving.setdefault(source, []).append((target, link))
+    fewest: dict[tuple[str, str], int] = {}
+    reached: set[str] = set()
+    waiting: deque[tuple[tuple[str, ...], str, int]] = deque([((start,), "", 0)])
+    while waiting:
+        route, cluster, crossed = waiting.popleft()
+        here = route[-1]
+        if fewest.get((here, cluster), crossed + 1) <= crossed:
+            continue  # another way came here sooner, and may go as far
+        fewest[here, cluster] = crossed
+        if here not in reached:
+            reached.add(here)
+            yield (start, here), Path(route)
+        for target, link in leaving.get(here, ()):
+            its, so_far = _counted(link, cluster, crossed)
+            if so_far <= link.limits.get(MAX_HOPS, so_far):
+                waiting.append(((*route, target), its, so_far))
+
+
+def _counted(link: Link, cluster: str, crossed: int) -> tuple[str, int]:
+    """The cluster of a link, and how many of its links a message has crossed behind it; '' and 0 outside of one."""
+    if not link.cluster_name:
+        return "", 0
+    return link.cluster_name, crossed + 1 if link.cluster_name == cluster else 1
+
+
+def too_near(begin: str, end: str, links: Iterable[Link]) -> list[tuple[str, Link, int]]:
+    """("message_ttl", "consumer_ttl" or "max_hops", link, needed value) for every limit that blocks the shortest path.
+
+    Call it only if there is no path: a longer path than the shortest may be open. Empty if no link leads there.
+    """
+    way = _fewest(begin, end, tuple(links))
+    found, cluster, hops = [], "", 0
+    for crossed, link in enumerate(way):
+        cluster, hops = _counted(link, cluster, hops)
+        needed = {MESSAGE_TTL: crossed + 1, CONSUMER_TTL: len(way) - crossed, MAX_HOPS: hops}
+        for limit, value in link.limits.items():
+            if UNLIMITED != value < needed[limit]:
+                found.append((limit, link, needed[limit]))
+    return found
+
+
+def _fewest(begin: str, end: str, links: tuple[Link, ...]) -> tuple[Link, ...]:
+    """The links of the shortest way if no TTL stood in it."""
+    ways: dict[str, tuple[Link, ...]] = {begin: ()}
+    waiting = deque([begin])
+    while waiting and end not in ways:
+        here = waiting.popleft()
+        for link in links:
+            for source, target in link.directions:
+                if source == here and target not in ways:
+                    ways[target] = (*ways[here], link)
+                    waiting.append(target)
+    return ways.get(end, ())
+
+
+def _most_hops(brokers: int, links: tuple[Link, ...]) -> int:
+    """No path is longer: it would meet a broker twice, or end at a link with an exhausted TTL."""
+    ttls = [brokers - 1]
+    for of in ("message_ttl", "consumer_ttl"):
+        given = [getattr(link, of) for link in links]
+        ttls.append(brokers - 1 if UNLIMITED in given else max(given, default=0))
+    return min(ttls)
+
+
+def _lets_pass(link: Link, crossed: int, hops: int) -> bool:
+    """Whether ``link`` can be the one after ``crossed`` others on a path of ``hops``."""
+    message = link.message_ttl == UNLIMITED or crossed < link.message_ttl
+    demand = link.consumer_ttl == UNLIMITED or hops - 1 - crossed < link.consumer_ttl
+    return message and demand
+
+
+def _following(links: Iterable[Link]) -> dict[str, list[str]]:
+    """Broker to the brokers that its messages can go to next."""
+    following: dict[str, list[str]] = {}
+    for link in links:
+        for source, target in link.directions:
+            following.setdefault(source, []).append(target)
+    return following
+
+
+def _routes(start: str, steps: list[dict[str, list[str]]]) -> Iterator[tuple[str, ...]]:
+    """One route from ``start`` to each broker that lies exactly ``steps`` away."""
+    frontier: dict[str, tuple[str, ...]] = {start: (start,)}
+    for following in steps:
+        reached: dict[str, tuple[str, ...]] = {}
+        for here, route in frontier.items():
+            for target in following.get(here, ()):
+                reached.setdefault(target, (*route, target))
+        frontier = reached
+    yield from frontier.values()
+
+
+def _downstream(start: str, following: dict[str, list[str]]) -> set[str]:
+    seen, waiting = {start}, [start]
+    while waiting:
+        fresh = [target for target in following.get(waiting.pop(), ()) if target not in seen]
+        seen.update(fresh)
+        waiting.extend(fresh)
+    return seen

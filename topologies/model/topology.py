@@ -1,0 +1,151 @@
+"""Models a topology: brokers of one product, the links between them and the groups of clients that enter it.
+
+Frozen values, checked when they are made: a `Topology` that exists is valid (`TopologyInvalid` otherwise).
+`Topology.warnings` has legal settings that are perhaps not meant. Rules that depend on the product are in its
+`BrokerProduct`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from topologies.model.broker import AnyBroker
+from topologies.model.client_groups import ClientGroup
+from topologies.model.link import Link
+from topologies.model.paths import Path, shortest_paths
+from topologies.model.product import Executables, ProductCompose, ProductLaunch
+from topologies.model.proxied_links import impairment_problems
+from topologies.model.site import Site
+from topologies.model.validation import active, kind_problems, part_problems, reach_problems, reach_warnings
+from topologies.model.validity import TopologyInvalid, require_destinations, require_name
+
+Rule = Callable[[Sequence[AnyBroker], Sequence[Link]], Iterator[str]]
+"""(brokers, links) -> a sentence a breach."""
+
+
+@dataclass(frozen=True, eq=False)
+class BrokerProduct:
+    """All that the rest of the project asks of a broker product. `topologies.products` has the table of products.
+
+    * model: ``brokers`` and ``links`` are its kinds, by their names in a YAML file, the usual kind first.
+      ``manual_words`` are words of its manual by section of a YAML file, each with its replacement. ``join`` makes a
+      link between two brokers that no link joins yet; the first broker opens it. ``join`` also gets the existing links.
+    * validate: ``problems`` and ``warnings``.
+    * reach: ``reaches`` predicts whether a message to a destination gets from one broker to another, both by name;
+      ``carries_all``: whether it is known that every link carries that destination.
+    * render: ``render`` makes a broker's files, name to text; ``amazon_mq`` makes CloudFormation templates, None where
+      Amazon MQ has no such brokers; ``needs_tls``: whether a broker needs certificates.
+    * launch: ``launch``, ``executables`` and ``compose``; ``no_container`` says why a broker cannot run in a container
+      ('' if it can), ``in_container`` is the broker with what it tells clients there.
+      ``for_topics`` is the broker without settings that break messages which several subscribers of a topic get.
+    * manage and prove: ``management`` is a `topologies.management.contract.ProductManagement`.
+    """
+
+    name: str
+    brokers: Mapping[str, type[AnyBroker]]
+    links: Mapping[str, type[Link]]
+    manual_words: Mapping[str, Mapping[str, str]] = field(repr=False)
+    join: Callable[[AnyBroker, AnyBroker, Sequence[Link]], Link]
+    problems: Rule
+    warnings: Rule
+    reaches: Callable[[Sequence[AnyBroker], Sequence[Link], str, str, str], bool]
+    carries_all: Callable[[Sequence[AnyBroker], Sequence[Link], str], bool]
+    render: Callable[["Topology", AnyBroker, Site], Mapping[str, str]]
+    needs_tls: Callable[["Topology", AnyBroker], bool]
+    no_container: Callable[["Topology", AnyBroker], str]
+    in_container: Callable[["Topology", AnyBroker], AnyBroker]
+    for_topics: Callable[[AnyBroker], AnyBroker]
+    amazon_mq: Callable[["Topology"], dict[str, str]] | None
+    launch: ProductLaunch
+    executables: Executables
+    compose: ProductCompose
+    management: object = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Brokers and links are all of one ``product``."""
+
+    name: str
+    brokers: tuple[AnyBroker, ...]
+    links: tuple[Link, ...]
+    groups: tuple[ClientGroup, ...]
+    product: BrokerProduct
+
+    def __post_init__(self) -> None:
+        require_name("topology", self.name)
+        parts, kinds = (self.brokers, self.links), self.product
+        found = (
+            # Of links, the special kinds are named before the one that goes without saying.
+            *kind_problems(kinds.name, *parts, kinds.brokers.values(), tuple(kinds.links.values())[::-1]),
+            *part_problems(*parts, self.groups),
+            *kinds.problems(*parts),
+        )
+        found = (*(found or reach_problems(*parts, self.groups)), *impairment_problems(self.links))
+        if found:
+            raise TopologyInvalid(*(f"topology {self.name!r}: {problem}" for problem in found))
+
+    @property
+    def flavour(self) -> str:
+        """The product's name: classic | artemis."""
+        return self.product.name
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Settings that are allowed, but perhaps not meant."""
+        return (
+            *reach_warnings(self.brokers, self.links, self.groups),
+            *self.product.warnings(self.brokers, self.links),
+        )
+
+    def broker(self, name: str) -> AnyBroker:
+        """Raises KeyError, naming the brokers there are."""
+        for broker in self.brokers:
+            if broker.name == name:
+                return broker
+        raise KeyError(f"topology {self.name!r} has no broker {name!r}; it has {_names(self.brokers)}")
+
+    def group(self, name: str) -> ClientGroup:
+        """Raises KeyError, naming the groups there are."""
+        for group in self.groups:
+            if group.name == name:
+                return group
+        raise KeyError(f"topology {self.name!r} has no client group {name!r}; it has {_names(self.groups)}")
+
+    def opened_by(self, broker: str) -> tuple[Link, ...]:
+        """The links that this broker opens, in their order."""
+        return tuple(link for link in self.links if link.opened_by.name == broker)
+
+    def reaches(self, producer: str, consumer: str, destination: str) -> bool:
+        """Whether a message to ``queue://NAME`` or ``topic://NAME`` can get from broker to broker, by name.
+
+        A prediction: the product's ``reachability.py`` says what it knows of. KeyError for a broker,
+        `TopologyInvalid` for a destination that is none.
+        """
+        require_destinations(f"topology {self.name!r}", destination=(destination,))
+        begin, end = self.broker(producer), self.broker(consumer)
+        active_at_begin, active_at_end = (broker.standby_of or broker.name for broker in (begin, end))
+        return self.product.reaches(self.brokers, self.links, active_at_begin, active_at_end, destination)
+
+    def stopped(self, paths: Iterable[Path], destination: str) -> tuple[Path, ...]:
+        """Those of ``paths`` that a message to ``destination`` cannot take, by prediction: their links carry others."""
+        if self.product.carries_all(self.brokers, self.links, destination):
+            return ()  # else a large mesh would be asked for each of its thousands of pairs
+        return tuple(path for path in paths if not self.reaches(path.begin, path.end, destination))
+
+    def paths(self) -> dict[tuple[str, str], Path]:
+        """The shortest path for every (producer's broker, consumer's broker) that the links and TTLs connect.
+
+        Standbys have none of their own: the one that takes its active's place has its active's.
+        """
+        return shortest_paths((broker.name for broker in active(self.brokers)), self.links)
+
+    def paths_between(self, producers: str, consumers: str) -> tuple[Path, ...]:
+        """The paths that clients of two groups may use, by group name, in the order the brokers are listed."""
+        known = self.paths()
+        begins, ends = self.group(producers).enter_at, self.group(consumers).enter_at
+        pairs = ((begin.name, end.name) for begin in begins for end in ends)
+        return tuple(known[pair] for pair in pairs if pair in known)
+
+
+def _names(parts: tuple[AnyBroker, ...] | tuple[ClientGroup, ...]) -> str:
+    return ", ".join(part.name for part in parts) or "none"

@@ -1,0 +1,185 @@
+"""Checks whether brokers, links and groups make a topology together. Each rule yields a sentence a breach.
+
+The rules of one product alone are in its own ``validation.py``.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from topologies.model.broker import AnyBroker
+from topologies.model.client_groups import CONSUMERS, PRODUCERS, ClientGroup
+from topologies.model.link import Link
+from topologies.model.paths import joined, shortest_paths, too_near
+
+Brokers = tuple[AnyBroker, ...]
+Links = tuple[Link, ...]
+Groups = tuple[ClientGroup, ...]
+MOST_TOLD = 4
+
+
+def kind_problems(
+    product: str, brokers: Brokers, links: Links, of_brokers: Iterable[type], of_links: Iterable[type]
+) -> Iterator[str]:
+    """Parts of another product's."""
+    for what, parts, kinds in (("broker", brokers, tuple(of_brokers)), ("link", links, tuple(of_links))):
+        for part in parts:
+            if not isinstance(part, kinds):
+                fitting = " or ".join(kind.__name__ for kind in kinds)
+                yield (
+                    f"{what} {part.name!r} is of kind {type(part).__name__}, which flavour {product!r} does not have;"
+                    f" use {fitting}"
+                )
+
+
+def part_problems(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
+    """The problems of the parts, regardless of paths."""
+    yield from (*_brokers(brokers), *_standbys(brokers), *_links(brokers, links), *_groups(brokers, groups))
+
+
+def reach_problems(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
+    """A problem if no message gets from producers to consumers. Call it only if the parts have no problems."""
+    return _reach(brokers, links, groups)
+
+
+def reach_warnings(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
+    """Names consumers that some producers do not reach. This is allowed, and sometimes meant."""
+    return out_of_reach(_needed(groups), brokers, links)
+
+
+def out_of_reach(needed: Iterable[tuple[str, str]], brokers: Brokers, links: Links) -> Iterator[str]:
+    """A sentence for each (from, to) of brokers between which no message can pass. Often a TTL is too small."""
+    names = tuple(broker.name for broker in brokers)
+    paths, edges = shortest_paths(names, links), joined(names, links)
+    for begin, end in needed:
+        if (begin, end) not in paths:
+            yield f"a message sent at {begin!r} cannot reach a consumer at {end!r}: " + (
+                _to_raise(begin, end, links) if (begin, end) in edges else "no link leads there"
+            )
+
+
+def _brokers(brokers: Brokers) -> Iterator[str]:
+    if not brokers:
+        yield "it has no broker; give it at least one"
+    for name in _repeated(broker.name for broker in brokers):
+        yield f"two brokers are named {name!r}; give each its own name"
+
+
+def _standbys(brokers: Brokers) -> Iterator[str]:
+    by_name = {broker.name: broker for broker in brokers}
+    for broker in brokers:
+        if not broker.standby_of:
+            continue
+        active = by_name.get(broker.standby_of)
+        if active is None:
+            unknown = _unknown(brokers, AnyBroker(broker.standby_of))
+            yield f"broker {broker.name!r} stands by for {broker.standby_of!r}, {unknown}"
+        elif active is broker or active.standby_of:
+            yield f"broker {broker.name!r} stands by for {active.name!r}; it must be another, active broker"
+        elif broker.store is None or broker.store != active.store:
+            yield (
+                f"broker {broker.name!r} stands by for {active.name!r} but has another persistence; the two share one"
+                " store, so give both the same"
+            )
+
+
+def _links(brokers: Brokers, links: Links) -> Iterator[str]:
+    for name in _repeated(link.name for link in links):
+        yield f"two links are named {name!r}; give each its own name"
+    for link in links:
+        for end in (link.opened_by, link.to):
+            if end not in brokers:
+                yield f"link {link.name!r} ends at {end.name!r}, {_unknown(brokers, end)}"
+            elif end.standby_of:
+                yield (
+                    f"link {link.name!r} ends at {end.name!r}, which stands by for {end.standby_of!r}; name the active"
+                    " broker, the standby takes its links over with its store"
+                )
+        if link.opened_by.name == link.to.name:
+            yield f"link {link.name!r} joins {link.to.name!r} to itself; a link joins two brokers, name another in to"
+    yield from _twice(links)
+
+
+def _twice(links: Links) -> Iterator[str]:
+    """Two duplex links the same way may be meant (more throughput); one from each end makes every message loop.
+
+    Not those that carry what they match without being asked: their product looks at that.
+    """
+    duplex = [link for link in links if link.duplex and link.on_demand]
+    opened = {(link.opened_by.name, link.to.name): link.name for link in duplex}
+    for (opener, target), name in opened.items():
+        other = opened.get((target, opener))
+        if other and opener < target:
+            yield f"duplex links {name!r} and {other!r} join the same two brokers from both ends; keep one of them"
+
+
+def _groups(brokers: Brokers, groups: Groups) -> Iterator[str]:
+    for name in _repeated(group.name for group in groups):
+        yield f"two client groups are named {name!r}; give each its own name"
+    for group in groups:
+        for broker in group.enter_at:
+            if broker not in brokers:
+                yield f"client group {group.name!r} enters at {broker.name!r}, {_unknown(brokers, broker)}"
+        for name in _repeated(broker.name for broker in group.enter_at):
+            yield f"client group {group.name!r} enters at {name!r} twice; list each broker once"
+
+
+def _reach(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
+    needed = tuple(_needed(groups))
+    names = tuple(broker.name for broker in brokers)
+    paths = shortest_paths(names, links)
+    if not needed or any(pair in paths for pair in needed):
+        return
+    edges = joined(names, links)
+    far = next((pair for pair in needed if pair in edges), None)
+    if far:
+        begin, end = far
+        yield (
+            f"no message gets from the {PRODUCERS} to the {CONSUMERS}: from {begin!r} to {end!r}"
+            f" {_to_raise(begin, end, links)}"
+        )
+    else:
+        yield (
+            f"no message gets from the {PRODUCERS} to the {CONSUMERS}: no link leads there; a one-way link carries"
+            " messages from the broker that opens it"
+        )
+
+
+def _to_raise(begin: str, end: str, links: Links) -> str:
+    """The next step, by the shortest way.
+
+    Links of one cluster have one limit: the limit that the furthest of them needs.
+    """
+    least_of: dict[tuple[str, str], int] = {}
+    for limit, link, least in too_near(begin, end, links):
+        of, where = f"link {link.name!r}", ""
+        if link.cluster_name:
+            of, where = f"cluster {link.cluster_name!r}", ", in each of its links"
+        raised = f"{limit} of {of} from {link.limits[limit]}", where
+        least_of[raised] = max(least, least_of.get(raised, 0))
+    told = [f"{what} to {least}{where}" for (what, where), least in least_of.items()]
+    return f"raise {', '.join(told[:MOST_TOLD])}{', …' if told[MOST_TOLD:] else ''}"
+
+
+def _needed(groups: Groups) -> Iterator[tuple[str, str]]:
+    """(from, to) for the two groups of agreed names; a topology without them promises nothing."""
+    by_name = {group.name: group for group in groups}
+    if PRODUCERS in by_name and CONSUMERS in by_name:
+        for begin in active(by_name[PRODUCERS].enter_at):
+            for end in active(by_name[CONSUMERS].enter_at):
+                yield begin.name, end.name
+
+
+def active(brokers: Brokers) -> Brokers:
+    """Those that messages pass through: a standby does nothing until it takes its active's place."""
+    return tuple(broker for broker in brokers if not broker.standby_of)
+
+
+def _repeated(names: Iterable[str]) -> list[str]:
+    return [name for name, times in Counter(names).items() if times > 1]
+
+
+def _unknown(brokers: Brokers, broker: AnyBroker) -> str:
+    names = [known.name for known in brokers]
+    if broker.name in names:
+        return "but the topology's broker of that name has other settings; use one and the same value"
+    return f"which is not among its brokers ({', '.join(names) or 'none'})"

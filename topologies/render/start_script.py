@@ -1,0 +1,66 @@
+"""Writes the pieces of a script that starts a broker of a rendered folder: the passwords into memory, then the broker.
+
+The environment passes the passwords to the script. The script clears them before the broker takes its place. Thus they
+are neither in the broker's environment nor among its arguments.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from topologies.model.launch import KEPT_TO_ITSELF
+from topologies.model.product import ProductImage
+from topologies.render import site as names
+from topologies.render.secrets import SECRETS_FOLDER
+
+INSIDE = PurePosixPath("/brokerbench")
+CONF, STORE, PRIVATE = (INSIDE / name for name in ("conf", "store", "private"))
+START, PASSWORDS = "start.sh", "passwords.env"
+SECRETS_SCRIPT = "secrets.sh"
+"""Of a broker with templates of secrets: writes what a runtime would fill them with."""
+HEAD = """\
+#!/bin/sh
+# The broker reads its passwords from a file in memory; it neither keeps them in its environment
+# nor among its arguments.
+set -eu
+umask 077
+"""
+_PLACEHOLDER = re.compile(r"\$\{([a-z.]+)\}")
+
+
+def with_secrets_script(files: Mapping[str, str]) -> dict[str, str]:
+    """A broker's files with one script in place of its templates of secrets, if it has any. Pure."""
+    templates = {name: text for name, text in files.items() if name.startswith(f"{SECRETS_FOLDER}/")}
+    others = {name: text for name, text in files.items() if name not in templates}
+    if not templates:
+        return others
+    written = "".join(
+        f"cat >{PRIVATE / PurePosixPath(name).name} <<END\n{_by_environment(text)}END\n"
+        for name, text in templates.items()
+    )
+    return others | {SECRETS_SCRIPT: f"# Read by {START}.\n{written}"}
+
+
+def variable(key: str) -> str:
+    """``brokerbench.client.password`` as an environment has it."""
+    return key.replace(".", "_").upper()
+
+
+def _by_environment(template: str) -> str:
+    """A here-document of a shell: it does not read the value of a variable again."""
+    return _PLACEHOLDER.sub(lambda found: f"${{{variable(found[1])}}}", template)
+
+
+def java(*options: str) -> str:
+    unset = " ".join(map(variable, names.SECRET_KEYS))
+    given = ("-Xms${BROKER_MEMORY_MB}m", "-Xmx${BROKER_MEMORY_MB}m", *KEPT_TO_ITSELF, *options)
+    return f"unset {unset}\nexec java \\\n" + "".join(f'    "{option}" \\\n' for option in given)
+
+
+def needed(key: str) -> str:
+    return f"${{{variable(key)}:?not set in {PASSWORDS}}}"
+
+
+def home_of(image: ProductImage) -> str:
+    """The distribution's folder in the image, as a shell expression."""
+    return f"${{{image.home_variable}:-{image.home}}}"

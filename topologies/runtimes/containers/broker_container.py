@@ -1,0 +1,198 @@
+"""Handles one broker in a container: Testcontainers creates it once; later the engine sends it signals."""
+
+import re
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+from docker.errors import APIError, NotFound
+from testcontainers.core.container import DockerContainer
+from testcontainers.core.exceptions import ContainerConnectException, ContainerStartException
+
+from topologies.runtimes.broker_log import BrokerLog
+from topologies.runtimes.containers import engine as docker_engine
+from topologies.runtimes.containers.engine import FAILURES, EngineTrouble, explained
+from topologies.runtimes.ports import taken
+from topologies.runtimes.waiting import pause
+
+ASK_AGAIN_S = 1.0
+NOTICE_LIMIT_S = 5.0  # within which the engine knows what happened to a process
+
+CONTAINER_INIT = "init"
+"""What `runc init` and its like end with, before they become what the container is to run."""
+
+PORT_REFUSED = re.compile(r"(\d+\.\d+\.\d+\.\d+):(\d+).*(?:already in use|already allocated)")
+
+
+class BrokerContainer:
+    """One broker of a run; each start is the same container again, with its ports, data and log.
+
+    ``what`` is its name in errors. ``command`` is the end of its process's command line. It confirms that a pid on this
+    machine is the right one.
+    """
+
+    def __init__(self, what: str, container: DockerContainer, command: Sequence[str], *, log: Path, host: str) -> None:
+        self._what, self._container, self._command, self._host = what, container, list(command), host
+        self._created = self._asked_to_end = False
+        self._process: psutil.Process | None = None  # None where the engine's processes cannot be seen from here
+        self._asked_s, self._answered = 0.0, True
+        self._log = BrokerLog(log)
+        self.log = log
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._what} pid={self.pid} alive={self.alive}>"
+
+    def start(self) -> None:
+        """Return once the engine has started it; the log and `alive` tell what becomes of the broker."""
+        self._log.mark_start()
+        self._asked_to_end = False
+        try:
+            if self._created:
+                self._await_engine()
+                self._engine_container.start()
+            else:
+                self._container.start()
+                self._created = True
+            self._process = self._process_here()
+        except (*FAILURES, ContainerConnectException, ContainerStartException) as error:
+            if not self._created:
+                self.discard()
+            raise EngineTrouble(f"{self._what} cannot be started: {self._why(error)}") from error
+
+    @property
+    def alive(self) -> bool:
+        """False also when the engine is gone, so that the state is unknown."""
+        if not self._created or not self.engine_answers:
+            return False
+        if self._process is not None:
+            return _runs(self._process)
+        return bool(self._state().get("Running"))
+
+    @property
+    def engine_answers(self) -> bool:
+        """Asked once a second at most, for `alive` is asked all the time."""
+        if time.monotonic() - self._asked_s >= ASK_AGAIN_S:
+            self._asked_s = time.monotonic()
+            self._answered = docker_engine.answers(self._host)
+        return self._answered
+
+    @property
+    def pid(self) -> int | None:
+        """Its pid on this machine, if the engine runs processes of this machine."""
+        return self._process.pid if self._process is not None and _runs(self._process) else None
+
+    @property
+    def exit_status(self) -> int | None:
+        self._await_engine()
+        state = self._state()
+        return None if state.get("Running") or "ExitCode" not in state else int(state["ExitCode"])
+
+    @property
+    def is_leaving(self) -> bool:
+        """It was asked to shut down, and has not been started since."""
+        return self._asked_to_end
+
+    def terminate(self) -> None:
+        """Ask it to shut down; a frozen one is thawed, or it would not hear."""
+        if self.thaw():
+            self._asked_to_end = True
+            self._signal("SIGTERM")
+
+    def kill(self) -> None:
+        """SIGKILL, for a frozen one too. Does not wait."""
+        if self._created:
+            self._signal("SIGKILL")
+
+    def freeze(self) -> bool:
+        """False when it does not run.
+
+        Sends a signal to its one process: the engine's own pause fails on busy machines.
+        """
+        return self.alive and self._signal("SIGSTOP")
+
+    def thaw(self) -> bool:
+        return self.alive and self._signal("SIGCONT")
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until it is gone, by the engine's knowledge too; False when it still is there after ``timeout_s``."""
+        end = time.monotonic() + timeout_s
+        while self.alive or self._state().get("Running"):
+            if time.monotonic() >= end:
+                return False
+            pause()
+        return True
+
+    def discard(self) -> None:
+        """Remove the container at once, be it running, half made, or gone already."""
+        with suppress(*FAILURES, ContainerStartException):
+            self._container.get_wrapped_container().remove(force=True, v=True)
+
+    def kill_process(self) -> None:
+        """Without the engine, where that is possible: its processes are this user's."""
+        if self._process is not None:
+            with suppress(psutil.Error):
+                self._process.kill()
+
+    def log_lines(self, *, of_this_start: bool = False) -> list[str]:
+        lines = self._log.lines(of_this_start=of_this_start)
+        if not self._answered:
+            lines.append(f"the Docker engine at {self._host} does not answer any more: start it again, then run again")
+        return lines
+
+    @property
+    def _engine_container(self) -> Any:
+        return self._container.get_wrapped_container()
+
+    def _state(self) -> dict[str, Any]:
+        """The engine's data on it; empty once the container or the engine is gone."""
+        try:
+            self._engine_container.reload()
+        except FAILURES:
+            return {}
+        return dict(self._engine_container.attrs["State"])
+
+    def _process_here(self) -> psutil.Process | None:
+        """The engine tells of a process that may not be the broker's yet: for a moment it still is the engine's own."""
+        end = time.monotonic() + NOTICE_LIMIT_S
+        with suppress(psutil.Error):
+            process = psutil.Process(int(self._state().get("Pid") or 0))
+            while time.monotonic() < end:
+                line = process.cmdline()
+                if line[-len(self._command) :] == self._command:
+                    return process
+                if line and line[-1] != CONTAINER_INIT:
+                    return None
+                pause()
+        return None
+
+    def _await_engine(self) -> None:
+        """The engine learns of a process's end a little later than we do, and starts nothing that it thinks runs."""
+        end = time.monotonic() + NOTICE_LIMIT_S
+        while not self.alive and self._state().get("Running") and time.monotonic() < end:
+            pause()
+
+    def _why(self, error: Exception) -> str:
+        if refused := PORT_REFUSED.search(str(error)):
+            return f"{taken(int(refused.group(2)), refused.group(1))}. End that process or choose other ports"
+        return explained(error, self._host)
+
+    def _signal(self, name: str) -> bool:
+        """False when there is no process any more. Raises EngineTrouble when the engine does not do it."""
+        try:
+            self._engine_container.kill(name)
+        except FAILURES as error:
+            if isinstance(error, NotFound) or (isinstance(error, APIError) and "is not running" in str(error)):
+                return False
+            raise EngineTrouble(f"{self._what}: {explained(error, self._host)}") from error
+        return True
+
+
+def _runs(process: psutil.Process) -> bool:
+    """Not another process of the same number, nor what is left of one."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False

@@ -1,0 +1,319 @@
+"""Leads links through proxies: one Toxiproxy a run, with a proxy for each broker that each link may call.
+
+    opener ──► door ──► broker          clients ──► broker: never through a door
+
+Doors, the addresses of the proxies, are on loopback for local processes, and on the brokers' network for containers;
+`proxy_plan` lists them. A door is open while its broker listens. If a proxy accepted callers without a broker and then
+closed their connections, some would believe in a connection that never existed, and not try again (AMQP connections of
+Artemis 2.44.0, ``masterslave:`` of Classic 5.18.3).
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from topologies.model.impairment import Impairment
+from topologies.model.launch import LOOPBACK
+from topologies.model.link import Link
+from topologies.model.proxied_links import proxied
+from topologies.model.topology import Topology
+from topologies.runtimes.contract import RuntimeFailed
+from topologies.runtimes.proxies.proxy_plan import LOCALHOST, PlannedProxy, ProxyEndpoint
+from topologies.runtimes.proxies.socket_bytes import Connection, SocketsHere
+from topologies.runtimes.proxies.toxiproxy import Api, ToxiproxyUnavailable, find_toxiproxy, swallowing, toxics
+
+START_TIMEOUT_S = 15.0
+END_TIMEOUT_S = 5.0
+POLL_S = 0.05
+LOOK_EVERY_S = 0.1
+LOG_LINES = 5
+NOT_BETWEEN = {"external": "brokers that run already", "memory": "brokers in memory"}
+log = logging.getLogger("brokerbench")
+
+
+class Carried(NamedTuple):
+    """Bytes over a link since it exists: from its opener, and to it.
+
+    They are TCP's payload, without TCP's own headers.
+    """
+
+    forth_bytes: int
+    back_bytes: int
+
+
+class Server(Protocol):
+    """Toxiproxy's process or container. `start` returns at once; `alive` and the log show its state."""
+
+    @property
+    def log(self) -> Path: ...
+    @property
+    def alive(self) -> bool: ...
+    @property
+    def pid(self) -> int | None: ...
+    def start(self) -> None: ...
+    def kill(self) -> None:
+        """Does not wait. May be called at any moment, anywhere, and for one that is gone."""
+
+    def wait(self, timeout_s: float) -> bool: ...
+    def discard(self) -> None:
+        """It was started while the run closed: end it at once."""
+
+    def log_lines(self, *, of_this_start: bool = False) -> list[str]: ...
+
+
+class Sockets(Protocol):
+    """The kernel's data on the TCP sockets of brokers and doors. Each raises OSError."""
+
+    def listening(self) -> Collection[int]:
+        """The ports at which brokers take connections now."""
+
+    def connections(self, port: int, address: str = "") -> list[Connection]:
+        """Those at a door; ``address``: only at this address of the host."""
+
+    def caller(self, peer: tuple[str, int]) -> str:
+        """The broker that opened a connection at a shared door; '' if none did."""
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the doors are. ``host``: as links call it; ``address``: where each listens there."""
+
+    sockets: Sockets
+    host: str = LOOPBACK
+    address: str = LOOPBACK
+
+
+def no_proxies(topology: Topology, runtime: str) -> str:
+    """Why the links of a topology cannot go through the proxies that they need, with the next step; '' if they can."""
+    through = proxied(topology.links)
+    if not through:
+        return ""
+    if runtime in NOT_BETWEEN:
+        return (
+            f"link {through[0].name!r} goes through Toxiproxy, which gets between brokers that a run starts, not"
+            f" between {NOT_BETWEEN[runtime]}; use --runtime containers or processes, or leave the links as they are"
+        )
+    try:
+        find_toxiproxy(through[0].name)
+    except ToxiproxyUnavailable as error:
+        return str(error)
+    return ""
+
+
+def find_for(topology: Topology) -> Path | None:
+    """Toxiproxy's server, None where no link needs it. Raises ToxiproxyUnavailable."""
+    through = proxied(topology.links)
+    return find_toxiproxy(through[0].name) if through else None
+
+
+class LinkProxies:
+    """The proxies of one run. `close` may be called at any moment and more than once."""
+
+    def __init__(
+        self, server: Server, api_port: int, every: Sequence[PlannedProxy], place: Place | None = None
+    ) -> None:
+        """``server``: Toxiproxy below a guard, not yet started. ``place``: loopback, if it is not told."""
+        self._server, self._ways = server, tuple(every)
+        self._place = place or Place(SocketsHere())
+        self._api = Api(api_port)
+        self._open: set[str] = set()
+        self._cut: set[str] = set()  # links whose doors stay closed
+        self._shaped: dict[str, Impairment] = {}  # by door: what it was set to during the load
+        self._setting = threading.Lock()  # of the doors: by the thread that keeps them, and by whoever cuts
+        self._shut: dict[str, str] = {}  # why a door cannot be set, by its name
+        self._closed = threading.Event()
+        self._seen: dict[tuple[str, str, object], Carried] = {}  # by link, door and caller: also what has ended
+        self._callers: dict[tuple[str, object], str] = {}  # brokers, by shared door and caller
+
+    def __repr__(self) -> str:
+        return f"<LinkProxies of {len(self._ways)} ways, alive={self._server.alive}>"
+
+    @property
+    def addresses(self) -> dict[tuple[str, str], str]:
+        """The door that a link calls instead of a broker, by (link, broker)."""
+        return {
+            (way.door.link, way.door.broker): f"{self._place.host}:{way.port}"
+            for way in self._ways
+            if not way.is_announced
+        }
+
+    @property
+    def announced(self) -> dict[str, str]:
+        """The addresses that members of a cluster announce to each other and to clients."""
+        return {
+            way.door.broker: f"{LOCALHOST if way.door.caller else self._place.host}:{way.port}"
+            for way in self._ways
+            if way.is_announced
+        }
+
+    @property
+    def pid(self) -> int | None:
+        return self._server.pid
+
+    def proxy_endpoint_of(self, link: Link) -> tuple[str, int] | None:
+        """Host and port at which this machine finds the door to a link's end; None for one that goes straight there."""
+        end = link.to.name
+        wanted = [ProxyEndpoint(link.name, end), ProxyEndpoint(link.name, end, link.opened_by.name)]
+        wanted += [ProxyEndpoint("", end)] if link.cluster_name else []
+        found = [(way.address or LOOPBACK, way.port) for door in wanted for way in self._ways if way.door == door]
+        return found[0] if found else None
+
+    def start(self) -> None:
+        """Returns when all proxies are there. Raises ToxiproxyUnavailable or OSError."""
+        self._server.start()
+        if self._closed.is_set():  # meanwhile, by a signal handler or another greenlet, which may have missed it
+            self._server.discard()
+            raise ToxiproxyUnavailable("Toxiproxy is not started any more: the run is closed")
+        end = time.monotonic() + START_TIMEOUT_S
+        while not self._api.answers():
+            if not self._server.alive or time.monotonic() > end:
+                raise ToxiproxyUnavailable(f"Toxiproxy does not start; {self._log_end()}")
+            time.sleep(POLL_S)
+        for way in self._ways:
+            listen = f"{way.address or self._place.address}:{way.port}"
+            self._api.add_proxy(way.name, listen, way.upstream, enabled=False)
+            for toxic in toxics(way.impairment):
+                self._api.add_toxic(way.name, toxic)
+        self._place.sockets.listening()  # where the kernel does not tell, no door would ever open
+        threading.Thread(target=self._keep_proxies, name="link-doors", daemon=True).start()
+
+    def _keep_proxies(self) -> None:
+        """Until it is closed; a door that could not be set is tried again."""
+        while not self._closed.wait(LOOK_EVERY_S):
+            with suppress(OSError):
+                self._set_doors(self._place.sockets.listening())
+
+    def cut(self, link: str) -> None:
+        """Close the link's doors: its connections end, and new ones are refused. Raises RuntimeFailed or OSError."""
+        self._own_ways(link)
+        self._cut.add(link)
+        self._set_doors(self._place.sockets.listening())
+
+    def mend(self, link: str) -> None:
+        """Open the doors of a link that was cut. Raises OSError."""
+        self._cut.discard(link)
+        self._set_doors(self._place.sockets.listening())
+
+    def swallow(self, link: str) -> None:
+        """Discard all that the link's connections carry, both ways; they stay open. Raises RuntimeFailed."""
+        for way in self._own_ways(link):
+            for toxic in swallowing():
+                self._api.add_toxic(way.name, toxic)
+
+    def swallow_no_more(self, link: str) -> None:
+        """Let the link carry again. Its connections, which have lost bytes, end. Raises RuntimeFailed or OSError."""
+        self.cut(link)
+        for way in self._own_ways(link):
+            for toxic in swallowing():
+                self._api.remove_toxic(way.name, toxic)
+        self.mend(link)
+
+    def shape(self, link: str, impairment: Impairment | None) -> None:
+        """Delay and limit what the link carries, in place of what it was set to; None: as it was set.
+
+        Connections stay open. Raises RuntimeFailed or ToxiproxyUnavailable.
+        """
+        for way in self._own_ways(link):
+            before = self._shaped.get(way.name, way.impairment)
+            wanted = way.impairment if impairment is None else impairment
+            for toxic in toxics(before):
+                self._api.remove_toxic(way.name, toxic)
+            self._shaped[way.name] = Impairment()  # should the next step fail, there is nothing to take away
+            for toxic in toxics(wanted):
+                self._api.add_toxic(way.name, toxic)
+            self._shaped[way.name] = wanted
+
+    def _own_ways(self, link: str) -> list[PlannedProxy]:
+        """At least one, used by no other link. Raises RuntimeFailed."""
+        ways = [way for way in self._ways if link in way.links]
+        if not ways:
+            raise RuntimeFailed(f"link {link!r} goes through no proxy, so it stays as it is: use --link '*:delay=0ms'")
+        if shared := sorted({other for way in ways for other in way.links} - {link}):
+            raise RuntimeFailed(
+                f"link {link!r} cannot have a fault alone: it shares the door to a member of its cluster with"
+                f" {', '.join(shared)}; use --runtime processes, where each has its own"
+            )
+        return ways
+
+    def is_shut(self, link: str) -> bool:
+        """Whether every door of the link refuses callers."""
+        return all(way.name not in self._open for way in self._ways if link in way.links)
+
+    def _set_doors(self, listening: Collection[int]) -> None:
+        with self._setting:
+            for way in self._ways:
+                wanted = way.upstream_port in listening and self._cut.isdisjoint(way.links)
+                if wanted != (way.name in self._open):
+                    self._set_door(way, wanted)
+
+    def _set_door(self, way: PlannedProxy, wanted: bool) -> None:
+        """One that cannot be set keeps no other from it; each new reason is told once."""
+        try:
+            self._api.enable(way.name, wanted)
+        except ToxiproxyUnavailable as error:
+            if not self._closed.is_set() and self._shut.get(way.name) != str(error):
+                self._shut[way.name] = str(error)
+                links = ", ".join(dict.fromkeys(way.links)) or "of a pair"
+                log.warning("link %s: its door to %s cannot be set: %s", links, way.door.broker, error)
+            return
+        (self._open.add if wanted else self._open.discard)(way.name)
+        self._shut.pop(way.name, None)
+
+    def loss(self) -> str:
+        """A sentence if Toxiproxy ended though nobody stopped it, with the end of its log; '' while it runs."""
+        if self._closed.is_set() or self._server.alive:
+            return ""
+        return f"Toxiproxy, which every link goes through, ended though nobody stopped it; {self._log_end()}"
+
+    def _log_end(self) -> str:
+        lines = " | ".join(self._server.log_lines()[-LOG_LINES:]) or "it has said nothing"
+        return f"its log {self._server.log} ends: {lines}"
+
+    def carried(self) -> dict[str, Carried]:
+        """The bytes by link. An ended connection counts with its last known bytes. Raises OSError.
+
+        Traffic through a cluster's doors that is on no link is not counted, for example between the two of a pair.
+        """
+        for way in filter(lambda way: way.links, self._ways):
+            door = f"{way.address}:{way.port}"
+            for each in self._place.sockets.connections(way.port, way.address):
+                if use := way.used_by(self._caller(door, each.peer) if way.is_shared else ""):
+                    sizes = (each.received_bytes, each.sent_bytes)
+                    self._see((use.link, door, each.peer), Carried(*(sizes[::-1] if use.is_back else sizes)))
+        totals = {link: Carried(0, 0) for way in self._ways for link in way.links}
+        for (link, *_), seen in self._seen.items():
+            forth, back = totals[link]
+            totals[link] = Carried(forth + seen.forth_bytes, back + seen.back_bytes)
+        return totals
+
+    def _caller(self, door: str, peer: tuple[str, int]) -> str:
+        """To find out takes milliseconds, so of each connection it is done once."""
+        if not (caller := self._callers.get((door, peer), "")):
+            caller = self._callers[door, peer] = self._place.sockets.caller(peer)
+        return caller
+
+    def _see(self, key: tuple[str, str, object], now: Carried) -> None:
+        """If a caller's address returns with fewer bytes, it is a new connection. The old one's bytes stay counted."""
+        before = self._seen.get(key)
+        if before is not None and now.forth_bytes < before.forth_bytes:
+            link, door, _ = key
+            self._seen[link, door, -len(self._seen)] = before
+        self._seen[key] = now
+
+    def leave(self) -> None:
+        """From here on processes end because the run ends."""
+        self._closed.set()
+
+    def close(self) -> None:
+        self.leave()
+        self._server.kill()
+        self._server.wait(END_TIMEOUT_S)
+        self._api.close()
+        self._place.sockets.close()

@@ -1,0 +1,196 @@
+"""Plans the proxies of a topology's links: where each listens and where it leads. Values; nothing is opened here.
+
+A link that may call several brokers (a pair behind its end, alternates) has a door to each, all of them alike. Each
+member of an Artemis cluster announces one address to the others and to clients. `Members` says which doors they have:
+
+    CALLERS     processes: a broker announces localhost:PORT, which is its own to everyone but the other members. To
+                the JVM of each of those, localhost is an address of loopback for it alone, with its doors:
+
+                    broker-1: localhost = 127.0.2.1 ──► 127.0.2.1:PORT (door) ──► 127.0.0.1:PORT (broker-2)
+                    broker-3: localhost = 127.0.2.3 ──► 127.0.2.3:PORT (door) ──► 127.0.0.1:PORT (broker-2)
+                    a client: localhost ────────────────────────────────────────► 127.0.0.1:PORT (broker-2)
+
+    SHARED      containers: a broker announces the one door before it
+"""
+
+import socket
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from ipaddress import IPv4Address
+from typing import NamedTuple
+
+from topologies.model.cluster_connections import AS_IT_COMES, MemberConnection, cluster_connections
+from topologies.model.impairment import Impairment
+from topologies.model.launch import LOOPBACK
+from topologies.model.link import Link
+from topologies.model.proxied_links import proxied
+from topologies.model.topology import Topology
+
+LOCALHOST = "localhost"
+FIRST_OF_CALLERS = IPv4Address("127.0.2.1")
+
+
+class Members(Enum):
+    """Who uses a door between members of a cluster."""
+
+    CALLERS = "each caller has a door of its own to each member"
+    SHARED = "each member has one door, for all callers"
+
+
+@dataclass(frozen=True)
+class ProxyEndpoint:
+    """A place that needs a port: where a link calls one of its brokers.
+
+    ``caller``: the only broker that can use it; '' if any caller can. ``link`` is '' for a cluster's shared door, and
+    for the door inside a live-backup pair.
+    """
+
+    link: str
+    broker: str
+    caller: str = ""
+
+
+API = ProxyEndpoint("", "")
+"""Toxiproxy's own port."""
+
+
+class Use(NamedTuple):
+    """A caller's use of a door. ``is_back``: the link's end calls the link's opener."""
+
+    link: str
+    is_back: bool
+
+
+@dataclass(frozen=True)
+class PlannedProxy:
+    """One planned proxy. ``address``: where it listens; '' for the address of all the others.
+
+    ``is_announced``: the broker behind it, a member of a cluster, announces it. ``uses``: the uses by each caller.
+    """
+
+    door: ProxyEndpoint
+    port: int
+    upstream: str
+    impairment: Impairment
+    address: str = ""
+    is_announced: bool = False
+    uses: tuple[tuple[str, Use], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """None of its parts has a '~', and a path of the API takes it."""
+        return "~".join(filter(None, (self.door.caller, self.door.link, self.door.broker)))
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it takes a look at a caller to tell what it is used for."""
+        return self.is_announced and not self.door.caller
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        return tuple(use.link for _, use in self.uses) if self.is_announced else (self.door.link,)
+
+    def used_by(self, caller: str) -> Use | None:
+        """None for one who is on no link."""
+        if not self.is_announced:
+            return Use(self.door.link, is_back=False)
+        return dict(self.uses).get(self.door.caller or caller)
+
+    @property
+    def upstream_port(self) -> int:
+        return int(self.upstream.rpartition(":")[2])
+
+
+def proxy_endpoints(topology: Topology, members: Members = Members.CALLERS) -> list[ProxyEndpoint]:
+    """The places that need a port for a topology's links: none, or Toxiproxy and each door. Pure.
+
+    A caller's own door has the port of the broker behind it, at another address.
+    """
+    through = proxied(topology.links)
+    found = [
+        ProxyEndpoint(link.name, each.name)
+        for link in _with_addresses(through)
+        for each in link.called(topology.brokers)
+    ]
+    if members is Members.SHARED:
+        calls = cluster_connections(through, topology.brokers)
+        found += [ProxyEndpoint("", called) for called in dict.fromkeys(call.called.name for call in calls)]
+    return [API, *found] if through else []
+
+
+def proxy_plan(
+    topology: Topology,
+    ports: Mapping[ProxyEndpoint, int],
+    upstream: Mapping[tuple[str, str], str],
+    members: Members = Members.CALLERS,
+) -> tuple[PlannedProxy, ...]:
+    """``upstream``: address by (broker, listener). Pure."""
+    through = proxied(topology.links)
+    plain = (
+        PlannedProxy(
+            door := ProxyEndpoint(link.name, each.name),
+            ports[door],
+            upstream[each.name, each.listener(link.carried_by)],
+            _of(link),
+        )
+        for link in _with_addresses(through)
+        for each in link.called(topology.brokers)
+    )
+    calls = cluster_connections(through, topology.brokers)
+    if members is Members.SHARED:
+        return (*plain, *_shared_ways(calls, ports, upstream))
+    return (*plain, *_callers_ways(topology, calls, upstream))
+
+
+def hosts_file(topology: Topology, broker: str) -> str:
+    """The hosts file for the JVM of a broker with doors of its own; '' for any other broker.
+
+    Pure, except that it reads this machine's name, because programs look that up too.
+    """
+    calls = cluster_connections(proxied(topology.links), topology.brokers)
+    if broker not in {call.caller.name for call in calls}:
+        return ""
+    return f"{callers_address(topology, broker)} {LOCALHOST}\n{LOOPBACK} {socket.gethostname()}\n"
+
+
+def callers_address(topology: Topology, broker: str) -> str:
+    """Where the doors of one caller are."""
+    return str(FIRST_OF_CALLERS + [each.name for each in topology.brokers].index(broker))
+
+
+def _with_addresses(links: tuple[Link, ...]) -> list[Link]:
+    """The links with an address that the opener is given. It may differ for each link."""
+    return [link for link in links if not link.cluster_name]
+
+
+def _shared_ways(
+    calls: tuple[MemberConnection, ...], ports: Mapping[ProxyEndpoint, int], upstream: Mapping[tuple[str, str], str]
+) -> Iterator[PlannedProxy]:
+    for called in dict.fromkeys(call.called.name for call in calls):
+        over, door = [call for call in calls if call.called.name == called and call.link], ProxyEndpoint("", called)
+        uses = tuple(_use(call) for call in over)
+        yield PlannedProxy(door, ports[door], _core(over[0], upstream), over[0].impairment, "", True, uses)
+
+
+def _callers_ways(
+    topology: Topology, calls: tuple[MemberConnection, ...], upstream: Mapping[tuple[str, str], str]
+) -> Iterator[PlannedProxy]:
+    for call in calls:
+        behind = _core(call, upstream)
+        address = callers_address(topology, call.caller.name)
+        door = ProxyEndpoint(call.link_name, call.called.name, call.caller.name)
+        uses = (_use(call),) if call.link else ()
+        yield PlannedProxy(door, int(behind.rpartition(":")[2]), behind, call.impairment, address, True, uses)
+
+
+def _use(call: MemberConnection) -> tuple[str, Use]:
+    return call.caller.name, Use(call.link_name, call.is_back)
+
+
+def _core(call: MemberConnection, upstream: Mapping[tuple[str, str], str]) -> str:
+    return upstream[call.called.name, call.called.listener("core")]
+
+
+def _of(link: Link) -> Impairment:
+    return link.impairment or AS_IT_COMES

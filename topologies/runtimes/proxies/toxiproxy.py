@@ -1,0 +1,117 @@
+"""Finds Toxiproxy, starts it and tells it what to do. One server a run, by its API on loopback.
+
+A *proxy* is between two brokers. A *toxic* changes the data in one direction:
+
+    caller ──► listen │ latency │ bandwidth │ ──► upstream
+           ◄── ───────│ bandwidth │ latency │ ◄──
+
+Data is delayed before it is narrowed: the other way round Toxiproxy takes the time that data waited for its turn off
+its delay.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+import requests
+
+from topologies.model.impairment import Impairment
+from topologies.model.launch import LOOPBACK
+from topologies.runtimes.contract import RuntimeFailed
+
+SERVER = "toxiproxy-server"
+VERSION = "2.5.0"
+INSTALL = (
+    f"bash .ci/install-toxiproxy.sh (or: go install github.com/Shopify/toxiproxy/v2/cmd/server@v{VERSION}, as {SERVER})"
+)
+TIMEOUT_S = 5.0
+STREAMS = ("upstream", "downstream")  # towards the broker that is called, and back from it
+
+Toxic = dict[str, object]
+
+
+class ToxiproxyUnavailable(RuntimeFailed):
+    """There is no Toxiproxy, or it does not do as told: names what for, what was looked for and the next step."""
+
+
+def find_toxiproxy(link: str) -> Path:
+    """On PATH, or beside this Python. ``link``: what needs it. Raises ToxiproxyUnavailable."""
+    beside = str(Path(sys.executable).parent)
+    found = shutil.which(SERVER) or shutil.which(SERVER, path=beside)
+    if found is None:
+        raise ToxiproxyUnavailable(
+            f"link {link!r} is to go through Toxiproxy, and there is no {SERVER} on PATH or in {beside}: install it by"
+            f" {INSTALL}, or leave the links as they are"
+        )
+    return Path(found)
+
+
+def command(executable: Path, port: int, address: str = LOOPBACK) -> list[str]:
+    return [str(executable), "-host", address, "-port", str(port)]
+
+
+def toxics(impairment: Impairment) -> list[Toxic]:
+    """The toxics that give a proxy this impairment, in the order in which they are added. Pure."""
+    found: list[Toxic] = []
+    for stream in STREAMS:
+        if impairment.delay_ms:
+            attributes = {"latency": impairment.delay_ms, "jitter": impairment.jitter_ms}
+            found.append(_toxic("latency", stream, attributes))
+        if impairment.bandwidth_kb_per_s:
+            found.append(_toxic("bandwidth", stream, {"rate": impairment.bandwidth_kb_per_s}))
+    return found
+
+
+def swallowing() -> list[Toxic]:
+    """The toxics that let no byte through either way, while connections stay open and new ones are taken. Pure."""
+    return [_toxic("timeout", stream, {"timeout": 0}) for stream in STREAMS]
+
+
+class Api:
+    """Toxiproxy's HTTP API. Each call raises ToxiproxyUnavailable."""
+
+    def __init__(self, port: int) -> None:
+        self._url = f"http://{LOOPBACK}:{port}"
+        self._session = requests.Session()
+        self._session.trust_env = False  # no proxy before the proxy
+
+    def answers(self) -> bool:
+        try:
+            return self._session.get(f"{self._url}/version", timeout=TIMEOUT_S).ok
+        except requests.RequestException:
+            return False
+
+    def add_proxy(self, name: str, listen: str, upstream: str, *, enabled: bool) -> None:
+        self._post("/proxies", {"name": name, "listen": listen, "upstream": upstream, "enabled": enabled})
+
+    def enable(self, proxy: str, enabled: bool) -> None:
+        """One that is not enabled does not listen, and has no connections."""
+        self._post(f"/proxies/{proxy}", {"enabled": enabled})
+
+    def add_toxic(self, proxy: str, toxic: Toxic) -> None:
+        self._post(f"/proxies/{proxy}/toxics", toxic)
+
+    def remove_toxic(self, proxy: str, toxic: Toxic) -> None:
+        self._ask("DELETE", f"/proxies/{proxy}/toxics/{toxic['name']}", None)
+
+    def close(self) -> None:
+        self._session.close()
+
+    def _post(self, path: str, body: Toxic) -> None:
+        self._ask("POST", path, body)
+
+    def _ask(self, method: str, path: str, body: Toxic | None) -> None:
+        try:
+            response = self._session.request(method, f"{self._url}{path}", json=body, timeout=TIMEOUT_S)
+        except requests.RequestException as error:
+            raise ToxiproxyUnavailable(
+                f"Toxiproxy does not answer on {self._url} ({type(error).__name__}): see its log"
+            ) from None
+        if not response.ok:
+            raise ToxiproxyUnavailable(
+                f"Toxiproxy refuses {method} {path} {body or ''}: {response.text.strip()}; is it {VERSION} or newer?"
+            )
+
+
+def _toxic(kind: str, stream: str, attributes: dict[str, int]) -> Toxic:
+    return {"name": f"{kind}-{stream}", "type": kind, "stream": stream, "toxicity": 1.0, "attributes": attributes}

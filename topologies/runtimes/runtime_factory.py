@@ -1,0 +1,99 @@
+"""Makes the runtime that a user chose, and checks that the choices go together."""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from records.rundir import RunDirectory
+from topologies.model.launch import LOOPBACK
+from topologies.model.topology import Topology
+from topologies.model.trust import Trust
+from topologies.render.files import render, render_for_topics
+from topologies.runtimes.contract import Runtime
+from topologies.runtimes.external import credentials as external_credentials
+from topologies.runtimes.external import file as external_file
+from topologies.runtimes.external.runtime import ExternalRuntime
+from topologies.runtimes.processes.runtime import ProcessRuntime
+
+
+class WishesConflict(ValueError):
+    """Two options that do not go together: names both and the next step."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The choices for the brokers of one run; ``runtime``: containers | processes | external."""
+
+    runtime: str
+    image: str | None = None
+    broker_memory_mb: int = 512
+    base_port: int | None = None
+    bind_host: str = LOOPBACK
+    keep_data: bool = False
+    brokers_file: Path | None = None
+    trust: Trust = field(default_factory=Trust)
+
+    def check(self) -> None:
+        """Raises WishesConflict."""
+        if self.runtime != "external":
+            if self.trust.file:
+                told = "brokers of our own have an authority of their own, which clients believe; leave it out"
+                raise WishesConflict(f"--ca-file {self.trust.file} --runtime {self.runtime}: {told}")
+            if self.brokers_file is not None:
+                told = "only --runtime external reaches brokers that run already; leave one out"
+                raise WishesConflict(f"--brokers-file {self.brokers_file} --runtime {self.runtime}: {told}")
+            return
+        if self.brokers_file is None:
+            raise WishesConflict("--runtime external: say by --brokers-file FILE where the brokers are")
+        for option, is_given in (
+            ("--base-port", self.base_port is not None),
+            ("--bind-host", self.bind_host != LOOPBACK),
+            ("--keep-data", self.keep_data),
+        ):
+            if is_given:
+                told = "brokers that run already are as they are; leave it out"
+                raise WishesConflict(f"{option} with --runtime external: {told}")
+
+
+def runtime_of(wanted: Wanted, topology: Topology, directory: RunDirectory, *, topics: bool = False) -> Runtime:
+    """The runtime of real brokers; nothing is started yet. Raises ValueError for what cannot be made.
+
+    ``topics``: whether clients will subscribe to topics.
+    """
+    if wanted.runtime == "external":
+        return external_of(wanted, topology)
+    wishes: dict[str, Any] = {
+        "broker_memory_mb": wanted.broker_memory_mb,
+        "base_port": wanted.base_port,
+        "bind_host": wanted.bind_host,
+        "keep_data": wanted.keep_data,
+        "renderer": render_for_topics if topics else render,
+    }
+    if wanted.runtime == "containers":
+        from topologies.runtimes.containers.runtime import (
+            ContainerRuntime,  # half a second that other runs need not wait
+        )
+
+        return ContainerRuntime(topology, directory, image=wanted.image, **wishes)
+    return ProcessRuntime(topology, directory, **wishes)
+
+
+def trust_in(runtime: Runtime, chosen: Trust) -> Trust:
+    """Whom clients believe to be a broker of it: brokers of our own have an authority of their own."""
+    return Trust(runtime.trusted_pem) if runtime.trusted_pem else chosen
+
+
+def external_of(
+    wanted: Wanted,
+    topology: Topology,
+    protocols: Iterable[str] = (),
+    environment: Mapping[str, str] = os.environ,
+) -> ExternalRuntime:
+    """Brokers that run already; ``protocols``: what each must speak. Raises ValueError, naming file, line and field."""
+    assert wanted.brokers_file is not None, "checked by Wanted.check"
+    file = external_file.read(wanted.brokers_file)
+    file.check(topology, protocols)
+    credentials = external_credentials.find(file.credentials_file, environment)
+    return ExternalRuntime(topology, file, credentials, ca_file=wanted.trust.file)
