@@ -77,12 +77,17 @@ def in_load(latency: pa.Table, measure: str, *, outside_faults: bool = False) ->
 
 def latency_ms(latency: pa.Table) -> dict[str, Latency]:
     """The summary's ``latency_ms``, fault windows included."""
-    return {measure: _latency(Spread.of(in_load(latency, measure))) for measure in MEASURES}
+    return {measure: latency_of(in_load(latency, measure)) for measure in MEASURES}
 
 
 def less_own_ms(latency: pa.Table) -> dict[str, Latency]:
     """The same, less the generator's own delay outside fault windows."""
     return {measure: _latency(Spread.less_own(in_load(latency, measure))) for measure in MEASURES}
+
+
+def latency_of(rows: pa.Table) -> Latency:
+    """Figures of the durations of one measure as they were."""
+    return _latency(Spread.of(rows))
 
 
 def _latency(spread: Spread) -> Latency:

@@ -119,6 +119,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             outcomes=load.pop("outcomes").asDict(),
             accounting=results["accounting"],
             latency=results["latency"],
+            rates=results["rates"],
             load=load,
             cpu_ns=cpu_ns.result(),
             blocked=held.result(),

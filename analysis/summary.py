@@ -13,10 +13,21 @@ from analysis.checks import evaluate
 from analysis.figures import NS_PER_MS
 from analysis.message_outcomes import NOBODY
 from analysis.premises import unmet
+from analysis.steps import step_results
 from analysis.timing import Clocks, judge_timing
 from analysis.verdict import Evidence, FailedFault, judge
 from records.run import Phases, ProcessInfo, RunInfo
-from records.summary import SUMMARY_VERSION, Blocked, Messages, Rebalance, Recovery, Summary, Throughput, WarmUpResult
+from records.summary import (
+    SUMMARY_VERSION,
+    Blocked,
+    Messages,
+    Rebalance,
+    Recovery,
+    StepResult,
+    Summary,
+    Throughput,
+    WarmUpResult,
+)
 
 NS_PER_S = 1_000_000_000
 OUTCOMES = ("acked", "failed", "in_doubt", "unconfirmed")
@@ -27,7 +38,8 @@ class Findings:
     """What Spark computed. Tables are Arrow.
 
     outcomes: messages by best outcome. accounting: with the columns beyond the result table. latency: with min_ns,
-    max_ns and impossible. load: messages due, sent, acked, received within the load, and blocked_slots.
+    max_ns and impossible. rates: the result table. load: messages due, sent, acked, received within the load, and
+    blocked_slots.
     leftovers: messages found on queues, foreign_leftovers included.
     cpu_ns: brokers_ns and generator_ns within the load, None where unknown. blocked: as analysis.blocked has it.
     recovery, rebalance: as the modules of these names have them.
@@ -36,6 +48,7 @@ class Findings:
     outcomes: Mapping[str, int]
     accounting: pa.Table
     latency: pa.Table
+    rates: pa.Table
     load: Mapping[str, int]
     cpu_ns: Mapping[str, int | None]
     blocked: Mapping[str, Any]
@@ -70,6 +83,7 @@ def summarise(info: RunInfo, found: Findings) -> Summary:
         blocked=blocked(found),
         recovery=found.recovery,
         rebalance=found.rebalance,
+        steps=steps(info, found),
         clocks={"error_bound_ms": found.clock_error_ns / NS_PER_MS},
         checks=[],
         phases={**phases_s(info.phases), **info.durations_s},
@@ -135,6 +149,13 @@ def messages(found: Findings, withheld: int) -> Messages:
         missing_unconfirmed=total("missing_unconfirmed"),
         refused_yet_received=total("refused_yet_received"),
     )
+
+
+def steps(info: RunInfo, found: Findings) -> list[StepResult]:
+    """What came of each step, where the rate of the load changes."""
+    sent = sum(found.outcomes.get(name, 0) for name in OUTCOMES)
+    copies = expected(found.accounting) / sent if sent else 1.0
+    return step_results(info.rate_steps, found.rates, found.latency, found.load_s, copies)
 
 
 def expected(accounting: pa.Table) -> int:

@@ -7,6 +7,7 @@ It never holds a password, nor a URI that does.
 from dataclasses import dataclass, field
 
 from records.checks import Check
+from records.rate_steps import RateStep
 
 RUN_VERSION = 3
 
@@ -128,6 +129,7 @@ class RunInfo:
     links: tuple[LinkInfo, ...] = ()
     groups: tuple[GroupInfo, ...] = ()
     users: tuple[UserInfo, ...] = ()
+    rate_steps: tuple[RateStep, ...] = ()  # of all producers together; none if the rate is constant
     checks: tuple[Check, ...] = ()
     premises: tuple[Check, ...] = ()  # without which the run did not ask its question: it is invalid then
     phases: Phases = field(default_factory=Phases)

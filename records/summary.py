@@ -283,6 +283,29 @@ class Rebalance(TypedDict):
     away: list[BrokerAway]
 
 
+class StepResult(TypedDict):
+    """What came of one step of a load whose rate changes (`analysis.steps`). Seconds count from the start of the load.
+
+    ``from_per_s``, ``to_per_s``: the messages a second that were asked for, at the step's beginning and end.
+    ``due_per_s`` … ``received_per_s``: what happened within the step, a second; received counts every delivery.
+    ``backlog``: deliveries still to come at its end, of all that was sent by then. ``due_to_received_ms``: of the
+    messages that were due in it. ``held``: at least 99 % of what was due was sent, and received, within the step, and
+    the backlog at its end was no more than a second's messages.
+    """
+
+    from_per_s: float
+    to_per_s: float
+    from_s: float
+    until_s: float
+    due_per_s: float
+    sent_per_s: float
+    acked_per_s: float
+    received_per_s: float
+    backlog: int
+    due_to_received_ms: Latency
+    held: bool
+
+
 class CheckResult(TypedDict):
     name: str
     metric: str
@@ -309,6 +332,7 @@ class Summary(TypedDict):
     blocked: Blocked
     recovery: Recovery
     rebalance: Rebalance
+    steps: list[StepResult]  # of a load whose rate changes: those that it went through to their ends
     clocks: dict[str, float]  # error_bound_ms
     checks: list[CheckResult]
     phases: dict[str, float]  # seconds: up, warm_up, load, drain, browse, down

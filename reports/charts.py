@@ -11,13 +11,26 @@ from reports.figures import clients as clients_figure
 from reports.figures import heatmap as heatmap_figure
 from reports.figures import outages as outages_figure
 from reports.figures import spectrum as spectrum_figure
+from reports.figures import steps as steps_figure
 from reports.figures import timeline as timeline_figure
 from reports.figures import topology as topology_figure
 from reports.figures.style import to_svg
 from reports.inputs import Results
 from reports.numbers import counted
 from reports.values import Backdrop, Chart, Curve, Table, TimeSeries
-from reports.views import brokers, clients, heatmap, latency, network, rates, rebalance, recovery, spectrum, timeline
+from reports.views import (
+    brokers,
+    clients,
+    heatmap,
+    latency,
+    network,
+    rates,
+    rebalance,
+    recovery,
+    spectrum,
+    steps,
+    timeline,
+)
 from reports.views.histogram import Histogram
 
 NS_PER_S = 1_000_000_000
@@ -115,6 +128,17 @@ def load_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
             "No message was sent.",
         ),
     )
+
+
+def steps_chart(results: Results) -> Chart:
+    points = steps.rate_points(results.summary["steps"])
+    lead = (
+        "A mark is a step: the middle message and the slowest hundredth of those that were due in it. Hollow: the step "
+        "was not held, as less than 99 % came through in its time, or more than a second's messages waited at its end."
+    )
+    draw = (lambda: steps_figure.draw(points)) if points else None
+    table = steps.steps_table(results.summary["steps"])
+    return chart("rate-latency", "Latency beside the rate", lead, table, draw, "Too few messages arrived in any step.")
 
 
 def outage_chart(outages: pa.Table) -> Chart:

@@ -2,7 +2,15 @@
 
 from dataclasses import dataclass
 
-from reports.charts import broker_charts, client_charts, latency_charts, load_charts, network_chart, outage_chart
+from reports.charts import (
+    broker_charts,
+    client_charts,
+    latency_charts,
+    load_charts,
+    network_chart,
+    outage_chart,
+    steps_chart,
+)
 from reports.embedded import embedded
 from reports.inputs import Results
 from reports.values import Backdrop, Band, Chart, Column, Figure, Table
@@ -68,7 +76,7 @@ def page(results: Results) -> Page:
         recovery=recovery_section(results, behind),
         network=Section("topology", "Topology", (network_chart(net),), tables=network_tables(results, net)),
         latency=Section("latency", "Latency", latency_charts(results, behind), tables=latency_tables),
-        load=Section("load", "Load", load_charts(results, behind)),
+        load=Section("load", "Load", (*steps_charts(results), *load_charts(results, behind))),
         brokers=Section("brokers", "Brokers and clients", broker_charts(results, behind)),
         accounting=accounting_section(results),
         provenance=provenance_section(results),
@@ -95,6 +103,11 @@ def recovery_section(results: Results, behind: Backdrop) -> Section | None:
         tables = (recovery_table(recovery), moves_table(rebalance), *balance)
         return Section("recovery", "Recovery", (outage_chart(results.tables["outages"]), *charts), tables=tables)
     return Section("recovery", "Moves of clients", charts, tables=balance)
+
+
+def steps_charts(results: Results) -> tuple[Chart, ...]:
+    """None if the rate of the load was constant."""
+    return (steps_chart(results),) if results.run.rate_steps else ()
 
 
 def accounting_section(results: Results) -> Section:

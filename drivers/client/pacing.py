@@ -28,8 +28,16 @@ class Schedule:
         """When slot 0, 1, 2 … is due, or None when the schedule is over."""
         if self.count is not None and slot >= self.count:
             return None
-        due_ns = self.start_ns + self.phase_ns + round(slot * NS_PER_S / self.rate_per_s)
+        due_ns = self.planned_ns(slot)
         return due_ns if self.ends_ns is None or due_ns < self.ends_ns else None
+
+    def planned_ns(self, slot: int) -> int:
+        """When slot 0, 1, 2 … is due, if the schedule is not over by then."""
+        return self.start_ns + self.phase_ns + round(slot * NS_PER_S / self.rate_per_s)
+
+    def load_is(self, began_ns: int, ends_ns: int | None) -> None:
+        """The warm-up is over, and the phases of the run are known."""
+        self.ends_ns = ends_ns
 
     def due_by(self, now_ns: int, slot: int, most: int) -> list[tuple[int, int]]:
         """The slots from ``slot`` on that are due by ``now_ns``, at most so many, each with when it is due (ns)."""
@@ -43,10 +51,13 @@ class Schedule:
 
     def slots_due(self, now_ns: int) -> int:
         """How many slots are due by ``now_ns``."""
-        last_ns = now_ns if self.ends_ns is None else min(now_ns, self.ends_ns - 1)
-        passed_ns = last_ns - self.start_ns - self.phase_ns
-        slots = max(int(passed_ns * self.rate_per_s / NS_PER_S) + 1, 0) if passed_ns >= 0 else 0
+        slots = self.slots_planned(now_ns if self.ends_ns is None else min(now_ns, self.ends_ns - 1))
         return slots if self.count is None else min(slots, self.count)
+
+    def slots_planned(self, by_ns: int) -> int:
+        """How many slots are due by that time, if the schedule is not over by then."""
+        passed_ns = by_ns - self.start_ns - self.phase_ns
+        return max(int(passed_ns * self.rate_per_s / NS_PER_S) + 1, 0) if passed_ns >= 0 else 0
 
 
 @dataclass

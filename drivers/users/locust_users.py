@@ -18,9 +18,11 @@ from drivers.client.connection_modes import PER_MESSAGE, PooledClient
 from drivers.client.contract import KeepsSchedule, LoadProducer
 from drivers.client.pacing import Schedule, ScheduleProgress, random_phase_ns, share
 from drivers.client.per_message import PerMessageProducer
+from drivers.client.stepped_schedule import SteppedSchedule
 from drivers.contract import Destination, DriverError, Subscription
 from drivers.users.broker_user import LOOK_EVERY_S, BrokerUser
 from drivers.users.session import Go, Session
+from records.rate_steps import parse_steps
 
 
 class ProducerUser(BrokerUser):
@@ -28,7 +30,8 @@ class ProducerUser(BrokerUser):
 
     ``in_flight``: how many sends may wait for their confirmation. At this cap the next slot waits: it is sent late with
     its own due time, and counts as blocked. ``transaction_size``: how many messages arrive together or not at all; 0:
-    no transactions.
+    no transactions. ``rate_steps``: how the rate of one producer changes in the load, as `records.rate_steps` reads it;
+    '': it does not.
     """
 
     abstract = True
@@ -36,6 +39,7 @@ class ProducerUser(BrokerUser):
     body_bytes: ClassVar[int] = 1_024
     durable: ClassVar[bool] = True
     sends_per_second: ClassVar[float] = 10.0
+    rate_steps: ClassVar[str] = ""
     in_flight: ClassVar[int] = 1_000
     resend_in_doubt: ClassVar[bool] = True
     transaction_size: ClassVar[int] = 0
@@ -126,14 +130,11 @@ class ProducerUser(BrokerUser):
             classes = list(go.producers)
             before = sum(go.producers[each] for each in classes[: classes.index(name)])
             count = share(go.messages, sum(go.producers.values()), before + go.first_index[name] + index)
-        schedule = Schedule(
-            start_ns=go.window.warm_up_began_ns,
-            rate_per_s=self.sends_per_second,
-            phase_ns=random_phase_ns(self.sends_per_second, session.seed, client),
-            count=count,
-            ends_ns=go.window.load_ends_ns,
-        )
-        session.ends_with_the_load(schedule)
+        start_ns, phase_ns = go.window.warm_up_began_ns, random_phase_ns(self.sends_per_second, session.seed, client)
+        schedule = Schedule(start_ns, self.sends_per_second, phase_ns, count, go.window.load_ends_ns)
+        if self.rate_steps:
+            schedule = SteppedSchedule(**vars(schedule), steps=parse_steps(self.rate_steps))
+        session.tell_of_the_load(schedule)
         return schedule
 
 

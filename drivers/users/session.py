@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 from drivers.client.connection_modes import POOLED, ClientPool, PooledClient, SharedClient
 from drivers.client.contract import ClientConnector, LoadClient, SpokenProtocols
 from drivers.client.pacing import NS_PER_S, Schedule
+from drivers.client.stepped_schedule import SteppedSchedule
 from drivers.failover.uri import FailoverUri
 from drivers.users.due_timer import due_timer
 from drivers.users.live_latency import LiveLatency
@@ -119,8 +120,9 @@ class Session:
         self.statistics = LocustStatistics(self.tally, recorder, self.latency_ns, RefusalLog().heard)
         self.producing = True
         self.problems: list[str] = []
-        self._to_end: list[Schedule] = []
+        self._schedules: list[Schedule] = []
         self._first_due: dict[int, tuple[int, float]] = {}  # by producer: when (ns), and the time between two (ns)
+        self._planned_ns: dict[int, Callable[[int], int]] = {}  # by producer whose rate changes: when a slot is due
         self._connectors = connectors
         self._first_number = process_index * CLIENTS_PER_PROCESS
         self._numbers_given = 0
@@ -220,12 +222,18 @@ class Session:
 
     def note_schedule(self, producer: int, schedule: Schedule) -> None:
         """For Locust's live statistics only: a consumer of this process can then tell how long a message took."""
-        self._first_due[producer] = schedule.start_ns + schedule.phase_ns, NS_PER_S / schedule.rate_per_s
+        if isinstance(schedule, SteppedSchedule):
+            self._planned_ns[producer] = schedule.planned_ns
+        else:
+            self._first_due[producer] = schedule.planned_ns(0), NS_PER_S / schedule.rate_per_s
 
     def latency_ns(self, producer: int, seq: int, received_ns: int) -> int | None:
         """From due to received; None when another process sent it. Message n is slot n of its producer's schedule."""
-        due = self._first_due.get(producer)  # for every message: no call of the schedule
-        return None if due is None else received_ns - due[0] - int(seq * due[1])
+        due = self._first_due.get(producer)  # for every message: no call of the schedule where its rate is constant
+        if due is not None:
+            return received_ns - due[0] - int(seq * due[1])
+        planned_ns = self._planned_ns.get(producer)
+        return None if planned_ns is None else received_ns - planned_ns(seq)
 
     def report(self, problem: str) -> None:
         """A user cannot go on; the run will say so."""
@@ -242,17 +250,20 @@ class Session:
             self.tally.live.begin(go.window.warm_up_began_ns)
         self._started.set()
 
-    def ends_with_the_load(self, schedule: Schedule) -> None:
-        """It gets its end once that is known: `settle`."""
-        self._to_end.append(schedule)
+    def tell_of_the_load(self, schedule: Schedule) -> None:
+        """Tell it when the load begins and ends, once that is known: now, or by `settle`."""
+        assert self._go is not None
+        self._schedules.append(schedule)
+        if not self._go.window.is_open:
+            schedule.load_is(self._go.window.load_began_ns, self._go.window.load_ends_ns)
 
     def settle(self, window: Window) -> None:
         """The warm-up is over: these are the run's phases now."""
         assert self._go is not None
         self._go = replace(self._go, window=window)
         self.tally.live.end()
-        for schedule in self._to_end:
-            schedule.ends_ns = window.load_ends_ns
+        for schedule in self._schedules:
+            schedule.load_is(window.load_began_ns, window.load_ends_ns)
 
     def wait_go(self) -> Go:
         self._started.wait()

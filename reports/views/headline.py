@@ -6,6 +6,7 @@ from records.run import RunInfo
 from records.summary import Latency, Messages, Summary
 from reports.numbers import counted, joined, sentence, significant
 from reports.views.recovery import recovery_sentences
+from reports.views.steps import steps_sentence
 
 MEANING = {
     "pass": ("Passed", "Every check held, and every message is accounted for."),
@@ -45,7 +46,8 @@ def headline(run: RunInfo, summary: Summary) -> Headline:
     verdict = summary["verdict"]
     word, meaning = MEANING[verdict]
     reasons = tuple(map(sentence, summary["reasons"]))
-    told = f"{recovery_sentences(summary['recovery'])} {answer(summary)}".strip()
+    first = f"{recovery_sentences(summary['recovery'])} {steps_sentence(summary['steps'])}".strip()
+    told = f"{first} {answer(summary)}".strip()
     return Headline(verdict, word, meaning, reasons, told, question(run), summary["timing"]["note"])
 
 

@@ -14,11 +14,12 @@ from scenarios.harness.checks import (
     somebody_cut_off,
 )
 from scenarios.harness.lifecycle import run
-from scenarios.harness.scenario import Hold, Scenario
+from scenarios.harness.scenario import Hold, Scenario, Steps
 
 __all__ = [
     "Hold",
     "Scenario",
+    "Steps",
     "duplicates_at_most",
     "every_client_back",
     "every_send_answered",

@@ -4,9 +4,11 @@ A scenario names client groups, never brokers, so that one scenario runs on ever
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from drivers.users.broker_user import BrokerUser
 from records.checks import Check
+from records.rate_steps import RateStep, ends_s, parse_steps
 from scenarios.harness.faults.contract import Fault
 
 
@@ -20,6 +22,34 @@ class Hold:
         if self.for_s <= 0:
             raise ValueError(f"load Hold(for_s={self.for_s}): must last longer than 0 s")
 
+    @property
+    def steps(self) -> tuple[RateStep, ...]:
+        """None: every producer keeps its own rate."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A load whose rate changes, of all producers together: ``100,200,400@20s``; see `records.rate_steps`.
+
+    ``--rate`` on the command line overrides it. Raises BadStepsError.
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        assert self.steps  # a text that is none is refused here
+
+    @cached_property
+    def steps(self) -> tuple[RateStep, ...]:
+        """The steps in their order."""
+        return parse_steps(self.text)
+
+    @property
+    def for_s(self) -> float:
+        """How long they last together."""
+        return float(ends_s(self.steps)[-1])
+
 
 @dataclass(frozen=True)
 class Scenario:
@@ -32,7 +62,7 @@ class Scenario:
 
     users: tuple[type[BrokerUser], ...]
     default_topology: str
-    load: Hold
+    load: Hold | Steps
     checks: tuple[Check, ...]
     faults: tuple[Fault, ...] = ()
     premises: tuple[Check, ...] = ()

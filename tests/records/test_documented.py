@@ -18,7 +18,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 EVENTS_PAGE = (DOCS / "events.md").read_text(encoding="utf-8")
 SUMMARY_SCHEMA: dict[str, Any] = json.loads((DOCS / "summary.schema.json").read_text(encoding="utf-8"))
 
-JSON_TYPES = {str: "string", int: "integer", float: "number", types.NoneType: "null"}
+JSON_TYPES = {bool: "boolean", str: "string", int: "integer", float: "number", types.NoneType: "null"}
 SAYS_MORE = ("description", "minimum", "enum", "$defs", "$schema", "title")
 
 LATENCY = dict.fromkeys(("count", "negative", "min", "p50", "p90", "p99", "p99_9", "p99_99", "max"), 1)

@@ -83,7 +83,7 @@ def test_a_large_seed_stays_what_it_is() -> None:
 
 
 ONE_EACH = {"connections": "one", "pool_size": 1}
-NONE = {"transaction_size": 0}
+NONE = {"transaction_size": 0, "rate_steps": ""}
 
 
 def test_what_one_run_chose_is_not_the_next_ones_default() -> None:

@@ -42,27 +42,7 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
         help=f"what the clients speak: {', '.join(PROTOCOLS)}; or PRODUCERS:CONSUMERS "
         f"(default: {scenario.default_protocol})",
     )
-    add("--messages", type=int, default=None, help="end the load after so many messages in all, instead of by time")
-    add("--warm-up", type=float, default=None, help=f"seconds before the load counts (default: {_warm_up(scenario)})")
-    add("--rate", type=float, default=None, help="sends a second of all producers together")
-    add("--producers", type=int, default=None, help="how many producers (default: the scenario's)")
-    add("--consumers", type=int, default=None, help="how many consumers (default: the scenario's)")
-    add("--body-bytes", type=int, default=None, help="size of a message body, at least 32")
-    add("--in-flight", type=int, default=None, help="sends of one producer that may await their confirmation")
-    add(
-        "--connections",
-        default="",
-        choices=("", *CONNECTION_MODES),
-        help="one for each client (the scenarios' own way), pooled among those of a group, or per-message: producers "
-        "connect for each message as functions do, and consumers have one each",
-    )
-    add(
-        "--pool-size",
-        type=int,
-        default=None,
-        help="connections that producers, and consumers, of a group share in each process if pooled",
-    )
-    add("--transaction-size", type=int, default=None, help="messages of a producer that arrive together or not at all")
+    _add_load(add, scenario)
     add("--failover", default=None, help="options of the failover URIs, such as 'randomize=false&timeout=3000'")
     add(
         "--fault",
@@ -90,6 +70,35 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
     )
     add("--keep-data", action="store_true", help="keep the brokers' message stores in the run's folder")
     _add_analysis(add)
+
+
+def _add_load(add: Callable[..., None], scenario: Scenario) -> None:
+    add("--messages", type=int, default=None, help="end the load after so many messages in all, instead of by time")
+    add("--warm-up", type=float, default=None, help=f"seconds before the load counts (default: {_warm_up(scenario)})")
+    add(
+        "--rate",
+        default=None,
+        help="sends a second of all producers together; or steps of a load, such as '100,200,400@20s': three rates of "
+        "20 s each; '100..1000@60s' is one that rises evenly",
+    )
+    add("--producers", type=int, default=None, help="how many producers (default: the scenario's)")
+    add("--consumers", type=int, default=None, help="how many consumers (default: the scenario's)")
+    add("--body-bytes", type=int, default=None, help="size of a message body, at least 32")
+    add("--in-flight", type=int, default=None, help="sends of one producer that may await their confirmation")
+    add(
+        "--connections",
+        default="",
+        choices=("", *CONNECTION_MODES),
+        help="one for each client (the scenarios' own way), pooled among those of a group, or per-message: producers "
+        "connect for each message as functions do, and consumers have one each",
+    )
+    add(
+        "--pool-size",
+        type=int,
+        default=None,
+        help="connections that producers, and consumers, of a group share in each process if pooled",
+    )
+    add("--transaction-size", type=int, default=None, help="messages of a producer that arrive together or not at all")
 
 
 def _add_analysis(add: Callable[..., None]) -> None:

@@ -40,6 +40,7 @@ def describe(scenario: Scenario, options: Options, topology: Topology, groups: t
             for g in named.values()
         ),
         users=tuple(_user_info(user) for user in scenario.users),
+        rate_steps=options.steps,
         checks=scenario.checks,
         premises=scenario.premises,
         warnings=(*topology.warnings, *reachability_warnings(topology, scenario.users)),
@@ -81,6 +82,8 @@ def _user_info(user: type[BrokerUser]) -> UserInfo:
             "sends_per_second": user.sends_per_second,
             "in_flight": user.in_flight,
         }
+        if user.rate_steps:
+            settings["rate_steps"] = user.rate_steps
         if user.transaction_size:
             settings["transaction_size"] = user.transaction_size
     if issubclass(user, ConsumerUser):

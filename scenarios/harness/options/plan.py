@@ -8,6 +8,7 @@ from drivers.failover.uri import BadFailoverUriError, FailoverUri
 from drivers.protocols import PROTOCOLS, Spoken, unsupported
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.rate_steps import text_of
 from records.run import RunInfo
 from scenarios.harness.faults import Fault
 from scenarios.harness.options.check_options import parse_checks
@@ -58,6 +59,7 @@ def would_run(plan: Plan) -> dict[str, object]:
         "users": dict(plan.counts),
         "warm_up_at_most_s": AT_MOST_S if warm_up_s is None else warm_up_s,
         "load_s": plan.load_s,
+        "rate_steps": text_of(plan.options.steps),
         "faults": [f"{fault.kind} {fault.target}" for fault in plan.faults],
     }
 

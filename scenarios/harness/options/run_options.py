@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 
 from drivers.client.connection_modes import CONNECTION_MODES
 from drivers.protocols import Spoken, missing
+from records.rate_steps import BadStepsError, RateStep, ends_s, text_of
+from scenarios.harness.options.rate_option import stated_warm_up_s, steps_of
 from scenarios.harness.scenario import Scenario
 from topologies.catalogue import lookup as catalogue
 from topologies.catalogue.yaml_topology import is_file
@@ -84,12 +86,14 @@ class Options:
     junit: Path | None = None
     markdown: Path | None = None
     trust: Trust = field(default_factory=Trust)
+    steps: tuple[RateStep, ...] = ()  # of a load whose rate changes, of all producers together
 
     def as_record(self) -> dict[str, str | int | float | bool | None]:
         """For run.json."""
-        others = ("built_topology", "runtime_reason", "trust")
+        others = ("built_topology", "runtime_reason", "trust", "steps")
         names = (field.name for field in fields(self) if field.name not in others)
         values = {name: getattr(self, name) for name in names} | {"ca_file": self.trust.file or None}
+        values["rate"] = text_of(self.steps) or self.rate
         return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
 
     @property
@@ -124,12 +128,16 @@ def read(
     """
     seed = _integer(namespace, "seed")
     messages = _integer(namespace, "messages")
-    default_warm_up_s = 0.0 if messages is not None else scenario.warm_up_s
     warm_up_s = _number(namespace, "warm_up")
     drain_s = _number(namespace, "drain_timeout")
     broker_memory_mb = _integer(namespace, "broker_memory")
     runtime = namespace.runtime or _runtime_implied(namespace)
     topology = namespace.topology or scenario.default_topology
+    try:
+        steps = steps_of(str(namespace.rate or "").strip(), scenario, load_s, messages)
+    except BadStepsError as error:
+        raise OptionError(f"--rate {error}") from error
+    default_warm_up_s = stated_warm_up_s(scenario, steps, messages)
     options = Options(
         topology=topology,
         built_topology=_built(topology, namespace.link or None, runtime),
@@ -137,10 +145,10 @@ def read(
         runtime_reason="",
         image=namespace.image or None,
         protocol=namespace.protocol or ("memory" if runtime == "memory" else scenario.default_protocol),
-        load_s=load_s,
+        load_s=float(ends_s(steps)[-1]) if steps else load_s,
         messages=messages,
         warm_up_s=default_warm_up_s if warm_up_s is None else warm_up_s,
-        rate=_number(namespace, "rate"),
+        rate=None if steps else _number(namespace, "rate"),
         producers=_integer(namespace, "producers"),
         consumers=_integer(namespace, "consumers"),
         body_bytes=_integer(namespace, "body_bytes"),
@@ -167,11 +175,17 @@ def read(
         order=_integer(namespace, "order"),
         junit=_path(namespace.junit),
         markdown=_path(namespace.markdown),
+        steps=steps,
     )
     _check(options)
+    return _on_brokers(options, namespace.ca_file, look)
+
+
+def _on_brokers(options: Options, ca_file: str | None, look: Look) -> Options:
+    """With the runtime that is possible here, and the authorities to trust. Raises OptionError."""
     try:
-        chosen = choose(runtime, options.image, containers_for(options.built_topology, look))
-        trust = Trust.read(Path(namespace.ca_file)) if namespace.ca_file else Trust()
+        chosen = choose(options.runtime, options.image, containers_for(options.built_topology, look))
+        trust = Trust.read(Path(ca_file)) if ca_file else Trust()
         options = replace(options, runtime=chosen.runtime, runtime_reason=chosen.reason, trust=trust)
         options.wanted.check()
     except TrustInvalid as error:

@@ -7,6 +7,7 @@ from locust import User
 from drivers.client.connection_modes import CONNECTION_MODES, ONE, PER_MESSAGE, POOLED
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.rate_steps import text_of
 from scenarios.harness.options.run_options import OptionError, Options
 from scenarios.harness.scenario import Scenario
 
@@ -19,6 +20,7 @@ CONFIGURED = (
     "body_bytes",
     "in_flight",
     "sends_per_second",
+    "rate_steps",
     "connections",
     "pool_size",
     "transaction_size",
@@ -71,6 +73,9 @@ def configure_users(scenario: Scenario, options: Options) -> None:
             user.transaction_size = options.transaction_size
         if options.rate is not None:
             user.sends_per_second = options.rate / producers
+        if options.steps:
+            shares = [step.of_one_in(producers) for step in options.steps]
+            user.sends_per_second, user.rate_steps = shares[0].from_per_s, text_of(shares)
     for each in scenario.users:
         _connect(each, options)
     _require_transactions(producing)

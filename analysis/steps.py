@@ -1,0 +1,81 @@
+"""Tells what came of each step of a load whose rate changes. Plain values and Arrow in and out; no Spark.
+
+Steps begin and end with whole seconds of the load, as the result tables have them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.figures import latency_of
+from records.rate_steps import RateStep, ends_s
+from records.summary import StepResult
+
+EVENTS = ("due", "sent", "acked", "received")
+LEAST_SHARE = 0.99
+"""A step is held if so much of what was due in it was sent, and received, within it."""
+MOST_BACKLOG_S = 1.0
+"""… and if no more messages wait at its end than are due in so many seconds of its last rate."""
+
+Counts = Mapping[str, Mapping[int, int]]
+"""Messages by event and second of the load."""
+
+
+def step_results(
+    steps: Sequence[RateStep], rates: pa.Table, latency: pa.Table, load_s: float | None, copies: float
+) -> list[StepResult]:
+    """The steps that the load went through to their ends.
+
+    ``rates``, ``latency``: the result tables, the latter with min_ns and max_ns. ``load_s``: how long the load lasted;
+    None if unknown. ``copies``: how many deliveries each message should have.
+    """
+    counts = {event: _by_second(rates, event) for event in EVENTS}
+    ends = [0, *ends_s(steps)]
+    spans = [(step, from_s, until_s) for step, (from_s, until_s) in zip(steps, pairwise(ends), strict=True)]
+    whole = [span for span in spans if load_s is not None and span[2] <= load_s + 0.5]
+    return [_result(step, from_s, until_s, counts, latency, copies) for step, from_s, until_s in whole]
+
+
+def _result(step: RateStep, from_s: int, until_s: int, counts: Counts, latency: pa.Table, copies: float) -> StepResult:
+    within = {event: _sum(counts[event], from_s, until_s) for event in EVENTS}
+    backlog = _backlog(counts, until_s, copies)
+    in_step = pc.and_(pc.greater_equal(latency["second"], from_s), pc.less(latency["second"], until_s))
+    of_step = latency.filter(pc.and_(pc.equal(latency["measure"], "due_to_received"), in_step))
+    return StepResult(
+        from_per_s=step.from_per_s,
+        to_per_s=step.to_per_s,
+        from_s=float(from_s),
+        until_s=float(until_s),
+        due_per_s=within["due"] / step.for_s,
+        sent_per_s=within["sent"] / step.for_s,
+        acked_per_s=within["acked"] / step.for_s,
+        received_per_s=within["received"] / step.for_s,
+        backlog=backlog,
+        due_to_received_ms=latency_of(of_step),
+        held=all(_holds(step, within, backlog, copies)),
+    )
+
+
+def _holds(step: RateStep, within: Mapping[str, int], backlog: int, copies: float) -> Iterator[bool]:
+    yield within["sent"] >= LEAST_SHARE * within["due"]
+    yield within["received"] >= LEAST_SHARE * within["due"] * copies
+    yield backlog <= MOST_BACKLOG_S * step.to_per_s * copies
+
+
+def _backlog(counts: Counts, until_s: int, copies: float) -> int:
+    """Deliveries that were still to come of what had been sent by then, warm-up included."""
+    sent, received = (
+        sum(count for second, count in counts[event].items() if second < until_s) for event in ("sent", "received")
+    )
+    return max(round(sent * copies) - received, 0)
+
+
+def _sum(by_second: Mapping[int, int], from_s: int, until_s: int) -> int:
+    return sum(by_second.get(second, 0) for second in range(from_s, until_s))
+
+
+def _by_second(rates: pa.Table, event: str) -> Mapping[int, int]:
+    of = rates.filter(pc.equal(rates["event"], event)).group_by("second").aggregate([("count", "sum")])
+    return dict(zip(of["second"].to_pylist(), of["count_sum"].to_pylist(), strict=True))

@@ -1,0 +1,107 @@
+"""Reads and writes a load whose rate changes: ``100,200,400@20s`` are three rates of 20 s each.
+
+Each step is a rate, or ``100..1000`` for a rate that rises or falls evenly. ``@`` says for how many seconds it lasts.
+Steps without a time take that of the next step which has one.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+LEAST_S = 5
+"""A step is no shorter: its percentiles need messages, and JVMs are given their due times seconds ahead."""
+_NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+_STEP = re.compile(rf"\s*({_NUMBER})(?:\.\.({_NUMBER}))?(?:@(\d+)s?)?\s*")
+
+
+class BadStepsError(ValueError):
+    """A text that is no load in steps. Says which step, the rule and what to write."""
+
+
+@dataclass(frozen=True)
+class RateStep:
+    """Messages a second from the beginning to the end of a step, evenly rising or falling between the two."""
+
+    from_per_s: float
+    to_per_s: float
+    for_s: int
+
+    @property
+    def messages(self) -> float:
+        """How many messages are due within the step."""
+        return (self.from_per_s + self.to_per_s) / 2 * self.for_s
+
+    def of_one_in(self, producers: int) -> "RateStep":
+        """One producer's share."""
+        return RateStep(self.from_per_s / producers, self.to_per_s / producers, self.for_s)
+
+    def __str__(self) -> str:
+        """``100..1000@60s``, exactly."""
+        ramp = "" if self.to_per_s == self.from_per_s else f"..{_number(self.to_per_s)}"
+        return f"{_number(self.from_per_s)}{ramp}@{self.for_s}s"
+
+
+def parse_steps(text: str, load_s: float | None = None) -> tuple[RateStep, ...]:
+    """The steps of a text. Raises BadStepsError.
+
+    ``load_s``: how long the load lasts, in seconds; it is divided evenly among steps without any time.
+    """
+    rates: list[tuple[float, float]] = []
+    times: list[int | None] = []
+    for part in text.split(","):
+        from_per_s, to_per_s, for_s = _parsed(text, part)
+        rates.append((from_per_s, to_per_s))
+        times.append(for_s)
+    if times[-1] is None:
+        times[-1] = _even_share(text, times, load_s)
+    steps = [RateStep(*rate, for_s) for rate, for_s in zip(rates, _filled(times), strict=True)]
+    for step in steps:
+        _check(text, step)
+    return tuple(steps)
+
+
+def text_of(steps: Sequence[RateStep]) -> str:
+    """What `parse_steps` reads the same steps from."""
+    return ",".join(map(str, steps))
+
+
+def ends_s(steps: Sequence[RateStep]) -> list[int]:
+    """When each step ends, in seconds of the load."""
+    return list(accumulate(step.for_s for step in steps))
+
+
+def _parsed(text: str, part: str) -> tuple[float, float, int | None]:
+    found = _STEP.fullmatch(part)
+    if not found:
+        raise BadStepsError(f"{text}: {part.strip()!r} is no rate; write 100, 100@20s or 100..1000@60s")
+    first, last, for_s = found.groups()
+    return float(first), float(last or first), None if for_s is None else int(for_s)
+
+
+def _even_share(text: str, times: Sequence[int | None], load_s: float | None) -> int:
+    """How long the last step lasts, which has no time: as long as each of all, where none has one."""
+    if any(times):
+        raise BadStepsError(f"{text}: the last step has no time; write @20s behind it")
+    if load_s is None or load_s % len(times):
+        raise BadStepsError(f"{text}: {len(times)} steps cannot divide the load into whole seconds; write @20s")
+    return int(load_s) // len(times)
+
+
+def _filled(times: Sequence[int | None]) -> list[int]:
+    """Each time, or the next one that is given; the last is."""
+    filled: list[int] = []
+    for for_s in reversed(times):
+        filled.append(filled[-1] if for_s is None else for_s)
+    return filled[::-1]
+
+
+def _check(text: str, step: RateStep) -> None:
+    if step.from_per_s <= 0 or step.to_per_s <= 0:
+        raise BadStepsError(f"{text}: the step {step} has the rate 0; a rate is more than 0 messages a second")
+    if step.for_s < LEAST_S:
+        raise BadStepsError(f"{text}: the step {step} is too short; a step lasts at least {LEAST_S} s")
+
+
+def _number(value: float) -> str:
+    return repr(int(value)) if value == int(value) else repr(value)

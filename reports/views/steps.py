@@ -1,0 +1,91 @@
+"""Says what came of each step of a load whose rate changes: a sentence, a table, and latency beside the rate."""
+
+from dataclasses import dataclass
+
+from records.summary import StepResult
+from reports.values import Column, Table
+
+
+@dataclass(frozen=True)
+class RatePoint:
+    """A step: the messages a second that were due (mean), the percentiles in ms (None if not known), and if it held."""
+
+    rate_per_s: float
+    p50_ms: float | None
+    p99_ms: float | None
+    held: bool
+
+
+def steps_sentence(steps: list[StepResult]) -> str:
+    """Up to which rate every step was held; '' without steps."""
+    if not steps:
+        return ""
+    rates = sorted({_rate(step) for step in steps})
+    held = [per_s for per_s in rates if all(step["held"] for step in steps if _rate(step) <= per_s)]
+    if not held:
+        return f"The load was not held at {_number(rates[0])} messages/s, its lowest rate."
+    highest = f"{_number(held[-1])} messages/s"
+    if len(held) == len(rates):
+        return f"Every step was held, up to {highest}."
+    return f"The load was held up to {highest}, and not at {_number(rates[len(held)])} messages/s."
+
+
+def steps_table(steps: list[StepResult]) -> Table:
+    """A row a step."""
+    columns = (
+        Column("Step"),
+        Column("From (s)", 0),
+        Column("To (s)", 0),
+        Column("Due /s", 1),
+        Column("Sent /s", 1),
+        Column("Received /s", 1),
+        Column("Backlog at its end", 0),
+        Column("p50 (ms)", 2),
+        Column("p99 (ms)", 2),
+        Column("p99.9 (ms)", 2),
+        Column("Max (ms)", 1),
+        Column("Held"),
+    )
+    return Table("Steps of the load", columns, tuple(map(_row, steps)), "The load ended before its first step did.")
+
+
+def _row(step: StepResult) -> tuple[str | float | int | None, ...]:
+    took = step["due_to_received_ms"]
+    return (
+        step_name(step),
+        step["from_s"],
+        step["until_s"],
+        step["due_per_s"],
+        step["sent_per_s"],
+        step["received_per_s"],
+        step["backlog"],
+        took["p50"],
+        took["p99"],
+        took["p99_9"],
+        took["max"],
+        "yes" if step["held"] else "no",
+    )
+
+
+def step_name(step: StepResult) -> str:
+    """``100/s`` or ``100 → 1,000/s``."""
+    first, last = _number(step["from_per_s"]), _number(step["to_per_s"])
+    return f"{first}/s" if first == last else f"{first} → {last}/s"
+
+
+def rate_points(steps: list[StepResult]) -> tuple[RatePoint, ...]:
+    """From the lowest rate to the highest."""
+    points = (
+        RatePoint(step["due_per_s"], step["due_to_received_ms"]["p50"], step["due_to_received_ms"]["p99"], step["held"])
+        for step in sorted(steps, key=_rate)
+    )
+    return tuple(point for point in points if point.p50_ms is not None)
+
+
+def _rate(step: StepResult) -> float:
+    return (step["from_per_s"] + step["to_per_s"]) / 2
+
+
+def _number(per_s: float) -> str:
+    """16000.0 -> 16,000; 0.5 -> 0.5."""
+    return f"{round(per_s, 3):,.10g}"

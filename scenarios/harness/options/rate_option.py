@@ -1,0 +1,41 @@
+"""Reads ``--rate``: one rate, or steps, such as ``100,200,400@20s``."""
+
+from records.rate_steps import BadStepsError, RateStep, ends_s, parse_steps
+from scenarios.harness.run.warm_up import AT_MOST_S
+from scenarios.harness.scenario import Scenario
+
+MARKS = (",", "@", "..")  # what no number has
+
+
+def steps_of(text: str, scenario: Scenario, load_s: float | None, messages: int | None) -> tuple[RateStep, ...]:
+    """The steps of the load, of all producers together; none if its rate is constant. Raises BadStepsError.
+
+    ``text``: what ``--rate`` says; without it the scenario may have its own. ``load_s``: what ``--run-time`` says.
+    """
+    if text and not any(mark in text for mark in MARKS):
+        return ()
+    steps = parse_steps(text, load_s or scenario.load.for_s) if text else scenario.load.steps
+    if steps:
+        _require_time(text or f"the load of {scenario.name}", float(ends_s(steps)[-1]), load_s, messages)
+    return steps
+
+
+def stated_warm_up_s(scenario: Scenario, steps: tuple[RateStep, ...], messages: int | None) -> float | None:
+    """How long the warm-up lasts where ``--warm-up`` does not say; None: until latency has settled.
+
+    When a load begins with a ramp, its beginning has to be known before: clients in a JVM are given their due times
+    seconds ahead.
+    """
+    if messages is not None:
+        return 0.0
+    if scenario.warm_up_s is None and steps and steps[0].to_per_s != steps[0].from_per_s:
+        return AT_MOST_S
+    return scenario.warm_up_s
+
+
+def _require_time(what: str, steps_s: float, load_s: float | None, messages: int | None) -> None:
+    """The steps alone say how long the load lasts."""
+    if messages is not None:
+        raise BadStepsError(f"{what}: steps end by time, and --messages {messages} by count; leave one of them out")
+    if load_s is not None and load_s != steps_s:
+        raise BadStepsError(f"{what}: the steps last {steps_s:g} s, and --run-time {load_s:g} s; leave --run-time out")

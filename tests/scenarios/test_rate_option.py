@@ -1,0 +1,85 @@
+"""Checks what a load in steps makes of a run: its length, its warm-up, and what does not go with it."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+
+import pytest
+
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.rate_steps import RateStep
+from scenarios.harness import Hold, Scenario, Steps
+from scenarios.harness.options import plan, user_settings
+from scenarios.harness.options.arguments import add_arguments
+from scenarios.harness.options.run_options import OptionError, read
+from scenarios.harness.run.warm_up import AT_MOST_S
+
+TWO = (RateStep(100, 100, 20), RateStep(400, 400, 20))
+
+
+class Producer(ProducerUser):
+    group, fixed_count = "producers", 2
+
+
+class Consumer(ConsumerUser):
+    group, fixed_count = "consumers", 3
+
+
+@pytest.fixture(autouse=True)
+def own() -> Iterator[None]:
+    """A run's options change the user classes."""
+    kept = user_settings.remember(scenario())
+    yield
+    user_settings.restore(kept)
+
+
+def scenario(load: Hold | Steps | None = None, warm_up_s: float | None = 0.0) -> Scenario:
+    return Scenario((Producer, Consumer), "single", load or Hold(for_s=30), (), warm_up_s=warm_up_s)
+
+
+def asked(rate: str, **others: str) -> Namespace:
+    parser = ArgumentParser()
+    add_arguments(parser, scenario())
+    return Namespace(**{**vars(parser.parse_args(["--runtime", "memory"])), "rate": rate, **others})
+
+
+def test_the_load_lasts_as_long_as_its_steps_and_each_producer_has_its_share() -> None:
+    made = plan.make(scenario(), read(asked("100,400@20s", producers="4"), scenario(), None))
+    assert (made.load_s, made.options.rate, made.options.steps) == (40.0, None, TWO)
+    assert (Producer.sends_per_second, Producer.rate_steps) == (25.0, "25@20s,100@20s")
+    assert made.info.rate_steps == TWO
+    assert made.info.options["rate"] == "100@20s,400@20s"
+    assert plan.would_run(made)["rate_steps"] == "100@20s,400@20s"
+
+
+def test_steps_without_a_time_divide_the_load() -> None:
+    assert read(asked("100,400"), scenario(), 40.0).steps == TWO
+
+
+def test_a_scenario_of_its_own_steps_keeps_them_unless_a_rate_is_asked_for() -> None:
+    stepped = scenario(load=Steps("100,400@20s"))
+    assert read(asked(""), stepped, None).steps == TWO
+    one_rate = read(asked("300"), stepped, None)
+    assert (one_rate.steps, one_rate.rate, one_rate.load_s) == ((), 300.0, None)
+    assert plan.make(stepped, one_rate).load_s == 40.0
+    assert scenario(load=Hold(for_s=9)).load.steps == ()
+
+
+def test_a_load_that_begins_with_a_ramp_has_a_warm_up_of_known_length() -> None:
+    assert read(asked("100..400@20s"), scenario(warm_up_s=None), None).warm_up_s == AT_MOST_S
+    assert read(asked("100,400@20s"), scenario(warm_up_s=None), None).warm_up_s is None
+    assert read(asked("100..400@20s", warm_up="2"), scenario(), None).warm_up_s == 2
+
+
+@pytest.mark.parametrize(
+    ("rate", "load_s", "messages", "problem"),
+    [
+        ("100,400@20s", 30.0, "", "--rate 100,400@20s: the steps last 40 s, and --run-time 30 s; leave --run-time out"),
+        ("9@20s", None, "5", "--rate 9@20s: steps end by time, and --messages 5 by count; leave one of them out"),
+        ("9@20s,fast", None, "", "--rate 9@20s,fast: 'fast' is no rate; write 100, 100@20s or 100..1000@60s"),
+        ("fast", None, "", "--rate fast: must be a number"),
+    ],
+)
+def test_what_does_not_go_with_steps_is_refused(rate: str, load_s: float | None, messages: str, problem: str) -> None:
+    with pytest.raises(OptionError) as error:
+        read(asked(rate, messages=messages), scenario(), load_s)
+    assert str(error.value) == problem
