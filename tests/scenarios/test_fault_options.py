@@ -316,6 +316,14 @@ def test_a_broker_without_a_store_has_none_that_could_be_full(tmp_path: Path) ->
     assert told.endswith("; leave persistence out")
 
 
+def test_a_standby_has_a_full_store_only_once_its_active_has_gone() -> None:
+    full = "full-store(broker-1-standby, at=9, for=1)"
+    told = "fault full-store of broker-1-standby: it stands by, so it stores nothing; choose broker-1, or kill that one"
+    assert told in refused("--fault", full, topology="active-standby")
+    assert told in refused("--fault", f"{full}; kill(broker-1, at=12)", topology="active-standby")
+    assert len(planned("--fault", f"{full}; kill(broker-1, at=1)", topology="active-standby").faults) == 2
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

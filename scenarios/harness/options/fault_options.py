@@ -258,6 +258,7 @@ def _require_management(faults: Sequence[Fault], options: Options, topology: Top
             _require_clients(fault.target, told, topology)
         if isinstance(fault, FullStore):
             _require_store_limit(fault.target, told, topology)
+            _require_active(fault, faults, told, topology)
         if isinstance(fault, StopLink) and links[fault.target].cluster_name:
             raise OptionError(
                 f"{told}: it is one of the links of cluster {links[fault.target].cluster_name!r}, and a broker can "
@@ -282,6 +283,13 @@ def _require_store_limit(broker: str, told: str, topology: Topology) -> None:
             f"{told}: it keeps messages in memory only (persistence: null), so it has no store that could be full; "
             "leave persistence out"
         )
+
+
+def _require_active(fault: Fault, faults: Sequence[Fault], told: str, topology: Topology) -> None:
+    """A standby stores nothing until another fault has taken its active down."""
+    active = topology.broker(fault.target).standby_of
+    if active and not any(one.takes_down and one.target == active and one.at_s < fault.at_s for one in faults):
+        raise OptionError(f"{told}: it stands by, so it stores nothing; choose {active}, or kill that one before")
 
 
 def _require_joins(faults: Sequence[Fault], options: Options, topology: Topology) -> None:
