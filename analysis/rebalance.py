@@ -19,6 +19,8 @@ SETTLED_AFTER_NS = 5 * NS_PER_S
 FLAP_NS = NS_PER_S
 JOINS = "join"
 """The kind of fault before which its broker is not there."""
+FULL_STORE = "full-store"
+"""The kind of fault that keeps a broker in its network, with its clients."""
 OWN_ENDS = ("closed", "load_end")
 APPLIED, MENDED = "applied", "mended"
 Interval = tuple[int, int]
@@ -211,8 +213,9 @@ def moments(effects: Sequence[Effect], found: Sequence[FaultMoves], gone: Sequen
 
 def away(effects: Sequence[Effect]) -> Iterator[Away]:
     """When faults keep their targets away. A broker that joins is away before, and again once it has left."""
-    for target in dict.fromkeys(effect.fault.target for effect in effects):
-        its = [effect for effect in effects if effect.fault.target == target]
+    leaving = [effect for effect in effects if effect.fault.kind != FULL_STORE]
+    for target in dict.fromkeys(effect.fault.target for effect in leaving):
+        its = [effect for effect in leaving if effect.fault.target == target]
         since_ns = 0 if its[0].fault.kind == JOINS else None
         for effect in its:
             is_away = (effect.name == APPLIED) != (effect.fault.kind == JOINS)

@@ -18,6 +18,7 @@ DONE = {
     "cut": "was cut",
     "blackhole": "swallowed everything",
     "disconnect": "ended its clients' connections",
+    "full-store": "had a full store",
     "stop-link": "was stopped by management",
     "slow": "was made slow",
     "command": "was taken down by a command",
@@ -37,11 +38,17 @@ def recovery_sentences(recovery: Recovery) -> str:
 def fault_sentence(fault: FaultRecovery) -> str:
     """``broker-2 was killed at 10 s: 34 of 100 clients were cut off, the slowest for 1.9 s; no acknowledged …``"""
     done = DONE.get(fault["kind"], f"had the fault {fault['kind']}")
-    if fault["kind"] == "join" and fault["restored_s"] is not None:
-        left = f" and left at {fault['restored_s']:.3g} s"  # who was cut off lost it then
-    else:
-        left = ""
-    return f"{fault['target']} {done} at {fault['began_s']:.3g} s{left}: {_cut_off(fault)}; {_messages(fault)}."
+    return f"{fault['target']} {done} {_when(fault)}: {_cut_off(fault)}; {_messages(fault)}."
+
+
+def _when(fault: FaultRecovery) -> str:
+    """When it began; also its end where clients are then cut off, or where it does nothing but last."""
+    began, until_s = f"{fault['began_s']:.3g} s", fault["restored_s"]
+    if until_s is None:
+        return f"at {began}"
+    if fault["kind"] == "join":
+        return f"at {began} and left at {until_s:.3g} s"
+    return f"from {began} to {until_s:.3g} s" if fault["kind"] == "full-store" else f"at {began}"
 
 
 def _cut_off(fault: FaultRecovery) -> str:

@@ -60,6 +60,11 @@ class MemoryRuntime:
 
     start_link = stop_link
 
+    def lower_store_limit(self, broker: str) -> None:
+        raise RuntimeFailed(f"broker {broker!r}: {NO_MANAGEMENT}")
+
+    restore_store_limit = lower_store_limit
+
     def alive(self, broker: str) -> bool:
         return broker not in self._down
 

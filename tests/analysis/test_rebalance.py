@@ -191,3 +191,7 @@ def test_a_killed_broker_is_away_until_it_is_back_and_one_that_joins_until_then_
         {"broker": "c", "from_s": 0.0, "until_s": 5.0},
         {"broker": "c", "from_s": 8.0, "until_s": None},
     ]
+
+
+def test_a_broker_whose_store_is_full_is_not_away() -> None:
+    assert of("even", replace(KILL, kind="full-store"))["away"] == []

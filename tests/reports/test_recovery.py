@@ -38,6 +38,11 @@ def fault(**changes: Any) -> FaultRecovery:
             "broker-2 joined at 10 s: no client was cut off; no acknowledged message was lost, none came twice.",
         ),
         (
+            {"kind": "full-store", "restored_s": 14.13, "cut_off": 0, "duplicated": 0},
+            "broker-2 had a full store from 10 s to 14.1 s: no client was cut off; "
+            "no acknowledged message was lost, none came twice.",
+        ),
+        (
             {"kind": "freeze", "cut_off": 0, "duplicated": 0},
             "broker-2 was frozen at 10 s: no client was cut off; no acknowledged message was lost, none came twice.",
         ),

@@ -3,6 +3,7 @@
 import math
 from argparse import ArgumentParser
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from scenarios.harness.faults import (
     CutLink,
     DisconnectClients,
     FreezeBroker,
+    FullStore,
     JoinBroker,
     KillBroker,
     RestartBroker,
@@ -288,7 +290,58 @@ def test_a_broker_where_no_client_enters_cannot_hang_up_on_any() -> None:
     assert "fault disconnect of hub: no client enters there; clients enter at spoke-1, spoke-2" in told
 
 
-@pytest.mark.parametrize("text", ["disconnect(broker-1, at=1)", "stop-link(broker-1-to-broker-2, at=1)"])
+def test_a_store_is_full_for_a_while_again_and_again_or_until_the_load_is_over() -> None:
+    assert planned(
+        "--fault", "full-store(broker-2, at=1, for=2, every=5, times=2); full-store(broker-1, at=9)"
+    ).faults == (
+        FullStore("broker-2", 1, 2),
+        FullStore("broker-2", 6, 2),
+        FullStore("broker-1", 9),
+    )
+
+
+def test_a_store_that_takes_no_other_limit_cannot_be_made_full() -> None:
+    assert refused("--fault", "full-store(broker-1, at=1)", topology="artemis-single") == (
+        "fault full-store of broker-1: brokers of product artemis take no other store limit while they run; "
+        "use freeze, which holds producers back too, or a topology of another product"
+    )
+
+
+def test_a_broker_without_a_store_has_none_that_could_be_full(tmp_path: Path) -> None:
+    file = tmp_path / "forgetful.yaml"
+    groups = "".join(f"  - {{name: {name}, enter_at: [broker-1]}}\n" for name in ("producers", "consumers"))
+    file.write_text(f"name: forgetful\nbrokers:\n  - {{name: broker-1, persistence: null}}\ngroups:\n{groups}")
+    told = refused("--fault", "full-store(broker-1, at=1)", topology=str(file))
+    assert told.startswith("fault full-store of broker-1: it keeps messages in memory only (persistence: null)")
+    assert told.endswith("; leave persistence out")
+
+
+def test_a_standby_has_a_full_store_only_once_its_active_has_gone() -> None:
+    full = "full-store(broker-1-standby, at=9, for=1)"
+    told = "fault full-store of broker-1-standby: it stands by, so it stores nothing; choose broker-1, or kill that one"
+    assert told in refused("--fault", full, topology="active-standby")
+    assert told in refused("--fault", f"{full}; kill(broker-1, at=12)", topology="active-standby")
+    assert len(planned("--fault", f"{full}; kill(broker-1, at=1)", topology="active-standby").faults) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("full-store(broker-1)", "full-store takes at and for in seconds, and at is required"),
+        ("full-store(broker-1, at=1, percent=90)", "full-store takes at and for in seconds"),
+        ("full-stor(broker-1, at=1)", "no fault 'full-stor'; did you mean 'full-store'?"),
+        ("full-store(brokr-1, at=1)", "has no broker 'brokr-1'; did you mean 'broker-1'?"),
+        ("full-store(broker-1, at=1, for=5); kill(broker-1, at=3)", "it has another fault then, full-store at 1 s"),
+    ],
+)
+def test_a_full_store_that_cannot_be_is_refused(text: str, problem: str) -> None:
+    assert problem in refused("--fault", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["disconnect(broker-1, at=1)", "full-store(broker-1, at=1)", "stop-link(broker-1-to-broker-2, at=1)"],
+)
 def test_brokers_in_memory_have_no_management_that_could_be_asked(text: str) -> None:
     assert "brokers in memory have no management" in refused("--fault", text, runtime="memory")
 

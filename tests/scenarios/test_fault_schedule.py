@@ -4,10 +4,12 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from scenarios.harness.faults import CommandFault, Fault, FreezeBroker, JoinBroker, KillBroker
+from scenarios.harness.faults import CommandFault, Fault, FreezeBroker, FullStore, JoinBroker, KillBroker
 from scenarios.harness.faults import command as command_fault
 from scenarios.harness.faults.schedule import FaultSchedule
 from tests.support.waiting import until
@@ -320,3 +322,15 @@ def test_a_broker_that_does_not_come_back_stays_expected_to_be_down_and_the_row_
     assert [row[4] for row in notebook.rows] == ["broker b died while starting"]
     assert notebook.moments[0]["restored_ns"] is None
     assert line.expected_down() == {"b"}
+
+
+@pytest.mark.parametrize(
+    ("percent", "in_effect", "mended"),
+    [(None, False, False), (99, False, True), (100, True, False), (300, True, False)],
+)
+def test_a_store_is_full_or_has_room_only_if_the_broker_says_so(
+    percent: int | None, in_effect: bool, mended: bool
+) -> None:
+    probe: Any = SimpleNamespace(store_percent={"b": percent}.__getitem__)
+    fault = FullStore("b", at_s=0)
+    assert (fault.in_effect(probe), fault.mended(probe)) == (in_effect, mended)

@@ -15,6 +15,7 @@ SLOW = (
     r"lifecycle/test_partition\.py::",
     r"lifecycle/test_backlog\.py::",
     r"lifecycle/test_faults_by_management\.py::",
+    r"lifecycle/test_full_store\.py::",  # management/test_store_limit.py has the broker's part
     r"lifecycle/test_our_own_faults\.py::",
     r"lifecycle/test_bad_input\.py::test_(a_full_disk|the_whole_pipeline)",
     r"lifecycle/test_bad_input\.py::test_what_cannot_be_run.*\[arguments([1-35-9]|1\d)-",

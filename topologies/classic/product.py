@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from topologies.classic import link_proof, management
+from topologies.classic import link_proof, management, store_limit
 from topologies.classic.amazon_mq import templates
 from topologies.classic.broker import Broker, without_broker_path
 from topologies.classic.containers import in_container, no_container
@@ -15,7 +15,7 @@ from topologies.classic.render.broker_xml import render
 from topologies.classic.render.start_script import DATA, start_script
 from topologies.classic.render.tls import needs_tls
 from topologies.classic.validation import classic_problems, classic_warnings
-from topologies.management.contract import ProductManagement
+from topologies.management.contract import ProductManagement, StoreLimit
 from topologies.model.broker import AnyBroker
 from topologies.model.link import Link
 from topologies.model.product import Executables, ProductCompose, ProductLaunch
@@ -72,5 +72,6 @@ CLASSIC = BrokerProduct(
         start_link=management.start_connector,
         stop_link=management.stop_connector,
         browse_by="stomp",  # its management shows no more than the first 400 messages (maxBrowsePageSize)
+        store_limit=StoreLimit(store_limit.lower, store_limit.restore, store_limit.percent),
     ),
 )

@@ -46,6 +46,19 @@ class LyingMessage:
 
 
 @dataclass(frozen=True)
+class StoreLimit:
+    """How the limit of a running broker's store is changed. All raise ManagementFailed.
+
+    ``lower``: below what the store holds; it returns the limit before, in bytes. ``restore``: to that. ``percent``: how
+    much of the limit is used; 100 and more is a full store.
+    """
+
+    lower: Callable[[Jolokia], int]
+    restore: Callable[[Jolokia, int], None]
+    percent: Callable[[Jolokia], int]
+
+
+@dataclass(frozen=True)
 class ProductManagement:
     """``queries``: the queries to a broker of a topology, by its name.
 
@@ -54,7 +67,7 @@ class ProductManagement:
     and an agent of its opener. The queues of clients that cannot browse are browsed another way: by management with
     ``browse``, which gives every message on a queue, or by the protocol ``browse_by``. ``unbrowsable``: protocols whose
     clients can browse, but not with this product. ``backlogs_on_queues``: what waits for a durable subscription is on a
-    queue, where it is counted and browsed.
+    queue, where it is counted and browsed. ``store_limit``: None if a running broker takes no other limit.
     """
 
     queries: Callable[[Topology, str], BrokerQueries]
@@ -66,6 +79,7 @@ class ProductManagement:
     browse_by: str = ""
     unbrowsable: frozenset[str] = frozenset()
     backlogs_on_queues: bool = False
+    store_limit: StoreLimit | None = None
 
 
 def management_of(topology: Topology) -> ProductManagement:

@@ -43,6 +43,10 @@ def execute(mbean: str, operation: str, *arguments: object) -> Request:
     return {"type": "exec", "mbean": mbean, "operation": operation, "arguments": list(arguments)}
 
 
+def write(mbean: str, attribute: str, value: object) -> Request:
+    return {"type": "write", "mbean": mbean, "attribute": attribute, "value": value}
+
+
 def object_name(name: str) -> dict[str, str]:
     """The key properties of an MBean's name. Brokers allow no commas and equals signs in them.
 
@@ -84,6 +88,10 @@ class Jolokia:
 
     def execute(self, mbean: str, operation: str, *arguments: object) -> Any:
         return self._one(execute(mbean, operation, *arguments))
+
+    def write(self, mbean: str, attribute: str, value: object) -> Any:
+        """Sets an attribute. Its value before. Raises ManagementFailed."""
+        return self._one(write(mbean, attribute, value))
 
     def close(self) -> None:
         self._session.close()

@@ -54,6 +54,12 @@ class Runtime(Protocol):
     def start_link(self, link: str) -> None:
         """Start what `stop_link` stopped. Raises RuntimeFailed."""
 
+    def lower_store_limit(self, broker: str) -> None:
+        """Lower the limit of its store below what it holds, by management. Raises RuntimeFailed, also if it cannot."""
+
+    def restore_store_limit(self, broker: str) -> None:
+        """Restore the limit that it had before `lower_store_limit`. Raises RuntimeFailed."""
+
     def alive(self, broker: str) -> bool: ...
 
     def outage(self) -> str:

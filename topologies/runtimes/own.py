@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from shutil import disk_usage, rmtree
-from typing import ClassVar, Generic
+from typing import ClassVar, Generic, TypeVar
 
 from records.errors import RunUnwritable, explained
 from records.rundir import RunDirectory
-from topologies.management.contract import management_of
+from topologies.management.contract import StoreLimit, management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
 from topologies.model.launch import LOOPBACK
@@ -38,6 +38,7 @@ KILL_TIMEOUT_S = 20.0
 DISCONNECT_TIMEOUT_S = 10.0
 LEAST_MEMORY_MB = 64
 LEAST_FREE_BYTES = 1 << 20
+AResult = TypeVar("AResult")
 
 
 class OwnBrokers(Generic[AHandle]):
@@ -80,6 +81,7 @@ class OwnBrokers(Generic[AHandle]):
         self.trusted_pem = self._authority.pem if self._authority else ""
         self._start_timeout_s = start_timeout_s
         self._prepared: Prepared[AHandle] | None = None
+        self._store_limits_bytes: dict[str, int] = {}  # of brokers whose limit is lowered, as it was before
         self._closed = False
 
     def __repr__(self) -> str:
@@ -169,6 +171,22 @@ class OwnBrokers(Generic[AHandle]):
                 do(agent, name)
         except ManagementFailed as error:
             raise RuntimeFailed(f"link {name!r}: {error}") from error
+
+    def lower_store_limit(self, broker: str) -> None:
+        self._store_limits_bytes[broker] = self._with_store_limit(broker, lambda limit, agent: limit.lower(agent))
+
+    def restore_store_limit(self, broker: str) -> None:
+        limit_bytes = self._store_limits_bytes.pop(broker)
+        self._with_store_limit(broker, lambda limit, agent: limit.restore(agent, limit_bytes))
+
+    def _with_store_limit(self, broker: str, do: Callable[[StoreLimit, Jolokia], AResult]) -> AResult:
+        if (limit := management_of(self._topology).store_limit) is None:
+            raise RuntimeFailed(f"broker {broker!r} takes no other store limit while it runs")
+        try:
+            with closing(Jolokia(self.management(broker))) as agent:
+                return do(limit, agent)
+        except ManagementFailed as error:
+            raise RuntimeFailed(f"the store limit of broker {broker!r} was not changed: {error}") from error
 
     def alive(self, broker: str) -> bool:
         """True for a paused broker too: it is there."""

@@ -6,6 +6,7 @@ from scenarios.harness.faults.contract import Fault
 from scenarios.harness.faults.cut import CutLink
 from scenarios.harness.faults.disconnect import DisconnectClients
 from scenarios.harness.faults.freeze import FreezeBroker
+from scenarios.harness.faults.full_store import FullStore
 from scenarios.harness.faults.join import JoinBroker, absent_at_start
 from scenarios.harness.faults.kill import KillBroker
 from scenarios.harness.faults.repeated import repeated
@@ -21,6 +22,7 @@ __all__ = [
     "DisconnectClients",
     "Fault",
     "FreezeBroker",
+    "FullStore",
     "JoinBroker",
     "KillBroker",
     "RestartBroker",

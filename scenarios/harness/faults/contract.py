@@ -32,6 +32,9 @@ class Probe(Protocol):
     def link_is_up(self, link: str) -> bool:
         """The brokers at both its ends show that it is up."""
 
+    def store_percent(self, broker: str) -> int | None:
+        """How much of the limit of its store is used; None if it does not say."""
+
 
 class Fault(Protocol):
     """``at_s`` and ``for_s`` lie on the load's clock: 0 is its start. ``for_s`` None: until the load is over.

@@ -1,12 +1,14 @@
 """Measures the state of brokers and links for faults.
 
-Brokers: by their processes, their ports, and logins as the clients make them. Links: by their proxies and both ends.
+Brokers: by their processes, their ports, logins as the clients make them, and their management. Links: by their
+proxies and both ends.
 """
 
 import itertools
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from random import Random
 from urllib.parse import urlsplit
 
@@ -16,7 +18,8 @@ from drivers.client.contract import NO_STATISTICS, ClientConnector
 from drivers.contract import DriverError
 from drivers.failover.uri import FailoverUri
 from records.writer import Recorder
-from topologies.management.jolokia import ManagementFailed
+from topologies.management.contract import management_of
+from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.links import unproven
 from topologies.management.roundtrip import round_trip
 from topologies.model.endpoints import Endpoint
@@ -89,6 +92,16 @@ class RuntimeProbe:
 
     def link_is_up(self, link: str) -> bool:
         return self._are_up([self._link(link)])
+
+    def store_percent(self, broker: str) -> int | None:
+        limit = management_of(self._topology).store_limit
+        if limit is None:
+            return None
+        try:
+            with closing(Jolokia(self._runtime.management(broker))) as agent:
+                return limit.percent(agent)
+        except ManagementFailed:
+            return None
 
     def _link(self, name: str) -> Link:
         return next(link for link in self._topology.links if link.name == name)

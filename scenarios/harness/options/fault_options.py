@@ -13,6 +13,7 @@ from scenarios.harness.faults import (
     DisconnectClients,
     Fault,
     FreezeBroker,
+    FullStore,
     JoinBroker,
     KillBroker,
     RestartBroker,
@@ -26,6 +27,7 @@ from scenarios.harness.faults.command import EXPECT_S
 from scenarios.harness.faults.probe import partners
 from scenarios.harness.memory_runtime import NO_JOIN, NO_MANAGEMENT
 from scenarios.harness.options.run_options import OptionError, Options
+from topologies.management.contract import management_of
 from topologies.model.impairment import SETTINGS, parse_impairment
 from topologies.model.joining_brokers import opened_by_joining
 from topologies.model.spelling import nearest
@@ -63,6 +65,7 @@ KINDS: Mapping[str, FaultKind] = {
     "restart": FaultKind(lambda target, times: RestartBroker(target, times["at"]), takes=()),
     "freeze": _lasting(FreezeBroker),
     "disconnect": FaultKind(lambda target, times: DisconnectClients(target, times["at"]), takes=()),
+    "full-store": _lasting(FullStore),
     "join": _lasting(JoinBroker),
     "cut": _lasting(CutLink),
     "blackhole": _lasting(BlackholeLink),
@@ -253,6 +256,9 @@ def _require_management(faults: Sequence[Fault], options: Options, topology: Top
             raise OptionError(f"{told}: {NO_MANAGEMENT}")
         if isinstance(fault, DisconnectClients):
             _require_clients(fault.target, told, topology)
+        if isinstance(fault, FullStore):
+            _require_store_limit(fault.target, told, topology)
+            _require_active(fault, faults, told, topology)
         if isinstance(fault, StopLink) and links[fault.target].cluster_name:
             raise OptionError(
                 f"{told}: it is one of the links of cluster {links[fault.target].cluster_name!r}, and a broker can "
@@ -264,6 +270,26 @@ def _require_clients(broker: str, told: str, topology: Topology) -> None:
     entries = list(dict.fromkeys(each.name for group in topology.groups for each in group.enter_at))
     if broker not in entries:
         raise OptionError(f"{told}: no client enters there; clients enter at {', '.join(entries)}")
+
+
+def _require_store_limit(broker: str, told: str, topology: Topology) -> None:
+    if management_of(topology).store_limit is None:
+        raise OptionError(
+            f"{told}: brokers of product {topology.product.name} take no other store limit while they run; use "
+            "freeze, which holds producers back too, or a topology of another product"
+        )
+    if topology.broker(broker).store is None:
+        raise OptionError(
+            f"{told}: it keeps messages in memory only (persistence: null), so it has no store that could be full; "
+            "leave persistence out"
+        )
+
+
+def _require_active(fault: Fault, faults: Sequence[Fault], told: str, topology: Topology) -> None:
+    """A standby stores nothing until another fault has taken its active down."""
+    active = topology.broker(fault.target).standby_of
+    if active and not any(one.takes_down and one.target == active and one.at_s < fault.at_s for one in faults):
+        raise OptionError(f"{told}: it stands by, so it stores nothing; choose {active}, or kill that one before")
 
 
 def _require_joins(faults: Sequence[Fault], options: Options, topology: Topology) -> None:

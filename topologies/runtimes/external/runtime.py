@@ -85,6 +85,12 @@ class ExternalRuntime:
     def start_link(self, link: str) -> None:
         raise RuntimeFailed(f"link {link!r} cannot be started: its brokers are not ours, and {UNTOUCHABLE}")
 
+    def lower_store_limit(self, broker: str) -> None:
+        self._refuse("given another store limit", broker)
+
+    def restore_store_limit(self, broker: str) -> None:
+        self._refuse("given another store limit", broker)
+
     def alive(self, broker: str) -> bool:
         """Always true: nothing here knows; the clients' connections tell when one goes."""
         self._topology.broker(broker)  # KeyError, naming those there are

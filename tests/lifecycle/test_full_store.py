@@ -1,0 +1,58 @@
+"""Checks a whole run in which the only broker's store is full for a while: its producers wait, and nothing is lost."""
+
+import pytest
+
+from tests.support.locust_run import LocustRun, Outcome, nothing_left
+
+pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+
+STEADY, TIMEOUT_S = "scenarios/steady.py", 480
+NS_PER_S = 1_000_000_000
+LASTS_S = 4
+OTHERS = [pytest.param(protocol, marks=pytest.mark.nightly) for protocol in ("amqp", "openwire")]
+FULL = f"full-store(broker-1, at=3, for={LASTS_S})"
+
+
+@pytest.fixture(scope="module", params=["stomp", *OTHERS])
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    runs = tmp_path_factory.mktemp("full") / "runs"
+    where = ("--runtime", "processes", "--topology", "single", "--protocol", request.param)
+    return LocustRun(STEADY, *where, "-t", "12s", "--warm-up", "2", "--fault", FULL, runs=runs).outcome(TIMEOUT_S)
+
+
+def fault(run: Outcome) -> dict[str, int]:
+    (row,) = run.events("faults")
+    assert (row["kind"], row["target"], row["error"]) == ("full-store", "broker-1", None)
+    return row
+
+
+def test_the_store_is_full_for_as_long_as_asked_and_then_has_room(run: Outcome) -> None:
+    row = fault(run)
+    in_order = [row[f"{moment}_ns"] for moment in ("requested", "began", "effective", "ended", "restored")]
+    assert in_order == sorted(in_order)
+    assert row["ended_ns"] - row["effective_ns"] >= LASTS_S * NS_PER_S
+
+
+def test_nothing_is_acknowledged_meanwhile(run: Outcome) -> None:
+    """One second is for what the broker had taken already: it is acknowledged late."""
+    since_ns, until_ns = fault(run)["effective_ns"] + NS_PER_S, fault(run)["ended_ns"]
+    answered = [row["settled_ns"] for row in run.events("sends") if row["outcome"] == "acked"]
+    assert not [at_ns for at_ns in answered if since_ns < at_ns < until_ns]
+    assert min(answered) < since_ns
+    assert max(answered) > until_ns
+
+
+def test_afterwards_everything_arrives_once_and_the_run_passes(run: Outcome) -> None:
+    messages = run.summary["messages"]
+    assert messages["sent"] == messages["acked"] == messages["received"] > 0, run.output
+    assert (messages["lost"], messages["stranded"], messages["duplicated"]) == (0, 0, 0), run.output
+    assert run.summary["verdict"] == "pass", run.output
+    assert nothing_left(run.runs)
+
+
+def test_the_report_says_that_the_store_was_full_and_who_held_producers_back(run: Outcome) -> None:
+    assert run.summary["blocked"]["brokers"] == ["broker-1"]
+    (told,) = run.summary["recovery"]["faults"]
+    assert (told["kind"], told["cut_off"], told["lost"]) == ("full-store", 0, 0)
+    page = (run.run / "report.html").read_text(encoding="utf-8")
+    assert "broker-1 had a full store from " in page

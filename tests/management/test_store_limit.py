@@ -1,0 +1,47 @@
+"""Checks that a Classic broker with a lowered store limit holds durable messages back until the limit is restored."""
+
+from contextlib import closing
+
+import pytest
+
+from drivers.contract import Outcome
+from scenarios.harness.faults.probe import RuntimeProbe
+from tests.support.stomp_clients import Client, body, queue
+from topologies.catalogue.lookup import build
+from topologies.classic.management import broker_mbean
+from topologies.management.jolokia import Jolokia
+from topologies.runtimes.contract import Runtime
+
+pytestmark = pytest.mark.brokers
+
+NAME = "broker-1"
+
+
+def limit_bytes(runtime: Runtime) -> int:
+    with closing(Jolokia(runtime.management(NAME))) as agent:
+        return int(agent.read(broker_mbean(NAME), "StoreLimit")["StoreLimit"])
+
+
+def client(runtime: Runtime) -> Client:
+    return Client(runtime.endpoint(NAME, "stomp"), runtime.credentials())
+
+
+def test_durable_messages_wait_while_the_store_is_full_and_others_do_not(single_broker: Runtime) -> None:
+    probe, before_bytes = RuntimeProbe(single_broker, build("single"), {}), limit_bytes(single_broker)
+    with closing(client(single_broker)) as waiting, closing(client(single_broker)) as passing:
+        single_broker.lower_store_limit(NAME)
+        try:
+            full_percent = probe.store_percent(NAME)
+            waiting.send(queue("durable"), body(1))
+            to = queue("fleeting")
+            passing.listen(to)
+            passing.send(to, body(2), durable=False)
+            assert [reading.seq for reading in passing.received(1)] == [2]
+            assert waiting.settled == []
+        finally:
+            single_broker.restore_store_limit(NAME)
+        assert waiting.outcomes(1) == [Outcome.ACKED]
+    assert full_percent is not None
+    assert full_percent >= 100
+    assert probe.store_percent(NAME) == 0
+    assert limit_bytes(single_broker) == before_bytes
