@@ -134,8 +134,8 @@ def test_messages_and_subscribers_of_topics_get_where_the_model_says_and_nowhere
     for runtime in started(topology, tmp_path_factory):
         prove_links(runtime, topology, timeout_s=60)
         assert observed(runtime, topology) == predicted(topology)
-        if entry in WITH_TOPICS:
-            assert observed(runtime, topology, "topic") == predicted(topology, "topic")
+        if entry in WITH_TOPICS:  # names of their own: an address that has a queue already gives subscribers nothing
+            assert observed(runtime, topology, "topic", "topics.") == predicted(topology, "topic", "topics.")
 
 
 @pytest.mark.nightly
