@@ -121,7 +121,7 @@ FAULTS = _table(
 #   broker     connections, heap_used_bytes, heap_max_bytes, memory_percent, store_percent, total_messages
 #   queue      depth, in_flight, enqueue_count, dequeue_count, forward_count, dispatch_count, expired_count,
 #              consumers, producers
-#   connector  connections (clients only: bridges are left out)
+#   connector  connections (clients only: bridges are left out; no row while there are none)
 #   bridge     enqueue_count, dequeue_count, received_count
 #   process    cpu_ns, rss_bytes, threads     (broker '' means the load generator's own process; object its name)
 #   machine    cpu_busy_ns, steal_ns, load_milli    (broker is '')

@@ -235,6 +235,7 @@ class Client:
 
     def _record(self, event: str, broker: str, at_ns: int, reason: str) -> None:
         self.recorder.connection(self.number, self.group, self._connector.protocol, broker, event, at_ns, reason)
+        self._statistics.connection_changed(self.number, event, at_ns)
 
     def _close_users(self) -> int:
         in_doubt = sum(producer.close() for producer in list(self._producers))

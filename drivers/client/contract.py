@@ -70,6 +70,9 @@ class LoadStatistics(Protocol):
     def refused(self, destination: str, broker: str, reason: str) -> None:
         """A broker refused a message; not called for each."""
 
+    def connection_changed(self, client: int, event: str, at_ns: int) -> None:
+        """A row of ``connections`` was recorded, for this client number."""
+
 
 class NoStatistics:
     """Counts nothing."""
@@ -80,6 +83,7 @@ class NoStatistics:
     def receipts_recorded(self, rows: Any) -> None: ...
     def counted(self, begun: int, settled: int) -> None: ...
     def refused(self, destination: str, broker: str, reason: str) -> None: ...
+    def connection_changed(self, client: int, event: str, at_ns: int) -> None: ...
 
 
 NO_STATISTICS: LoadStatistics = NoStatistics()

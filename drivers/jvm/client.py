@@ -286,6 +286,8 @@ class JavaClient:
             return  # it was lost before, or never there
         told, protocol = "" if what == "connected" else reason, self._protocol.name
         self._recorder.connection(self.number, self.group, protocol, broker, what, at_ns, told)
+        if self._buffers:
+            self._buffers.statistics.connection_changed(self.number, what, at_ns)
         if what == "connected" and broker:
             if self._last_broker not in ("", broker):
                 moved = f"from {self._last_broker}" + (f", by the {reason}" if reason == BROKER else "")

@@ -16,6 +16,7 @@ from locust.stats import RequestStats, bucket_response_time
 
 from drivers.client.events import Received, Settled
 from drivers.contract import DriverError, Outcome
+from drivers.users.connection_losses import ConnectionLosses
 from drivers.users.live_latency import RECEIVED, SETTLED, LiveLatency
 from records.buckets import bucket_of
 from records.packing import NULL_INT64
@@ -38,6 +39,7 @@ class Counts(Protocol):
     received: int
     lag: Counter[int]
     live: LiveLatency
+    losses: ConnectionLosses
 
 
 class LocustStatistics:
@@ -58,6 +60,9 @@ class LocustStatistics:
     def counted(self, begun: int, settled: int) -> None:
         self._tally.sent += begun
         self._tally.settled += settled
+
+    def connection_changed(self, client: int, event: str, at_ns: int) -> None:
+        self._tally.losses.note(client, event, at_ns)
 
     # One by one.
 

@@ -20,6 +20,7 @@ from drivers.client.contract import ClientConnector, LoadClient, SpokenProtocols
 from drivers.client.pacing import NS_PER_S, Schedule
 from drivers.client.stepped_schedule import SteppedSchedule
 from drivers.failover.uri import FailoverUri
+from drivers.users.connection_losses import ConnectionLosses
 from drivers.users.due_timer import due_timer
 from drivers.users.live_latency import LiveLatency
 from drivers.users.locust_stats import LocustStatistics
@@ -80,7 +81,7 @@ class Tally:
     ``settled``: sends with a final outcome; ``lag``: first attempts by how late they were written, as a bucket of
     `records.buckets`. ``failed``: users with `may_fail` that failed, by class. ``unsent``: messages that they should
     have sent before producing stops; no event records these. ``first_errors``: the first error of each such class.
-    ``live``: latencies of the warm-up, if it ends once they have settled.
+    ``live``: latencies of the warm-up, if it ends once they have settled. ``losses``: of clients' connections.
     """
 
     sent: int = 0
@@ -95,6 +96,7 @@ class Tally:
     unsent: Counter[str] = field(default_factory=Counter)
     first_errors: dict[str, str] = field(default_factory=dict)
     live: LiveLatency = field(default_factory=LiveLatency)
+    losses: ConnectionLosses = field(default_factory=ConnectionLosses)
 
 
 class Session:

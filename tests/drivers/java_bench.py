@@ -50,6 +50,7 @@ class Counting:
         self.settled += settled
 
     def refused(self, destination: str, broker: str, reason: str) -> None: ...
+    def connection_changed(self, client: int, event: str, at_ns: int) -> None: ...
 
 
 class Producing:

@@ -51,6 +51,8 @@ def test_each_client_of_the_killed_broker_has_its_outage_and_came_back_elsewhere
 def test_the_terminal_and_the_report_say_what_the_fault_did(failover: Outcome) -> None:
     for step in (r"requested", r"effective after \d+\.\d\d s", r"mended: takes logins again after \d+\.\d\d s"):
         assert re.search(rf"fault kill of broker-\d, \d+\.\d s into the load: {step}", failover.output), step
+    (told,) = failover.summary["recovery"]["faults"]
+    assert re.search(rf"clients: all {told['cut_off']} back \d+\.\d s after the fault began", failover.output)
     page = (failover.run / "report.html").read_text(encoding="utf-8")
     answer = r"broker-\d was killed at 10(\.\d)? s: \d+ of 30 clients were cut off, the slowest"
     assert re.search(rf'class="answer">{answer}', page)

@@ -83,7 +83,9 @@ class DistributedLoadGenerators:
         return found
 
     def tally(self) -> Tally:
-        return messages.tally_in(list(self._tallies.values()))
+        told = [worker for worker in self._workers if worker in self._tallies]
+        reports = [self._tallies[worker] for worker in told]
+        return messages.tally_in(reports, [self._offsets[worker].offset_ns for worker in told])
 
     def connected(self) -> Mapping[tuple[str, str], int]:
         return messages.connected_in(list(self._tallies.values()))

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from itertools import repeat
 from typing import Any
 
 from drivers.protocols import Spoken
@@ -67,6 +68,7 @@ def progress_of(session: Session) -> dict[str, Any]:
         "ready": dict(session.tally.ready),
         "failed": dict(session.tally.failed),
         "unsent": dict(session.tally.unsent),
+        "losses": {"connected": session.tally.losses.connected, "rows": session.tally.losses.rows()},
         "live": [list(row) for row in session.tally.live.rows()],
         "lag": [list(item) for item in session.tally.lag.items()],  # MessagePack's keys are text
     }
@@ -76,10 +78,10 @@ def progress_of(session: Session) -> dict[str, Any]:
     return {"tally": tally, "connected": connected, "problems": problems}
 
 
-def tally_in(reports: Iterable[Mapping[str, Any]]) -> Tally:
-    """The sums of all workers' latest counts."""
+def tally_in(reports: Iterable[Mapping[str, Any]], ahead_ns: Iterable[int] = repeat(0)) -> Tally:
+    """The sums of all workers' latest counts. ``ahead_ns``: by how much the clock of each worker is ahead of ours."""
     total = Tally()
-    for report in reports:
+    for report, of_worker_ns in zip(reports, ahead_ns, strict=False):
         tally = report["tally"]
         total.sent += tally["sent"]
         total.settled += tally["settled"]
@@ -89,6 +91,8 @@ def tally_in(reports: Iterable[Mapping[str, Any]]) -> Tally:
         total.finished_producers += tally["finished_producers"]
         total.ready.update(tally["ready"])
         total.live.add(tuple(row) for row in tally["live"])
+        losses = tally["losses"]
+        total.losses.add(losses["connected"], (tuple(row) for row in losses["rows"]), of_worker_ns)
         total.lag.update(dict(tally["lag"]))
         total.failed.update(tally["failed"])
         total.unsent.update(tally["unsent"])

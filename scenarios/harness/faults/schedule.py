@@ -49,6 +49,7 @@ class FaultSchedule:
         ]
         self.states = ["planned"] * len(faults)  # or: going on, over, failed: why
         self._load_began_ns = 0
+        self._began_ns: list[int] = []  # each fault; of one that joins also when it began to leave
         self._down = {*absent_at_start(faults)}
         self._not_joined, self._left = {*self._down}, set[str]()
         self._one_at_a_time = {fault.target: threading.Lock() for fault in faults}
@@ -80,6 +81,10 @@ class FaultSchedule:
     def not_joined(self) -> frozenset[str]:
         """The brokers that are to join and have not been started yet."""
         return frozenset(self._not_joined)
+
+    def last_began_ns(self, by_ns: int) -> int | None:
+        """When the last fault that had begun by then began; None: none had. A broker that leaves counts as well."""
+        return max((began_ns for began_ns in list(self._began_ns) if began_ns <= by_ns), default=None)
 
     def _bring_back(self, broker: str) -> None:
         log.info("broker %s left during the load: it is started again, for what it has stored", broker)
@@ -117,6 +122,7 @@ class FaultSchedule:
     def _guarded(self, fault: Fault, moments: Moments) -> str | None:
         """What went wrong, or None. A broker that could not be mended stays expected to be down."""
         moments.began_ns = time.perf_counter_ns()
+        self._began_ns.append(moments.began_ns)
         if fault.takes_down:
             self._down.add(fault.target)
         try:
@@ -155,6 +161,7 @@ class FaultSchedule:
         if fault.joins:
             self._down.add(fault.target)
             self._left.add(fault.target)
+            self._began_ns.append(moments.ended_ns)
         fault.end(self._runtime)
         moments.restored_ns = self._measured(fault, fault.mended, fault.mended_timeout_s)
         if moments.restored_ns is None:

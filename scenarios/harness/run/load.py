@@ -12,6 +12,7 @@ from scenarios.harness.faults.schedule import FaultSchedule
 from scenarios.harness.options.plan import Plan
 from scenarios.harness.run import warm_up
 from scenarios.harness.run.brokers import BrokerEnvironment
+from scenarios.harness.run.clients_off import ClientsOff
 from scenarios.harness.run.load_generators import LoadGenerators
 from scenarios.harness.run.record import RunRecord
 
@@ -40,6 +41,7 @@ class Load:
         self.over = False
         self._plan, self._run_record = plan, run_record
         self._load_generators, self._brokers, self._faults, self._recorder = load_generators, brokers, faults, recorder
+        self._clients_off = ClientsOff(faults.last_began_ns)
         self._told_of: set[str] = set()
 
     def hold(self) -> None:
@@ -59,6 +61,7 @@ class Load:
             if time.monotonic() - told_s >= TELL_EVERY_S:
                 told_s = time.monotonic()
                 self._tell(window, now_ns)
+            self._say(self._clients_off.line(self._load_generators.tally().losses, now_ns))
             time.sleep(LOOK_EVERY_S)
 
     def _wait_until_ready(self) -> bool:
@@ -130,6 +133,10 @@ class Load:
         tally = self._load_generators.tally()
         log.info("%s, sent %s, received %s", phase, f"{tally.sent:,}", f"{tally.received:,}")
 
+    def _say(self, line: str) -> None:
+        if line:
+            log.info("%s", line)
+
     def trouble(self, *, brokers: bool = True) -> bool:
         """Whether something happened that no run can go on with; noted as a problem of the run."""
         self._warn_of_failed_users()
@@ -153,6 +160,7 @@ class Load:
         if self.over:
             return
         self.over = True
+        self._say(self._clients_off.last_line(self._load_generators.tally().losses))
         self._load_generators.stop_producing()
         self._faults.end()
         self._run_record.ended("load")

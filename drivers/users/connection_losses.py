@@ -1,0 +1,54 @@
+"""Counts the connected clients, and keeps the last loss of each client that ever lost its connection.
+
+The tally of a session has one. A run tells from it how many clients a fault has cut off, and when they are back.
+Nothing here reaches the results: the analysis reads the ``connections`` events.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+Row = tuple[int, int, int | None]
+"""(client number, when it lost its connection, when it was connected again), in nanoseconds; None: not yet"""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """When a client lost its connection and when it was connected again, in nanoseconds; None: not yet."""
+
+    lost_ns: int
+    back_ns: int | None = None
+
+
+class ConnectionLosses:
+    """The clients of one process, or of several added up. ``connected``: how many are. ``by_client``: by number.
+
+    A client that closes while it is off stays off.
+    """
+
+    def __init__(self) -> None:
+        self.connected = 0
+        self.by_client: dict[int, Loss] = {}
+        self._connected: set[int] = set()
+
+    def note(self, client: int, event: str, at_ns: int) -> None:
+        """A client's connection has changed; ``event``: as in the ``connections`` table."""
+        if event == "connected":
+            self._connected.add(client)
+            loss = self.by_client.get(client)
+            if loss and loss.back_ns is None:
+                self.by_client[client] = replace(loss, back_ns=at_ns)
+        elif event in ("lost", "closed"):
+            self._connected.discard(client)
+            if event == "lost":
+                self.by_client[client] = Loss(at_ns)
+        self.connected = len(self._connected)
+
+    def rows(self) -> list[Row]:
+        """The losses, as plain values."""
+        return [(client, loss.lost_ns, loss.back_ns) for client, loss in list(self.by_client.items())]
+
+    def add(self, connected: int, rows: Iterable[Row], ahead_ns: int) -> None:
+        """Add those of a process whose clock is ahead by ``ahead_ns``."""
+        self.connected += connected
+        for client, lost_ns, back_ns in rows:
+            self.by_client[client] = Loss(lost_ns - ahead_ns, None if back_ns is None else back_ns - ahead_ns)

@@ -1,0 +1,48 @@
+"""Checks that real brokers count the same client connections as the clients themselves."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.support.loads import Load
+from tests.support.waiting import until
+from topologies.catalogue.lookup import build
+from topologies.management.broker_queries import queries_of
+from topologies.management.jolokia import Jolokia
+from topologies.management.sampling import sample
+from topologies.runtimes.contract import Runtime
+
+pytestmark = pytest.mark.brokers
+NAME, CLIENTS = "broker-1", 3
+
+
+@pytest.mark.parametrize(
+    ("fixture", "entry", "protocol"),
+    [
+        ("single_broker", "single", "stomp"),
+        ("single_broker", "single", "openwire"),
+        ("single_artemis", "artemis-single", "stomp"),
+        ("single_artemis", "artemis-single", "core"),
+    ],
+)
+def test_a_broker_counts_its_clients_while_they_are_connected_and_no_longer(
+    fixture: str, entry: str, protocol: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    runtime: Runtime = request.getfixturevalue(fixture)
+    load, queries = Load(tmp_path, runtime, protocol, [NAME]), queries_of(build(entry), NAME)
+    with closing(Jolokia(runtime.management(NAME))) as agent:
+
+        def counted() -> tuple[int, int]:
+            """Of the broker in all, without links, and of the clients' protocol: as ``samples`` has them."""
+            found = {(row.kind, row.object, row.metric): row.value for row in sample(agent, queries)}
+            return found["broker", "", "connections"], found.get(("connector", protocol, "connections"), 0)
+
+        until(lambda: counted() == (0, 0))  # those of the tests before have left
+        for role in ("producer", "consumer", "consumer"):
+            load.client(role)
+        until(lambda: counted() == (CLIENTS, CLIENTS))
+        assert load.session.connected().total() == load.tally.losses.connected == CLIENTS
+        load.tables()
+        until(lambda: counted() == (0, 0))
+        assert load.session.connected().total() == load.tally.losses.connected == 0
