@@ -113,7 +113,7 @@ def test_ends_that_are_no_pair_are_tried_in_turn_and_the_one_that_listens_is_kep
 def test_a_connection_whose_attempts_are_used_up_stays_down_until_management_stops_and_starts_it(
     tmp_path: Path,
 ) -> None:
-    """To start it does nothing: in the broker's eyes it has never been stopped."""
+    """To start it without having stopped it may do nothing: in the broker's eyes it was never stopped."""
     topology = build("senders(reconnect_attempts=2, retry_interval_ms=200)")
     with up(topology, tmp_path) as runtime:
         runtime.kill("sink")
@@ -123,9 +123,6 @@ def test_a_connection_whose_attempts_are_used_up_stays_down_until_management_sto
         time.sleep(SETTLES_S)
         assert not connected(runtime, "source", "source-to-sink")
         with closing(Jolokia(runtime.management("source"))) as agent:
-            start_connection(agent, "source-to-sink")
-            time.sleep(SETTLES_S)
-            assert not connected(runtime, "source", "source-to-sink")
             agent.execute(broker_mbean("source"), "stopBrokerConnection(java.lang.String)", "source-to-sink")
             start_connection(agent, "source-to-sink")
         until(lambda: connected(runtime, "source", "source-to-sink"))

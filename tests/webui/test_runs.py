@@ -200,7 +200,7 @@ def test_start_watch_stop_and_start_again_in_a_browser(page: Page, tmp_path: Pat
         opened.value.get_by_role("heading", level=1).wait_for()
         assert opened.value.url.startswith(f"{ui.url}/brokerbench/runs/")
         first, second = ui.infos()
-        assert first["durations_s"]["load"] >= 8
+        assert first["durations_s"]["load"] > 7.5  # it ends with its last message
         assert second["warnings"] == [second["warnings"][0]]
         assert second["warnings"][0].startswith("stopped by hand in the web UI")
         assert [info["state"] for info in (first, second)] == ["ended", "ended"]
