@@ -47,7 +47,7 @@ def back(
 
 
 def _throughput_back_s(counts: Mapping[int, int], fault: FaultSpan, load_began_ns: int, load_s: float) -> float | None:
-    before = [counts.get(second, 0) for second in _before(fault, load_began_ns)]
+    before = [counts.get(second, 0) for second in seconds_before(fault, load_began_ns)]
     if len(before) < LEAST_BEFORE_S or not median(before):
         return None
     least = LEAST_SHARE * median(before)
@@ -56,7 +56,7 @@ def _throughput_back_s(counts: Mapping[int, int], fault: FaultSpan, load_began_n
 
 def _p99_back_s(p99_ns: Mapping[int, int], fault: FaultSpan, load_began_ns: int, load_s: float) -> float | None:
     """By the second in which messages were due. A second without a delivered message is not in the band."""
-    before = [p99_ns[second] for second in _before(fault, load_began_ns) if second in p99_ns]
+    before = [p99_ns[second] for second in seconds_before(fault, load_began_ns) if second in p99_ns]
     if len(before) < LEAST_BEFORE_S:
         return None
     usual_ns = median(before)
@@ -66,7 +66,12 @@ def _p99_back_s(p99_ns: Mapping[int, int], fault: FaultSpan, load_began_ns: int,
 
 def received(rates: pa.Table) -> dict[int, int]:
     """Deliveries by second."""
-    of = rates.filter(pc.equal(rates["event"], "received")).group_by("second").aggregate([("count", "sum")])
+    return by_second(rates, "received")
+
+
+def by_second(rates: pa.Table, event: str) -> dict[int, int]:
+    """How often that happened in each second, of seconds in which it did."""
+    of = rates.filter(pc.equal(rates["event"], event)).group_by("second").aggregate([("count", "sum")])
     return dict(zip(of["second"].to_pylist(), of["count_sum"].to_pylist(), strict=True))
 
 
@@ -92,7 +97,7 @@ def _began_s(fault: FaultSpan, load_began_ns: int) -> float:
     return (fault.began_ns - load_began_ns) / NS_PER_S
 
 
-def _before(fault: FaultSpan, load_began_ns: int) -> range:
+def seconds_before(fault: FaultSpan, load_began_ns: int) -> range:
     """Whole seconds of the load before the fault."""
     end = math.floor(_began_s(fault, load_began_ns))
     return range(max(0, end - BEFORE_S), end)

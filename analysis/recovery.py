@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from analysis.backlog import Backlog
 from analysis.disturbance import Back, slowest
 from analysis.fault_spans import FaultSpan
 from records.summary import FaultRecovery, Outages, OutageSpread, Recovery
@@ -20,20 +21,33 @@ def recovery(
     faults: Sequence[FaultSpan],
     harm: Mapping[str, int],
     back: Mapping[int, Back],
+    backlog: Mapping[int, Backlog],
     connections: pa.Table,
     load_began_ns: int,
 ) -> Recovery:
     """``outages`` and ``connections``: the result tables. ``harm``: as `analysis.outages.harm` has it."""
     rows = outages.to_pylist()
     of_each = [
-        _of_fault(fault, [row for row in rows if row["fault"] == fault.number], harm, back, connections, load_began_ns)
+        _of_fault(
+            fault,
+            [row for row in rows if row["fault"] == fault.number],
+            harm,
+            back,
+            backlog,
+            connections,
+            load_began_ns,
+        )
         for fault in faults
     ]
     lost, duplicated = sum(one["lost"] for one in of_each), sum(one["duplicated"] for one in of_each)
     all_back = Back(
         slowest([one["throughput_back_s"] for one in of_each]), slowest([one["p99_back_s"] for one in of_each])
     )
-    return {**_of_rows(rows, lost, duplicated, all_back), "faults": of_each}
+    piled_up = Backlog(
+        max((one["backlog_highest"] or 0 for one in of_each), default=None),
+        slowest([one["backlog_drained_s"] for one in of_each]),
+    )
+    return {**_of_rows(rows, lost, duplicated, all_back, piled_up), "faults": of_each}
 
 
 def _of_fault(
@@ -41,12 +55,13 @@ def _of_fault(
     rows: Sequence[Row],
     harm: Mapping[str, int],
     back: Mapping[int, Back],
+    backlog: Mapping[int, Backlog],
     connections: pa.Table,
     load_began_ns: int,
 ) -> FaultRecovery:
     number = fault.number
     return {
-        **_of_rows(rows, harm[f"lost_{number}"], harm[f"duplicated_{number}"], back[number]),
+        **_of_rows(rows, harm[f"lost_{number}"], harm[f"duplicated_{number}"], back[number], backlog[number]),
         "fault": f"F{fault.number}",
         "kind": fault.kind,
         "target": fault.target,
@@ -57,7 +72,7 @@ def _of_fault(
     }
 
 
-def _of_rows(rows: Sequence[Row], lost: int, duplicated: int, back: Back) -> Outages:
+def _of_rows(rows: Sequence[Row], lost: int, duplicated: int, back: Back, backlog: Backlog) -> Outages:
     return Outages(
         cut_off=len(rows),
         never_back=sum(outage_ms(row) == inf for row in rows),
@@ -70,6 +85,8 @@ def _of_rows(rows: Sequence[Row], lost: int, duplicated: int, back: Back) -> Out
         duplicated=duplicated,
         throughput_back_s=back.throughput_s,
         p99_back_s=back.p99_s,
+        backlog_highest=backlog.highest,
+        backlog_drained_s=backlog.drained_s,
     )
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from analysis.disturbance import by_second
 from analysis.figures import latency_of
 from records.rate_steps import RateStep, ends_s
 from records.summary import StepResult
@@ -31,7 +32,7 @@ def step_results(
     ``rates``, ``latency``: the result tables, the latter with min_ns and max_ns. ``load_s``: how long the load lasted;
     None if unknown. ``copies``: how many deliveries each message should have.
     """
-    counts = {event: _by_second(rates, event) for event in EVENTS}
+    counts = {event: by_second(rates, event) for event in EVENTS}
     ends = [0, *ends_s(steps)]
     spans = [(step, from_s, until_s) for step, (from_s, until_s) in zip(steps, pairwise(ends), strict=True)]
     whole = [span for span in spans if load_s is not None and span[2] <= load_s + 0.5]
@@ -74,8 +75,3 @@ def _backlog(counts: Counts, until_s: int, copies: float) -> int:
 
 def _sum(by_second: Mapping[int, int], from_s: int, until_s: int) -> int:
     return sum(by_second.get(second, 0) for second in range(from_s, until_s))
-
-
-def _by_second(rates: pa.Table, event: str) -> Mapping[int, int]:
-    of = rates.filter(pc.equal(rates["event"], event)).group_by("second").aggregate([("count", "sum")])
-    return dict(zip(of["second"].to_pylist(), of["count_sum"].to_pylist(), strict=True))

@@ -152,6 +152,8 @@ class Outages(TypedDict):
     messages sent before the fault was over and lost. ``duplicated``: unmarked further deliveries after it began.
     A message belongs to one fault at most. ``throughput_back_s``, ``p99_back_s``: from the fault until deliveries a
     second, and p99, were in their band again and stayed there (`analysis.disturbance`); null if they never were.
+    ``backlog_highest``: the most messages that were due and not received, at the end of a second after the fault.
+    ``backlog_drained_s``: from the fault until they were no more than before it (`analysis.backlog`); null likewise.
     """
 
     cut_off: int
@@ -165,6 +167,8 @@ class Outages(TypedDict):
     duplicated: int
     throughput_back_s: float | None
     p99_back_s: float | None
+    backlog_highest: int | None
+    backlog_drained_s: float | None
 
 
 class FaultRecovery(Outages):

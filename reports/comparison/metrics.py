@@ -89,6 +89,8 @@ METRICS: dict[str, Metric] = {
         Metric("recovery.reconnect_ms.max", "longest time to reconnect", "ms", of_faults=True),
         Metric("recovery.throughput_back_s", "time until throughput is back", "s", of_faults=True),
         Metric("recovery.p99_back_s", "time until p99 is back", "s", of_faults=True),
+        Metric("recovery.backlog_highest", "highest backlog", "messages", of_faults=True),
+        Metric("recovery.backlog_drained_s", "time until the backlog is drained", "s", of_faults=True),
         Metric("rebalance.settled_s", "time until clients settled", "s", of_faults=True),
         Metric("rebalance.at_end.max_to_mean", "fullest broker / mean at the end", "times", of_faults=True),
     )

@@ -90,6 +90,8 @@ def recovery_table(recovery: Recovery) -> Table:
         Column("Duplicated", 0),
         Column("Throughput back after (s)", 1),
         Column("p99 back after (s)", 1),
+        Column("Highest backlog", 0),
+        Column("Drained after (s)", 1),
     )
     return Table("What each fault did", columns, tuple(map(_row, recovery["faults"])), "No fault had an effect.")
 
@@ -112,6 +114,8 @@ def _row(fault: FaultRecovery) -> tuple[Any, ...]:
         fault["duplicated"],
         fault["throughput_back_s"],
         fault["p99_back_s"],
+        fault["backlog_highest"],
+        fault["backlog_drained_s"],
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from analysis.backlog import Backlog
 from analysis.disturbance import Back
 from analysis.fault_spans import FaultSpan
 from analysis.premises import unmet
@@ -46,7 +47,8 @@ def of(rows: list[dict[str, Any]], open_connections: int = 36) -> Any:
     connected = [{"second": second, "broker": "a", "group": "g", "count": open_connections} for second in (9, 29)]
     tables = pa.Table.from_pylist(rows, OUTAGES), pa.Table.from_pylist(connected, CONNECTIONS)
     back = {1: Back(2.5, 4.0), 3: Back(0.0, None)}
-    return recovery(tables[0], FAULTS, HARM, back, tables[1], LOAD_NS)
+    backlog = {1: Backlog(240, 3.5), 3: Backlog(1_200, None)}
+    return recovery(tables[0], FAULTS, HARM, back, backlog, tables[1], LOAD_NS)
 
 
 def test_each_fault_has_its_own_figures_and_all_together_have_theirs() -> None:
@@ -61,6 +63,11 @@ def test_each_fault_has_its_own_figures_and_all_together_have_theirs() -> None:
     assert (kill["fault"], freeze["fault"]) == ("F1", "F3")
     assert [(each["throughput_back_s"], each["p99_back_s"]) for each in (kill, freeze)] == [(2.5, 4.0), (0.0, None)]
     assert (found["throughput_back_s"], found["p99_back_s"]) == (2.5, None)  # the slowest; never is slower
+    assert [(each["backlog_highest"], each["backlog_drained_s"]) for each in (kill, freeze)] == [
+        (240, 3.5),
+        (1_200, None),
+    ]
+    assert (found["backlog_highest"], found["backlog_drained_s"]) == (1_200, None)
     assert (kill["began_s"], kill["effective_s"], kill["restored_s"]) == (10.0, 10.05, 15.0)
     assert (freeze["effective_s"], freeze["restored_s"]) == (None, None)
     assert (kill["clients"], kill["cut_off"], kill["in_flight"], kill["never_back"]) == (36, 3, 4, 0)

@@ -352,6 +352,8 @@ def recovery(plan: Plan) -> dict[str, Any]:
         "duplicated": plan.duplicated,
         "throughput_back_s": 2.2,
         "p99_back_s": None,
+        "backlog_highest": 1_240,
+        "backlog_drained_s": 3.6,
     }
     if plan.fault_s is None:
         none = {name: never if name.endswith("_ms") else None if name.endswith("_s") else 0 for name in some}
