@@ -38,7 +38,7 @@ def recovery_sentences(recovery: Recovery) -> str:
 def fault_sentence(fault: FaultRecovery) -> str:
     """``broker-2 was killed at 10 s: 34 of 100 clients were cut off, the slowest for 1.9 s; no acknowledged …``"""
     done = DONE.get(fault["kind"], f"had the fault {fault['kind']}")
-    return f"{fault['target']} {done} {_when(fault)}: {_cut_off(fault)}; {_messages(fault)}."
+    return f"{fault['target']} {done} {_when(fault)}: {_cut_off(fault)}; {_messages(fault)}{_waited(fault)}."
 
 
 def _when(fault: FaultRecovery) -> str:
@@ -65,6 +65,14 @@ def _messages(fault: FaultRecovery) -> str:
     lost = fault["lost"]
     told = f"{counted(lost, 'acknowledged message')} {_were(lost)} lost" if lost else "no acknowledged message was lost"
     return f"{told}, {fault['duplicated']:,} came twice" if fault["duplicated"] else f"{told}, none came twice"
+
+
+def _waited(fault: FaultRecovery) -> str:
+    """Only of a backlog that the fault made, and that has drained."""
+    highest, drained_s = fault["backlog_highest"], fault["backlog_drained_s"]
+    if not highest or not drained_s:
+        return ""
+    return f"; up to {counted(highest, 'message')} waited, and had come {seconds_text(drained_s)} after it began"
 
 
 def _were(count: int) -> str:

@@ -17,7 +17,8 @@ from tests.reports.run_folder import Plan, outages, recovery, write_run_folder
 def fault(**changes: Any) -> FaultRecovery:
     some = recovery(Plan())["faults"][0] | {"kind": "kill", "target": "broker-2", "began_s": 10.004, "lost": 0}
     back = {"cut_off": 34, "clients": 100, "never_back": 0, "outage_ms": {"p50": 300.0, "max": 1_900.0}}
-    return cast(FaultRecovery, some | back | {"duplicated": 12} | changes)
+    none_waited = {"backlog_highest": 3, "backlog_drained_s": 0.0}
+    return cast(FaultRecovery, some | back | none_waited | {"duplicated": 12} | changes)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,15 @@ def fault(**changes: Any) -> FaultRecovery:
             {"kind": "full-store", "restored_s": 14.13, "cut_off": 0, "duplicated": 0},
             "broker-2 had a full store from 10 s to 14.1 s: no client was cut off; "
             "no acknowledged message was lost, none came twice.",
+        ),
+        (
+            {"kind": "cut", "cut_off": 0, "duplicated": 0, "backlog_highest": 1_800, "backlog_drained_s": 18.25},
+            "broker-2 was cut at 10 s: no client was cut off; no acknowledged message was lost, none came twice; "
+            "up to 1,800 messages waited, and had come 18.2 s after it began.",
+        ),
+        (
+            {"kind": "stop", "never_back": 0, "cut_off": 0, "duplicated": 0, "backlog_drained_s": None},
+            "broker-2 was stopped at 10 s: no client was cut off; no acknowledged message was lost, none came twice.",
         ),
         (
             {"kind": "freeze", "cut_off": 0, "duplicated": 0},
