@@ -43,5 +43,5 @@ def test_durable_messages_wait_while_the_store_is_full_and_others_do_not(single_
         assert waiting.outcomes(1) == [Outcome.ACKED]
     assert full_percent is not None
     assert full_percent >= 100
-    assert probe.store_percent(NAME) == 0
+    assert probe.store_percent(NAME) < 100
     assert limit_bytes(single_broker) == before_bytes
