@@ -5,6 +5,7 @@ Steps begin and end with whole seconds of the load, as the result tables have th
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from math import inf
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -37,6 +38,16 @@ def step_results(
     spans = [(step, from_s, until_s) for step, (from_s, until_s) in zip(steps, pairwise(ends), strict=True)]
     whole = [span for span in spans if load_s is not None and span[2] <= load_s + 0.5]
     return [_result(step, from_s, until_s, counts, latency, copies) for step, from_s, until_s in whole]
+
+
+def held_per_s(results: Sequence[StepResult]) -> float | None:
+    """The highest rate (mean of its step) that was held, with every lower one; None if none was."""
+    lost = min((_rate(one) for one in results if not one["held"]), default=inf)
+    return max((_rate(one) for one in results if _rate(one) < lost), default=None)
+
+
+def _rate(step: StepResult) -> float:
+    return (step["from_per_s"] + step["to_per_s"]) / 2
 
 
 def _result(step: RateStep, from_s: int, until_s: int, counts: Counts, latency: pa.Table, copies: float) -> StepResult:

@@ -13,7 +13,7 @@ from analysis.checks import evaluate
 from analysis.figures import NS_PER_MS
 from analysis.message_outcomes import NOBODY
 from analysis.premises import unmet
-from analysis.steps import step_results
+from analysis.steps import held_per_s, step_results
 from analysis.timing import Clocks, judge_timing
 from analysis.verdict import Evidence, FailedFault, judge
 from records.run import Phases, ProcessInfo, RunInfo
@@ -64,7 +64,7 @@ class Findings:
 
 def summarise(info: RunInfo, found: Findings) -> Summary:
     """The whole summary, verdict included."""
-    latency_ms = figures.latency_ms(found.latency)
+    latency_ms, of_steps = figures.latency_ms(found.latency), steps(info, found)
     summary = Summary(
         summary_version=SUMMARY_VERSION,
         run_id=info.run_id,
@@ -75,7 +75,7 @@ def summarise(info: RunInfo, found: Findings) -> Summary:
         verdict="",
         reasons=[],
         messages=messages(found, info.withheld),
-        throughput=throughput(found),
+        throughput=throughput(found, held_per_s(of_steps)),
         latency_ms=latency_ms,
         timing=judge_timing(latency_ms, figures.less_own_ms(found.latency), clocks(info, found)),
         warm_up=WarmUpResult(end=info.warm_up.end, lasted_s=info.warm_up.lasted_s, at_most_s=info.warm_up.at_most_s),
@@ -83,7 +83,7 @@ def summarise(info: RunInfo, found: Findings) -> Summary:
         blocked=blocked(found),
         recovery=found.recovery,
         rebalance=found.rebalance,
-        steps=steps(info, found),
+        steps=of_steps,
         clocks={"error_bound_ms": found.clock_error_ns / NS_PER_MS},
         checks=[],
         phases={**phases_s(info.phases), **info.durations_s},
@@ -164,7 +164,7 @@ def expected(accounting: pa.Table) -> int:
     return int(pc.sum(subscribed["sent"]).as_py() or 0)
 
 
-def throughput(found: Findings) -> Throughput:
+def throughput(found: Findings, held: float | None) -> Throughput:
     """Null where the load's length is unknown, or CPU was not sampled, or nothing was received."""
 
     def per_s(event: str) -> float | None:
@@ -179,6 +179,7 @@ def throughput(found: Findings) -> Throughput:
         sent_per_s=per_s("sent"),
         acked_per_s=per_s("acked"),
         received_per_s=per_s("received"),
+        held_per_s=held,
         cpu_ms_per_message_brokers=cpu_ms("brokers_ns"),
         cpu_ms_per_message_generator=cpu_ms("generator_ns"),
     )

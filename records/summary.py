@@ -78,12 +78,17 @@ class Latency(TypedDict):
 
 
 class Throughput(TypedDict):
-    """Messages a second over the load phase (sent: by sent time; received: first deliveries, by received time)."""
+    """Messages a second over the load phase (sent: by sent time; received: first deliveries, by received time).
+
+    ``held_per_s``: of a load in steps, the highest rate (mean of its step) that was held, with every lower one; null if
+    none was, or without steps.
+    """
 
     due_per_s: float | None
     sent_per_s: float | None
     acked_per_s: float | None
     received_per_s: float | None
+    held_per_s: float | None
     cpu_ms_per_message_brokers: float | None
     cpu_ms_per_message_generator: float | None
 

@@ -70,7 +70,7 @@ def _filled(comparisons: Sequence[Comparison]) -> list[list[Metric]]:
 
 def _left_out(columns: Sequence[tuple[Comparison, Metric]]) -> tuple[str, ...]:
     missing = [METRICS[path] for path in SHOWN if path not in {metric.path for _, metric in columns}]
-    empty = [f"{metric.title} (no run measured it)" for metric in missing if not metric.of_faults]
+    empty = [f"{metric.title} ({metric.if_absent})" for metric in missing if not metric.of_faults]
     if any(metric.of_faults for metric in missing):
         empty.append("outages, recovery and balance (no run had a fault, or no run measured them)")
     return tuple(empty)

@@ -30,11 +30,14 @@ class ComparisonImpossible(ValueError):
     """The requested runs cannot be compared: names the run or the figure, the rule and the next step."""
 
 
+NO_STEPS = "no load had steps, or none was held"
+
+
 @dataclass(frozen=True)
 class Metric:
     """A figure with a ratio. ``path``: where it stands in summary.json.
 
-    ``of_faults``: runs without a fault have no such figure.
+    ``of_faults``: runs without a fault have no such figure. ``if_absent``: why no run may have it, in words.
     """
 
     path: str
@@ -42,6 +45,7 @@ class Metric:
     unit: str
     higher_is_better: bool = False
     of_faults: bool = False
+    if_absent: str = "no run measured it"
 
     @property
     def timing(self) -> bool:
@@ -76,7 +80,8 @@ METRICS: dict[str, Metric] = {
     metric.path: metric
     for metric in (
         *_latencies(),
-        Metric("throughput.received_per_s", "rate held", "messages/s", higher_is_better=True),
+        Metric("throughput.held_per_s", "highest rate held", "messages/s", higher_is_better=True, if_absent=NO_STEPS),
+        Metric("throughput.received_per_s", "rate received", "messages/s", higher_is_better=True),
         Metric("throughput.sent_per_s", "rate sent", "messages/s", higher_is_better=True),
         Metric("throughput.acked_per_s", "rate confirmed", "messages/s", higher_is_better=True),
         Metric("throughput.cpu_ms_per_message_brokers", "CPU per message, brokers", "ms"),
@@ -96,6 +101,7 @@ METRICS: dict[str, Metric] = {
     )
 }
 SHOWN = (
+    "throughput.held_per_s",
     "throughput.received_per_s",
     "latency_ms.due_to_received.p50",
     "latency_ms.due_to_received.p99",

@@ -46,9 +46,13 @@ def headline(run: RunInfo, summary: Summary) -> Headline:
     verdict = summary["verdict"]
     word, meaning = MEANING[verdict]
     reasons = tuple(map(sentence, summary["reasons"]))
-    first = f"{recovery_sentences(summary['recovery'])} {steps_sentence(summary['steps'])}".strip()
+    first = f"{recovery_sentences(summary['recovery'])} {_steps(summary)}".strip()
     told = f"{first} {answer(summary)}".strip()
     return Headline(verdict, word, meaning, reasons, told, question(run), summary["timing"]["note"])
+
+
+def _steps(summary: Summary) -> str:
+    return steps_sentence(summary["steps"], summary["throughput"]["held_per_s"])
 
 
 def question(run: RunInfo) -> tuple[str, ...]:

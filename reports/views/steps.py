@@ -16,18 +16,17 @@ class RatePoint:
     held: bool
 
 
-def steps_sentence(steps: list[StepResult]) -> str:
+def steps_sentence(steps: list[StepResult], held_per_s: float | None) -> str:
     """Up to which rate every step was held; '' without steps."""
     if not steps:
         return ""
     rates = sorted({_rate(step) for step in steps})
-    held = [per_s for per_s in rates if all(step["held"] for step in steps if _rate(step) <= per_s)]
-    if not held:
+    if held_per_s is None:
         return f"The load was not held at {_number(rates[0])} messages/s, its lowest rate."
-    highest = f"{_number(held[-1])} messages/s"
-    if len(held) == len(rates):
-        return f"Every step was held, up to {highest}."
-    return f"The load was held up to {highest}, and not at {_number(rates[len(held)])} messages/s."
+    higher = [per_s for per_s in rates if per_s > held_per_s]
+    if not higher:
+        return f"Every step was held, up to {_number(held_per_s)} messages/s."
+    return f"The load was held up to {_number(held_per_s)} messages/s, and not at {_number(higher[0])} messages/s."
 
 
 def steps_table(steps: list[StepResult]) -> Table:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pytest
 
-from analysis.steps import step_results
+from analysis.steps import held_per_s, step_results
 from records.buckets import bucket_of
 from records.rate_steps import parse_steps
 from records.results import LATENCY, RATES
@@ -112,6 +112,13 @@ def test_each_subscriber_of_a_topic_has_to_keep_up() -> None:
 @pytest.mark.parametrize(("load_s", "whole"), [(None, 0), (9.0, 0), (10.0, 1), (19.9, 2), (20.0, 2), (14.0, 1)])
 def test_a_step_that_the_load_did_not_go_through_to_its_end_is_left_out(load_s: float | None, whole: int) -> None:
     assert len(results(planned(), load_s)) == whole
+
+
+def test_the_highest_rate_held_has_only_held_steps_below_it() -> None:
+    held, low = results(planned()), results(planned(second=150))
+    assert (held_per_s(held), held_per_s(low), held_per_s([])) == (200, 100, None)
+    after_a_spike = [*low, StepResult(**{**low[0], "held": False})]
+    assert held_per_s(after_a_spike) is None
 
 
 def test_a_load_without_steps_has_none() -> None:

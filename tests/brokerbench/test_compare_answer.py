@@ -69,7 +69,7 @@ def test_what_counts_as_the_same_is_the_users_to_say(slower: list[Path], tmp_pat
 
 def test_other_figures_can_be_primary(slower: list[Path], tmp_path: Path) -> None:
     result = call(tmp_path, *slower, "--primary", "throughput.received_per_s", "--primary", PRIMARY)
-    assert result.output.startswith("Rate held: hub-and-spoke is the same as mesh within 5 %, ")
+    assert result.output.startswith("Rate received: hub-and-spoke is the same as mesh within 5 %, ")
     assert "Latency p99: hub-and-spoke is worse" in result.output
 
 

@@ -394,6 +394,7 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
             "sent_per_s": per_s,
             "acked_per_s": per_s,
             "received_per_s": per_s,
+            "held_per_s": None,
             "cpu_ms_per_message_brokers": 1.604 if plan.sampled else None,
             "cpu_ms_per_message_generator": 0.802 if plan.sampled else None,
         },
