@@ -134,7 +134,7 @@ class ProducerUser(BrokerUser):
         schedule = Schedule(start_ns, self.sends_per_second, phase_ns, count, go.window.load_ends_ns)
         if self.rate_steps:
             schedule = SteppedSchedule(**vars(schedule), steps=parse_steps(self.rate_steps))
-        session.tell_of_the_load(schedule)
+        session.tell_of_the_load(schedule, go.window)
         return schedule
 
 

@@ -252,12 +252,11 @@ class Session:
             self.tally.live.begin(go.window.warm_up_began_ns)
         self._started.set()
 
-    def tell_of_the_load(self, schedule: Schedule) -> None:
+    def tell_of_the_load(self, schedule: Schedule, window: Window) -> None:
         """Tell it when the load begins and ends, once that is known: now, or by `settle`."""
-        assert self._go is not None
         self._schedules.append(schedule)
-        if not self._go.window.is_open:
-            schedule.load_is(self._go.window.load_began_ns, self._go.window.load_ends_ns)
+        if not window.is_open:
+            schedule.load_is(window.load_began_ns, window.load_ends_ns)
 
     def settle(self, window: Window) -> None:
         """The warm-up is over: these are the run's phases now."""
