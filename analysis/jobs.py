@@ -29,7 +29,7 @@ from analysis.blocked import blocked
 from analysis.clocks import error_bound_ns
 from analysis.connections import connections
 from analysis.distribution import distribution
-from analysis.disturbance import back, by_second
+from analysis.disturbance import back
 from analysis.fault_spans import FaultSpan, fault_spans
 from analysis.figures import paths
 from analysis.frames import Frames
@@ -43,7 +43,7 @@ from analysis.resources import cpu_in_load, links, resources
 from analysis.spark import SparkUnavailable, session
 from analysis.stays import clients, stays
 from analysis.store import write_results, write_summary
-from analysis.summary import Findings, expected, summarise
+from analysis.summary import Findings, copies_of_each, summarise
 from analysis.timeline import NS_PER_S, FaultWindow, Timeline
 from analysis.verdict import FailedFault
 from records.errors import RunUnreadable, RunUnwritable
@@ -180,14 +180,9 @@ def _recovery(
     began_ns = timeline.load_began_ns
     load_s = (_load_ended_ns(of, timeline) - began_ns) / NS_PER_S if faults else 0.0
     recovered = back(results["rates"], results["latency"], faults, began_ns, load_s)
-    piled_up = backlogs(results["rates"], faults, began_ns, _copies(results))
+    copies = copies_of_each(results["accounting"], results["rates"])
+    piled_up = backlogs(results["rates"], faults, began_ns, copies)
     return recovery(results["outages"], faults, harmed, recovered, piled_up, results["connections"], began_ns)
-
-
-def _copies(results: dict[str, pa.Table]) -> float:
-    """How many deliveries each message should have: as many as its destination has subscriptions, on average."""
-    due = sum(by_second(results["rates"], "due").values())
-    return expected(results["accounting"]) / due if due else 1.0
 
 
 def _rebalance(

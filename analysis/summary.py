@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from analysis import figures
 from analysis.checks import evaluate
+from analysis.disturbance import by_second
 from analysis.figures import NS_PER_MS
 from analysis.message_outcomes import NOBODY
 from analysis.premises import unmet
@@ -153,9 +154,14 @@ def messages(found: Findings, withheld: int) -> Messages:
 
 def steps(info: RunInfo, found: Findings) -> list[StepResult]:
     """What came of each step, where the rate of the load changes."""
-    sent = sum(found.outcomes.get(name, 0) for name in OUTCOMES)
-    copies = expected(found.accounting) / sent if sent else 1.0
+    copies = copies_of_each(found.accounting, found.rates)
     return step_results(info.rate_steps, found.rates, found.latency, found.load_s, copies)
+
+
+def copies_of_each(accounting: pa.Table, rates: pa.Table) -> float:
+    """How many deliveries a message should have: as many as its destination has subscriptions, on average."""
+    due = sum(by_second(rates, "due").values())
+    return expected(accounting) / due if due else 1.0
 
 
 def expected(accounting: pa.Table) -> int:

@@ -298,8 +298,8 @@ class StepResult(TypedDict):
     ``from_per_s``, ``to_per_s``: the messages a second that were asked for, at the step's beginning and end.
     ``due_per_s`` … ``received_per_s``: what happened within the step, a second; received counts every delivery.
     ``backlog``: deliveries still to come at its end, of all that was sent by then. ``due_to_received_ms``: of the
-    messages that were due in it. ``held``: at least 99 % of what was due was sent, and received, within the step, and
-    the backlog at its end was no more than a second's messages.
+    messages that were due in it. ``held``: at least 99 % of what was due was sent, and received, within the step.
+    Its backlog was then no more than a second's messages.
     """
 
     from_per_s: float
