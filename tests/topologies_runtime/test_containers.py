@@ -223,7 +223,9 @@ def test_an_engine_that_goes_away_is_told_and_what_runs_is_ended_without_it(
         runtime.up(lambda _line: None)
         pid = runtime.pid("broker-1")
         assert pid is not None
+        assert runtime.alive("broker-1")  # a handle keeps the engine's answer for a moment
         engine.sever()
+        assert runtime.outage()
         assert eventually(lambda: not runtime.alive("broker-1"))
         assert runtime.outage() == (
             f"the Docker engine at unix://{engine.path} does not answer any more, and this run's brokers with it: "

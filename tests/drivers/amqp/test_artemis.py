@@ -66,7 +66,7 @@ def test_a_live_broker_names_its_backup_which_is_told_by_its_name_and_tried_firs
 ) -> None:
     both = ("broker-1", "broker-1-backup")
     with running("live-backup", tmp_path) as runtime, caplog.at_level(logging.WARNING):
-        eventually(lambda: successors(runtime, "broker-1"), 30)  # once the backup has announced itself
+        eventually(lambda: successors(runtime, "broker-1"))  # once the backup has announced itself
         (named,) = successors(runtime, "broker-1")
         assert addresses(runtime, *both)[named] == "broker-1-backup"
         client, recorder = client_to(runtime, *both)

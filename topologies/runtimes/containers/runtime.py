@@ -19,6 +19,7 @@ from topologies.runtimes.choice import no_containers
 from topologies.runtimes.containers.broker_command import ContainersPrepared, prepare
 from topologies.runtimes.containers.broker_container import BrokerContainer
 from topologies.runtimes.containers.cleanup import left_behind, lost_with
+from topologies.runtimes.containers.engine import answers
 from topologies.runtimes.contract import Progress
 from topologies.runtimes.own import OwnBrokers
 from topologies.runtimes.prepared import Prepared
@@ -50,11 +51,12 @@ class ContainerRuntime(OwnBrokers[BrokerContainer]):
         return {**super().versions(), **self._seen}
 
     def outage(self) -> str:
-        """By the engine: containers cannot be asked about without it."""
-        if self._prepared is None or any(handle.engine_answers for handle in self._prepared.handles.values()):
+        """By the engine: containers cannot be asked about without it. It is asked now, as handles ask it rarely."""
+        if self._prepared is None:
             return ""
         assert isinstance(self._prepared, ContainersPrepared)
-        return lost_with(self._prepared.guard.engine.host)
+        host = self._prepared.guard.engine.host
+        return "" if answers(host) else lost_with(host)
 
     def _prepare(self, progress: Progress) -> ContainersPrepared:
         return prepare(self._topology, self._directory, self._wishes, self._authority, self._image, progress)
