@@ -121,6 +121,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             accounting=results["accounting"],
             latency=results["latency"],
             rates=results["rates"],
+            resources=results["resources"],
             load=load,
             cpu_ns=cpu_ns.result(),
             blocked=held.result(),

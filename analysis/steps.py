@@ -12,49 +12,67 @@ import pyarrow.compute as pc
 
 from analysis.disturbance import by_second
 from analysis.figures import latency_of
-from records.rate_steps import RateStep, ends_s
+from records.rate_steps import LEAST_SHARE, RateStep, ends_s, judged_seconds
 from records.summary import StepResult
 
 EVENTS = ("due", "sent", "acked", "received")
-LEAST_SHARE = 0.99
-"""A step is held if so much of what was due in it was sent, and received, within it."""
 MOST_BACKLOG_S = 1.0
-"""… and if no more messages wait at its end than are due in so many seconds of its last rate."""
+"""A step is held only if no more messages wait at its end than are due in so many seconds of its last rate."""
 
 Counts = Mapping[str, Mapping[int, int]]
 """Messages by event and second of the load."""
 
 
 def step_results(
-    steps: Sequence[RateStep], rates: pa.Table, latency: pa.Table, load_s: float | None, copies: float
+    steps: Sequence[RateStep],
+    rates: pa.Table,
+    latency: pa.Table,
+    load_s: float | None,
+    copies: float,
+    p99_ms: float | None = None,
 ) -> list[StepResult]:
-    """The steps that the load went through to their ends.
+    """The steps that the load went through to their ends, rests left out.
 
     ``rates``, ``latency``: the result tables, the latter with min_ns and max_ns. ``load_s``: how long the load lasted;
-    None if unknown. ``copies``: how many deliveries each message should have.
+    None if unknown. ``copies``: how many deliveries each message should have. ``p99_ms``: with a higher p99 from due to
+    received a step is not held; None: whatever it is.
     """
     counts = {event: by_second(rates, event) for event in EVENTS}
     ends = [0, *ends_s(steps)]
     spans = [(step, from_s, until_s) for step, (from_s, until_s) in zip(steps, pairwise(ends), strict=True)]
-    whole = [span for span in spans if load_s is not None and span[2] <= load_s + 0.5]
-    return [_result(step, from_s, until_s, counts, latency, copies) for step, from_s, until_s in whole]
+    whole = [span for span in spans if load_s is not None and span[2] <= load_s + 0.5 and not span[0].rest]
+    return [_result(step, from_s, until_s, counts, latency, copies, p99_ms) for step, from_s, until_s in whole]
 
 
 def held_per_s(results: Sequence[StepResult]) -> float | None:
-    """The highest rate (mean of its step) that was held, with every lower one; None if none was."""
-    lost = min((_rate(one) for one in results if not one["held"]), default=inf)
-    return max((_rate(one) for one in results if _rate(one) < lost), default=None)
+    """The highest rate (mean of its step) that was held, with every lower one; None if none was.
+
+    Of a rate that was tried again, the last time counts.
+    """
+    held = {mean_per_s(one): one["held"] for one in results}
+    lost = min((rate for rate in held if not held[rate]), default=inf)
+    return max((rate for rate in held if rate < lost), default=None)
 
 
-def _rate(step: StepResult) -> float:
+def mean_per_s(step: StepResult) -> float:
+    """The rate that was asked for, of a ramp its mean."""
     return (step["from_per_s"] + step["to_per_s"]) / 2
 
 
-def _result(step: RateStep, from_s: int, until_s: int, counts: Counts, latency: pa.Table, copies: float) -> StepResult:
+def _result(
+    step: RateStep,
+    from_s: int,
+    until_s: int,
+    counts: Counts,
+    latency: pa.Table,
+    copies: float,
+    p99_ms: float | None,
+) -> StepResult:
     within = {event: _sum(counts[event], from_s, until_s) for event in EVENTS}
     backlog = _backlog(counts, until_s, copies)
     in_step = pc.and_(pc.greater_equal(latency["second"], from_s), pc.less(latency["second"], until_s))
-    of_step = latency.filter(pc.and_(pc.equal(latency["measure"], "due_to_received"), in_step))
+    of_step = latency_of(latency.filter(pc.and_(pc.equal(latency["measure"], "due_to_received"), in_step)))
+    judged = {event: _sum(counts[event], *_ends(judged_seconds(from_s, until_s))) for event in EVENTS}
     return StepResult(
         from_per_s=step.from_per_s,
         to_per_s=step.to_per_s,
@@ -65,15 +83,24 @@ def _result(step: RateStep, from_s: int, until_s: int, counts: Counts, latency: 
         acked_per_s=within["acked"] / step.for_s,
         received_per_s=within["received"] / step.for_s,
         backlog=backlog,
-        due_to_received_ms=latency_of(of_step),
-        held=all(_holds(step, within, backlog, copies)),
+        due_to_received_ms=of_step,
+        held=all(_holds(step, judged, backlog, copies)) and _within_limit(of_step["p99"], p99_ms),
     )
 
 
-def _holds(step: RateStep, within: Mapping[str, int], backlog: int, copies: float) -> Iterator[bool]:
-    yield within["sent"] >= LEAST_SHARE * within["due"]
-    yield within["received"] >= LEAST_SHARE * within["due"] * copies
+def _holds(step: RateStep, judged: Mapping[str, int], backlog: int, copies: float) -> Iterator[bool]:
+    yield judged["sent"] >= LEAST_SHARE * judged["due"]
+    yield judged["received"] >= LEAST_SHARE * judged["due"] * copies
     yield backlog <= MOST_BACKLOG_S * step.to_per_s * copies
+
+
+def _within_limit(p99_ms: float | None, most_ms: float | None) -> bool:
+    """Too few messages for a p99 break no limit."""
+    return p99_ms is None or most_ms is None or p99_ms <= most_ms
+
+
+def _ends(seconds: range) -> tuple[int, int]:
+    return seconds.start, seconds.stop
 
 
 def _backlog(counts: Counts, until_s: int, copies: float) -> int:

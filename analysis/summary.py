@@ -12,6 +12,7 @@ from analysis import figures
 from analysis.checks import evaluate
 from analysis.disturbance import by_second
 from analysis.figures import NS_PER_MS
+from analysis.limits import limit
 from analysis.message_outcomes import NOBODY
 from analysis.premises import unmet
 from analysis.steps import held_per_s, step_results
@@ -39,8 +40,8 @@ class Findings:
     """What Spark computed. Tables are Arrow.
 
     outcomes: messages by best outcome. accounting: with the columns beyond the result table. latency: with min_ns,
-    max_ns and impossible. rates: the result table. load: messages due, sent, acked, received within the load, and
-    blocked_slots.
+    max_ns and impossible. rates, resources: the result tables. load: messages due, sent, acked, received within the
+    load, and blocked_slots.
     leftovers: messages found on queues, foreign_leftovers included.
     cpu_ns: brokers_ns and generator_ns within the load, None where unknown. blocked: as analysis.blocked has it.
     recovery, rebalance: as the modules of these names have them.
@@ -50,6 +51,7 @@ class Findings:
     accounting: pa.Table
     latency: pa.Table
     rates: pa.Table
+    resources: pa.Table
     load: Mapping[str, int]
     cpu_ns: Mapping[str, int | None]
     blocked: Mapping[str, Any]
@@ -85,6 +87,7 @@ def summarise(info: RunInfo, found: Findings) -> Summary:
         recovery=found.recovery,
         rebalance=found.rebalance,
         steps=of_steps,
+        limit=limit(info, of_steps, found.resources, found.latency),
         clocks={"error_bound_ms": found.clock_error_ns / NS_PER_MS},
         checks=[],
         phases={**phases_s(info.phases), **info.durations_s},
@@ -155,7 +158,7 @@ def messages(found: Findings, withheld: int) -> Messages:
 def steps(info: RunInfo, found: Findings) -> list[StepResult]:
     """What came of each step, where the rate of the load changes."""
     copies = copies_of_each(found.accounting, found.rates)
-    return step_results(info.rate_steps, found.rates, found.latency, found.load_s, copies)
+    return step_results(info.rate_steps, found.rates, found.latency, found.load_s, copies, info.held_p99_ms)
 
 
 def copies_of_each(accounting: pa.Table, rates: pa.Table) -> float:

@@ -8,9 +8,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from math import ceil
 
 LEAST_S = 5
 """A step is no shorter: its percentiles need messages, and JVMs are given their due times seconds ahead."""
+LEAST_SHARE = 0.99
+"""A step is held if so much of what was due in its `judged_seconds` was sent, and received, within them."""
 _NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _STEP = re.compile(rf"\s*({_NUMBER})(?:\.\.({_NUMBER}))?(?:@(\d+)s?)?\s*")
 
@@ -21,11 +24,15 @@ class BadStepsError(ValueError):
 
 @dataclass(frozen=True)
 class RateStep:
-    """Messages a second from the beginning to the end of a step, evenly rising or falling between the two."""
+    """Messages a second from the beginning to the end of a step, evenly rising or falling between the two.
+
+    ``rest``: the backlog of the step before it drains in it, so whether it is held is not asked.
+    """
 
     from_per_s: float
     to_per_s: float
     for_s: int
+    rest: bool = False
 
     @property
     def messages(self) -> float:
@@ -34,7 +41,7 @@ class RateStep:
 
     def of_one_in(self, producers: int) -> "RateStep":
         """One producer's share."""
-        return RateStep(self.from_per_s / producers, self.to_per_s / producers, self.for_s)
+        return RateStep(self.from_per_s / producers, self.to_per_s / producers, self.for_s, self.rest)
 
     def __str__(self) -> str:
         """``100..1000@60s``, exactly."""
@@ -69,6 +76,14 @@ def text_of(steps: Sequence[RateStep]) -> str:
 def ends_s(steps: Sequence[RateStep]) -> list[int]:
     """When each step ends, in seconds of the load."""
     return list(accumulate(step.for_s for step in steps))
+
+
+def judged_seconds(from_s: int, until_s: int) -> range:
+    """The seconds of a step that say whether it is held: not its first fifth, in which latency may still change.
+
+    While it does, fewer messages arrive than are due, or more.
+    """
+    return range(from_s + ceil((until_s - from_s) / 5), until_s)
 
 
 def _parsed(text: str, part: str) -> tuple[float, float, int | None]:

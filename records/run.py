@@ -130,6 +130,7 @@ class RunInfo:
     groups: tuple[GroupInfo, ...] = ()
     users: tuple[UserInfo, ...] = ()
     rate_steps: tuple[RateStep, ...] = ()  # of all producers together; none if the rate is constant
+    held_p99_ms: float | None = None  # a step with a higher p99 from due to received is not held; null: whatever it is
     checks: tuple[Check, ...] = ()
     premises: tuple[Check, ...] = ()  # without which the run did not ask its question: it is invalid then
     phases: Phases = field(default_factory=Phases)

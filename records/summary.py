@@ -292,14 +292,32 @@ class Rebalance(TypedDict):
     away: list[BrokerAway]
 
 
+class Limit(TypedDict):
+    """What limited a load in steps: of the lowest rate that was not held (`analysis.limits`). Null if every rate was.
+
+    ``limited_by``: host (brokers and load generator share a machine, and its cores were used up), generator, link,
+    consumers, brokers (they kept producers waiting), latency (only the p99 was too high) or unknown. ``why``: the same
+    as a sentence. ``machine_busy_share``: of all cores, whoever used them. ``brokers_cores``, ``generator_cores``: how
+    many cores each used.
+    """
+
+    not_held_per_s: float | None
+    limited_by: str | None
+    why: str
+    machine_busy_share: float | None
+    brokers_cores: float | None
+    generator_cores: float | None
+
+
 class StepResult(TypedDict):
     """What came of one step of a load whose rate changes (`analysis.steps`). Seconds count from the start of the load.
 
     ``from_per_s``, ``to_per_s``: the messages a second that were asked for, at the step's beginning and end.
     ``due_per_s`` … ``received_per_s``: what happened within the step, a second; received counts every delivery.
     ``backlog``: deliveries still to come at its end, of all that was sent by then. ``due_to_received_ms``: of the
-    messages that were due in it. ``held``: at least 99 % of what was due was sent, and received, within the step.
-    Its backlog was then no more than a second's messages.
+    messages that were due in it. ``held``: of what was due after the step's first fifth, at least 99 % was sent, and
+    received, until its end. Its backlog was then no more than a second's messages. Where a load searches for the
+    highest rate, its p99 was within the search's limit too.
     """
 
     from_per_s: float
@@ -342,6 +360,7 @@ class Summary(TypedDict):
     recovery: Recovery
     rebalance: Rebalance
     steps: list[StepResult]  # of a load whose rate changes: those that it went through to their ends
+    limit: Limit  # of such a load
     clocks: dict[str, float]  # error_bound_ms
     checks: list[CheckResult]
     phases: dict[str, float]  # seconds: up, warm_up, load, drain, browse, down

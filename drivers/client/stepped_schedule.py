@@ -34,8 +34,8 @@ class _Segment:
 class SteppedSchedule(Schedule):
     """The due times of one producer whose rate changes. ``rate_per_s``: the warm-up's, at which the first step begins.
 
-    ``steps``: the producer's own share of each. The last step's rate holds on. Until `load_is` tells when the load
-    begins, the warm-up goes on.
+    ``steps``: the producer's own share of each. The last step's rate holds on, until `change` says otherwise. Until
+    `load_is` tells when the load begins, the warm-up goes on.
     """
 
     steps: Sequence[RateStep] = ()
@@ -49,6 +49,11 @@ class SteppedSchedule(Schedule):
         super().load_is(began_ns, ends_ns)
         (warm_up, *_) = self._plan.segments
         self._plan = _Plan([warm_up, *_segments(self.steps, began_ns, warm_up.slots_by(began_ns))])
+
+    def change(self, from_ns: int, steps: Sequence[RateStep]) -> None:
+        """From then on these are the steps. No slot that is due later may have been asked for."""
+        kept = [each for each in self._plan.segments if each.from_ns < from_ns]
+        self._plan = _Plan([*kept, *_segments(steps, from_ns, kept[-1].slots_by(from_ns))])
 
     def planned_ns(self, slot: int) -> int:
         """See `Schedule.planned_ns`."""

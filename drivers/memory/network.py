@@ -56,6 +56,7 @@ class MemoryNetwork:
         *,
         credentials: Credentials | None = None,
         delivery_delay_s: float = 0.0,
+        most_per_s: float | None = None,
         clock: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
         self.clock = clock
@@ -64,7 +65,7 @@ class MemoryNetwork:
         self._brokers = {name: _Broker() for name in brokers}
         self._places = Places()
         self._tamperer = Tamperer()
-        self._delivery = DelayedDelivery(delivery_delay_s, self._changed, clock, self._places.deliver)
+        self._delivery = DelayedDelivery(delivery_delay_s, most_per_s, self._changed, clock, self._places.deliver)
         self._refused: set[str] = set()
 
     def endpoint(self, broker: str) -> Endpoint:

@@ -1,7 +1,8 @@
-"""Counts latencies by second during the warm-up, so that the run can decide when it ends.
+"""Counts latencies by second, so that a run can decide when its warm-up ends, or which rate it tries next.
 
-Two kinds: ``received`` (from due to received, of messages that this process also sent) and ``settled`` (from sent to
-confirmed, which the sending process always knows). Only the last seconds are kept. Nothing here reaches the results.
+Three kinds: ``received`` (from due to received, of messages that this process also sent), ``untimed`` (receptions of
+the others, as if they took no time) and ``settled`` (from sent to confirmed, which the sending process always knows).
+Only the last seconds are kept. Nothing here reaches the results.
 """
 
 from collections import Counter
@@ -11,10 +12,10 @@ from records.buckets import bucket_of
 
 NS_PER_S = 1_000_000_000
 KEPT_S = 6
-RECEIVED, SETTLED = "received", "settled"
+RECEIVED, UNTIMED, SETTLED = "received", "untimed", "settled"
 
 Row = tuple[str, int, int, int]
-"""(kind, second since the warm-up began, bucket of `records.buckets`, how many)"""
+"""(kind, second since the counting began, bucket of `records.buckets`, how many)"""
 
 
 class LiveLatency:
@@ -22,31 +23,41 @@ class LiveLatency:
 
     def __init__(self) -> None:
         self._began_ns: int | None = None
+        self._kept_s = KEPT_S
         self._counts: dict[tuple[str, int], Counter[int]] = {}
 
     @property
     def counting(self) -> bool:
-        """Whether the warm-up goes on. Batches need not be looked at row by row otherwise."""
+        """Whether anything is counted now. Batches need not be looked at row by row otherwise."""
         return self._began_ns is not None
 
-    def begin(self, began_ns: int) -> None:
-        """The warm-up begins, on this process's clock."""
-        self._began_ns = began_ns
+    def begin(self, began_ns: int, kept_s: int = KEPT_S) -> None:
+        """Count from then on, on this process's clock; ``kept_s``: how many seconds are kept."""
+        self._began_ns, self._kept_s = began_ns, kept_s
 
     def end(self) -> None:
-        """The warm-up is over: what was counted goes."""
+        """Count no longer: what was counted goes."""
         self._began_ns = None
         self._counts = {}
 
-    def note(self, kind: str, at_ns: int, latency_ns: int | None) -> None:
-        """One latency that was known at a moment. None: it is not known."""
-        if self._began_ns is None or latency_ns is None or at_ns < self._began_ns:
+    def received(self, at_ns: int, latency_ns: int | None) -> None:
+        """A message was received. None: how long it took is not known."""
+        if self._began_ns is None:
+            return
+        if latency_ns is None:
+            self.note(UNTIMED, at_ns, 0)
+        else:
+            self.note(RECEIVED, at_ns, latency_ns)
+
+    def note(self, kind: str, at_ns: int, latency_ns: int) -> None:
+        """One latency that was known at a moment."""
+        if self._began_ns is None or at_ns < self._began_ns:
             return
         second = (at_ns - self._began_ns) // NS_PER_S
         counts = self._counts.get((kind, second))
         if counts is None:
             counts = self._counts[kind, second] = Counter()
-            self._forget(second - KEPT_S)
+            self._forget(second - self._kept_s)
         counts[bucket_of(latency_ns)] += 1
 
     def _forget(self, until: int) -> None:

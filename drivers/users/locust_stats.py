@@ -17,7 +17,7 @@ from locust.stats import RequestStats, bucket_response_time
 from drivers.client.events import Received, Settled
 from drivers.contract import DriverError, Outcome
 from drivers.users.connection_losses import ConnectionLosses
-from drivers.users.live_latency import RECEIVED, SETTLED, LiveLatency
+from drivers.users.live_latency import SETTLED, LiveLatency
 from records.buckets import bucket_of
 from records.packing import NULL_INT64
 from records.writer import Recorder
@@ -82,7 +82,7 @@ class LocustStatistics:
     def received(self, received: Received) -> None:
         self._tally.received += 1
         latency_ns = self._latency_ns(received.producer, received.seq, received.received_ns)
-        self._tally.live.note(RECEIVED, received.received_ns, latency_ns)
+        self._tally.live.received(received.received_ns, latency_ns)
         self._fire("RECEIVE", received.destination, latency_ns, received.body_bytes, None)
 
     def _fire(
@@ -130,7 +130,7 @@ class LocustStatistics:
             ]
             if self._tally.live.counting:
                 for at_ns, latency_ns in zip(of["received_ns"].tolist(), taken_ns, strict=True):
-                    self._tally.live.note(RECEIVED, at_ns, latency_ns)
+                    self._tally.live.received(at_ns, latency_ns)
             times_ms = [each / NS_PER_MS for each in taken_ns if each is not None]
             self._log("RECEIVE", name, times_ms, len(taken_ns) - len(times_ms), 0, 0)
 

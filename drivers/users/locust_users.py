@@ -98,7 +98,7 @@ class ProducerUser(BrokerUser):
         finally:  # also of a user that is stopped while its last message waits for a broker that is gone
             progress.begun = producer.begun
             if not failed:
-                self._count_unsent(session, progress.unsent(session.clock()), held_back=producer.held_back)
+                self._count_unsent(session, progress.unsent(session.due_until_ns()), held_back=producer.held_back)
             session.tally.finished_producers += 1
 
     def _count_unsent(self, session: Session, unsent: int, *, held_back: bool) -> None:

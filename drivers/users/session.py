@@ -25,10 +25,13 @@ from drivers.users.due_timer import due_timer
 from drivers.users.live_latency import LiveLatency
 from drivers.users.locust_stats import LocustStatistics
 from drivers.users.refusals import RefusalLog
+from records.rate_steps import RateStep
 from records.schemas import CLIENTS_PER_PROCESS
 from records.writer import Recorder
 from topologies.model.endpoints import Credentials
 from topologies.model.trust import Trust
+
+STOP_NS = NS_PER_S // 4
 
 
 @dataclass(frozen=True)
@@ -66,12 +69,28 @@ class Window:
 
 @dataclass(frozen=True)
 class Go:
-    """The start signal. ``producers``: how many in the whole run; ``first_index``: that of this process's first one."""
+    """The start signal. ``producers``: how many in the whole run; ``first_index``: that of this process's first one.
+
+    ``live_s``: for so many seconds back, receptions are counted by second in the load too (`LiveLatency`).
+    """
 
     window: Window
     messages: int | None = None
     producers: Mapping[str, int] = field(default_factory=dict)
     first_index: Mapping[str, int] = field(default_factory=dict)
+    live_s: int = 0
+
+
+@dataclass(frozen=True)
+class RateChange:
+    """From a time of the monotonic clock on, each producer's rate changes in these steps; the last one's holds on."""
+
+    from_ns: int
+    steps: tuple[RateStep, ...]
+
+    def shifted(self, offset_ns: int) -> "RateChange":
+        """The same moment on a clock that is ahead by ``offset_ns``."""
+        return RateChange(self.from_ns + offset_ns, self.steps)
 
 
 @dataclass
@@ -81,7 +100,8 @@ class Tally:
     ``settled``: sends with a final outcome; ``lag``: first attempts by how late they were written, as a bucket of
     `records.buckets`. ``failed``: users with `may_fail` that failed, by class. ``unsent``: messages that they should
     have sent before producing stops; no event records these. ``first_errors``: the first error of each such class.
-    ``live``: latencies of the warm-up, if it ends once they have settled. ``losses``: of clients' connections.
+    ``live``: latencies of the warm-up, if it ends once they have settled, and of a load that searches for its highest
+    rate. ``losses``: of clients' connections.
     """
 
     sent: int = 0
@@ -250,7 +270,14 @@ class Session:
         self._go = go
         if go.window.is_open:
             self.tally.live.begin(go.window.warm_up_began_ns)
+        else:
+            self._count_in_load(go)
         self._started.set()
+
+    def _count_in_load(self, go: Go) -> None:
+        self.tally.live.end()
+        if go.live_s:
+            self.tally.live.begin(go.window.load_began_ns, go.live_s)
 
     def tell_of_the_load(self, schedule: Schedule, window: Window) -> None:
         """Tell it when the load begins and ends, once that is known: now, or by `settle`."""
@@ -262,9 +289,16 @@ class Session:
         """The warm-up is over: these are the run's phases now."""
         assert self._go is not None
         self._go = replace(self._go, window=window)
-        self.tally.live.end()
+        self._count_in_load(self._go)
         for schedule in self._schedules:
             schedule.load_is(window.load_began_ns, window.load_ends_ns)
+
+    def change_rate(self, change: RateChange) -> None:
+        """Raises ValueError if the rate of the load was to be constant."""
+        for schedule in self._schedules:
+            if not isinstance(schedule, SteppedSchedule):
+                raise ValueError("the rate of this load is constant, so it cannot be changed")
+            schedule.change(change.from_ns, change.steps)
 
     def wait_go(self) -> Go:
         self._started.wait()
@@ -294,6 +328,13 @@ class Session:
         while self.producing and time.monotonic_ns() < until_ns:
             timer.wait_until(until_ns)
         return not self.producing
+
+    def due_until_ns(self) -> int:
+        """Until when messages should have been sent: now, or a moment before producing stopped, if it was early.
+
+        What was due in that moment may have been about to go.
+        """
+        return self._stopped_ns - STOP_NS if self._stop_producing.is_set() else self.clock()
 
     def wait_stopped(self) -> int:
         """Wait until producing stops; return that time in nanoseconds."""

@@ -64,6 +64,7 @@ def conditions(run: RunInfo) -> dict[str, Value]:
     found |= {"scenario": run.scenario}
     found |= {name: value for name, value in run.options.items() if name not in left_out}
     found |= _load(run.users)
+    found |= {"p99 of a rate that is held": run.held_p99_ms}
     found |= {"proxied links": "some" if any(link.proxied for link in run.links) else "none"}
     found |= {f"versions.{name}": value for name, value in run.versions.items() if name != COMMIT}
     return found | {f"machine.{name}": value for name, value in machine_of(run).items()}
@@ -124,8 +125,8 @@ def load_s(run: FinishedRun) -> float:
 
 
 def _length_differs(first: FinishedRun, other: FinishedRun) -> bool:
-    """A load that ends by a number of messages is as long as it takes."""
-    if first.info.options.get("messages") is not None:
+    """A load that ends by a number of messages is as long as it takes, and one that searches for its highest rate."""
+    if first.info.options.get("messages") is not None or first.info.held_p99_ms is not None:
         return False
     return abs(load_s(other) - load_s(first)) > LENGTH_TOLERANCE * max(load_s(first), 1.0)
 

@@ -6,7 +6,7 @@ from records.run import RunInfo
 from records.summary import Latency, Messages, Summary
 from reports.numbers import counted, joined, sentence, significant
 from reports.views.recovery import recovery_sentences
-from reports.views.steps import steps_sentence
+from reports.views.steps import held_step, step_name, steps_sentence
 
 MEANING = {
     "pass": ("Passed", "Every check held, and every message is accounted for."),
@@ -52,7 +52,7 @@ def headline(run: RunInfo, summary: Summary) -> Headline:
 
 
 def _steps(summary: Summary) -> str:
-    return steps_sentence(summary["steps"], summary["throughput"]["held_per_s"])
+    return steps_sentence(summary["steps"], summary["throughput"]["held_per_s"], summary["limit"])
 
 
 def question(run: RunInfo) -> tuple[str, ...]:
@@ -100,15 +100,20 @@ def _how_often(repeated: int) -> str:
 
 
 def latency_sentence(summary: Summary) -> str:
+    """Of a load in steps: at the highest rate that was held, as all steps together would say nothing."""
+    held = held_step(summary["steps"], summary["throughput"]["held_per_s"])
+    if held is not None:
+        return f"At {step_name(held)}: {_latency_words(held['due_to_received_ms'], everything=True).lower()}"
     latency: Latency | None = summary["latency_ms"].get("due_to_received")
     if latency is None or not latency["count"]:
         return "No latency was measured."
+    everything = summary["messages"]["received"] >= summary["messages"]["expected"]
+    return _latency_words(latency, everything=everything)
+
+
+def _latency_words(latency: Latency, *, everything: bool) -> str:
     if latency["p50"] is None:
         return "Too few arrived for a median latency."
     tail = f", 99 % within {significant(latency['p99'])} ms" if latency["p99"] is not None else ""
-    half = (
-        "Half arrived"
-        if summary["messages"]["received"] >= summary["messages"]["expected"]
-        else "Of those that arrived, half came"
-    )
+    half = "Half arrived" if everything else "Of those that arrived, half came"
     return f"{half} within {significant(latency['p50'])} ms of the time they were due{tail}."

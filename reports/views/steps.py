@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from records.summary import StepResult
+from records.summary import Limit, StepResult
 from reports.values import Column, Table
 
 
@@ -16,17 +16,23 @@ class RatePoint:
     held: bool
 
 
-def steps_sentence(steps: list[StepResult], held_per_s: float | None) -> str:
-    """Up to which rate every step was held; '' without steps."""
+def steps_sentence(steps: list[StepResult], held_per_s: float | None, limit: Limit) -> str:
+    """Up to which rate every step was held, and what limited it; '' without steps."""
     if not steps:
         return ""
-    rates = sorted({_rate(step) for step in steps})
+    not_held = limit["not_held_per_s"]
+    if not_held is None:
+        return f"Every step was held, up to {_number(held_per_s or 0.0)} messages/s."
     if held_per_s is None:
-        return f"The load was not held at {_number(rates[0])} messages/s, its lowest rate."
-    higher = [per_s for per_s in rates if per_s > held_per_s]
-    if not higher:
-        return f"Every step was held, up to {_number(held_per_s)} messages/s."
-    return f"The load was held up to {_number(held_per_s)} messages/s, and not at {_number(higher[0])} messages/s."
+        told = f"The load was not held at {_number(not_held)} messages/s, its lowest rate"
+    else:
+        told = f"The load was held up to {_number(held_per_s)} messages/s, and not at {_number(not_held)} messages/s"
+    return f"{told}: {limit['why']}."
+
+
+def held_step(steps: list[StepResult], held_per_s: float | None) -> StepResult | None:
+    """The last step of the highest rate that was held; None if none was."""
+    return next((step for step in reversed(steps) if step["held"] and _rate(step) == held_per_s), None)
 
 
 def steps_table(steps: list[StepResult]) -> Table:

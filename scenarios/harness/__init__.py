@@ -11,14 +11,16 @@ from scenarios.harness.checks import (
     none_stranded,
     none_withheld,
     sends_in_flight,
+    some_rate_held,
     somebody_cut_off,
 )
 from scenarios.harness.lifecycle import run
-from scenarios.harness.scenario import Hold, Scenario, Steps
+from scenarios.harness.scenario import Hold, Scenario, Search, Steps
 
 __all__ = [
     "Hold",
     "Scenario",
+    "Search",
     "Steps",
     "duplicates_at_most",
     "every_client_back",
@@ -31,5 +33,6 @@ __all__ = [
     "none_withheld",
     "run",
     "sends_in_flight",
+    "some_rate_held",
     "somebody_cut_off",
 ]

@@ -56,3 +56,8 @@ def none_withheld() -> Check:
 def no_unconfirmed_send_missing() -> Check:
     """Every unconfirmed send was received, or was found on a queue."""
     return Check("no unconfirmed send missing", "messages.missing_unconfirmed", at_most=0)
+
+
+def some_rate_held() -> Check:
+    """A load in steps, or one that searches for the highest rate, held at least one of them."""
+    return Check("some rate held", "throughput.held_per_s", at_least=0)

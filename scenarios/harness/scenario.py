@@ -3,13 +3,16 @@
 A scenario names client groups, never brokers, so that one scenario runs on every topology.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from drivers.users.broker_user import BrokerUser
 from records.checks import Check
+from records.rate_search import SearchSettings
 from records.rate_steps import RateStep, ends_s, parse_steps
 from scenarios.harness.faults.contract import Fault
+
+SEARCH_AT_MOST_S = 900.0
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,22 @@ class Hold:
     @property
     def steps(self) -> tuple[RateStep, ...]:
         """None: every producer keeps its own rate."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Search:
+    """A load that searches for the highest rate that is held; see `records.rate_search`. It ends after ``for_s``.
+
+    ``--rate`` and ``-t`` on the command line override it.
+    """
+
+    settings: SearchSettings = field(default_factory=SearchSettings)
+    for_s: float = SEARCH_AT_MOST_S
+
+    @property
+    def steps(self) -> tuple[RateStep, ...]:
+        """None: they are chosen while it runs."""
         return ()
 
 
@@ -62,7 +81,7 @@ class Scenario:
 
     users: tuple[type[BrokerUser], ...]
     default_topology: str
-    load: Hold | Steps
+    load: Hold | Steps | Search
     checks: tuple[Check, ...]
     faults: tuple[Fault, ...] = ()
     premises: tuple[Check, ...] = ()

@@ -66,7 +66,7 @@ def test_only_commas_outside_brackets_part_values(values: list[str]) -> None:
         ({"topologies": "mesh,mesh"}, "at least two different values"),
         ({"vary": ("protocol=stomp,amqp",)}, "vary one option at a time"),
         ({"topologies": None, "vary": ("rate=1,2",)}, "rate: not an option that can be varied"),
-        ({"scenario": "unsteady"}, "unsteady: no such file, and none of backlog, failover, "),
+        ({"scenario": "unsteady"}, "unsteady: no such file, and none of backlog, capacity, "),
         ({"others": ("--topology=single",)}, "--topology: the arms differ in it"),
         ({"topologies": None, "vary": ("topology",)}, "which values\\? Write --vary topology=A,B"),
         ({"others": ("-f", "other.py")}, "-f: brokerbench compare sets it itself"),

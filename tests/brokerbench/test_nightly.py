@@ -31,7 +31,7 @@ short: {blocks: 1, run_time: 1s}
 SLOWER_LINK = """\
 vary: link
 reference: "*:delay=10ms"
-candidates: ["*:delay=40ms"]
+candidates: ["*:delay=200ms"]
 options: [--runtime=processes]
 benchmarks:
   - scenario: steady
@@ -123,7 +123,7 @@ def test_a_failed_gate_ends_with_status_1_and_is_named(tmp_path: Path) -> None:
 @pytest.mark.links
 @pytest.mark.timeout(2400)
 def test_a_link_that_became_slower_is_found_on_real_brokers_and_nothing_else_is(tmp_path: Path) -> None:
-    """14 runs: the candidate's link delays by 40 ms instead of 10 ms."""
+    """14 runs: the candidate's link delays by 200 ms instead of 10 ms."""
     p50, rate = "latency_ms.due_to_received.p50 vs reference < 50%", "throughput.received_per_s vs reference > -20%"
     night = ANight(tmp_path, "slower", f"messages.lost == 0, '{p50}', '{rate}'", SLOWER_LINK)
     assert night.ended(2400) == 1, night.output
@@ -131,9 +131,9 @@ def test_a_link_that_became_slower_is_found_on_real_brokers_and_nothing_else_is(
     outcomes = {gate["gate"]: gate["outcome"] for gate in found["gates"]}
     own = "the scenario's own checks"
     assert outcomes == {"messages.lost == 0": "pass", p50: "fail", rate: "pass", own: "pass"}, night.output
-    assert f"red: Failed: {p50} (steady on source-and-sink, *:delay=40ms)." in night.output
+    assert f"red: Failed: {p50} (steady on source-and-sink, *:delay=200ms)." in night.output
     (case,) = ET.parse(night.junit).getroot().findall(".//testcase[failure]")
-    assert case.get("name") == f"{p50}: *:delay=40ms"
+    assert case.get("name") == f"{p50}: *:delay=200ms"
 
 
 def test_a_plan_that_was_refused_has_no_night_and_a_corrected_one_may_have_its_name(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_receipts_are_timed_where_this_process_knows_when_they_were_due(recorder
     rows = [(2, 0, 1, seq, 1, q, 0, 30 * MS, False, 0, NULL_INT32) for seq in (7, 8)]
     tally.live.begin(0)
     statistics.receipts_recorded(np.array(rows, packed_dtype(RECEIPTS)))
-    assert tally.live.rows() == [("received", 0, bucket_of(20 * MS), 1)]
+    assert tally.live.rows() == [("received", 0, bucket_of(20 * MS), 1), ("untimed", 0, 0, 1)]
     shown = environment.stats.entries["queue://q", "RECEIVE"]
     assert (tally.received, shown.num_requests, shown.num_none_requests) == (2, 2, 1)
     assert shown.max_response_time == 20.0

@@ -1,5 +1,7 @@
 """Checks that a load in steps has in each step the messages that its rate asks for, one after the other."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,3 +73,18 @@ def test_until_the_load_begins_the_first_rate_goes_on() -> None:
     assert [schedule.due_ns(slot) for slot in range(250)] == before[:250]
     assert schedule.due_ns(260) == 25 * NS_PER_S + NS_PER_S // 10
     assert schedule.due_ns(750) is None
+
+
+@given(STEPS, STEPS, st.integers(1, 30), st.floats(0, 0.999))
+def test_a_change_leaves_what_was_due_before_it_and_has_its_own_steps_from_then_on(
+    steps: list[RateStep], later: list[RateStep], from_s: int, phase: float
+) -> None:
+    schedule, began_ns = stepped(steps, phase, 0.0)
+    schedule.ends_ns = None
+    change_ns = began_ns + from_s * NS_PER_S
+    before = [schedule.planned_ns(slot) for slot in range(schedule.slots_planned(change_ns))]
+    schedule.change(change_ns, later)
+    assert [schedule.planned_ns(slot) for slot in range(len(before))] == before
+    due_by = [schedule.slots_planned(change_ns + each * NS_PER_S) for each in (0, *ends_s(later))]
+    for step, (first, last) in zip(later, pairwise(due_by), strict=True):
+        assert abs(last - first - step.messages) <= 1.001

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.limits import NOTHING
 from records.buckets import bucket_of
 from records.checks import Check
 from records.results import RESULT_TABLES
@@ -410,6 +411,7 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
         "recovery": recovery(plan),
         "rebalance": rebalance_of(stays_of(plan), info, faults(plan), plan.brokers, plan.load_s),
         "steps": [],
+        "limit": NOTHING,
         "clocks": {"error_bound_ms": 0.0},
         "checks": [
             {

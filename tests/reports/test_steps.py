@@ -1,6 +1,7 @@
 """Checks what the report says of a load whose rate changes."""
 
-from records.summary import StepResult
+from analysis.limits import NOTHING
+from records.summary import Limit, StepResult
 from reports.views.keyfigures import NO_LATENCY
 from reports.views.steps import rate_points, step_name, steps_sentence, steps_table
 
@@ -23,13 +24,17 @@ def step(from_per_s: float, *, to_per_s: float | None = None, held: bool = True,
     )
 
 
-def test_the_sentence_names_the_highest_rate_below_the_first_that_was_not_held() -> None:
-    assert steps_sentence([], None) == ""
-    assert steps_sentence([step(400), step(100)], 400) == "Every step was held, up to 400 messages/s."
-    told = "The load was held up to 100 messages/s, and not at 200 messages/s."
-    assert steps_sentence([step(100), step(200, held=False), step(400)], 100) == told
-    alone = "The load was not held at 100 messages/s, its lowest rate."
-    assert steps_sentence([step(100, held=False), step(200)], None) == alone
+def test_the_sentence_names_the_highest_rate_held_the_lowest_that_was_not_and_why() -> None:
+    assert steps_sentence([], None, NOTHING) == ""
+    held = [step(400), step(100)]
+    assert steps_sentence(held, 400, NOTHING) == "Every step was held, up to 400 messages/s."
+    at_200: Limit = {**NOTHING, "not_held_per_s": 200, "why": "the queue was full"}
+    assert steps_sentence([step(100), step(200, held=False), step(400)], 100, at_200) == (
+        "The load was held up to 100 messages/s, and not at 200 messages/s: the queue was full."
+    )
+    assert steps_sentence([step(200, held=False), step(400)], None, at_200) == (
+        "The load was not held at 200 messages/s, its lowest rate: the queue was full."
+    )
 
 
 def test_the_table_has_a_row_a_step_in_the_order_of_the_load() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.users.live_latency import KEPT_S, NS_PER_S, RECEIVED, SETTLED, LiveLatency
+from drivers.users.live_latency import KEPT_S, NS_PER_S, RECEIVED, SETTLED, UNTIMED, LiveLatency
 from drivers.users.session import Tally
 from records.buckets import bucket_of
 from scenarios.harness.run.warm_up import (
@@ -111,19 +111,28 @@ def test_processes_added_up_are_one_process(noted: list[tuple[str, int, int]]) -
     assert sum(row[3] for row in one.rows()) == len(noted)
 
 
-def test_nothing_is_counted_outside_the_warm_up_and_only_the_last_seconds_are_kept() -> None:
+def test_nothing_is_counted_before_the_begin_and_after_the_end_and_only_the_last_seconds_are_kept() -> None:
     found = LiveLatency()
     found.note(RECEIVED, 5, 1)
     assert found.rows() == []
     found.begin(100)
     found.note(RECEIVED, 99, 1)
-    found.note(RECEIVED, 100, None)
     for second in range(100):
         found.note(RECEIVED, 100 + second * NS_PER_S, 7)
     assert sorted(found.seconds(RECEIVED)) == list(range(100 - KEPT_S, 100))
     found.end()
     found.note(RECEIVED, 200, 1)
+    found.received(200, None)
     assert found.rows() == []
+
+
+def test_receptions_are_counted_whether_it_is_known_how_long_they_took_or_not() -> None:
+    found = LiveLatency()
+    found.begin(100, kept_s=20)
+    for second in range(30):
+        found.received(100 + second * NS_PER_S, 7 if second % 2 else None)
+    assert sorted(found.seconds(RECEIVED)) == list(range(11, 30, 2))
+    assert sorted(found.seconds(UNTIMED)) == list(range(10, 30, 2))
 
 
 def test_a_tally_of_no_open_warm_up_counts_no_latency() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from locust.runners import STATE_MISSING, MasterRunner
 
-from drivers.users.session import Tally, Window
+from drivers.users.session import Go, RateChange, Tally, Window
 from records.gathering import Gathering
 from records.run import ProcessInfo
 from scenarios.harness.distributed import messages
@@ -90,17 +90,23 @@ class DistributedLoadGenerators:
     def connected(self) -> Mapping[tuple[str, str], int]:
         return messages.connected_in(list(self._tallies.values()))
 
-    def go(self, window: Window, count: int | None, producers: Mapping[str, int]) -> None:
+    def go(self, go: Go) -> None:
         first: Counter[str] = Counter()
         for worker in self._workers:
-            shifted = window.shifted(self._offsets[worker].offset_ns)
-            self._runner.send_message("bb_go", messages.go(shifted, count, producers, first), worker)
+            shifted = go.window.shifted(self._offsets[worker].offset_ns)
+            of_worker = replace(go, window=shifted, first_index=Counter(first))
+            self._runner.send_message("bb_go", messages.go(of_worker), worker)
             first.update(self._tallies.get(worker, {}).get("tally", {}).get("ready", {}))
 
     def settle(self, window: Window) -> None:
         for worker in self._workers:
             shifted = window.shifted(self._offsets[worker].offset_ns)
             self._runner.send_message("bb_settle", messages.settle(shifted), worker)
+
+    def change_rate(self, change: RateChange) -> None:
+        for worker in self._workers:
+            shifted = change.shifted(self._offsets[worker].offset_ns)
+            self._runner.send_message("bb_change_rate", messages.change_rate(shifted), worker)
 
     def stop_producing(self) -> None:
         for worker in self._workers:

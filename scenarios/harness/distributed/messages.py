@@ -7,7 +7,8 @@ from itertools import repeat
 from typing import Any
 
 from drivers.protocols import Spoken
-from drivers.users.session import Go, Network, Session, Tally, Window
+from drivers.users.session import Go, Network, RateChange, Session, Tally, Window
+from records.rate_steps import parse_steps, text_of
 from scenarios.harness.run.load_generators import Equipment
 from topologies.model.endpoints import Credentials
 from topologies.model.trust import Trust
@@ -45,12 +46,12 @@ def network_in(data: Mapping[str, Any]) -> Network:
     )
 
 
-def go(window: Window, messages: int | None, producers: Mapping[str, int], first: Mapping[str, int]) -> dict[str, Any]:
-    return {"window": asdict(window), "messages": messages, "producers": dict(producers), "first": dict(first)}
+def go(go: Go) -> dict[str, Any]:
+    return {**asdict(go), "producers": dict(go.producers), "first_index": dict(go.first_index)}
 
 
 def go_in(data: Mapping[str, Any]) -> Go:
-    return Go(Window(**data["window"]), data["messages"], data["producers"], Counter(data["first"]))
+    return Go(**{**data, "window": Window(**data["window"]), "first_index": Counter(data["first_index"])})
 
 
 def settle(window: Window) -> dict[str, Any]:
@@ -59,6 +60,14 @@ def settle(window: Window) -> dict[str, Any]:
 
 def settle_in(data: Mapping[str, Any]) -> Window:
     return Window(**data["window"])
+
+
+def change_rate(change: RateChange) -> dict[str, Any]:
+    return {"from_ns": change.from_ns, "steps": text_of(change.steps)}
+
+
+def change_rate_in(data: Mapping[str, Any]) -> RateChange:
+    return RateChange(data["from_ns"], parse_steps(data["steps"]))
 
 
 def progress_of(session: Session) -> dict[str, Any]:

@@ -53,6 +53,7 @@ class WorkerDuty:
             "bb_call_off": lambda _: self._let_go(),
             "bb_go": self._go,
             "bb_settle": self._settle,
+            "bb_change_rate": self._change_rate,
             "bb_stop_producing": self._stop_producing,
         }
         for name, listener in listeners.items():
@@ -109,6 +110,10 @@ class WorkerDuty:
     def _settle(self, data: dict[str, Any]) -> None:
         if self._session:
             self._session.settle(messages.settle_in(data))
+
+    def _change_rate(self, data: dict[str, Any]) -> None:
+        if self._session:
+            self._session.change_rate(messages.change_rate_in(data))
 
     def _stop_producing(self, _: Any) -> None:
         if self._session:

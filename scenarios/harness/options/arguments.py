@@ -80,7 +80,7 @@ def _add_load(add: Callable[..., None], scenario: Scenario) -> None:
         "--rate",
         default=None,
         help="sends a second of all producers together; or steps of a load, such as '100,200,400@20s': three rates of "
-        "20 s each; '100..1000@60s' is one that rises evenly",
+        "20 s each; '100..1000@60s' is one that rises evenly; 'search' looks for the highest rate that is held",
     )
     add("--producers", type=int, default=None, help="how many producers (default: the scenario's)")
     add("--consumers", type=int, default=None, help="how many consumers (default: the scenario's)")

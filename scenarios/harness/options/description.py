@@ -41,6 +41,7 @@ def describe(scenario: Scenario, options: Options, topology: Topology, groups: t
         ),
         users=tuple(_user_info(user) for user in scenario.users),
         rate_steps=options.steps,
+        held_p99_ms=options.search.p99_ms if options.search else None,
         checks=scenario.checks,
         premises=scenario.premises,
         warnings=(*topology.warnings, *reachability_warnings(topology, scenario.users)),

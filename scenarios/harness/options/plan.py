@@ -1,5 +1,6 @@
 """Puts scenario, options and topology together into the plan of one run, checked before anything starts."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -26,6 +27,8 @@ from topologies.model.validity import TopologyInvalid
 from topologies.runtimes.proxies.link_proxies import no_proxies
 from topologies.runtimes.runtime_factory import external_of
 
+TOPIC = "topic://"
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -46,6 +49,16 @@ class Plan:
     def topology(self) -> Topology:
         return self.options.built_topology
 
+    @property
+    def copies(self) -> float:
+        """How many deliveries a message should have: one from a queue, one for each subscriber of a topic."""
+        subscribers = Counter[str]()
+        for user in self.info.users:
+            subscribers[user.destination] += user.count * (user.role == "consumer")
+        of_topics = [user for user in self.info.users if user.role == "producer" and user.destination.startswith(TOPIC)]
+        more = sum(user.count * (subscribers[user.destination] - 1) for user in of_topics)
+        return 1 + more / sum(self.producers.values())
+
 
 def would_run(plan: Plan) -> dict[str, object]:
     """What ``--dry-run`` prints."""
@@ -59,7 +72,7 @@ def would_run(plan: Plan) -> dict[str, object]:
         "users": dict(plan.counts),
         "warm_up_at_most_s": AT_MOST_S if warm_up_s is None else warm_up_s,
         "load_s": plan.load_s,
-        "rate_steps": text_of(plan.options.steps),
+        "rate_steps": text_of(plan.options.steps) if plan.options.search is None else str(plan.options.search),
         "faults": [f"{fault.kind} {fault.target}" for fault in plan.faults],
     }
 
@@ -80,6 +93,8 @@ def make(scenario: Scenario, options: Options) -> Plan:
     if broken := [fault for fault in faults if fault.through_proxy]:
         topology = _through_proxies(topology, broken[0], options.runtime)
     options = replace(options, built_topology=topology)
+    if options.search:
+        options = replace(options, steps=options.search.first_steps(sum(user.fixed_count for user in producing)))
     premises = () if options.fault else scenario.premises  # they are about the scenario's own faults
     checks = (*scenario.checks, *parse_checks(options.check or "", faults=bool(faults)))
     _require_stays(consuming, load_s)

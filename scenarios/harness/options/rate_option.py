@@ -1,8 +1,9 @@
-"""Reads ``--rate``: one rate, or steps, such as ``100,200,400@20s``."""
+"""Reads ``--rate``: one rate, steps such as ``100,200,400@20s``, or a search for the highest rate, ``search(200)``."""
 
+from records.rate_search import BadSearchError, SearchSettings, is_search, parse_search
 from records.rate_steps import BadStepsError, RateStep, ends_s, parse_steps
 from scenarios.harness.run.warm_up import AT_MOST_S
-from scenarios.harness.scenario import Scenario
+from scenarios.harness.scenario import Scenario, Search
 
 MARKS = (",", "@", "..")  # what no number has
 
@@ -12,12 +13,22 @@ def steps_of(text: str, scenario: Scenario, load_s: float | None, messages: int 
 
     ``text``: what ``--rate`` says; without it the scenario may have its own. ``load_s``: what ``--run-time`` says.
     """
-    if text and not any(mark in text for mark in MARKS):
+    if is_search(text) or (text and not any(mark in text for mark in MARKS)):
         return ()
     steps = parse_steps(text, load_s or scenario.load.for_s) if text else scenario.load.steps
     if steps:
         _require_time(text or f"the load of {scenario.name}", float(ends_s(steps)[-1]), load_s, messages)
     return steps
+
+
+def search_of(text: str, scenario: Scenario, messages: int | None) -> SearchSettings | None:
+    """The search for the highest rate; None if the load is none. Raises BadSearchError. ``text``: see `steps_of`."""
+    if text and not is_search(text):
+        return None
+    search = parse_search(text) if text else scenario.load.settings if isinstance(scenario.load, Search) else None
+    if search and messages is not None:
+        raise BadSearchError(f"{search}: a search ends by itself, and --messages {messages} by count; leave one out")
+    return search
 
 
 def stated_warm_up_s(scenario: Scenario, steps: tuple[RateStep, ...], messages: int | None) -> float | None:

@@ -15,9 +15,10 @@ from typing import Any, TypeVar
 
 from drivers.client.connection_modes import CONNECTION_MODES
 from drivers.protocols import Spoken, missing
+from records.rate_search import BadSearchError, SearchSettings
 from records.rate_steps import BadStepsError, RateStep, ends_s, text_of
-from scenarios.harness.options.rate_option import stated_warm_up_s, steps_of
-from scenarios.harness.scenario import Scenario
+from scenarios.harness.options.rate_option import search_of, stated_warm_up_s, steps_of
+from scenarios.harness.scenario import SEARCH_AT_MOST_S, Scenario
 from topologies.catalogue import lookup as catalogue
 from topologies.catalogue.yaml_topology import is_file
 from topologies.model.impaired_links import as_they_come, impaired
@@ -87,13 +88,14 @@ class Options:
     markdown: Path | None = None
     trust: Trust = field(default_factory=Trust)
     steps: tuple[RateStep, ...] = ()  # of a load whose rate changes, of all producers together
+    search: SearchSettings | None = None  # for the highest rate that is held
 
     def as_record(self) -> dict[str, str | int | float | bool | None]:
         """For run.json."""
-        others = ("built_topology", "runtime_reason", "trust", "steps")
+        others = ("built_topology", "runtime_reason", "trust", "steps", "search")
         names = (field.name for field in fields(self) if field.name not in others)
         values = {name: getattr(self, name) for name in names} | {"ca_file": self.trust.file or None}
-        values["rate"] = text_of(self.steps) or self.rate
+        values["rate"] = (str(self.search) if self.search else text_of(self.steps)) or self.rate
         return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
 
     @property
@@ -134,8 +136,9 @@ def read(
     runtime = namespace.runtime or _runtime_implied(namespace)
     topology = namespace.topology or scenario.default_topology
     try:
-        steps = steps_of(str(namespace.rate or "").strip(), scenario, load_s, messages)
-    except BadStepsError as error:
+        rate = str(namespace.rate or "").strip()
+        steps, search = steps_of(rate, scenario, load_s, messages), search_of(rate, scenario, messages)
+    except (BadStepsError, BadSearchError) as error:
         raise OptionError(f"--rate {error}") from error
     default_warm_up_s = stated_warm_up_s(scenario, steps, messages)
     options = Options(
@@ -145,10 +148,10 @@ def read(
         runtime_reason="",
         image=namespace.image or None,
         protocol=namespace.protocol or ("memory" if runtime == "memory" else scenario.default_protocol),
-        load_s=float(ends_s(steps)[-1]) if steps else load_s,
+        load_s=float(ends_s(steps)[-1]) if steps else SEARCH_AT_MOST_S if load_s is None and search else load_s,
         messages=messages,
         warm_up_s=default_warm_up_s if warm_up_s is None else warm_up_s,
-        rate=None if steps else _number(namespace, "rate"),
+        rate=None if steps or search else _number(namespace, "rate"),
         producers=_integer(namespace, "producers"),
         consumers=_integer(namespace, "consumers"),
         body_bytes=_integer(namespace, "body_bytes"),
@@ -176,6 +179,7 @@ def read(
         junit=_path(namespace.junit),
         markdown=_path(namespace.markdown),
         steps=steps,
+        search=search,
     )
     _check(options)
     return _on_brokers(options, namespace.ca_file, look)

@@ -64,6 +64,7 @@ def configure_users(scenario: Scenario, options: Options) -> None:
     _count(producing, options.producers)
     _count(consuming, options.consumers)
     producers = sum(user.fixed_count for user in producing)
+    steps = options.search.first_steps(producers) if options.search else options.steps
     for user in producing:
         if options.body_bytes is not None:
             user.body_bytes = options.body_bytes
@@ -73,8 +74,8 @@ def configure_users(scenario: Scenario, options: Options) -> None:
             user.transaction_size = options.transaction_size
         if options.rate is not None:
             user.sends_per_second = options.rate / producers
-        if options.steps:
-            shares = [step.of_one_in(producers) for step in options.steps]
+        if steps:
+            shares = [step.of_one_in(producers) for step in steps]
             user.sends_per_second, user.rate_steps = shares[0].from_per_s, text_of(shares)
     for each in scenario.users:
         _connect(each, options)

@@ -2,10 +2,11 @@
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from drivers.client.pacing import NS_PER_S
-from drivers.users.session import Tally, Window
+from drivers.users.session import Go, Tally, Window
 from records.run import WarmUp
 from records.writer import Recorder
 from scenarios.harness.faults.schedule import FaultSchedule
@@ -14,6 +15,7 @@ from scenarios.harness.run import warm_up
 from scenarios.harness.run.brokers import BrokerEnvironment
 from scenarios.harness.run.clients_off import ClientsOff
 from scenarios.harness.run.load_generators import LoadGenerators
+from scenarios.harness.run.rate_search import RateSearch
 from scenarios.harness.run.record import RunRecord
 
 log = logging.getLogger("brokerbench")
@@ -42,6 +44,7 @@ class Load:
         self._plan, self._run_record = plan, run_record
         self._load_generators, self._brokers, self._faults, self._recorder = load_generators, brokers, faults, recorder
         self._clients_off = ClientsOff(faults.last_began_ns)
+        self._search = RateSearch.of(plan, load_generators.change_rate, run_record) if plan.options.search else None
         self._told_of: set[str] = set()
 
     def hold(self) -> None:
@@ -62,6 +65,8 @@ class Load:
                 told_s = time.monotonic()
                 self._tell(window, now_ns)
             self._say(self._clients_off.line(self._load_generators.tally().losses, now_ns))
+            if self._search and self._search.is_over(self._load_generators.tally(), window, now_ns):
+                return
             time.sleep(LOOK_EVERY_S)
 
     def _wait_until_ready(self) -> bool:
@@ -95,7 +100,8 @@ class Load:
         end = "fixed" if stated_s is not None else warm_up.NOT_SETTLED
         self._run_record.update(warm_up=WarmUp(end, float(longest_s), float(longest_s)))
         self._run_record.write()
-        self._load_generators.go(window, self._plan.options.messages, self._plan.producers)
+        live_s = self._search.live_s if self._search else 0
+        self._load_generators.go(Go(window, self._plan.options.messages, self._plan.producers, Counter(), live_s))
         if not window.is_open:
             self._faults.start(window.load_began_ns)
 

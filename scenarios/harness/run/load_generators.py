@@ -5,13 +5,12 @@ The run controller talks to `LoadGenerators` and never to a session. `LocalLoadG
 
 import socket
 import time
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from drivers.client.contract import ClientConnector
-from drivers.users.session import Go, Network, Session, Tally, Window, attach, detach
+from drivers.users.session import Go, Network, RateChange, Session, Tally, Window, attach, detach
 from drivers.users.stall_sampler import StallSampler
 from records.run import ProcessInfo
 from records.rundir import RunDirectory
@@ -47,12 +46,14 @@ class LoadGenerators(Protocol):
     def connected(self) -> Mapping[tuple[str, str], int]:
         """How many clients of each (group, broker) are connected; may be a moment old in a distributed run."""
 
-    def go(self, window: Window, count: int | None, producers: Mapping[str, int]) -> None:
-        """Start the schedules. ``count``: of messages in all, where that ends the load; ``producers``: how many there
-        are of each producer class."""
+    def go(self, go: Go) -> None:
+        """Start the schedules. ``go``: of the whole run, so its ``first_index`` is empty."""
 
     def settle(self, window: Window) -> None:
         """The warm-up is over: when the load begins and ends."""
+
+    def change_rate(self, change: RateChange) -> None:
+        """Change the rate of every producer, some seconds from now: see `scenarios.harness.run.rate_search.AHEAD_S`."""
 
     def stop_producing(self) -> None: ...
 
@@ -106,13 +107,17 @@ class LocalLoadGenerator:
     def connected(self) -> Mapping[tuple[str, str], int]:
         return self._session.connected() if self._session else {}
 
-    def go(self, window: Window, count: int | None, producers: Mapping[str, int]) -> None:
+    def go(self, go: Go) -> None:
         assert self._session is not None
-        self._session.go(Go(window, count, producers, Counter()))
+        self._session.go(go)
 
     def settle(self, window: Window) -> None:
         assert self._session is not None
         self._session.settle(window)
+
+    def change_rate(self, change: RateChange) -> None:
+        assert self._session is not None
+        self._session.change_rate(change)
 
     def stop_producing(self) -> None:
         if self._session:

@@ -109,6 +109,7 @@ UNLIKE: list[tuple[str, dict[str, Any]]] = [
     ("user counts is 12 in run-2, but OrderProducer: 12, OrderConsumer: 6 in run-1", {"run": {"users": user()}}),
     ("drain_timeout_s is 5 in run-2, but 30.0 in run-1", {"run": {"options": {**OPTIONS, "drain_timeout_s": 5}}}),
     ("load_s is 30.0 in run-2, but 60.0 in run-1", {"summary": {"phases": {"load": 30.0}}}),
+    ("p99 of a rate that is held is 20.0 in run-2, but not set in run-1", {"run": {"held_p99_ms": 20.0}}),
     (
         "proxied links is some in run-2, but none in run-1",
         {"run": {"links": (LinkInfo("a-to-b", "a", "b", duplex=True, proxied=True),)}},
@@ -134,6 +135,12 @@ def test_what_may_differ_is_no_difference(tmp_path: Path) -> None:
     options = {**OPTIONS, "runs": "elsewhere", "seed": 9}
     longer = Planted("ring", run={"seed": 9, "options": options}, summary={"phases": {"load": 61.0}})
     assert design(read_runs(pair(tmp_path, Planted(), longer))).unlike == ()
+
+
+def test_searches_for_the_highest_rate_last_as_long_as_they_take(tmp_path: Path) -> None:
+    search = {"held_p99_ms": 500.0}
+    longer = Planted("ring", run=search, summary={"phases": {"load": 200.0}})
+    assert design(read_runs(pair(tmp_path, Planted(run=search), longer))).unlike == ()
 
 
 def test_brokers_of_another_product_belong_to_the_topology(tmp_path: Path) -> None:

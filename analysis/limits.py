@@ -1,0 +1,130 @@
+"""Tells what limited a load in steps: what was used up, or where messages waited, in the lowest step not held.
+
+Plain values and Arrow in and out; no Spark. Only the step's judged seconds count (`records.rate_steps`).
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.figures import LAG, latency_of
+from analysis.steps import held_per_s, mean_per_s
+from records.rate_steps import LEAST_SHARE, judged_seconds
+from records.run import RunInfo
+from records.summary import Limit, StepResult
+
+NS_PER_S = 1_000_000_000
+ALL_USED = 0.85
+"""A machine is used up if so much of its cores is in use. The rest goes to waits between its threads."""
+LATE_MS = 50.0
+"""The load generator is the limit if half of its sends were late by more, through no fault of the brokers."""
+MOST_OF_BACKLOG = 0.5
+
+NOTHING = Limit(
+    not_held_per_s=None,
+    limited_by=None,
+    why="",
+    machine_busy_share=None,
+    brokers_cores=None,
+    generator_cores=None,
+)
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a step used, in cores; None where it was not sampled. ``grown``: messages more on each broker's queues."""
+
+    cores: int
+    busy: float | None
+    brokers: float | None
+    generator: float | None
+    grown: Mapping[str, int]
+
+    @property
+    def ours(self) -> float:
+        return (self.brokers or 0.0) + (self.generator or 0.0)
+
+
+def limit(info: RunInfo, steps: Sequence[StepResult], resources: pa.Table, latency: pa.Table) -> Limit:
+    """Of the lowest rate that was not held; `NOTHING` if every rate was."""
+    held = held_per_s(steps) or 0.0
+    lost = [step for step in steps if not step["held"] and mean_per_s(step) > held]
+    if not lost:
+        return NOTHING
+    step = min(reversed(lost), key=mean_per_s)  # the last try of the lowest
+    seconds = judged_seconds(round(step["from_s"]), round(step["until_s"]))
+    use = _use(resources, seconds, int(info.machine.get("cores", 0)))
+    limited_by, why = _named(info, step, use, _own_lag_ms(latency, seconds))
+    return Limit(
+        not_held_per_s=mean_per_s(step),
+        limited_by=limited_by,
+        why=why,
+        machine_busy_share=None if use.busy is None or not use.cores else use.busy / use.cores,
+        brokers_cores=use.brokers,
+        generator_cores=use.generator,
+    )
+
+
+def _named(info: RunInfo, step: StepResult, use: Use, own_lag_ms: float | None) -> tuple[str, str]:
+    """(what it was, why in a sentence)."""
+    split = f"brokers {use.brokers or 0.0:.1f}, load generator {use.generator or 0.0:.1f}"
+    if use.cores and use.ours >= ALL_USED * use.cores:
+        return "host", f"brokers and load generator used up the {use.cores} cores of their one machine ({split})"
+    if own_lag_ms is not None and own_lag_ms > LATE_MS:
+        return (
+            "generator",
+            f"half of the sends were late by {own_lag_ms:.0f} ms or more, which was not the brokers' doing",
+        )
+    broker, grown = max(use.grown.items(), key=lambda item: item[1], default=("", 0))
+    if grown and grown >= MOST_OF_BACKLOG * step["backlog"]:
+        if broker in _entries(info, "consumer"):
+            return "consumers", f"messages piled up on {broker}, where consumers take them ({grown:,} more)"
+        return "link", f"messages piled up on {broker}, where no consumer is, for its links ({grown:,} more)"
+    if use.cores and use.busy is not None and use.busy >= ALL_USED * use.cores:
+        return "host", f"the {use.cores} cores of the machine were in use, mostly by other programs ({split})"
+    if step["sent_per_s"] < LEAST_SHARE * step["due_per_s"]:
+        return "brokers", "brokers kept producers waiting: they took fewer messages than were due"
+    if (p99_ms := step["due_to_received_ms"]["p99"]) is not None and (info.held_p99_ms or p99_ms) < p99_ms:
+        return "latency", f"99 % came within {p99_ms:,.0f} ms, and no more than {info.held_p99_ms:g} ms was allowed"
+    return "unknown", "nothing that was sampled was used up, and messages piled up on no broker"
+
+
+def _entries(info: RunInfo, role: str) -> set[str]:
+    groups = {user.group for user in info.users if user.role == role}
+    return {broker for group in info.groups if group.name in groups for broker in group.enter_at}
+
+
+def _own_lag_ms(latency: pa.Table, seconds: range) -> float | None:
+    return latency_of(_within(latency.filter(pc.equal(latency["measure"], LAG)), seconds))["p50"]
+
+
+def _within(table: pa.Table, seconds: range) -> pa.Table:
+    later = pc.greater_equal(table["second"], seconds.start)
+    return table.filter(pc.and_(later, pc.less(table["second"], seconds.stop)))
+
+
+def _use(resources: pa.Table, seconds: range, cores: int) -> Use:
+    rows = _within(resources, seconds).to_pylist()
+    return Use(
+        cores,
+        _cores([row for row in rows if (row["kind"], row["metric"]) == ("machine", "cpu_busy_ns")]),
+        _cores([row for row in rows if (row["kind"], row["metric"]) == ("process", "cpu_ns") and row["broker"]]),
+        _cores([row for row in rows if (row["kind"], row["metric"]) == ("process", "cpu_ns") and not row["broker"]]),
+        _grown([row for row in rows if (row["kind"], row["metric"]) == ("queue", "depth")]),
+    )
+
+
+def _cores(rows: Sequence[Mapping[str, int]]) -> float | None:
+    seconds = {row["second"] for row in rows}
+    return sum(row["value"] for row in rows) / NS_PER_S / len(seconds) if seconds else None
+
+
+def _grown(rows: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """By how much the messages on a broker's queues became more, from the first second that is known to the last."""
+    depth: dict[str, Counter[int]] = {}
+    for row in rows:
+        depth.setdefault(str(row["broker"]), Counter())[row["second"]] += row["value"]
+    return {broker: found[max(found)] - found[min(found)] for broker, found in depth.items()}

@@ -1,0 +1,71 @@
+"""Reads and writes a load that searches for the highest rate: ``search(200, step=10, p99=500)``."""
+
+import re
+from dataclasses import dataclass
+
+from records.rate_steps import LEAST_S, RateStep
+
+_CALL = re.compile(r"\s*search\s*(?:\(([^()]*)\))?\s*")
+REST_PER_S = 0.5
+"""What each producer sends in a rest: so often that it has looked at its schedule again before a new rate begins."""
+HOW = "write search, search(200), or search(200, step=10, p99=500): messages a second, seconds and milliseconds"
+
+
+class BadSearchError(ValueError):
+    """A text that is no search. Says what is wrong with it and what to write."""
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """``begin_per_s``: the first rate that is tried, in messages a second of all producers together.
+
+    ``step_s``: how long each rate is tried. ``p99_ms``: a rate is held only if the p99 from due to received is no more.
+    Raises BadSearchError.
+    """
+
+    begin_per_s: float = 200
+    step_s: int = 10
+    p99_ms: float = 500
+
+    def __post_init__(self) -> None:
+        if self.begin_per_s <= 0 or self.p99_ms <= 0:
+            raise BadSearchError(f"{self}: the rate and p99 must be more than 0; {HOW}")
+        if self.step_s < LEAST_S:
+            raise BadSearchError(f"{self}: a step lasts at least {LEAST_S} s; {HOW}")
+
+    def first_steps(self, producers: int) -> tuple[RateStep, ...]:
+        """The steps that are known before the load: the first rate, and the rest after it."""
+        return RateStep(self.begin_per_s, self.begin_per_s, self.step_s), rest_of(producers)
+
+    def __str__(self) -> str:
+        return f"search({self.begin_per_s:g}, step={self.step_s:g}, p99={self.p99_ms:g})"
+
+
+def rest_of(producers: int, for_s: int = LEAST_S) -> RateStep:
+    """A step in which the backlog of the step before it drains."""
+    return RateStep(REST_PER_S * producers, REST_PER_S * producers, for_s, rest=True)
+
+
+def is_search(text: str) -> bool:
+    """Whether ``--rate`` asks for a search, rightly or wrongly written."""
+    return text.strip().startswith("search")
+
+
+def parse_search(text: str) -> SearchSettings:
+    """The search of a text. Raises BadSearchError."""
+    found = _CALL.fullmatch(text)
+    if not found:
+        raise BadSearchError(f"{text}: cannot be read; {HOW}")
+    given: dict[str, float] = {}
+    for part in filter(None, map(str.strip, (found.group(1) or "").split(","))):
+        name, _, value = (each.strip() for each in f"{'' if '=' in part else 'rate='}{part}".partition("="))
+        if name not in ("rate", "step", "p99") or name in given:
+            raise BadSearchError(f"{text}: {part!r} is not known, or given twice; {HOW}")
+        try:
+            given[name] = float(value)
+        except ValueError:
+            raise BadSearchError(f"{text}: {part!r} is no number; {HOW}") from None
+    if not given.get("step", 1.0).is_integer():
+        raise BadSearchError(f"{text}: a step lasts a whole number of seconds; {HOW}")
+    fields = {"rate": "begin_per_s", "step": "step_s", "p99": "p99_ms"}
+    return SearchSettings(**{fields[name]: int(value) if name == "step" else value for name, value in given.items()})  # type: ignore[arg-type]

@@ -1,0 +1,47 @@
+"""Durable messages, faster and faster: twice the rate as long as it is held, then closer and closer to the limit.
+
+Asks: which rate does this topology hold, what limits it, and how does latency rise on the way there?
+"""
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import (
+    Scenario,
+    Search,
+    no_acked_send_lost,
+    no_send_refused,
+    none_corrupted,
+    none_stranded,
+    none_withheld,
+    run,
+    some_rate_held,
+)
+
+
+class CapacityProducer(ProducerUser):
+    group = "producers"
+    destination, body_bytes, durable = "queue://capacity", 1_024, True
+    fixed_count = 6
+
+
+class CapacityConsumer(ConsumerUser):
+    group = "consumers"
+    destination = "queue://capacity"
+    fixed_count = 6
+
+
+run(
+    Scenario(
+        users=(CapacityProducer, CapacityConsumer),
+        default_topology="single",
+        load=Search(),
+        checks=(
+            some_rate_held(),
+            no_acked_send_lost(),
+            none_stranded(),
+            none_corrupted(),
+            no_send_refused(),
+            none_withheld(),
+        ),
+        question=__doc__,
+    )
+)

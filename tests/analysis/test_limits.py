@@ -1,0 +1,124 @@
+"""Checks that what limited a load in steps is named: planted samples of each cause give their word back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from analysis.limits import NOTHING, limit
+from records.buckets import bucket_of
+from records.results import LATENCY, RESOURCES
+from records.run import GroupInfo, RunInfo, UserInfo
+from records.summary import Limit, StepResult
+
+NS_PER_S, NS_PER_MS = 1_000_000_000, 1_000_000
+JUDGED = range(2, 10)
+INFO = RunInfo(
+    run_id="",
+    scenario="capacity",
+    topology="source-and-sink",
+    runtime="processes",
+    protocol="stomp",
+    groups=(GroupInfo("producers", ("source",)), GroupInfo("consumers", ("sink",))),
+    users=(
+        UserInfo("P", "producer", "producers", "queue://q", 6),
+        UserInfo("C", "consumer", "consumers", "queue://q", 6),
+    ),
+    machine={"cores": 4},
+    held_p99_ms=500.0,
+)
+
+
+def step(per_s: float, *, held: bool = False, sent: float = 1.0, p99: float = 90.0, from_s: float = 0.0) -> StepResult:
+    took: Any = {"p99": p99}
+    return StepResult(
+        from_per_s=per_s,
+        to_per_s=per_s,
+        from_s=from_s,
+        until_s=from_s + 10.0,
+        due_per_s=per_s,
+        sent_per_s=per_s * sent,
+        acked_per_s=per_s * sent,
+        received_per_s=per_s if held else per_s * 0.9,
+        backlog=0 if held else int(per_s),
+        due_to_received_ms=took,
+        held=held,
+    )
+
+
+def resources(
+    *, brokers: float = 0.5, generator: float = 0.4, busy: float = 1.0, grown: Mapping[str, int] | None = None
+) -> pa.Table:
+    """By cores. Outside the judged seconds everything is used up, and that does not count."""
+    rows = []
+    for second in range(-3, 14):
+        times = 1 if second in JUDGED else 100
+        cpu = {("machine", "", "cpu_busy_ns"): busy, ("process", "", "cpu_ns"): generator}
+        cpu |= {("process", broker, "cpu_ns"): brokers / 2 for broker in ("source", "sink")}
+        rows += [
+            {"second": second, "broker": broker, "kind": kind, "object": "", "metric": metric, "value": value}
+            for (kind, broker, metric), cores in cpu.items()
+            for value in (round(cores * NS_PER_S) * times,)
+        ]
+        rows += [
+            {"second": second, "broker": broker, "kind": "queue", "object": queue, "metric": "depth", "value": depth}
+            for broker, more in (grown or {}).items()
+            for queue in ("q", "another")
+            for depth in (more * (second - JUDGED.start) // (2 * (len(JUDGED) - 1)) + 50,)
+        ]
+    return pa.Table.from_pylist(rows, RESOURCES)
+
+
+def lag(own_ms: float) -> pa.Table:
+    ends = [pa.field("min_ns", pa.int64()), pa.field("max_ns", pa.int64())]
+    own_ns = round(own_ms * NS_PER_MS)
+    row = {"measure": "due_to_sent", "from_broker": "source", "to_broker": "", "hops": None, "phase": "load"}
+    row |= {"in_fault": False, "bucket": bucket_of(own_ns), "count": 100, "count_less_own": 100}
+    rows = [row | {"second": second, "min_ns": own_ns, "max_ns": own_ns} for second in JUDGED]
+    return pa.Table.from_pylist(rows, pa.schema([*LATENCY, *ends]))
+
+
+def found(*steps: StepResult, own_lag_ms: float = 0.1, **used: Any) -> Limit:
+    return limit(INFO, steps, resources(**used), lag(own_lag_ms))
+
+
+@pytest.mark.parametrize(
+    ("used", "of_step", "own_lag_ms", "limited_by", "told"),
+    [
+        ({"brokers": 2.2, "generator": 1.3, "busy": 3.9}, {}, 900, "host", "used up the 4 cores of their one machine"),
+        ({}, {}, 60, "generator", "half of the sends were late by 60 ms"),
+        ({"grown": {"source": 800, "sink": 10}}, {}, 0.1, "link", "piled up on source, where no consumer is"),
+        ({"grown": {"source": 10, "sink": 800}}, {}, 0.1, "consumers", "piled up on sink, where consumers take them"),
+        ({"busy": 3.9}, {"sent": 0.9}, 0.1, "host", "mostly by other programs"),
+        ({}, {"sent": 0.9}, 0.1, "brokers", "brokers kept producers waiting"),
+        ({}, {"p99": 600.0}, 0.1, "latency", "99 % came within 600 ms, and no more than 500 ms was allowed"),
+        ({"grown": {"sink": 10}}, {}, 0.1, "unknown", "nothing that was sampled was used up"),
+    ],
+)
+def test_each_cause_is_named(
+    used: dict[str, Any], of_step: dict[str, float], own_lag_ms: float, limited_by: str, told: str
+) -> None:
+    one = found(step(100, held=True), step(1_000, **of_step), own_lag_ms=own_lag_ms, **used)
+    assert (one["limited_by"], one["not_held_per_s"]) == (limited_by, 1_000)
+    assert told in one["why"]
+
+
+def test_the_cores_are_those_of_the_judged_seconds() -> None:
+    one = found(step(100), brokers=1.5, generator=0.25, busy=3.0)
+    assert (one["brokers_cores"], one["generator_cores"], one["machine_busy_share"]) == (1.5, 0.25, 0.75)
+
+
+def test_without_samples_nothing_is_known_of_the_machine() -> None:
+    one = limit(INFO, [step(100)], RESOURCES.empty_table(), lag(0.1))
+    assert (one["brokers_cores"], one["machine_busy_share"], one["limited_by"]) == (None, None, "unknown")
+
+
+def test_a_load_whose_every_step_was_held_has_no_limit() -> None:
+    assert found(step(100, held=True), step(200, held=True)) == NOTHING
+    assert found() == NOTHING
+
+
+def test_of_a_rate_that_failed_and_was_held_the_second_time_nothing_is_told() -> None:
+    spoilt = [step(100, held=True), step(200), step(150, held=True), step(200, held=True), step(400)]
+    assert found(*spoilt)["not_held_per_s"] == 400
