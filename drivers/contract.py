@@ -8,8 +8,12 @@ A driver is two things:
 The libraries of OpenWire and Core fail over by themselves. Their connectors open no connections, but make clients of
 their own. The contract of both kinds of client is `drivers.client.contract`.
 
-Everything here is called from gevent greenlets: a call may block its greenlet, never the process. Callbacks
-(`on_settled`, `on_delivery`, `on_lost`) come from the connection's reader greenlet and must be short.
+Everything here is called from gevent greenlets: a call may block its greenlet, never the process or another
+connection. Callbacks (`on_settled`, `on_delivery`, `on_lost`) come from the connection's reader greenlet, one at a
+time. They must be short: a callback that waits holds up the reader of that connection.
+
+Due times are not the driver's task. `drivers.client.producer` keeps each message's due time beside the ``sent_ns``
+from the driver, so a late send is measured as late. The first 32 bytes of a body identify the message.
 
 Outcomes state only facts that are known:
 
@@ -91,7 +95,11 @@ class Outgoing(NamedTuple):
 
 @dataclass(frozen=True)
 class Subscription:
-    """What a consumer asks for. ``durable_name`` makes a topic subscription durable under that name."""
+    """What a consumer asks for.
+
+    Subscribers share a queue. Each subscriber of a topic gets all its messages. ``durable_name`` makes a topic
+    subscription durable under that name; it needs a client id that stays the same.
+    """
 
     destination: Destination
     prefetch: int = 100  # messages the broker may send ahead of the acknowledgements
@@ -100,7 +108,11 @@ class Subscription:
 
 
 class Delivery(NamedTuple):
-    """One message as it arrived. ``ack_token`` is the protocol's own; pass the delivery back to `settle`."""
+    """One message as it arrived. ``ack_token`` is the protocol's own; pass the delivery back to `settle`.
+
+    ``body``: the bytes as they were sent, by whatever protocol. ``received_ns`` is read before the message is parsed; a
+    Java library has parsed it by then. ``redelivered``: the broker's mark.
+    """
 
     body: bytes
     received_ns: int
@@ -132,8 +144,9 @@ class Connection(Protocol):
     def send(self, message: Outgoing) -> int:
         """Write the message; return ``sent_ns``, read just before the write. Does not wait for the answer.
 
-        A durable message asks for the broker's confirmation and ends in ``on_settled``; any other is ``unconfirmed``.
-        Raises ConnectionError when the connection is gone.
+        It does wait while the broker takes no more data. A durable message asks for the broker's confirmation and ends
+        in ``on_settled``; any other is ``unconfirmed``. Raises ConnectionError when the connection is gone, and
+        `Refused` for the destination.
         """
 
     def subscribe(self, subscription: Subscription, on_delivery: OnDelivery) -> int:
@@ -143,7 +156,11 @@ class Connection(Protocol):
         """Acknowledge one delivery. On a lost connection it does nothing: the broker will redeliver."""
 
     def close(self) -> None:
-        """Leave politely (the broker has processed everything sent before), and never call `on_lost`."""
+        """Leave politely (the broker has processed everything sent before), and never call `on_lost`. Idempotent.
+
+        Waits for answers to sends, commits and aborts under way, then for the broker's goodbye: 5 s at most for both,
+        also if the broker is frozen.
+        """
 
 
 @runtime_checkable
@@ -223,7 +240,12 @@ class Connector(Protocol):
         on_settled: OnSettled,
         on_lost: OnLost,
     ) -> Connection:
-        """Open one connection, once. Raises `ConnectFailed` or `Refused`."""
+        """Open one connection, once, within the time.
+
+        Raises `ConnectFailed` if the broker was not reached, stayed silent or turned the client away for now, and
+        `Refused` if it says no. Both name the broker, its address and the next step, and never the password. After an
+        error nothing stays open.
+        """
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
-        """Every message on a queue, without taking it away. Raises `DriverError`."""
+        """Every message on a queue, whole and in order, without taking it away. Raises `DriverError`."""

@@ -257,8 +257,8 @@ def test_an_underscore_does_for_the_dash() -> None:
 
 def test_the_docs_list_every_entry_with_its_parameters() -> None:
     text = (Path(__file__).parents[2] / "docs" / "topologies.md").read_text(encoding="utf-8")
-    rows = [row.split("|")[1:-1] for row in re.findall(r"^\| `[a-z-]+` \|[^|\n]*\|$", text, re.MULTILINE)]
-    told = {re.findall(r"`([^`]+)`", entry)[0]: re.findall(r"`([^`]+)`", parameters) for entry, parameters in rows}
+    rows = [row.split("|")[1:-1] for row in re.findall(r"^\| `[a-z-]+` \|[^|\n]*\|[^|\n]*\|$", text, re.MULTILINE)]
+    told = {re.findall(r"`([^`]+)`", entry)[0]: re.findall(r"`([^`]+)`", parameters) for entry, parameters, _ in rows}
     written = {
         name: [f"{each.name}={each.default!r}" for each in inspect.signature(function).parameters.values()]
         for name, function in ENTRIES.items()

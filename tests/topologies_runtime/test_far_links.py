@@ -212,7 +212,7 @@ def test_a_narrow_link_caps_what_crosses_and_is_used_to_nine_tenths(up: Up) -> N
 @pytest.mark.nightly
 @PROCESSES  # the bridge does it
 def test_no_more_than_a_bridges_prefetch_crosses_in_a_round_trip(up: Up) -> None:
-    """docs/topologies.md says so. 100 messages, 10 in 400 ms: the last one comes at least nine round trips later."""
+    """docs/slow-links.md says so. 100 messages, 10 in 400 ms: the last one comes at least nine round trips later."""
     plain = build("source-and-sink")
     (link,) = plain.links
     assert isinstance(link, NetworkConnector)

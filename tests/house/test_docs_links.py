@@ -1,0 +1,43 @@
+"""Checks that each link between the pages leads to a file and a heading that exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def anchor(heading: str) -> str:
+    """What a heading is called in a link: small letters, without signs, dashes for spaces."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def broken(page: Path, text: str) -> list[str]:
+    """The links of a page that lead nowhere."""
+    found = []
+    for link in LINK.findall(re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
+        if ":" in link:
+            continue  # another site's
+        path, _, heading = link.partition("#")
+        target = page.parent / path if path else page
+        if not target.exists():
+            found.append(link)
+        elif heading:
+            headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            found += [link] if heading not in map(anchor, headings) else []
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_between_pages_leads_somewhere(page: Path) -> None:
+    assert broken(page, page.read_text(encoding="utf-8")) == []
+
+
+def test_a_link_to_nothing_is_found() -> None:
+    page = ROOT / "docs" / "options.md"
+    text = "[a](options.md#load) [b](#clients) [c](https://example.com/x) [d](no.md) [e](options.md#no) [f](#no)"
+    assert broken(page, text) == ["no.md", "options.md#no", "#no"]
