@@ -24,11 +24,13 @@ class Backlog(NamedTuple):
     """``highest``: deliveries still to come, at the end of the second that had most; None if nothing was due.
 
     ``drained_s``: from the fault until they were no more than before it; 0 if they never were, None if they never
-    were again, or too few seconds are known before it.
+    were again, or too few seconds are known before it. ``drain_per_s``: deliveries a second from the highest backlog
+    until then; None without either.
     """
 
     highest: int | None
     drained_s: float | None
+    drain_per_s: float | None = None
 
 
 def backlogs(rates: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int, copies: float) -> dict[int, Backlog]:
@@ -36,8 +38,8 @@ def backlogs(rates: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int, c
 
     The highest backlog of a fault is that until the next one begins.
     """
-    due = by_second(rates, "due")
-    waiting = _waiting(due, by_second(rates, "received"), copies)
+    due, arrived = by_second(rates, "due"), by_second(rates, "received")
+    waiting = _waiting(due, arrived, copies)
     if not waiting:
         return {fault.number: Backlog(None, None) for fault in faults}
     ordered = sorted(faults, key=lambda fault: fault.began_ns)
@@ -46,12 +48,18 @@ def backlogs(rates: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int, c
         assert fault is not None
         until = math.inf if later is None else (later.began_ns - load_began_ns) / NS_PER_S
         before = seconds_before(fault, load_began_ns)
-        found[fault.number] = _of_fault((fault.began_ns - load_began_ns) / NS_PER_S, until, before, waiting, due)
+        began_s = (fault.began_ns - load_began_ns) / NS_PER_S
+        found[fault.number] = _of_fault(began_s, until, before, waiting, due, arrived)
     return found
 
 
 def _of_fault(
-    began_s: float, until_s: float, before: range, waiting: Mapping[int, int], due: Mapping[int, int]
+    began_s: float,
+    until_s: float,
+    before: range,
+    waiting: Mapping[int, int],
+    due: Mapping[int, int],
+    arrived: Mapping[int, int],
 ) -> Backlog:
     during = {second: count for second, count in waiting.items() if math.floor(began_s) <= second < until_s}
     if not during:
@@ -65,7 +73,10 @@ def _of_fault(
         return Backlog(highest, 0.0)
     at = max(during, key=lambda second: during[second])
     drained = next((second for second in sorted(waiting) if second > at and waiting[second] <= most), None)
-    return Backlog(highest, None if drained is None else drained + 1 - began_s)
+    if drained is None:
+        return Backlog(highest, None)
+    meanwhile = sum(arrived.get(second, 0) for second in range(at + 1, drained + 1))
+    return Backlog(highest, drained + 1 - began_s, meanwhile / (drained - at))
 
 
 def _waiting(due: Mapping[int, int], arrived: Mapping[int, int], copies: float) -> dict[int, int]:

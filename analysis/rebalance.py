@@ -20,6 +20,7 @@ FLAP_NS = NS_PER_S
 JOINS = "join"
 """The kind of fault before which its broker is not there."""
 FULL_STORE = "full-store"
+CONSUMERS_AWAY = "away"
 """The kind of fault that keeps a broker in its network, with its clients."""
 OWN_ENDS = ("closed", "load_end")
 APPLIED, MENDED = "applied", "mended"
@@ -213,7 +214,7 @@ def moments(effects: Sequence[Effect], found: Sequence[FaultMoves], gone: Sequen
 
 def away(effects: Sequence[Effect]) -> Iterator[Away]:
     """When faults keep their targets away. A broker that joins is away before, and again once it has left."""
-    leaving = [effect for effect in effects if effect.fault.kind != FULL_STORE]
+    leaving = [effect for effect in effects if effect.fault.kind not in (FULL_STORE, CONSUMERS_AWAY)]
     for target in dict.fromkeys(effect.fault.target for effect in leaving):
         its = [effect for effect in leaving if effect.fault.target == target]
         since_ns = 0 if its[0].fault.kind == JOINS else None

@@ -46,6 +46,7 @@ def recovery(
     piled_up = Backlog(
         max((one["backlog_highest"] or 0 for one in of_each), default=None),
         slowest([one["backlog_drained_s"] for one in of_each]),
+        min((one["drain_per_s"] for one in of_each if one["drain_per_s"] is not None), default=None),
     )
     return {**_of_rows(rows, lost, duplicated, all_back, piled_up), "faults": of_each}
 
@@ -87,6 +88,7 @@ def _of_rows(rows: Sequence[Row], lost: int, duplicated: int, back: Back, backlo
         p99_back_s=back.p99_s,
         backlog_highest=backlog.highest,
         backlog_drained_s=backlog.drained_s,
+        drain_per_s=backlog.drain_per_s,
     )
 
 

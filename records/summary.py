@@ -159,6 +159,7 @@ class Outages(TypedDict):
     second, and p99, were in their band again and stayed there (`analysis.disturbance`); null if they never were.
     ``backlog_highest``: the most messages that were due and not received, at the end of a second after the fault.
     ``backlog_drained_s``: from the fault until they were no more than before it (`analysis.backlog`); null likewise.
+    ``drain_per_s``: deliveries a second from the highest backlog until then, of several faults the lowest.
     """
 
     cut_off: int
@@ -174,6 +175,7 @@ class Outages(TypedDict):
     p99_back_s: float | None
     backlog_highest: int | None
     backlog_drained_s: float | None
+    drain_per_s: float | None
 
 
 class FaultRecovery(Outages):

@@ -21,8 +21,10 @@ DONE = {
     "full-store": "had a full store",
     "stop-link": "was stopped by management",
     "slow": "was made slow",
+    "away": "were away",
     "command": "was taken down by a command",
 }
+AWAY = "away"  # of consumers: nobody cut them off
 MOST_SENTENCES = 3
 NS_PER_MS, NS_PER_S, MS_PER_S = 1_000_000, 1_000_000_000, 1_000
 ROLES = {"producer": "producers", "consumer": "consumers", "": "shared connections"}
@@ -38,7 +40,8 @@ def recovery_sentences(recovery: Recovery) -> str:
 def fault_sentence(fault: FaultRecovery) -> str:
     """``broker-2 was killed at 10 s: 34 of 100 clients were cut off, the slowest for 1.9 s; no acknowledged …``"""
     done = DONE.get(fault["kind"], f"had the fault {fault['kind']}")
-    return f"{fault['target']} {done} {_when(fault)}: {_cut_off(fault)}; {_messages(fault)}{_waited(fault)}."
+    cut_off = "" if fault["kind"] == AWAY else f"{_cut_off(fault)}; "
+    return f"{fault['target']} {done} {_when(fault)}: {cut_off}{_messages(fault)}{_waited(fault)}."
 
 
 def _when(fault: FaultRecovery) -> str:
@@ -48,7 +51,7 @@ def _when(fault: FaultRecovery) -> str:
         return f"at {began}"
     if fault["kind"] == "join":
         return f"at {began} and left at {until_s:.3g} s"
-    return f"from {began} to {until_s:.3g} s" if fault["kind"] == "full-store" else f"at {began}"
+    return f"from {began} to {until_s:.3g} s" if fault["kind"] in ("full-store", AWAY) else f"at {began}"
 
 
 def _cut_off(fault: FaultRecovery) -> str:
@@ -72,7 +75,8 @@ def _waited(fault: FaultRecovery) -> str:
     highest, drained_s = fault["backlog_highest"], fault["backlog_drained_s"]
     if not highest or not drained_s:
         return ""
-    return f"; up to {counted(highest, 'message')} waited, and had come {seconds_text(drained_s)} after it began"
+    rate = "" if fault["drain_per_s"] is None else f", {fault['drain_per_s']:,.0f} a second"
+    return f"; up to {counted(highest, 'message')} waited, and had come {seconds_text(drained_s)} after it began{rate}"
 
 
 def _were(count: int) -> str:
@@ -100,6 +104,7 @@ def recovery_table(recovery: Recovery) -> Table:
         Column("p99 back after (s)", 1),
         Column("Highest backlog", 0),
         Column("Drained after (s)", 1),
+        Column("Drained (/s)", 0),
     )
     return Table("What each fault did", columns, tuple(map(_row, recovery["faults"])), "No fault had an effect.")
 
@@ -124,6 +129,7 @@ def _row(fault: FaultRecovery) -> tuple[Any, ...]:
         fault["p99_back_s"],
         fault["backlog_highest"],
         fault["backlog_drained_s"],
+        fault["drain_per_s"],
     )
 
 

@@ -36,13 +36,13 @@ def test_what_is_received_as_it_is_due_leaves_no_backlog() -> None:
 
 
 def test_two_seconds_without_deliveries_are_200_messages_and_drain_when_they_have_arrived() -> None:
-    assert found(STEADY | {10: 0, 11: 0, 12: 150, 13: 150, 14: 150, 15: 150}) == Backlog(200, 6.0)
+    assert found(STEADY | {10: 0, 11: 0, 12: 150, 13: 150, 14: 150, 15: 150}) == Backlog(200, 6.0, 150.0)
 
 
 def test_what_waits_all_the_time_is_no_backlog_of_the_fault() -> None:
     late = {second: STEADY[second] for second in range(-4, 40)} | {40: 100}
     assert found(late) == Backlog(100, 0.0)
-    assert found(late | {20: 0, 21: 200}) == Backlog(200, 12.0)
+    assert found(late | {20: 0, 21: 200}) == Backlog(200, 12.0, 200.0)
 
 
 def test_messages_that_never_come_leave_a_backlog_that_never_drains() -> None:
@@ -50,19 +50,19 @@ def test_messages_that_never_come_leave_a_backlog_that_never_drains() -> None:
 
 
 def test_it_may_drain_when_the_load_is_over() -> None:
-    assert found(STEADY | {39: 0, 40: 0, 41: 100}) == Backlog(100, 32.0)
+    assert found(STEADY | {39: 0, 40: 0, 41: 100}) == Backlog(100, 32.0, 50.0)
 
 
 def test_each_subscriber_of_a_topic_has_its_own_to_come() -> None:
     twice = {second: 2 * count for second, count in STEADY.items()}
-    assert found(twice | {10: 100, 11: 300}, copies=2.0) == Backlog(100, 2.0)
+    assert found(twice | {10: 100, 11: 300}, copies=2.0) == Backlog(100, 2.0, 300.0)
 
 
 def test_the_highest_backlog_of_a_fault_is_that_until_the_next_one() -> None:
     later = FaultSpan(2, "cut", "b", LOAD_NS + 20 * S, LOAD_NS + 60 * S)
     received = STEADY | {10: 0, 11: 200, 20: 0, 21: 0, 22: 0, 23: 400}
     both = backlogs(rates(STEADY, received), (later, FAULT), LOAD_NS, 1.0)
-    assert both == {1: Backlog(100, 2.0), 2: Backlog(300, 4.0)}
+    assert both == {1: Backlog(100, 2.0, 200.0), 2: Backlog(300, 4.0, 400.0)}
 
 
 def test_without_three_seconds_before_the_fault_the_drain_is_not_known() -> None:

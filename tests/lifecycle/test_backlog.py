@@ -44,6 +44,22 @@ def test_nothing_is_received_meanwhile_and_afterwards_all_but_what_the_network_k
     assert nothing_left(mesh.runs)
 
 
+def test_what_piled_up_and_how_fast_it_came_is_told_as_of_a_fault(mesh: Outcome) -> None:
+    """120 messages a second for 15 s; what had crossed to the old broker may stay there."""
+    (away,) = mesh.summary["recovery"]["faults"]
+    assert (away["kind"], away["target"], round(away["began_s"]), round(away["restored_s"])) == (
+        "away",
+        "consumers",
+        10,
+        25,
+    )
+    assert away["backlog_highest"] == pytest.approx(15 * 120, rel=0.1)
+    assert (away["cut_off"], away["lost"]) == (0, 0)
+    page = (mesh.run / "report.html").read_text(encoding="utf-8")
+    assert "consumers were away from 10 s to 25 s: no acknowledged message was lost" in page
+    assert not mesh.summary["rebalance"]["away"]
+
+
 @pytest.mark.nightly
 def test_a_mesh_that_replays_leaves_nothing_behind(tmp_path: Path) -> None:
     outcome = a_run(tmp_path / "runs", "--topology", "mesh(message_ttl=3, replay=True)")

@@ -355,6 +355,7 @@ def recovery(plan: Plan) -> dict[str, Any]:
         "p99_back_s": None,
         "backlog_highest": 1_240,
         "backlog_drained_s": 3.6,
+        "drain_per_s": 900.0,
     }
     if plan.fault_s is None:
         none = {name: never if name.endswith("_ms") else None if name.endswith("_s") else 0 for name in some}

@@ -12,6 +12,7 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.rate_steps import text_of
 from records.run import RunInfo
 from scenarios.harness.faults import Fault
+from scenarios.harness.faults.away import absences
 from scenarios.harness.options.check_options import parse_checks
 from scenarios.harness.options.description import describe
 from scenarios.harness.options.fault_options import planned_faults
@@ -92,6 +93,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     faults, topology = planned_faults(scenario.faults, options, topology, load_s)
     if broken := [fault for fault in faults if fault.through_proxy]:
         topology = _through_proxies(topology, broken[0], options.runtime)
+    faults += absences(consuming)
     options = replace(options, built_topology=topology)
     if options.search:
         options = replace(options, steps=options.search.first_steps(sum(user.fixed_count for user in producing)))

@@ -1,0 +1,52 @@
+"""Consumers that close their connections for a while, as their stays say. It is no broker's fault, and is timed as one.
+
+So a run tells what piled up meanwhile, and how long the network took to deliver it.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+from drivers.users.locust_users import ConsumerUser
+from scenarios.harness.faults.bases import TimedFault
+from scenarios.harness.faults.contract import Probe
+from topologies.runtimes.contract import Runtime
+
+
+@dataclass(frozen=True)
+class ConsumersAway(TimedFault):
+    """The users do it themselves. ``target``: their client group. Implements `scenarios.harness.faults.contract.Fault`.
+
+    Made of users' stays only: `absences`.
+    """
+
+    kind: ClassVar[str] = "away"
+    of_link: ClassVar[bool] = False
+    mended_as: ClassVar[str] = "come back"
+    not_mended_as: ClassVar[str] = "did not come back"
+
+    def begin(self, runtime: Runtime) -> None:
+        pass
+
+    def end(self, runtime: Runtime) -> None:
+        pass
+
+    def in_effect(self, probe: Probe) -> bool:
+        return True
+
+    def mended(self, probe: Probe) -> bool:
+        return True
+
+
+def absences(consuming: Iterable[type[ConsumerUser]]) -> tuple[ConsumersAway, ...]:
+    """The times between two stays, and after the last one if it has an end; each once for a group."""
+    return tuple(dict.fromkeys(absence for user in consuming for absence in _of(user)))
+
+
+def _of(user: type[ConsumerUser]) -> Iterator[ConsumersAway]:
+    for stay, later in pairwise((*user.stays, None)):
+        assert stay is not None
+        if stay.until_s is not None and (later is None or later.from_s > stay.until_s):
+            for_s = None if later is None else later.from_s - stay.until_s
+            yield ConsumersAway(user.group, stay.until_s, for_s)
