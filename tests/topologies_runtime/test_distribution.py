@@ -132,20 +132,20 @@ def test_what_a_killed_fetch_left_is_removed_by_the_next(tmp_path: Path) -> None
     assert leftovers(tmp_path) == []
 
 
-def _slowly(cache: Path, told: Path) -> None:
+def _slowly(cache: Path, told: Path, content: bytes) -> None:
     def fetch(wanted: Distribution, folder: Path) -> Path:
         with told.open("a") as file:
             file.write("fetched\n")
         time.sleep(0.5)
-        return fetching(GOOD)(wanted, folder)
+        return fetching(content)(wanted, folder)
 
-    ensure(pin(GOOD), cache, fetch)
+    ensure(pin(content), cache, fetch)
 
 
 def test_two_processes_at_once_fetch_once(tmp_path: Path) -> None:
     told = tmp_path / "told"
     start = multiprocessing.get_context("spawn").Process
-    both = [start(target=_slowly, args=(tmp_path / "cache", told)) for _ in range(2)]
+    both = [start(target=_slowly, args=(tmp_path / "cache", told, GOOD)) for _ in range(2)]
     for process in both:
         process.start()
     for process in both:
