@@ -105,6 +105,22 @@ def test_a_build_is_its_folder_with_the_version_that_its_jar_says(
     assert release_of(build("mesh"), path=Path("mine")) == OwnBuild(Path("mine"), tmp_path / "mine", VERSION)
 
 
+def test_of_a_build_its_path_and_a_digest_of_its_jars_are_recorded(tmp_path: Path) -> None:
+    def recorded() -> dict[str, str]:
+        found = release_of(build("mesh"), path=tmp_path)
+        assert isinstance(found, OwnBuild)
+        return found.recorded("activemq")
+
+    unpacked(tmp_path)
+    first = recorded()
+    assert first["activemq-distribution"] == str(tmp_path)
+    (tmp_path / "data").mkdir()
+    assert recorded() == first
+    with zipfile.ZipFile(tmp_path / CLASSIC[1], "w") as jar:
+        jar.writestr("changed", "")
+    assert {name for name, value in recorded().items() if value != first[name]} == {"activemq-build"}
+
+
 @pytest.mark.parametrize("form", ["gztar", "zip"])
 def test_an_archive_is_unpacked_into_the_cache_once(tmp_path: Path, cache: Path, form: str) -> None:
     unpacked(tmp_path / "made" / "apache-activemq-5.19")

@@ -39,6 +39,19 @@ class OwnBuild:
     home: Path
     version: str
 
+    @property
+    def digest(self) -> str:
+        """Of its jars: two builds of one version, in one place, are not alike."""
+        found = hashlib.sha256()
+        for jar in sorted(self.home.rglob("*.jar")):
+            found.update(str(jar.relative_to(self.home)).encode())
+            found.update(jar.read_bytes())
+        return found.hexdigest()[:12]
+
+    def recorded(self, product: str) -> dict[str, str]:
+        """What run.json has of it beside the version; ``product``: under which it has the version."""
+        return {f"{product}-distribution": str(self.path), f"{product}-build": self.digest}
+
 
 Release = Distribution | OwnBuild
 

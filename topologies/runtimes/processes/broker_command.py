@@ -139,7 +139,7 @@ def _links(
 def _versions(java: Java, product: str, release: Release) -> dict[str, str]:
     return {
         product: release.version,
-        **({f"{product}-distribution": str(release.path)} if isinstance(release, OwnBuild) else {}),
+        **(release.recorded(product) if isinstance(release, OwnBuild) else {}),
         "jolokia-agent": pinned(JOLOKIA_AGENT).version,
         "java": java.version,
         "java-source": java.source,
