@@ -161,6 +161,7 @@ def test_what_is_not_there_or_another_kind_of_file_is_refused(tmp_path: Path) ->
     assert refusal(tmp_path / "none") == (
         "there is no such file or folder; name an unpacked distribution, or its .tar.gz or .zip"
     )
+    assert refusal(tmp_path / ("n" * 300)).startswith("cannot be unpacked: [Errno 36] File name too long")
     assert refusal(tmp_path / "broker.jar").startswith("is neither a folder nor a .tar.gz or .zip; name an unpacked")
 
 
@@ -168,7 +169,7 @@ def test_what_is_not_there_or_another_kind_of_file_is_refused(tmp_path: Path) ->
 def test_a_folder_without_a_file_that_a_start_takes_is_refused(tmp_path: Path, lacking: str) -> None:
     unpacked(tmp_path, tuple(name for name in CLASSIC if name != lacking))
     pattern = lacking.replace("5.19.0", "*")
-    assert refusal(tmp_path).startswith(f"has no {pattern}, which a classic broker starts from; name an unpacked")
+    assert refusal(tmp_path).startswith(f"has no {pattern}, which classic brokers start from; name an unpacked")
 
 
 @pytest.mark.parametrize(

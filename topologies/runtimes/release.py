@@ -8,6 +8,7 @@ import hashlib
 import shutil
 import tarfile
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -88,7 +89,7 @@ def _own_build(path: Path, topology: Topology) -> OwnBuild:
             raise _refused(path, f"has {other.name} brokers, but {those}; choose another topology or distribution")
     for pattern in (launch.jar, *launch.needs):
         if not any(home.glob(pattern)):
-            raise _refused(path, f"has no {pattern}, which a {product.name} broker starts from; {NAME_ONE}")
+            raise _refused(path, f"has no {pattern}, which {product.name} brokers start from; {NAME_ONE}")
     version = _manifest_version(home / launch.jar)
     if not version:
         raise _refused(path, f"{launch.jar} has no Implementation-Version in its manifest; build it with Maven")
@@ -97,29 +98,34 @@ def _own_build(path: Path, topology: Topology) -> OwnBuild:
 
 def _home_of(path: Path) -> Path:
     """The folder of a build; that of an archive is in the cache."""
-    if path.is_dir():
-        return path.absolute()
+    try:
+        if path.is_dir():
+            return path.absolute()
+        if not path.is_file():
+            raise _refused(path, f"there is no such file or folder; {NAME_ONE}")
+        return _unpacked(path)
+    except (DistributionUnavailable, tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError) as error:
+        raise _refused(path, f"cannot be unpacked: {error}; {NAME_ONE}") from error
+
+
+def _unpacked(path: Path) -> Path:
+    """Into the cache, in a folder that is named by the archive's digest."""
     packaging = next((each for each in ARCHIVES if path.name.endswith(f".{each}")), None)
-    if not path.is_file():
-        raise _refused(path, f"there is no such file or folder; {NAME_ONE}")
     if packaging is None:
         raise _refused(path, f"is neither a folder nor a .tar.gz or .zip; {NAME_ONE}")
-    try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha512").hexdigest()
-        archive = Distribution(
-            name=path.name,
-            group="",
-            artifact=path.name.removesuffix(f".{packaging}"),
-            version="",
-            packaging=packaging,
-            classifier="",
-            sha512=digest,
-            folder=_top_folder(path, packaging),
-        )
-        return ensure(archive, cache_folder(), lambda _archive, folder: Path(shutil.copy(path, folder / path.name)))
-    except (DistributionUnavailable, tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
-        raise _refused(path, f"cannot be unpacked: {error}; {NAME_ONE}") from error
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha512").hexdigest()
+    archive = Distribution(
+        name=path.name,
+        group="",
+        artifact=path.name.removesuffix(f".{packaging}"),
+        version="",
+        packaging=packaging,
+        classifier="",
+        sha512=digest,
+        folder=_top_folder(path, packaging),
+    )
+    return ensure(archive, cache_folder(), lambda _archive, folder: Path(shutil.copy(path, folder / path.name)))
 
 
 def _top_folder(archive: Path, packaging: str) -> str:
