@@ -18,7 +18,7 @@ import psutil
 
 from brokerbench.doctor import OPTIONAL_LIBRARIES, REQUIRED_LIBRARIES, WANTED_PORTS, Facts
 from topologies.model.launch import LOOPBACK
-from topologies.runtimes.distribution import PINNED, Distribution, DistributionUnavailable, cache_folder, ensure
+from topologies.runtimes.distribution import PINNED, Distribution, DistributionUnavailable, cache_folder, ensure, pinned
 from topologies.runtimes.java import NoJava, find_java
 from topologies.runtimes.processes.guard import __file__ as guard_file
 from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable, find_toxiproxy
@@ -36,7 +36,8 @@ def gather(runs: Path) -> Facts:
         python=sys.version_info[:3],
         java=java,
         java_problem=java_problem,
-        distributions={f"{each.name} {each.version}": cached(each) for each in PINNED},
+        # those of a run without --broker-version
+        distributions={f"{each.name} {each.version}": cached(each) for each in PINNED if each == pinned(each.name)},
         docker=engine,
         docker_problem=engine_problem,
         toxiproxy=_toxiproxy(),

@@ -6,7 +6,7 @@
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from shutil import rmtree
@@ -63,6 +63,8 @@ def request(
     ca_file: Path | None,
     bind_host: str,
     image: str | None,
+    broker_version: str | None,
+    distribution: Path | None,
     runs: Path,
     **wishes: Any,
 ) -> tuple[Request, str]:
@@ -81,15 +83,18 @@ def request(
         raise ValueError(f"--protocol {protocol}: real brokers do not speak it; leave it out")
     if why := no_address_to_bind(bind_host, addresses_here()):
         raise ValueError(f"--bind-host {bind_host}: {why}")
-    choice = choose(runtime or ("external" if brokers_file else ""), image, containers_for(topology, look_here))
     wanted = Wanted(
-        choice.runtime,
+        runtime or ("external" if brokers_file else ""),
         image=image,
+        broker_version=broker_version,
+        distribution=distribution,
         bind_host=bind_host,
         brokers_file=brokers_file,
         trust=Trust.read(ca_file) if ca_file else Trust(),
         **wishes,
     )
+    choice = choose(wanted.runtime, image, containers_for(topology, look_here), wanted.release)
+    wanted = replace(wanted, runtime=choice.runtime)
     return Request(name, topology, wanted, spoken, failover, runs), choice.reason
 
 
@@ -144,7 +149,7 @@ def routes(topology: Topology) -> tuple[Route, ...]:
 
 def _check(request: Request) -> None:
     """The problems that can be found before anything starts. Raises ValueError."""
-    request.wanted.check()
+    request.wanted.check(request.topology)
     _check_spoken(request)
     if why := no_proxies(request.topology, request.wanted.runtime):
         raise ValueError(why)

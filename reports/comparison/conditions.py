@@ -17,6 +17,8 @@ ARM_FIELDS = (
     "link",
     "runtime",
     "image",
+    "broker_version",
+    "distribution",
     "connections",
     "transaction_size",
     "in_flight",
@@ -35,8 +37,13 @@ NO_CONDITIONS = ("seed", "runs", "spark_master", "base_port", "keep_data", "load
 """Options that change no figure, or are said by another field."""
 LENGTH_TOLERANCE = 0.1
 COMMIT = "commit"
-OF_AN_IMAGE = ("versions.activemq", "versions.artemis", "versions.java")
-"""Versions that differ with the image, if that is what makes the arms."""
+OF_THE_BROKERS = ("versions.activemq", "versions.artemis")
+FOLLOW = {
+    "image": (*OF_THE_BROKERS, "versions.java"),
+    "broker_version": OF_THE_BROKERS,
+    "distribution": OF_THE_BROKERS,
+}
+"""By the field that makes the arms: versions that may differ with it."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +149,7 @@ def varied_field(found: dict[str, Difference], allow_unlike: bool) -> tuple[str,
     beside = tuple(
         difference
         for name, difference in found.items()
-        if name != field and not (field == "image" and name.lower().startswith(OF_AN_IMAGE))
+        if name != field and not name.lower().startswith(FOLLOW.get(field or "", ()))
     )
     if field is None or (beside and not allow_unlike):
         raise ComparisonImpossible(_unlike(field, beside))

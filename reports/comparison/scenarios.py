@@ -15,7 +15,7 @@ from reports.comparison.metrics import (
 from reports.comparison.runs import FinishedRun
 from reports.numbers import joined
 
-ALIKE = ("protocol", "runtime", "image")
+ALIKE = ("protocol", "runtime", "image", "broker_version", "distribution")
 ALIKE_BEGIN = ("machine.", "versions.")
 """Fields in which runs of different scenarios have to be alike too, unless they make the arms."""
 

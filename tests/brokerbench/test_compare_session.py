@@ -41,6 +41,8 @@ def test_without_a_number_of_blocks_there_are_as_many_as_a_verdict_takes() -> No
     [
         ("mesh(brokers=3,rebalance=true),tree", (), "topology", ("mesh(brokers=3,rebalance=true)", "tree")),
         (None, ("protocol=stomp,amqp",), "protocol", ("stomp", "amqp")),
+        (None, ("broker-version=5.16.6,5.18.3",), "broker-version", ("5.16.6", "5.18.3")),
+        (None, ("distribution=a.tar.gz,../b",), "distribution", ("a.tar.gz", "../b")),
         (None, ("failover=randomize=true,randomize=false",), "failover", ("randomize=true", "randomize=false")),
         (None, ("link=*:delay=1ms,jitter=1ms", "link=*:delay=9ms"), "link", ("*:delay=1ms,jitter=1ms", "*:delay=9ms")),
     ],

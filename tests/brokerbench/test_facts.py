@@ -76,6 +76,12 @@ def test_an_empty_cache_is_neither_filled_nor_made(tmp_path: Path, monkeypatch: 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_doctor_asks_only_for_the_versions_of_a_run_without_options(tmp_path: Path) -> None:
+    named = list(facts.gather(tmp_path).distributions)
+    assert named[:2] == ["activemq-classic 5.18.3", "activemq-artemis 2.44.0"]
+    assert not [name for name in named if name.endswith(("5.16.6", "2.40.0"))]
+
+
 def test_a_cached_distribution_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     kept = tmp_path / PINNED[0].sha512[:16] / (PINNED[0].folder or PINNED[0].filename)

@@ -99,6 +99,9 @@ def upped(folder: Path, *arguments: str) -> Iterator[Up]:
         (("mesh", "--brokers-file", "none"), "none: cannot be read (No such file or directory)"),
         (("mesh", "--brokers-file", "none", "--runtime", "processes"), "only --runtime external reaches brokers that"),
         (("mesh", "--image", "x", "--runtime", "processes"), "only containers have an image"),
+        (("mesh", "--broker-version", "5.17.0"), "--broker-version 5.17.0: not known of classic brokers; write one of"),
+        (("mesh", "--distribution", "none"), "--distribution none: there is no such file or folder; name an unpacked"),
+        (("mesh", "--broker-version", "5.16.6", "--image", "x"), "--broker-version 5.16.6 --image x: only containers"),
         (("mesh", "--ca-file", "none", "--runtime", "processes"), "none: No such file or directory; give a file of"),
     ],
 )

@@ -1,8 +1,17 @@
 """Checks how the management data of Classic brokers is read, by replies of 5.18.3."""
 
+from dataclasses import dataclass
+
 import pytest
 
-from topologies.classic.management import bridge_client_id, ends_asked, figures, figures_asked, link_end
+from topologies.classic.management import (
+    bridge_client_id,
+    ends_asked,
+    figures,
+    figures_asked,
+    link_end,
+    started_connectors,
+)
 from topologies.management.jolokia import Answer, ManagementFailed
 from topologies.management.values import Bridge, LinkEnd, NetworkSubscription
 
@@ -42,6 +51,33 @@ def answered(*values: object) -> list[Answer]:
 
 
 NONE = Answer("a:b=*", 404, error="No MBean with pattern")
+
+
+@dataclass
+class ConnectorsAgent:
+    """Answers with the asked attributes that the connectors have, as Jolokia does for a pattern."""
+
+    connectors: list[dict[str, bool]]
+    broker: str = "n2"
+
+    def read(self, _mbean: str, *attributes: str) -> dict[str, dict[str, bool]]:
+        return {
+            f"c{n}": {name: value for name, value in connector.items() if name in attributes}
+            for n, connector in enumerate(self.connectors)
+        }
+
+
+def connectors_started(*connectors: dict[str, bool]) -> int:
+    return started_connectors(ConnectorsAgent(list(connectors)))  # type: ignore[arg-type]
+
+
+def test_a_connector_counts_when_it_says_that_it_is_started() -> None:
+    said = [{"StatisticsEnabled": True, "Started": started} for started in (True, False, True)]
+    assert connectors_started(*said) == 2
+
+
+def test_connectors_of_5_16_which_cannot_say_so_count_from_when_they_are_there() -> None:
+    assert connectors_started({"StatisticsEnabled": True}, {"StatisticsEnabled": True}) == 2
 
 
 def test_one_request_asks_for_what_is_sampled_and_its_answer_is_understood() -> None:

@@ -13,7 +13,7 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.faults import FreezeBroker
 from scenarios.harness.options.arguments import add_arguments
-from scenarios.harness.options.plan import make
+from scenarios.harness.options.plan import make, would_run
 from scenarios.harness.options.run_options import OptionError, read
 from topologies.artemis.broker import Acceptor, ArtemisBroker
 from topologies.classic.broker import Broker
@@ -233,6 +233,43 @@ def test_a_file_of_brokers_is_enough_to_run_on_them_and_no_password_is_recorded(
     ],
 )
 def test_brokers_that_run_already_are_told_of_by_a_file_and_are_as_they_are(
+    arguments: tuple[str, ...], told: str
+) -> None:
+    assert message_of(*arguments).startswith(told)
+
+
+def test_a_version_of_the_brokers_is_that_of_local_processes_and_is_recorded() -> None:
+    options = read(namespace("--broker-version", "5.16.6"), scenario(), None)
+    assert (options.runtime, options.runtime_reason) == ("processes", "local JVMs, asked for by --broker-version")
+    assert options.as_record()["broker_version"] == "5.16.6"
+    dry = would_run(make(scenario(), options))
+    assert (dry["runtime"], dry["broker_version"], dry["distribution"]) == ("processes", "5.16.6", None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            ("--broker-version", "5.17.0"),
+            "--broker-version 5.17.0: not known of classic brokers; write one of 5.1",
+        ),
+        (("--distribution", "nowhere"), "--distribution nowhere: there is no such file or folder; name an unpacked"),
+        (
+            ("--distribution", "d", "--runtime", "containers"),
+            "--distribution d --runtime containers: brokers in co",
+        ),
+        (("--broker-version", "5.16.6", "--protocol", "memory"), "--broker-version 5.16.6 --runtime memory: no broker"),
+        (
+            ("--broker-version", "5.16.6", "--brokers-file", "b"),
+            "--broker-version 5.16.6 --runtime external: brokers",
+        ),
+        (
+            ("--broker-version", "5.16.6", "--distribution", "d"),
+            "--broker-version 5.16.6 --distribution d: a dist",
+        ),
+    ],
+)
+def test_a_version_or_a_build_that_no_broker_can_be_started_from_is_refused(
     arguments: tuple[str, ...], told: str
 ) -> None:
     assert message_of(*arguments).startswith(told)

@@ -57,6 +57,12 @@ SLOW = (
     r"management/test_on_brokers\.py::test_(a_link_with_a_wrong|.*duplex=True)",
     r"management/test_artemis_on_brokers\.py::test_(brokers_take_every|links_are_proven)",
     r"topologies/test_rendered_brokers\.py::test_brokers_start",
+    # versions beside the default ones, which are fetched for it: of those, test_steady.py is in make test
+    r"lifecycle/test_versions\.py::",
+    r"topologies/test_rendered_brokers\.py::test_an_older_version",
+    r"topologies/test_classic_rendering\.py::test_what_is_rendered_is_valid_by_the_schema_of_each_older",
+    r"topologies/test_artemis_rendering\.py::test_what_is_rendered_is_valid_by_the_schema_of_each_older",
+    r"topologies_runtime/test_distribution\.py::test_every_pinned.*(5\.16\.6|2\.40\.0)",
     r"topologies/test_behaviour_in_every_run\.py::test_(conduit|what_a_wildcard_includes)",
     r"drivers/test_canary_on_brokers\.py::test_a_broker_that_hangs_up_on_every.*\[core",
     # a folder's tests once more under gevent: tests/drivers/test_client_gevent.py does so in make test

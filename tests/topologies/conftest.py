@@ -1,4 +1,4 @@
-"""The broker's own schema, out of the distribution that the process runtime uses."""
+"""The brokers' own schemas, out of the distributions that the process runtime uses."""
 
 import zipfile
 from io import BytesIO
@@ -9,16 +9,25 @@ from lxml import etree
 from topologies.runtimes.distribution import ensure, pinned
 
 
-@pytest.fixture(scope="session")
-def classic_schema() -> etree.XMLSchema:
-    """activemq.xsd of the pinned version."""
-    distribution = pinned("activemq-classic")
+def activemq_xsd(version: str | None = None) -> etree.XMLSchema:
+    """Of a pinned version, the default if None."""
+    distribution = pinned("activemq-classic", version)
     jar = ensure(distribution) / "lib" / f"activemq-spring-{distribution.version}.jar"
     with zipfile.ZipFile(jar) as archive:
         return etree.XMLSchema(etree.parse(BytesIO(archive.read("activemq.xsd"))))
 
 
+def artemis_configuration_xsd(version: str | None = None) -> etree.XMLSchema:
+    """What may be in ``core``. Of a pinned version, the default if None."""
+    home = ensure(pinned("activemq-artemis", version))
+    return etree.XMLSchema(etree.parse(home / "schema" / "artemis-configuration.xsd"))
+
+
+@pytest.fixture(scope="session")
+def classic_schema() -> etree.XMLSchema:
+    return activemq_xsd()
+
+
 @pytest.fixture(scope="session")
 def artemis_schema() -> etree.XMLSchema:
-    """artemis-configuration.xsd of the pinned version: what may be in ``core``."""
-    return etree.XMLSchema(etree.parse(ensure(pinned("activemq-artemis")) / "schema" / "artemis-configuration.xsd"))
+    return artemis_configuration_xsd()

@@ -2,21 +2,24 @@
 
 import dataclasses
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from lxml import etree
 
 from tests.topologies.artemis_samples import clusters_and_connections, every_artemis_feature
+from tests.topologies.conftest import artemis_configuration_xsd
 from tests.topologies.golden_files import FOLDER, assert_golden
 from tests.topologies.samples import site_of
 from topologies.artemis.addresses import Address, AddressSetting
 from topologies.artemis.broker import Acceptor, ArtemisBroker, HaPolicy, Journal
-from topologies.artemis.links import BrokerConnection, ClusterConnection, Mirror
+from topologies.artemis.links import BrokerConnection, ClusterConnection, ClusterLink, Mirror
 from topologies.artemis.render import names
 from topologies.artemis.render.broker_xml import BROKER_XML, core, listening_uri
 from topologies.artemis.render.files import BROKER_PROPERTIES, ROLES, USERS
 from topologies.artemis.render.links import connection_uri
+from topologies.artemis.since import lacks
 from topologies.catalogue.lookup import ENTRIES, build
 from topologies.model.broker import AnyBroker
 from topologies.model.site import Site
@@ -24,6 +27,7 @@ from topologies.model.topology import Topology
 from topologies.render.files import render
 from topologies.render.secrets import SECRETS_FOLDER, filled
 from topologies.render.site import SECRET_KEYS
+from topologies.runtimes.distribution import pinned_versions
 
 CORE = "{urn:activemq:core}"
 OF_ONE_BROKER = (BROKER_XML, BROKER_PROPERTIES, "qdrouterd.conf")
@@ -94,6 +98,35 @@ def test_what_the_catalogue_does_not_use_is_valid_by_the_brokers_own_schema(arte
 def test_any_topology_is_valid_by_the_brokers_own_schema(topology: Topology, artemis_schema: etree.XMLSchema) -> None:
     for broker in topology.brokers:
         artemis_schema.assertValid(core_of(topology, broker.name))
+
+
+@pytest.mark.parametrize("version", pinned_versions("activemq-artemis")[1:])
+def test_what_is_rendered_is_valid_by_the_schema_of_each_older_version(version: str) -> None:
+    schema = artemis_configuration_xsd(version)
+    for topology in (*map(build, ARTEMIS), every_artemis_feature()):
+        for broker in topology.brokers:
+            if isinstance(broker, ArtemisBroker):
+                schema.assertValid(core_of(topology, broker.name, replace(site_of(topology), version=version)))
+
+
+@pytest.mark.parametrize(("version", "has"), [("2.40.0", 0), ("2.41.0", 1), ("2.44.0", 1), ("", 1)])
+def test_a_cluster_scans_its_topology_since_2_41(version: str, has: int) -> None:
+    cluster = build("cluster")
+    element = core_of(cluster, "broker-1", replace(site_of(cluster), version=version))
+    assert len(texts(element, "topology-scanner-attempts")) == has
+
+
+def test_a_topology_that_sets_what_a_version_does_not_know_says_which_setting_and_since_when() -> None:
+    built = build("cluster")
+    links = tuple(
+        replace(link, cluster=replace(link.cluster, topology_scanner_attempts=5))
+        for link in built.links
+        if isinstance(link, ClusterLink)
+    )
+    told = ["cluster 'cluster' sets topology_scanner_attempts, which Artemis has since 2.41"]
+    assert list(lacks(replace(built, links=links), "2.40.0")) == told
+    assert list(lacks(replace(built, links=links), "2.41.0")) == []
+    assert list(lacks(built, "2.40.0")) == []
 
 
 def test_the_schema_refuses_an_element_that_does_not_exist(artemis_schema: etree.XMLSchema) -> None:

@@ -1,11 +1,13 @@
 """Checks rendered Classic brokers against golden files and the broker's own schema."""
 
 import dataclasses
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from lxml import etree
 
+from tests.topologies.conftest import activemq_xsd
 from tests.topologies.golden_files import FOLDER, assert_golden
 from tests.topologies.samples import every_feature, site_of, topologies
 from topologies.catalogue.lookup import ENTRIES, build
@@ -14,7 +16,13 @@ from topologies.classic.network_connectors import MulticastDiscovery, NetworkCon
 from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.classic.product import CLASSIC
 from topologies.classic.render import names
-from topologies.classic.render.broker_xml import ACTIVEMQ_XML, BROKER_PATH_PROPERTY, LOG4J2_PROPERTIES, render
+from topologies.classic.render.broker_xml import (
+    ACTIVEMQ_XML,
+    BROKER_PATH_PROPERTY,
+    LOG4J2_PROPERTIES,
+    LOG4J_PROPERTIES,
+    render,
+)
 from topologies.classic.render.network_connectors import tellings
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.client_groups import ClientGroup
@@ -23,6 +31,7 @@ from topologies.model.topology import Topology
 from topologies.render.files import render_for_topics
 from topologies.render.site import SECRET_KEYS
 from topologies.render.xml import SPRING
+from topologies.runtimes.distribution import pinned_versions
 
 CLASSIC_ENTRIES = tuple(entry for entry in ENTRIES if build(entry).flavour == "classic")
 CORE = "{http://activemq.apache.org/schema/core}"
@@ -83,6 +92,29 @@ def test_what_the_catalogue_does_not_use_is_valid_by_the_brokers_own_schema(clas
 def test_any_topology_is_valid_by_the_brokers_own_schema(topology: Topology, classic_schema: etree.XMLSchema) -> None:
     for broker in topology.brokers:
         classic_schema.assertValid(broker_element(topology, broker.name))
+
+
+@pytest.mark.parametrize("version", pinned_versions("activemq-classic")[1:])
+def test_what_is_rendered_is_valid_by_the_schema_of_each_older_version(version: str) -> None:
+    schema = activemq_xsd(version)
+    for topology in (*map(build, VARIANTS), every_feature()):
+        for broker in topology.brokers:
+            schema.assertValid(broker_element(topology, broker.name, replace(site_of(topology), version=version)))
+
+
+@pytest.mark.parametrize("version", ["5.16.6", "5.15.0"])
+def test_before_5_17_the_log_is_configured_for_log4j_1(version: str) -> None:
+    single = build("single")
+    files = render(single, single.brokers[0], replace(site_of(single), version=version))
+    assert list(files) == [ACTIVEMQ_XML, LOG4J_PROPERTIES]
+    assert_golden(LOG4J_PROPERTIES, files[LOG4J_PROPERTIES])
+
+
+@pytest.mark.parametrize("version", ["", "5.18.3", "5.17.0-SNAPSHOT", "6.2.0", "own"])
+def test_since_5_17_and_for_a_version_that_is_no_number_it_is_log4j_2(version: str) -> None:
+    single = build("single")
+    files = render(single, single.brokers[0], replace(site_of(single), version=version))
+    assert list(files) == [ACTIVEMQ_XML, LOG4J2_PROPERTIES]
 
 
 def test_the_schema_refuses_an_attribute_that_does_not_exist(classic_schema: etree.XMLSchema) -> None:

@@ -1,7 +1,7 @@
 """Checks that real brokers accept the rendered files; a schema does not know every allowed spelling."""
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -9,10 +9,15 @@ import pytest
 
 from records.rundir import RunDirectory
 from tests.support.waiting import until
+from tests.topologies.artemis_samples import every_artemis_feature
 from tests.topologies.samples import every_feature
+from topologies.management.links import prove_links
 from topologies.model.endpoints import Credentials
+from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime
+from topologies.runtimes.distribution import pinned_versions
 from topologies.runtimes.processes.runtime import ProcessRuntime
+from topologies.runtimes.release import release_of
 
 pytestmark = pytest.mark.brokers
 
@@ -57,6 +62,26 @@ def test_brokers_start_from_what_the_catalogue_does_not_use(runtime: Runtime) ->
 
 def test_the_link_logs_in_and_comes_up_at_both_ends(runtime: Runtime) -> None:
     until(lambda: all(ESTABLISHED in log_of(runtime, name) for name in ("left", "right")))
+
+
+@pytest.mark.parametrize(
+    ("made", "version"),
+    [
+        *((every_feature, version) for version in pinned_versions("activemq-classic")[1:]),
+        *((every_artemis_feature, version) for version in pinned_versions("activemq-artemis")[1:]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
+)
+def test_an_older_version_starts_from_what_the_catalogue_does_not_use_and_its_links_come_up(
+    made: Callable[[], Topology], version: str, tmp_path: Path
+) -> None:
+    topology, directory = made(), RunDirectory.create(tmp_path, "older")
+    older = ProcessRuntime(topology, directory, release=release_of(topology, version), broker_memory_mb=256)
+    try:
+        older.up(lambda line: None)
+        prove_links(older, topology, timeout_s=60)
+    finally:
+        older.close()
 
 
 def test_the_right_password_is_let_in(runtime: Runtime) -> None:

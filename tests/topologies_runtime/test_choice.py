@@ -46,6 +46,28 @@ def test_no_engine_is_asked_where_containers_do_not_come_into_question(runtime: 
     assert choose(runtime, None, never).runtime == runtime
 
 
+def test_a_version_or_a_build_of_the_brokers_asks_for_processes() -> None:
+    chosen = choose("", None, never, "--broker-version 5.16.6")
+    assert chosen == Choice("processes", "local JVMs, asked for by --broker-version")
+    assert choose("processes", None, never, "--distribution /mine").runtime == "processes"
+
+
+@pytest.mark.parametrize(
+    ("runtime", "image", "told"),
+    [
+        ("containers", None, "--runtime containers: brokers in containers are those of their image; use --image inst"),
+        ("external", None, "--runtime external: brokers that run already are as they are; leave it out"),
+        ("memory", None, "--runtime memory: no broker is started; leave it out"),
+        ("", "a/b:1", "--image a/b:1: only containers have an image; leave one out"),
+        ("processes", "a/b:1", "--image a/b:1: only containers have an image; leave one out"),
+    ],
+)
+def test_only_processes_take_a_version_or_a_build_of_the_brokers(runtime: str, image: str | None, told: str) -> None:
+    with pytest.raises(RuntimeImpossible) as refused:
+        choose(runtime, image, never, "--broker-version 5.16.6")
+    assert str(refused.value).startswith(f"--broker-version 5.16.6 {told}")
+
+
 @pytest.mark.parametrize(
     ("asked", "image", "told"),
     [

@@ -6,13 +6,22 @@ import io
 import multiprocessing
 import tarfile
 import time
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from topologies.runtimes import distribution
-from topologies.runtimes.distribution import PINNED, Distribution, DistributionUnavailable, Fetch, ensure, pinned
+from topologies.runtimes.distribution import (
+    PINNED,
+    Distribution,
+    DistributionUnavailable,
+    Fetch,
+    ensure,
+    pinned,
+    pinned_versions,
+)
 
 TEMPLATE = Distribution("broker", "org.example", "broker", "1.0", "tar.gz", "bin", "", "broker-1.0")
 
@@ -102,6 +111,24 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         ensure(pin(GOOD), tmp_path / "file" / "cache", fetching(GOOD))
 
 
+def test_a_zip_is_unpacked_too_and_writes_nothing_outside(tmp_path: Path) -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as file:
+        file.writestr("broker-1.0/bin/run", "#!/bin/sh")
+        file.writestr("../escaped", "!")
+    packed = pin(content.getvalue(), replace(TEMPLATE, packaging="zip"))
+    folder = ensure(packed, tmp_path / "cache", fetching(content.getvalue()))
+    assert (folder / "bin" / "run").read_bytes() == b"#!/bin/sh"
+    assert not (tmp_path / "escaped").exists()
+
+
+@pytest.mark.parametrize("packaging", ["zip", "tar.gz"])
+def test_an_archive_that_ends_too_early_is_refused(tmp_path: Path, packaging: str) -> None:
+    half = GOOD[: len(GOOD) // 2]
+    with pytest.raises(DistributionUnavailable, match="cannot unpack"):
+        ensure(pin(half, replace(TEMPLATE, packaging=packaging)), tmp_path, fetching(half))
+
+
 def test_an_archive_may_not_write_outside_its_folder(tmp_path: Path) -> None:
     evil = archive({"broker-1.0/a": b"", "../escaped": b"!"})
     with pytest.raises(DistributionUnavailable, match="cannot unpack"):
@@ -132,20 +159,20 @@ def test_what_a_killed_fetch_left_is_removed_by_the_next(tmp_path: Path) -> None
     assert leftovers(tmp_path) == []
 
 
-def _slowly(cache: Path, told: Path) -> None:
+def _slowly(cache: Path, told: Path, content: bytes) -> None:
     def fetch(wanted: Distribution, folder: Path) -> Path:
         with told.open("a") as file:
             file.write("fetched\n")
         time.sleep(0.5)
-        return fetching(GOOD)(wanted, folder)
+        return fetching(content)(wanted, folder)
 
-    ensure(pin(GOOD), cache, fetch)
+    ensure(pin(content), cache, fetch)
 
 
 def test_two_processes_at_once_fetch_once(tmp_path: Path) -> None:
     told = tmp_path / "told"
     start = multiprocessing.get_context("spawn").Process
-    both = [start(target=_slowly, args=(tmp_path / "cache", told)) for _ in range(2)]
+    both = [start(target=_slowly, args=(tmp_path / "cache", told, GOOD)) for _ in range(2)]
     for process in both:
         process.start()
     for process in both:
@@ -174,18 +201,24 @@ def test_the_cache_folder_follows_the_environment(
     assert distribution.cache_folder() == Path(expected)
 
 
+def test_of_each_product_two_versions_are_pinned_the_default_first() -> None:
+    assert pinned_versions("activemq-classic") == ("5.18.3", "5.16.6")
+    assert pinned_versions("activemq-artemis") == ("2.44.0", "2.40.0")
+    assert pinned("activemq-artemis", "2.40.0").folder == "apache-artemis-2.40.0"
+
+
 def test_an_unknown_distribution_is_answered_with_those_there_are() -> None:
     assert pinned("activemq-classic").version == "5.18.3"
     with pytest.raises(KeyError, match=r"no pinned distribution rabbit .*activemq-classic 5\.18\.3"):
         pinned("rabbit")
 
 
-@pytest.mark.parametrize("entry", PINNED, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", PINNED, ids=lambda entry: f"{entry.name} {entry.version}")
 def test_every_pin_is_a_whole_sha512(entry: Distribution) -> None:
     assert len(bytes.fromhex(entry.sha512)) == 64
 
 
 @pytest.mark.brokers
-@pytest.mark.parametrize("entry", PINNED, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", PINNED, ids=lambda entry: f"{entry.name} {entry.version}")
 def test_every_pinned_distribution_is_there_or_can_be_fetched(entry: Distribution) -> None:
     assert ensure(entry).exists()

@@ -62,6 +62,8 @@ def namespace(**changes: Any) -> Namespace:
         ("broker_memory", "lots", "--broker-memory lots: must be a whole number"),
         ("drain_timeout", "-1", "--drain-timeout -1: must be more than 0"),
         ("runtime", "cloud", "--runtime cloud: not known"),
+        ("broker_version", "5.16.6", "--broker-version 5.16.6 --runtime memory: no broker is started; leave it out"),
+        ("distribution", "/mine", "--distribution /mine --runtime memory: no broker is started; leave it out"),
     ],
 )
 def test_a_field_that_is_no_value_is_told_in_one_line(field: str, text: str, told: str) -> None:
@@ -73,9 +75,11 @@ def test_a_field_that_is_no_value_is_told_in_one_line(field: str, text: str, tol
 
 def test_emptied_fields_have_their_defaults() -> None:
     empty = {"rate": "", "drain_timeout": "", "broker_memory": "", "seed": "", "messages": "None", "warm_up": ""}
+    empty |= {"broker_version": "", "distribution": ""}
     options = read(namespace(**empty), scenario(), None)
     assert (options.rate, options.messages, options.warm_up_s) == (None, None, None)
     assert (options.drain_s, options.broker_memory_mb) == (60, 512)
+    assert (options.broker_version, options.distribution) == (None, None)
 
 
 def test_a_large_seed_stays_what_it_is() -> None:

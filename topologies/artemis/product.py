@@ -15,6 +15,7 @@ from topologies.artemis.render import broker_xml
 from topologies.artemis.render import router as router_conf
 from topologies.artemis.render.start_script import DATA, start_script
 from topologies.artemis.router import Router
+from topologies.artemis.since import lacks
 from topologies.artemis.validation import artemis_problems, artemis_warnings
 from topologies.management.contract import ProductManagement
 from topologies.model.broker import AnyBroker
@@ -54,6 +55,7 @@ ARTEMIS = BrokerProduct(
     reaches=reaches,
     carries_all=carries_all,
     render=_render,
+    lacks=lacks,
     needs_tls=_needs_tls,
     no_container=no_container,
     in_container=in_container,
@@ -63,6 +65,7 @@ ARTEMIS = BrokerProduct(
         name="artemis",
         distribution="activemq-artemis",
         jar="lib/artemis-boot.jar",
+        needs=("lib/artemis-server-*.jar",),
         command=command,
         secrets="broker-{broker}",
         first_serves=False,

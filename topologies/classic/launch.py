@@ -61,7 +61,7 @@ def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Pat
         f"-Dactivemq.conf={folders.conf}",
         f"-D{DATA_PROPERTY}={folders.data}",
         *([f"-D{STORE_PROPERTY}={store}"] if store else []),
-        f"-D{LOG_CONFIG_PROPERTY}={folders.conf}/{LOG4J2_PROPERTIES}",
+        f"-D{LOG_CONFIG_PROPERTY}={folders.conf}/{LOG4J2_PROPERTIES}",  # log4j 1, of 5.16, does not read it
         f"-D{SECRETS_PROPERTY}={launch.secrets_file}",
         *([f"-D{KEYSTORE_PROPERTY}={launch.stores.keys}"] if launch.stores else []),
         *([f"-D{TRUSTSTORE_PROPERTY}={launch.stores.trusted}"] if launch.stores else []),

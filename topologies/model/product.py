@@ -29,7 +29,8 @@ class ProductImage:
 class ProductLaunch:
     """``name``: under which a run records the version.
 
-    ``distribution``: its name among the pinned ones; ``jar``: a file of it with the version in its manifest.
+    ``distribution``: its name among the pinned ones; ``jar``: a file of it with the version in its manifest; ``needs``:
+    patterns of the other files that a start takes.
 
     ``secrets``: where below the private folder a broker's secrets are, ``{broker}`` for its name. ``first_serves``: of
     two brokers on one store the first to start serves, regardless of their names. ``says_it_listens``: whether the log
@@ -39,6 +40,7 @@ class ProductLaunch:
     name: str
     distribution: str
     jar: str
+    needs: tuple[str, ...]
     command: Command
     secrets: str
     first_serves: bool

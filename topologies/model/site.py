@@ -1,7 +1,16 @@
 """Says where everything is for one rendering: hosts and ports. A topology leaves them open, and a runtime sets them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+Version = tuple[int, ...]
+
+
+def is_before(version: str, than: Version) -> bool:
+    """Whether ``5.16.6`` is before (5, 17). Not if it does not begin with numbers, as '' does: it may be the newest."""
+    numbers = re.match(r"\d+(\.\d+)*", version)
+    return numbers is not None and tuple(map(int, numbers[0].split("."))) < than
 
 
 @dataclass(frozen=True)
@@ -11,6 +20,7 @@ class Site:
     ``link_addresses``: "host:port" by (link, broker that it calls) where a proxy is between the two.
     ``announced``: "host:port" by broker where members of a cluster tell another address than their own.
     ``loopback_interface``: where multicast goes when brokers listen on loopback; the system chooses it otherwise.
+    ``version``: of the brokers; '' is the one that the images have.
     """
 
     ports: Mapping[tuple[str, str], int]
@@ -19,6 +29,7 @@ class Site:
     link_addresses: Mapping[tuple[str, str], str] = field(default_factory=dict)
     announced: Mapping[str, str] = field(default_factory=dict)
     loopback_interface: str = "lo"
+    version: str = ""
 
     def port(self, broker: str, protocol: str) -> int:
         """Raises KeyError that names the broker and the protocol."""

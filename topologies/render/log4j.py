@@ -27,6 +27,20 @@ logger.network.level = info
 """
 
 
+_LOG4J_1 = """\
+log4j.rootLogger = INFO, console
+log4j.appender.console = org.apache.log4j.ConsoleAppender
+log4j.appender.console.target = System.out
+log4j.appender.console.layout = org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern = %d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %-5p %c{1} [%t] %m%n
+"""
+
+
+def log4j1_properties() -> str:
+    """The text of log4j.properties, for brokers that still have log4j 1: the same lines, by another spelling."""
+    return _LOG4J_1 + "".join(f"log4j.logger.{package} = WARN\n" for package in QUIET)
+
+
 def log4j2_properties(off: tuple[str, ...] = ()) -> str:
     """The text of log4j2.properties; the same for every broker of a kind. ``off``: packages that log nothing."""
     quiet = (

@@ -16,6 +16,12 @@ from topologies.products import DEFAULT, PRODUCTS
 
 RUNTIMES = ("containers", "processes", "external", "memory")
 ASKED = "asked for by --runtime"
+OTHERS = {
+    "containers": "brokers in containers are those of their image; use --image instead, or --runtime processes",
+    "external": "brokers that run already are as they are; leave it out",
+    "memory": "no broker is started; leave it out",
+}
+"""By runtime: why it takes no version of the brokers, and no build."""
 
 
 class RuntimeImpossible(ValueError):
@@ -49,8 +55,13 @@ class Choice:
     reason: str
 
 
-def choose(asked: str, image: str | None, look: Callable[[str | None], Seen]) -> Choice:
-    """``asked``: a runtime, or '' for the best there is; ``image``: what was asked for. Raises RuntimeImpossible."""
+def choose(asked: str, image: str | None, look: Callable[[str | None], Seen], release: str = "") -> Choice:
+    """``asked``: a runtime, or '' for the best there is; ``image``: what was asked for. Raises RuntimeImpossible.
+
+    ``release``: the option, with its value, that says what processes are started from; '' if none does.
+    """
+    if release:
+        return _processes(asked, image, release)
     if asked == "memory":
         return Choice("memory", "no broker at all: for testing the harness")
     if image and asked in ("processes", "external"):
@@ -67,6 +78,14 @@ def choose(asked: str, image: str | None, look: Callable[[str | None], Seen]) ->
         option = "--runtime containers" if asked else f"--image {image}"
         raise RuntimeImpossible(f"{option}: {seen.problem}")
     return Choice("processes", f"local JVMs, for containers are not to be had: {seen.problem}")
+
+
+def _processes(asked: str, image: str | None, release: str) -> Choice:
+    if image:
+        raise RuntimeImpossible(f"{release} --image {image}: only containers have an image; leave one out")
+    if asked not in ("", "processes"):
+        raise RuntimeImpossible(f"{release} --runtime {asked}: {OTHERS[asked]}")
+    return Choice("processes", f"local JVMs, asked for by {release.partition(' ')[0]}")
 
 
 def containers_for(topology: Topology | None, look: Look) -> Callable[[str | None], Seen]:

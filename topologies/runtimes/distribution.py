@@ -10,6 +10,8 @@ import os
 import shutil
 import tarfile
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -64,6 +66,17 @@ PINNED = (
         folder="apache-activemq-5.18.3",
     ),
     Distribution(
+        name="activemq-classic",
+        group="org.apache.activemq",
+        artifact="apache-activemq",
+        version="5.16.6",
+        packaging="tar.gz",
+        classifier="bin",
+        sha512="3f73cb737d5b19dcd4df44a0f0f9bf30d33fb818f6d3eac78f626942848e7fdd"
+        "61b74cc7bdb4d51bae38cf9be5f836f4180fa1b693cfbb8a016eb68e3805b210",
+        folder="apache-activemq-5.16.6",
+    ),
+    Distribution(
         name="activemq-artemis",
         group="org.apache.activemq",
         artifact="apache-artemis",
@@ -73,6 +86,17 @@ PINNED = (
         sha512="d709eafe1ead38234216d324e9876ee0f66265a2deba36b526f64512de4da1e2"
         "5ae6b5430a03dc002071ed91553c72f3ef01211d7414b14752272cbec66883b4",
         folder="apache-artemis-2.44.0",
+    ),
+    Distribution(
+        name="activemq-artemis",
+        group="org.apache.activemq",
+        artifact="apache-artemis",
+        version="2.40.0",
+        packaging="tar.gz",
+        classifier="bin",
+        sha512="270a00dc3028fb3b93c6aa09aa3e40fbe76015029e5308e0aac241589299a72d"
+        "ac9bb50a10e7e86ad66185e2d8bc7224626810df12f1ee05694322054ad32700",
+        folder="apache-artemis-2.40.0",
     ),
     Distribution(
         name="jolokia-agent",
@@ -107,6 +131,11 @@ def pinned(name: str, version: str | None = None) -> Distribution:
             return distribution
     known = ", ".join(f"{d.name} {d.version}" for d in PINNED)
     raise KeyError(f"no pinned distribution {name} {version or ''}: there are {known}")
+
+
+def pinned_versions(name: str) -> tuple[str, ...]:
+    """The default version first."""
+    return tuple(distribution.version for distribution in PINNED if distribution.name == name)
 
 
 def cache_folder() -> Path:
@@ -223,9 +252,13 @@ def _verify(distribution: Distribution, archive: Path) -> None:
 
 def _unpacked(distribution: Distribution, archive: Path, folder: Path) -> Path:
     try:
-        with tarfile.open(archive) as tar:
-            _extract(tar, folder)
-    except tarfile.TarError as error:
+        if distribution.packaging == "zip":
+            with zipfile.ZipFile(archive) as file:
+                file.extractall(folder)  # nothing outside the folder
+        else:
+            with tarfile.open(archive) as tar:
+                _extract(tar, folder)
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error) as error:
         raise DistributionUnavailable(f"{distribution.coordinate}: cannot unpack {archive.name}: {error}") from error
     if not (folder / distribution.folder).is_dir():
         raise DistributionUnavailable(f"{distribution.coordinate}: no folder {distribution.folder} in {archive.name}")

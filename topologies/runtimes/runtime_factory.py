@@ -16,6 +16,7 @@ from topologies.runtimes.external import credentials as external_credentials
 from topologies.runtimes.external import file as external_file
 from topologies.runtimes.external.runtime import ExternalRuntime
 from topologies.runtimes.processes.runtime import ProcessRuntime
+from topologies.runtimes.release import release_of
 
 
 class WishesConflict(ValueError):
@@ -34,9 +35,20 @@ class Wanted:
     keep_data: bool = False
     brokers_file: Path | None = None
     trust: Trust = field(default_factory=Trust)
+    broker_version: str | None = None
+    distribution: Path | None = None
 
-    def check(self) -> None:
-        """Raises WishesConflict."""
+    @property
+    def release(self) -> str:
+        """The option that says what processes are started from, with its value; '' for the default version."""
+        if self.distribution:
+            return f"--distribution {self.distribution}"
+        return f"--broker-version {self.broker_version}" if self.broker_version else ""
+
+    def check(self, topology: Topology) -> None:
+        """Raises WishesConflict or ReleaseImpossible."""
+        if self.runtime == "processes":
+            release_of(topology, self.broker_version, self.distribution)
         if self.runtime != "external":
             if self.trust.file:
                 told = "brokers of our own have an authority of their own, which clients believe; leave it out"
@@ -77,7 +89,8 @@ def runtime_of(wanted: Wanted, topology: Topology, directory: RunDirectory, *, t
         )
 
         return ContainerRuntime(topology, directory, image=wanted.image, **wishes)
-    return ProcessRuntime(topology, directory, **wishes)
+    release = release_of(topology, wanted.broker_version, wanted.distribution)
+    return ProcessRuntime(topology, directory, release=release, **wishes)
 
 
 def trust_in(runtime: Runtime, chosen: Trust) -> Trust:

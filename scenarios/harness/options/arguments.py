@@ -13,7 +13,9 @@ from scenarios.harness.options.run_options import BROKER_MEMORY_MB, DRAIN_S
 from scenarios.harness.run.warm_up import AT_LEAST_S, AT_MOST_S
 from scenarios.harness.scenario import Scenario
 from topologies.model.launch import LOOPBACK
+from topologies.products import PRODUCTS
 from topologies.runtimes.choice import RUNTIMES
+from topologies.runtimes.distribution import pinned_versions
 
 
 class Joined(Action):
@@ -167,3 +169,15 @@ def _add_what_runs_where(add: Callable[..., None], scenario: Scenario) -> None:
         in_web_ui=False,
     )
     add("--image", default=None, help="image of the brokers' containers (default: upstream's)")
+    add("--broker-version", default=None, help=f"version of the brokers as processes: {_versions()}")
+    add(
+        "--distribution",
+        default=None,
+        help="a build of the brokers to run as processes: an unpacked distribution, or its .tar.gz or .zip",
+    )
+
+
+def _versions() -> str:
+    """By product, the default version first."""
+    known = {name: pinned_versions(product.launch.distribution) for name, product in PRODUCTS.items()}
+    return "; ".join(f"{name} {', '.join(versions)}" for name, versions in known.items())

@@ -69,6 +69,8 @@ def would_run(plan: Plan) -> dict[str, object]:
         "topology": plan.info.topology,
         "brokers": len(plan.topology.brokers),
         "runtime": plan.options.runtime,
+        "broker_version": plan.options.broker_version,
+        "distribution": str(plan.options.distribution) if plan.options.distribution else None,
         "protocol": plan.options.protocol,
         "users": dict(plan.counts),
         "warm_up_at_most_s": AT_MOST_S if warm_up_s is None else warm_up_s,

@@ -29,6 +29,7 @@ from topologies.model.trust import Trust, TrustInvalid
 from topologies.model.validity import TopologyInvalid
 from topologies.runtimes.addresses import addresses_here, no_address_to_bind
 from topologies.runtimes.choice import RUNTIMES, Look, RuntimeImpossible, choose, containers_for, look_here
+from topologies.runtimes.release import ReleaseImpossible
 from topologies.runtimes.runtime_factory import Wanted, WishesConflict
 
 log = logging.getLogger("brokerbench")
@@ -87,6 +88,8 @@ class Options:
     junit: Path | None = None
     markdown: Path | None = None
     trust: Trust = field(default_factory=Trust)
+    broker_version: str | None = None
+    distribution: Path | None = None
     steps: tuple[RateStep, ...] = ()  # of a load whose rate changes, of all producers together
     search: SearchSettings | None = None  # for the highest rate that is held
 
@@ -115,6 +118,8 @@ class Options:
             self.keep_data,
             self.brokers_file,
             self.trust,
+            self.broker_version,
+            self.distribution,
         )
 
 
@@ -178,6 +183,8 @@ def read(
         order=_integer(namespace, "order"),
         junit=_path(namespace.junit),
         markdown=_path(namespace.markdown),
+        broker_version=namespace.broker_version or None,
+        distribution=_path(namespace.distribution),
         steps=steps,
         search=search,
     )
@@ -188,13 +195,14 @@ def read(
 def _on_brokers(options: Options, ca_file: str | None, look: Look) -> Options:
     """With the runtime that is possible here, and the authorities to trust. Raises OptionError."""
     try:
-        chosen = choose(options.runtime, options.image, containers_for(options.built_topology, look))
+        look_for = containers_for(options.built_topology, look)
+        chosen = choose(options.runtime, options.image, look_for, options.wanted.release)
         trust = Trust.read(Path(ca_file)) if ca_file else Trust()
         options = replace(options, runtime=chosen.runtime, runtime_reason=chosen.reason, trust=trust)
-        options.wanted.check()
+        options.wanted.check(options.built_topology)
     except TrustInvalid as error:
         raise OptionError(f"--ca-file {error}") from error
-    except (RuntimeImpossible, WishesConflict) as error:
+    except (RuntimeImpossible, WishesConflict, ReleaseImpossible) as error:
         raise OptionError(str(error)) from error
     return options
 

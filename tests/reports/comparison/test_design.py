@@ -1,5 +1,6 @@
 """Arms and blocks are formed from runs, and unlike runs are refused by the field that differs."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,42 @@ def test_another_image_may_have_another_broker_and_another_java(tmp_path: Path) 
     )
     found = design(read_runs(pair(tmp_path, first, second)))
     assert (found.field, [arm.name for arm in found.arms]) == ("image", ["activemq:5", "activemq:6"])
+
+
+def of_broker(version: str, **options: str) -> Planted:
+    return Planted(run={"options": {**OPTIONS, **options}, "versions": {"activemq": version, "java": "17"}})
+
+
+@pytest.mark.parametrize(
+    ("option", "values", "versions"),
+    [
+        ("broker_version", ("5.16.6", "5.18.3"), ("5.16.6", "5.18.3")),
+        ("distribution", ("old.tar.gz", "new.tar.gz"), ("5.18.3", "6.0.0-SNAPSHOT")),
+        ("distribution", ("old", "new"), ("6.0.0-SNAPSHOT", "6.0.0-SNAPSHOT")),
+    ],
+)
+def test_another_version_or_build_has_another_broker(
+    tmp_path: Path, option: str, values: tuple[str, str], versions: tuple[str, str]
+) -> None:
+    arms = [of_broker(version, **{option: value}) for version, value in zip(versions, values, strict=True)]
+    found = design(read_runs(pair(tmp_path, *arms)))
+    assert (found.field, [arm.name for arm in found.arms]) == (option, [f"{option} {value}" for value in values])
+
+
+def test_another_java_beside_another_version_of_the_brokers_is_unlike(tmp_path: Path) -> None:
+    first = of_broker("5.16.6", broker_version="5.16.6")
+    second = of_broker("5.18.3", broker_version="5.18.3")
+    newer_java = replace(second, run={**second.run, "versions": {"activemq": "5.18.3", "java": "21"}})
+    with pytest.raises(ComparisonImpossible, match=r"^versions\.java is 21 in run-2, but 17 in run-1: arms differ"):
+        design(read_runs(pair(tmp_path, first, newer_java)))
+
+
+@pytest.mark.parametrize("other", [{"protocol": "amqp"}, {}])
+def test_another_broker_that_no_option_asked_for_is_unlike(tmp_path: Path, other: dict[str, str]) -> None:
+    first, second = of_broker("5.16.6"), of_broker("5.18.3")
+    second = replace(second, run={**second.run, **other})
+    with pytest.raises(ComparisonImpossible, match=r"^versions\.activemq is 5\.18\.3 in run-2, but 5\.16\.6 in run"):
+        design(read_runs(pair(tmp_path, first, second)))
 
 
 def test_what_an_older_harness_did_not_record_and_the_commit_are_no_differences(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from topologies.artemis.broker import ArtemisBroker, HaPolicy
 from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
 from topologies.artemis.render import names
 from topologies.artemis.render.xml import add, add_all
+from topologies.artemis.since import TOPOLOGY_SCANNER
 from topologies.model.broker import AnyBroker
-from topologies.model.site import Site
+from topologies.model.site import Site, is_before
 from topologies.model.topology import Topology
 from topologies.render.xml import attributes_of
 
@@ -26,7 +27,7 @@ def add_links(parent: etree._Element, topology: Topology, broker: ArtemisBroker,
         _add_connectors(parent, topology, broker, clusters, site)
         connections = add(parent, "cluster-connections")
         for cluster, others in clusters.items():
-            _add_cluster(connections, broker, cluster, others)
+            _add_cluster(connections, broker, cluster, others, site.version)
     if broker.ha is not None:
         _add_ha(parent, broker.ha, backup=bool(broker.standby_of))
     opened = connections_of(topology, broker)
@@ -83,11 +84,18 @@ def _add_connectors(
 
 
 def _add_cluster(
-    parent: etree._Element, broker: ArtemisBroker, cluster: ClusterConnection, others: Sequence[AnyBroker]
+    parent: etree._Element,
+    broker: ArtemisBroker,
+    cluster: ClusterConnection,
+    others: Sequence[AnyBroker],
+    version: str,
 ) -> None:
     connection = add(parent, "cluster-connection", {"name": cluster.name})
     add(connection, "connector-ref", {}, broker.name)
-    add_all(connection, attributes_of(cluster, names.CLUSTER_CONNECTION))
+    settings = attributes_of(cluster, names.CLUSTER_CONNECTION)
+    if is_before(version, TOPOLOGY_SCANNER):
+        del settings["topology-scanner-attempts"]
+    add_all(connection, settings)
     static = add(connection, "static-connectors")
     for other in others:
         add(static, "connector-ref", {}, other.name)

@@ -15,9 +15,9 @@ from topologies.classic.render.discovery_agents import add_discovery_agents, add
 from topologies.classic.render.network_connectors import add_network_connectors, telling_uri
 from topologies.classic.render.tls import add_tls
 from topologies.classic.transport_connectors import TransportConnector
-from topologies.model.site import Site
+from topologies.model.site import Site, is_before
 from topologies.model.topology import Topology
-from topologies.render.log4j import log4j2_properties
+from topologies.render.log4j import log4j1_properties, log4j2_properties
 from topologies.render.site import (
     BRIDGE_PASSWORD,
     BRIDGE_USERNAME,
@@ -34,6 +34,8 @@ BROKER_PATH_PROPERTY = "bbBrokerPath"
 
 ACTIVEMQ_XML = "activemq.xml"
 LOG4J2_PROPERTIES = "log4j2.properties"
+LOG4J_PROPERTIES = "log4j.properties"
+LOG4J2_SINCE = (5, 17)
 
 HOUSEKEEPING = {
     "dataDirectory": f"${{{DATA_PROPERTY}}}",
@@ -49,13 +51,20 @@ HOUSEKEEPING = {
 
 
 def render(topology: Topology, broker: Broker, site: Site) -> dict[str, str]:
-    """File name to text: activemq.xml and log4j2.properties. KeyError if the site lacks a port that is needed."""
+    """File name to text: activemq.xml and what configures the log. KeyError if the site lacks a port that is needed."""
     root = root_of(SPRING, "beans")
     root.set(SCHEMA_LOCATION, f"{SPRING} {SPRING}/spring-beans.xsd {ACTIVEMQ} {ACTIVEMQ}/activemq-core.xsd")
     _add_placeholders(root)
     add_discovery_agents(root, topology, broker, site)
     root.append(_broker(topology, broker, site))
-    return {ACTIVEMQ_XML: to_text(root), LOG4J2_PROPERTIES: log4j2_properties()}
+    return {ACTIVEMQ_XML: to_text(root), **_logging(site.version)}
+
+
+def _logging(version: str) -> dict[str, str]:
+    """log4j 1 finds its file by name, on the class path, which begins with the broker's ``conf``."""
+    if is_before(version, LOG4J2_SINCE):
+        return {LOG4J_PROPERTIES: log4j1_properties()}
+    return {LOG4J2_PROPERTIES: log4j2_properties()}
 
 
 def store_property(broker: Broker) -> str:

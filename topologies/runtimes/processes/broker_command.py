@@ -1,6 +1,5 @@
 """Prepares a broker's local process: distribution, ports, files and the guarded command."""
 
-import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +8,6 @@ from records.rundir import RunDirectory
 from topologies.model.broker import AnyBroker
 from topologies.model.endpoints import Credentials
 from topologies.model.launch import BrokerFolders, Launch, agent_properties, environment, properties
-from topologies.model.product import ProductLaunch
 from topologies.model.site import Site
 from topologies.model.topology import Topology
 from topologies.render import site as names
@@ -37,21 +35,27 @@ from topologies.runtimes.proxies.link_proxies import LinkProxies, Place, find_fo
 from topologies.runtimes.proxies.proxy_plan import API, ProxyEndpoint, hosts_file, proxy_endpoints, proxy_plan
 from topologies.runtimes.proxies.socket_bytes import SocketsHere
 from topologies.runtimes.proxies.toxiproxy import command as toxiproxy_line
+from topologies.runtimes.release import OwnBuild, Release
 from topologies.runtimes.startup import MANAGEMENT
 
-MANIFEST = "META-INF/MANIFEST.MF"
 HOSTS = "hosts"
 
 
 def prepare(
-    topology: Topology, directory: RunDirectory, wishes: Wishes, authority: Authority | None, progress: Progress
+    topology: Topology,
+    directory: RunDirectory,
+    wishes: Wishes,
+    authority: Authority | None,
+    release: Release,
+    progress: Progress,
 ) -> Prepared[BrokerProcess]:
     """Raises one of `OwnBrokers.user_errors` or OSError; leaves no secret then."""
     executables = topology.product.executables
     found = executables.find(topology.name, topology.brokers, wishes.bind_host)
     their_versions = executables.versions(found)
     toxiproxy, java, launched = find_for(topology), find_java(), topology.product.launch
-    home, agent = (ensured(pinned(name), progress) for name in (launched.distribution, JOLOKIA_AGENT))
+    home = release.home if isinstance(release, OwnBuild) else ensured(release, progress)
+    agent = ensured(pinned(JOLOKIA_AGENT), progress)
     brokers = [broker.name for broker in topology.brokers]
     wanted: list[tuple[str, str] | ProxyEndpoint] = [*wanted_ports(topology), *proxy_endpoints(topology)]
     chosen = choose_ports(wanted, wishes.base_port, wishes.addresses)
@@ -68,7 +72,7 @@ def prepare(
         if authority:
             stores = authority.write_stores(private, wishes.addresses, secrets[names.KEYSTORE_PASSWORD])
         private.write(SECRETS_FILE, properties(secrets))
-        site = Site(listening(ports), bind_host=wishes.bind_host)
+        site = Site(listening(ports), bind_host=wishes.bind_host, version=release.version)
         links = toxiproxy and _links(toxiproxy, topology, chosen, site, directory, private)
         site = replace(site, link_addresses=links.addresses, announced=links.announced) if links else site
         rendered = write_files(topology, _and_hosts(wishes.renderer), site, folders, private, secrets)
@@ -85,7 +89,7 @@ def prepare(
     except BaseException:
         private.remove()
         raise
-    versions = _versions(java, launched, home) | their_versions
+    versions = _versions(java, launched.name, release) | their_versions
     return Prepared(private, ports, client, management, folders, handles, rendered, versions, links=links or None)
 
 
@@ -132,18 +136,11 @@ def _links(
     return LinkProxies(process, at[API], every, Place(sockets))
 
 
-def _versions(java: Java, launched: ProductLaunch, home: Path) -> dict[str, str]:
+def _versions(java: Java, product: str, release: Release) -> dict[str, str]:
     return {
-        launched.name: _manifest_version(home / launched.jar) or pinned(launched.distribution).version,
+        product: release.version,
+        **(release.recorded(product) if isinstance(release, OwnBuild) else {}),
         "jolokia-agent": pinned(JOLOKIA_AGENT).version,
         "java": java.version,
         "java-source": java.source,
     }
-
-
-def _manifest_version(jar: Path) -> str:
-    """Implementation-Version of a jar, '' where it has none."""
-    with zipfile.ZipFile(jar) as archive:
-        lines = archive.read(MANIFEST).decode("utf-8").splitlines()
-    entries = dict(line.partition(": ")[::2] for line in lines)
-    return entries.get("Implementation-Version", "").strip()

@@ -1,0 +1,192 @@
+"""Checks which version or build of the brokers processes are started from, and what is refused before they start."""
+
+import shutil
+import tarfile
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from topologies.artemis.links import ClusterLink
+from topologies.catalogue.lookup import build
+from topologies.model.topology import Topology
+from topologies.runtimes.distribution import CACHE_VARIABLE
+from topologies.runtimes.release import OwnBuild, ReleaseImpossible, release_of
+
+CLASSIC = ("bin/activemq.jar", "lib/activemq-broker-5.19.0.jar", "lib/activemq-spring-5.19.0.jar")
+ARTEMIS = ("lib/artemis-boot.jar", "lib/artemis-server-2.45.0.jar")
+VERSION = "5.19.0-SNAPSHOT"
+MANIFEST = f"Implementation-Version: {VERSION}"
+
+
+def unpacked(folder: Path, files: tuple[str, ...] = CLASSIC, manifest: str = MANIFEST) -> Path:
+    """A folder with jars that hold a manifest and nothing else."""
+    for name in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(folder / name, "w") as jar:
+            jar.writestr("META-INF/MANIFEST.MF", f"Manifest-Version: 1.0\r\n{manifest}\r\n")
+    return folder
+
+
+def refusal(path: Path, topology: str = "mesh") -> str:
+    with pytest.raises(ReleaseImpossible) as refused:
+        release_of(build(topology), path=path)
+    told = str(refused.value)
+    assert told.startswith(f"--distribution {path}: ")
+    assert "\n" not in told
+    return told.removeprefix(f"--distribution {path}: ")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_without_options_brokers_are_of_the_default_version() -> None:
+    assert [release_of(build(entry)).version for entry in ("mesh", "cluster")] == ["5.18.3", "2.44.0"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "version"), [("mesh", "5.18.3"), ("mesh", "5.16.6"), ("cluster", "2.44.0"), ("cluster", "2.40.0")]
+)
+def test_a_known_version_is_that_of_the_topologys_product(entry: str, version: str) -> None:
+    assert release_of(build(entry), version).version == version
+
+
+@pytest.mark.parametrize(
+    ("entry", "version", "known"),
+    [
+        ("mesh", "5.17.0", "classic brokers; write one of 5.18.3, 5.16.6"),
+        ("mesh", "2.44.0", "classic brokers; write one of 5.18.3, 5.16.6"),
+        ("cluster", "5.18.3", "artemis brokers; write one of 2.44.0, 2.40.0"),
+    ],
+)
+def test_another_version_is_refused_with_those_of_the_product(entry: str, version: str, known: str) -> None:
+    with pytest.raises(ReleaseImpossible) as refused:
+        release_of(build(entry), version)
+    assert str(refused.value) == (
+        f"--broker-version {version}: not known of {known}, or name a distribution of another version by --distribution"
+    )
+
+
+def test_a_version_and_a_distribution_are_one_too_many(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseImpossible, match=r"^--broker-version 5\.16\.6 --distribution .*; leave one out$"):
+        release_of(build("mesh"), "5.16.6", tmp_path)
+
+
+def scanning() -> Topology:
+    built = build("cluster")
+    links = [link for link in built.links if isinstance(link, ClusterLink)]
+    return replace(
+        built, links=tuple(replace(each, cluster=replace(each.cluster, topology_scanner_attempts=5)) for each in links)
+    )
+
+
+def test_a_setting_that_the_version_does_not_know_is_refused_before_the_start(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseImpossible) as refused:
+        release_of(scanning(), "2.40.0")
+    assert str(refused.value) == (
+        "--broker-version 2.40.0: cluster 'cluster' sets topology_scanner_attempts, which Artemis has since 2.41, and "
+        "this is 2.40.0; leave the setting out, or choose a later version"
+    )
+    old = unpacked(tmp_path / "old", ARTEMIS, "Implementation-Version: 2.39.0")
+    with pytest.raises(ReleaseImpossible, match=r"^--distribution .*since 2\.41, and this is 2\.39\.0; leave the"):
+        release_of(scanning(), path=old)
+    assert release_of(scanning(), "2.44.0").version == "2.44.0"
+
+
+def test_a_build_is_its_folder_with_the_version_that_its_jar_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unpacked(tmp_path / "mine")
+    monkeypatch.chdir(tmp_path)
+    assert release_of(build("mesh"), path=Path("mine")) == OwnBuild(Path("mine"), tmp_path / "mine", VERSION)
+
+
+def test_of_a_build_its_path_and_a_digest_of_its_jars_are_recorded(tmp_path: Path) -> None:
+    def recorded() -> dict[str, str]:
+        found = release_of(build("mesh"), path=tmp_path)
+        assert isinstance(found, OwnBuild)
+        return found.recorded("activemq")
+
+    unpacked(tmp_path)
+    first = recorded()
+    assert first["activemq-distribution"] == str(tmp_path)
+    (tmp_path / "data").mkdir()
+    assert recorded() == first
+    with zipfile.ZipFile(tmp_path / CLASSIC[1], "w") as jar:
+        jar.writestr("changed", "")
+    assert {name for name, value in recorded().items() if value != first[name]} == {"activemq-build"}
+
+
+@pytest.mark.parametrize("form", ["gztar", "zip"])
+def test_an_archive_is_unpacked_into_the_cache_once(tmp_path: Path, cache: Path, form: str) -> None:
+    unpacked(tmp_path / "made" / "apache-activemq-5.19")
+    packed = Path(shutil.make_archive(str(tmp_path / "mine"), form, tmp_path / "made", "apache-activemq-5.19"))
+    found = release_of(build("mesh"), path=packed)
+    assert isinstance(found, OwnBuild)
+    assert (found.path, found.version, found.home.name) == (packed, VERSION, "apache-activemq-5.19")
+    assert found.home.is_relative_to(cache)
+    (found.home / "still here").touch()
+    assert release_of(build("mesh"), path=packed) == found
+    assert (found.home / "still here").exists()
+
+
+def test_another_archive_of_the_same_name_is_another_build(tmp_path: Path, cache: Path) -> None:
+    homes = []
+    for version in ("1", "2"):
+        unpacked(tmp_path / "made" / "broker", manifest=f"Implementation-Version: {version}")
+        packed = Path(shutil.make_archive(str(tmp_path / "mine"), "zip", tmp_path / "made", "broker"))
+        found = release_of(build("mesh"), path=packed)
+        assert isinstance(found, OwnBuild)
+        assert found.version == version
+        homes.append(found.home)
+    assert homes[0] != homes[1]
+
+
+@pytest.mark.usefixtures("cache")
+def test_what_is_no_archive_though_its_name_says_so_is_refused(tmp_path: Path) -> None:
+    for name in ("mine.zip", "mine.tar.gz"):
+        (tmp_path / name).write_text("text", encoding="utf-8")
+        assert refusal(tmp_path / name).startswith("cannot be unpacked: ")
+    with tarfile.open(tmp_path / "empty.tar.gz", "w:gz"):
+        pass
+    assert refusal(tmp_path / "empty.tar.gz").startswith("is empty; name an unpacked distribution, or its")
+
+
+def test_what_is_not_there_or_another_kind_of_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "broker.jar").touch()
+    assert refusal(tmp_path / "none") == (
+        "there is no such file or folder; name an unpacked distribution, or its .tar.gz or .zip"
+    )
+    assert refusal(tmp_path / ("n" * 300)).startswith("cannot be unpacked: [Errno 36] File name too long")
+    assert refusal(tmp_path / "broker.jar").startswith("is neither a folder nor a .tar.gz or .zip; name an unpacked")
+
+
+@pytest.mark.parametrize("lacking", CLASSIC)
+def test_a_folder_without_a_file_that_a_start_takes_is_refused(tmp_path: Path, lacking: str) -> None:
+    unpacked(tmp_path, tuple(name for name in CLASSIC if name != lacking))
+    pattern = lacking.replace("5.19.0", "*")
+    assert refusal(tmp_path).startswith(f"has no {pattern}, which classic brokers start from; name an unpacked")
+
+
+@pytest.mark.parametrize(
+    ("topology", "files", "told"),
+    [
+        ("mesh", ARTEMIS, "has artemis brokers, but those of topology 'mesh-of-3' are classic; "),
+        ("cluster", CLASSIC, "has classic brokers, but those of topology 'cluster-of-3' are artemis; "),
+    ],
+)
+def test_a_distribution_of_the_other_product_is_refused(
+    tmp_path: Path, topology: str, files: tuple[str, ...], told: str
+) -> None:
+    assert refusal(unpacked(tmp_path, files), topology).startswith(told)
+
+
+def test_a_build_that_does_not_say_its_version_is_refused(tmp_path: Path) -> None:
+    unpacked(tmp_path, manifest="Built-By: me")
+    assert refusal(tmp_path).startswith("bin/activemq.jar has no Implementation-Version in its manifest; ")
+    (tmp_path / "bin" / "activemq.jar").write_text("no jar", encoding="utf-8")
+    assert refusal(tmp_path).startswith("bin/activemq.jar has no Implementation-Version in its manifest; ")

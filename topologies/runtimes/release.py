@@ -1,0 +1,157 @@
+"""Chooses what processes of brokers are started from: a pinned version of their product, or a build of one's own.
+
+A build is an unpacked distribution or its archive. An archive is unpacked into the cache, once. No checksum is asked
+of it, but it must be of the topology's product, and have the files that a start takes.
+"""
+
+import hashlib
+import shutil
+import tarfile
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from topologies.model.topology import BrokerProduct, Topology
+from topologies.products import PRODUCTS
+from topologies.runtimes.distribution import (
+    Distribution,
+    DistributionUnavailable,
+    cache_folder,
+    ensure,
+    pinned,
+    pinned_versions,
+)
+
+ARCHIVES = ("tar.gz", "zip")
+MANIFEST = "META-INF/MANIFEST.MF"
+NAME_ONE = "name an unpacked distribution, or its .tar.gz or .zip"
+
+
+class ReleaseImpossible(ValueError):
+    """No broker can be started from what was asked for: names the option, its value, the rule and the next step."""
+
+
+@dataclass(frozen=True)
+class OwnBuild:
+    """``path``: as it was asked for; ``home``: the unpacked folder; ``version``: as its jar says."""
+
+    path: Path
+    home: Path
+    version: str
+
+    @property
+    def digest(self) -> str:
+        """Of its jars: two builds of one version, in one place, are not alike."""
+        found = hashlib.sha256()
+        for jar in sorted(self.home.rglob("*.jar")):
+            found.update(str(jar.relative_to(self.home)).encode())
+            found.update(jar.read_bytes())
+        return found.hexdigest()[:12]
+
+    def recorded(self, product: str) -> dict[str, str]:
+        """What run.json has of it beside the version; ``product``: under which it has the version."""
+        return {f"{product}-distribution": str(self.path), f"{product}-build": self.digest}
+
+
+Release = Distribution | OwnBuild
+
+
+def release_of(topology: Topology, version: str | None = None, path: Path | None = None) -> Release:
+    """``version``: of those that are pinned, the default if None; ``path``: a build. Raises ReleaseImpossible."""
+    if version and path:
+        told = "a distribution has its own version; leave one out"
+        raise ReleaseImpossible(f"--broker-version {version} --distribution {path}: {told}")
+    found = _own_build(path, topology) if path else _pinned(version, topology.product)
+    if lacking := list(topology.product.lacks(topology, found.version)):
+        raise ReleaseImpossible(
+            f"{f'--distribution {path}' if path else f'--broker-version {version}'}: {'; '.join(lacking)}, and this is "
+            f"{found.version}; leave the setting out, or choose a later version"
+        )
+    return found
+
+
+def _pinned(version: str | None, product: BrokerProduct) -> Distribution:
+    known = pinned_versions(product.launch.distribution)
+    if version and version not in known:
+        raise ReleaseImpossible(
+            f"--broker-version {version}: not known of {product.name} brokers; write one of {', '.join(known)}, or "
+            "name a distribution of another version by --distribution"
+        )
+    return pinned(product.launch.distribution, version)
+
+
+def _own_build(path: Path, topology: Topology) -> OwnBuild:
+    home, product, launch = _home_of(path), topology.product, topology.product.launch
+    for other in PRODUCTS.values():
+        if other is not product and (home / other.launch.jar).is_file():
+            those = f"those of topology {topology.name!r} are {product.name}"
+            raise _refused(path, f"has {other.name} brokers, but {those}; choose another topology or distribution")
+    for pattern in (launch.jar, *launch.needs):
+        if not any(home.glob(pattern)):
+            raise _refused(path, f"has no {pattern}, which {product.name} brokers start from; {NAME_ONE}")
+    version = _manifest_version(home / launch.jar)
+    if not version:
+        raise _refused(path, f"{launch.jar} has no Implementation-Version in its manifest; build it with Maven")
+    return OwnBuild(path, home, version)
+
+
+def _home_of(path: Path) -> Path:
+    """The folder of a build; that of an archive is in the cache."""
+    try:
+        if path.is_dir():
+            return path.absolute()
+        if not path.is_file():
+            raise _refused(path, f"there is no such file or folder; {NAME_ONE}")
+        return _unpacked(path)
+    except (DistributionUnavailable, tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError) as error:
+        raise _refused(path, f"cannot be unpacked: {error}; {NAME_ONE}") from error
+
+
+def _unpacked(path: Path) -> Path:
+    """Into the cache, in a folder that is named by the archive's digest."""
+    packaging = next((each for each in ARCHIVES if path.name.endswith(f".{each}")), None)
+    if packaging is None:
+        raise _refused(path, f"is neither a folder nor a .tar.gz or .zip; {NAME_ONE}")
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha512").hexdigest()
+    archive = Distribution(
+        name=path.name,
+        group="",
+        artifact=path.name.removesuffix(f".{packaging}"),
+        version="",
+        packaging=packaging,
+        classifier="",
+        sha512=digest,
+        folder=_top_folder(path, packaging),
+    )
+    return ensure(archive, cache_folder(), lambda _archive, folder: Path(shutil.copy(path, folder / path.name)))
+
+
+def _top_folder(archive: Path, packaging: str) -> str:
+    """The folder that its first entry is in: a distribution has one folder, with everything below it."""
+    if packaging == "zip":
+        with zipfile.ZipFile(archive) as file:
+            first = next(iter(file.namelist()), "")
+    else:
+        with tarfile.open(archive, "r:gz") as tar:
+            entry = tar.next()
+            first = entry.name if entry else ""
+    parts = PurePosixPath(first).parts
+    if not parts:
+        raise _refused(archive, f"is empty; {NAME_ONE}")
+    return parts[0]
+
+
+def _manifest_version(jar: Path) -> str:
+    """Implementation-Version of a jar, '' where it has none."""
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            lines = archive.read(MANIFEST).decode("utf-8").splitlines()
+    except (zipfile.BadZipFile, KeyError):
+        return ""
+    return dict(line.partition(": ")[::2] for line in lines).get("Implementation-Version", "").strip()
+
+
+def _refused(path: Path, why: str) -> ReleaseImpossible:
+    return ReleaseImpossible(f"--distribution {path}: {why}")
