@@ -197,7 +197,8 @@ class Lifecycle:
                 return distributed.DistributedLoadGenerators(environment.runner)
             return LocalLoadGenerator(environment, recorder, brokers.connectors)
 
-        return RunController(made, load_generators, "master" if distributed_run else "main", self._reroute)
+        process, watched = "master" if distributed_run else "main", environment.web_ui is not None
+        return RunController(made, load_generators, process, self._reroute, watched=watched)
 
     def _call_off(self, environment: Any) -> None:
         """No user is spawned: the greenlet that would do it ends here, and a headless Locust ends."""

@@ -175,7 +175,7 @@ def test_the_page_loads_only_what_is_ours(ui: Ui) -> None:
     assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'")
     page = answer.get_data(as_text=True)
     assert "http" not in page
-    for name in ("page.css", "page.js"):
+    for name in ("page.css", "page.js", "chart.js"):
         assert f"brokerbench/static/{name}" in page
         assert ui.client.get(f"/brokerbench/static/{name}").status_code == 200
 
@@ -188,6 +188,14 @@ def test_reports_are_listed_newest_first_and_open(ui: Ui) -> None:
     opened = ui.client.get("/brokerbench/runs/20261121-1-a/report")
     assert opened.get_data(as_text=True) == "<title>20261121-1-a</title>"
     assert "Content-Security-Policy" not in opened.headers
+
+
+def test_prometheus_is_answered_in_its_format(ui: Ui) -> None:
+    ui.bench.shown = snapshot()
+    answer = ui.client.get("/brokerbench/metrics")
+    assert answer.content_type.startswith("text/plain; version=0.0.4")
+    assert "brokerbench_messages_sent_total 1200" in answer.get_data(as_text=True)
+    assert ui.client.get("/brokerbench/now").get_json()["history"] == {"moments": [], "bands": []}
 
 
 @pytest.mark.parametrize("path", ["..", "%2e%2e", "..%2foutside", "nope", "%00", "20261121-1-a%2f.."])
@@ -217,6 +225,6 @@ def test_whoever_has_not_logged_in_starts_stops_and_sees_nothing(make_ui: Making
     ui.environment.web_ui.login_manager.user_loader(lambda user: None)
     for path in ("/swarm", "/stop"):
         assert ui.client.post(path).status_code in (302, 401)
-    for path in ("/brokerbench", "/brokerbench/now", "/brokerbench/runs/x/report"):
+    for path in ("/brokerbench", "/brokerbench/now", "/brokerbench/metrics", "/brokerbench/runs/x/report"):
         assert ui.client.get(path).status_code in (302, 401)
     assert (ui.bench.started, ui.bench.stops) == ([], 0)

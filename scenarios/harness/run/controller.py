@@ -46,7 +46,10 @@ class CannotRun(Exception):
 
 
 class RunController:
-    """One run from its folder to its verdict. ``load_generators_of`` makes what drives the clients."""
+    """One run from its folder to its verdict. ``load_generators_of`` makes what drives the clients.
+
+    ``watched``: somebody looks at the run while it goes on, so latencies are counted meanwhile.
+    """
 
     def __init__(
         self,
@@ -54,6 +57,8 @@ class RunController:
         load_generators_of: Callable[[Recorder, BrokerEnvironment], LoadGenerators],
         process: str,
         reroute: Reroute | None = None,
+        *,
+        watched: bool = False,
     ) -> None:
         self.plan = plan
         self.exit_status = CANNOT_RUN
@@ -68,7 +73,8 @@ class RunController:
         self.load_generators = load_generators_of(self.recorder, self.brokers)
         self.faults = FaultSchedule(plan.faults, self.brokers.runtime, self.recorder, self.brokers.probe)
         self.run_record = RunRecord(self.directory, plan.info)
-        self.load = Load(plan, self.run_record, self.load_generators, self.brokers, self.faults, self.recorder)
+        parts = (self.run_record, self.load_generators, self.brokers, self.faults, self.recorder)
+        self.load = Load(plan, *parts, watched=watched)
         self._beginning = False
         self._abandoned = False
         self._torn_down = threading.Event()

@@ -25,6 +25,7 @@ CATCH_UP_S = 2.0  # after the last due time, for producers that are behind
 LEAD_S = 0.5  # between the start signal and the first due time, so that every process has the signal by then
 LOOK_EVERY_S = 0.2
 TELL_EVERY_S = 5.0
+WATCHED_S = 4  # so many seconds of latencies are kept for whoever looks: each is looked at once
 
 
 class Load:
@@ -38,6 +39,8 @@ class Load:
         brokers: BrokerEnvironment,
         faults: FaultSchedule,
         recorder: Recorder,
+        *,
+        watched: bool = False,
     ) -> None:
         self.window: Window | None = None
         self.over = False
@@ -46,6 +49,7 @@ class Load:
         self._clients_off = ClientsOff(faults.last_began_ns)
         self._search = RateSearch.of(plan, load_generators.change_rate, run_record) if plan.options.search else None
         self._told_of: set[str] = set()
+        self._watched_s = WATCHED_S if watched else 0
 
     def hold(self) -> None:
         """Wait for the users, give the start signal, and return when the load is over for any reason."""
@@ -100,7 +104,7 @@ class Load:
         end = "fixed" if stated_s is not None else warm_up.NOT_SETTLED
         self._run_record.update(warm_up=WarmUp(end, float(longest_s), float(longest_s)))
         self._run_record.write()
-        live_s = self._search.live_s if self._search else 0
+        live_s = self._search.live_s if self._search else self._watched_s
         self._load_generators.go(Go(window, self._plan.options.messages, self._plan.producers, Counter(), live_s))
         if not window.is_open:
             self._faults.start(window.load_began_ns)

@@ -2,6 +2,7 @@
 
     GET  /brokerbench                      the page: phase, brokers, bridges, clients, faults, reports
     GET  /brokerbench/now                  the same as JSON, asked for once a second
+    GET  /brokerbench/metrics              its figures for Prometheus
     GET  /brokerbench/runs/<id>/report     a finished report
     POST /swarm, /stop                     Locust's own buttons, answered here while they concern a run of ours
 
@@ -18,6 +19,7 @@ from copy import copy
 from pathlib import Path
 from typing import Any, Protocol
 
+import gevent
 from flask import Blueprint, Response, abort, jsonify, request, send_file, send_from_directory
 from locust.runners import STATE_RUNNING, STATE_SPAWNING, MasterRunner
 
@@ -25,12 +27,15 @@ from scenarios.harness.options.run_options import OptionError
 from scenarios.harness.run.snapshot import Snapshot
 from scenarios.harness.web import form
 from scenarios.harness.web.finished import ReportFolder
+from scenarios.harness.web.history import History
+from scenarios.harness.web.metrics import CONTENT_TYPE, metrics
 from scenarios.harness.web.view import phase, summary_rows, view
 
 log = logging.getLogger("brokerbench")
 
 STATIC = Path(__file__).parent / "static"
 TAB = "brokerbench"
+WATCH_EVERY_S = 1.0
 POLICY = "default-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
 SCRIPT = b'<script src="./brokerbench/static/tab.js"></script>\n  </body>'
 
@@ -66,6 +71,7 @@ class Web:
         self._report_folder = ReportFolder(runs)
         self._base: Namespace = copy(environment.parsed_options)
         self._fields: frozenset[str] = frozenset()  # the form's values of the present run
+        self._history = History()
 
     def command(self, command: tuple[str, ...]) -> tuple[str, ...]:
         """The line that makes the present run again, the form's fields included."""
@@ -117,10 +123,22 @@ class Web:
 
     # -- what is shown ---------------------------------------------------------------------------------------------
 
+    def keep_watching(self) -> None:
+        """Keep the last two minutes, whether a page asks or not. Never returns."""
+        while True:
+            self._history.note(self._bench.snapshot())
+            gevent.sleep(WATCH_EVERY_S)
+
     def now(self) -> Response:
-        shown = view(self._bench.snapshot(), self._bench.refusal)
+        snapshot = self._bench.snapshot()
+        shown = view(snapshot, self._bench.refusal)
         reports = [finished.as_json() for finished in self._report_folder.finished()]
-        return jsonify({**shown.as_json(), "reports": reports})
+        history = self._history.as_json(snapshot.faults if snapshot else ())
+        return jsonify({**shown.as_json(), "history": history, "reports": reports})
+
+    def metrics(self) -> Response:
+        last = self._history.moments[-1] if self._history.moments else None
+        return Response(metrics(self._bench.snapshot(), last), content_type=CONTENT_TYPE)
 
     def report(self, run_id: str) -> Response:
         path = self._report_folder.report(run_id)
@@ -168,6 +186,7 @@ def register(environment: Any, bench: Bench, runs: Path) -> Web:
         change = pages.get(request.endpoint or "")
         return change(response) if change and response.status_code == 200 else response
 
+    gevent.spawn(web.keep_watching)
     web_ui.app.before_request(before)
     web_ui.app.after_request(after)
     return web
@@ -179,6 +198,7 @@ def _pages(web: Web, guarded: Callable[[Callable[..., Any]], Callable[..., Any]]
         "page": ("", lambda: send_from_directory(STATIC, "page.html", max_age=0)),
         "static_file": ("/static/<name>", lambda name: send_from_directory(STATIC, name, max_age=0)),
         "now": ("/now", web.now),
+        "metrics": ("/metrics", web.metrics),
         "report": ("/runs/<run_id>/report", web.report),
     }
     for name, (rule, answer) in views.items():

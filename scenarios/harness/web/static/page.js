@@ -46,6 +46,7 @@ function show(now) {
   byId("phase").textContent = now.lines[0][1];
   draw("trouble", now.trouble, () => now.trouble.map((text) => element("li", text)));
   draw("lines", now.lines, () => now.lines.slice(1).flatMap(([what, told]) => [element("dt", what), element("dd", told)]));
+  draw("charts", now.history, () => charts(now.history));
   draw("tables", now.tables, () => now.tables.map(table));
   draw("reports", now.reports, () => now.reports.map(report));
   byId("none").hidden = now.reports.length > 0;

@@ -1,0 +1,99 @@
+"""Checks the last two minutes that the page draws, and the figures for Prometheus."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from drivers.client.pacing import NS_PER_S
+from drivers.users.session import Tally
+from scenarios.harness.run.snapshot import FaultState, Snapshot
+from scenarios.harness.web.history import KEPT_S, Band, History, bands
+from scenarios.harness.web.metrics import metrics
+from tests.webui.snapshots import IN_THE_LOAD, NOW_NS, readings, snapshot
+
+MS = 1_000_000
+KILL = FaultState("kill", "b1", 10.0, 5.0, "going on")
+
+
+def after(seconds: float, sent: int, received: int, **more: Any) -> Snapshot:
+    tally = Tally(sent=sent, received=received)
+    return snapshot(now_ns=NOW_NS + round(seconds * NS_PER_S), tally=tally, **more)
+
+
+def test_rates_are_those_since_the_moment_before() -> None:
+    history = History()
+    history.note(after(0, 1_000, 900))
+    assert not history.moments
+    history.note(after(2, 1_240, 1_000, connected={("p", "b1"): 2, ("c", "b1"): 1}))
+    (moment,) = history.moments
+    assert (moment.load_s, moment.sent_per_s, moment.received_per_s) == (9.0, 120.0, 50.0)
+    assert moment.connections == {"b1": 3, "b2": 0}
+    assert (moment.p50_ms, moment.p99_ms) == (None, None)
+
+
+def test_latencies_are_those_of_the_last_whole_second() -> None:
+    later = after(2, 10, 10)
+    later.tally.live.begin(0)
+    for second, took_ms in ((5, 900), (6, 10), (6, 10), (6, 80), (7, 900)):
+        later.tally.live.received(second * NS_PER_S, took_ms * MS)
+    history = History()
+    history.note(after(1, 10, 10))
+    history.note(later)
+    assert history.moments[0].p50_ms == pytest.approx(10, rel=0.01)
+    assert history.moments[0].p99_ms == pytest.approx(80, rel=0.01)
+
+
+def test_only_two_minutes_of_one_run_are_kept() -> None:
+    history = History()
+    for second in range(KEPT_S + 30):
+        history.note(after(second, second, second))
+    assert len(history.moments) == KEPT_S
+    history.note(after(200, 5, 5, run_id="another"))
+    assert not history.moments
+    history.note(after(201, 9, 9, run_id="another", over=True))
+    history.note(snapshot(window=None))
+    history.note(None)
+    assert not history.moments
+
+
+def test_a_fault_that_has_begun_is_a_band_to_its_end() -> None:
+    over, planned = FaultState("kill", "b2", 30.0, 5.0, "over"), FaultState("cut", "l", 50.0, None, "planned")
+    assert bands((KILL, over, planned)) == [Band("kill b1", 10.0, None), Band("kill b2", 30.0, 35.0)]
+
+
+def test_prometheus_reads_each_figure_with_its_labels() -> None:
+    shown = snapshot(
+        connected=Counter({("producers", "b1"): 6}),
+        brokers={"b1": "up", "b2": "dead"},
+        faults=(KILL, FaultState("kill", "b1", 60.0, 5.0, "planned")),
+        readings=readings(("b1", "queue", 'a "b"', "depth", 7), ("b1", "broker", "", "connections", 9)),
+    )
+    told = metrics(shown, None).splitlines()
+    assert "# TYPE brokerbench_messages_sent_total counter" in told
+    assert {
+        "brokerbench_running 1",
+        'brokerbench_run_info{run_id="20261121-120000-steady-mesh-abcdef",topology="mesh",runtime="processes"} 1',
+        "brokerbench_messages_sent_total 1200",
+        'brokerbench_broker_up{broker="b1"} 1',
+        'brokerbench_broker_up{broker="b2"} 0',
+        'brokerbench_clients_connected{group="producers",broker="b1"} 6',
+        'brokerbench_fault_active{kind="kill",target="b1"} 1',
+        'brokerbench_broker_connections{broker="b1"} 9',
+        'brokerbench_queue_messages{broker="b1",queue="a \\"b\\""} 7',
+    } <= set(told)
+    assert not [line for line in told if "latency" in line]
+
+
+def test_prometheus_has_the_latency_of_a_run_that_goes_on_only() -> None:
+    history = History()
+    later = after(2, 10, 10)
+    later.tally.live.begin(0)
+    for second in (5, 6):
+        later.tally.live.received(second * NS_PER_S, 10 * MS)
+    for each in (after(1, 10, 10), later):
+        history.note(each)
+    line = 'brokerbench_latency_due_to_received_ms{quantile="0.99"} '
+    assert line in metrics(IN_THE_LOAD, history.moments[-1])
+    assert line not in metrics(snapshot(over=True), history.moments[-1])
+    assert metrics(None, None).splitlines()[-1] == "brokerbench_running 0"
