@@ -45,13 +45,14 @@ from analysis.stays import clients, stays
 from analysis.store import write_results, write_summary
 from analysis.summary import Findings, copies_of_each, summarise
 from analysis.timeline import NS_PER_S, FaultWindow, Timeline
+from analysis.unplanned import Span, unplanned
 from analysis.verdict import FailedFault
 from records.errors import RunUnreadable, RunUnwritable
 from records.reader import Sealing, inspect, read_events, seal
 from records.results import ANOMALIES, OUTAGES
 from records.rundir import RunDirectory
 from records.schemas import UNKNOWN
-from records.summary import EXIT_STATUS, Rebalance, Recovery, Summary
+from records.summary import EXIT_STATUS, Rebalance, Recovery, Summary, Unplanned
 
 Progress = Callable[[str], None]
 CANNOT_ANALYSE = 2  # exit status
@@ -116,6 +117,8 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             results |= of_brokers.result()
             recovered = _recovery(frames, fault_spans(faults), timeline, results, progress)
             of_stays, balance = moved.result()
+            with _step(progress, "looked for outages that nobody planned"):
+                unasked = _unplanned(frames, fault_spans(faults), timeline, results["rates"])
         found = Findings(
             outcomes=load.pop("outcomes").asDict(),
             accounting=results["accounting"],
@@ -127,6 +130,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             blocked=held.result(),
             recovery=recovered,
             rebalance=balance,
+            unplanned=unasked,
             leftovers=sealing.rows["leftovers"],
             foreign_leftovers=_foreign(frames.directory),
             load_s=timeline.load_s,
@@ -198,6 +202,16 @@ def _rebalance(
             found, counts, faults, Places(of.info.brokers, of.info.groups), began_ns, ended_ns - began_ns
         )
     return {"stays": found, "distribution": distribution(found, counts, ended_ns - began_ns)}, balance
+
+
+def _unplanned(of: Frames, faults: Sequence[FaultSpan], timeline: Timeline, rates: pa.Table) -> list[Unplanned]:
+    load = Span(timeline.load_began_ns, _load_ended_ns(of, timeline))
+    offsets_ns = {process.index: process.offset_ns for process in of.info.processes}
+    stalls = [
+        Span(row["began_ns"] - offsets_ns.get(row["process"], 0), row["ended_ns"] - offsets_ns.get(row["process"], 0))
+        for row in read_events(of.directory, "stalls").to_pylist()
+    ]
+    return unplanned(rates, of.sends, of.deliveries, of.connections, faults, stalls, load)
 
 
 def _any_odd(accounting: pa.Table) -> bool:

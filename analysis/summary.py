@@ -28,6 +28,7 @@ from records.summary import (
     StepResult,
     Summary,
     Throughput,
+    Unplanned,
     WarmUpResult,
 )
 
@@ -44,7 +45,7 @@ class Findings:
     load, and blocked_slots.
     leftovers: messages found on queues, foreign_leftovers included.
     cpu_ns: brokers_ns and generator_ns within the load, None where unknown. blocked: as analysis.blocked has it.
-    recovery, rebalance: as the modules of these names have them.
+    recovery, rebalance, unplanned: as the modules of these names have them.
     """
 
     outcomes: Mapping[str, int]
@@ -57,6 +58,7 @@ class Findings:
     blocked: Mapping[str, Any]
     recovery: Recovery
     rebalance: Rebalance
+    unplanned: list[Unplanned]
     leftovers: int
     foreign_leftovers: int
     load_s: float | None
@@ -86,6 +88,7 @@ def summarise(info: RunInfo, found: Findings) -> Summary:
         blocked=blocked(found),
         recovery=found.recovery,
         rebalance=found.rebalance,
+        unplanned=found.unplanned,
         steps=of_steps,
         limit=limit(info, of_steps, found.resources, found.latency),
         clocks={"error_bound_ms": found.clock_error_ns / NS_PER_MS},

@@ -294,6 +294,21 @@ class Rebalance(TypedDict):
     away: list[BrokerAway]
 
 
+class Unplanned(TypedDict):
+    """An outage that no fault of the run was meant to bring about (`analysis.unplanned`). Seconds count from the load.
+
+    ``what``: silent (for two seconds or more the broker confirmed and delivered nothing, while ``clients`` waited) or
+    lost connections (so many ``clients`` lost theirs). ``until_s``: when it answered again, or when the last of these
+    clients was connected again; null if one never was.
+    """
+
+    broker: str
+    what: str
+    from_s: float
+    until_s: float | None
+    clients: int
+
+
 class Limit(TypedDict):
     """What limited a load in steps: of the lowest rate that was not held (`analysis.limits`). Null if every rate was.
 
@@ -361,6 +376,7 @@ class Summary(TypedDict):
     blocked: Blocked
     recovery: Recovery
     rebalance: Rebalance
+    unplanned: list[Unplanned]  # outages
     steps: list[StepResult]  # of a load whose rate changes: those that it went through to their ends
     limit: Limit  # of such a load
     clocks: dict[str, float]  # error_bound_ms

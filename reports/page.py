@@ -21,6 +21,7 @@ from reports.views.headline import Headline, headline
 from reports.views.network import NetworkDrawing, clients_table, network
 from reports.views.rebalance import balance_table, moves_table
 from reports.views.recovery import recovery_table
+from reports.views.unplanned import unplanned_bands
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def page(results: Results) -> Page:
     run, summary, tables = results.run, results.summary, results.tables
     load_s = spans.load_s(run, summary)
     over_s = load_s + spans.warm_up_s(run, summary)
-    behind = backdrop(tables, run, load_s, results.faults)
+    behind = backdrop(tables, run, load_s, results.faults, unplanned_bands(summary["unplanned"]))
     net = network(run, tables["links"], tables["connections"], over_s, load_s)
     rendered, left_out = provenance.rendered(run)
     latency_tables = (counts.percentiles(summary), counts.paths(tables["paths"], tables["latency"]))

@@ -16,12 +16,21 @@ STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600)
 TIMED = ("rates", "latency", "connections")
 
 
-def backdrop(tables: Mapping[str, pa.Table], run: RunInfo, load_s: float, faults: pa.Table | None) -> Backdrop:
-    """The seconds that any message or client fell in, in steps short enough to see and few enough to draw."""
+def backdrop(
+    tables: Mapping[str, pa.Table],
+    run: RunInfo,
+    load_s: float,
+    faults: pa.Table | None,
+    unplanned: tuple[Band, ...] = (),
+) -> Backdrop:
+    """The seconds that any message or client fell in, in steps short enough to see and few enough to draw.
+
+    ``unplanned``: outages beside the faults.
+    """
     seconds = [int(value) for name in TIMED if tables[name].num_rows for value in _extremes(tables[name]["second"])]
     first, last = (min(seconds), max(seconds)) if seconds else (0, max(0, int(load_s) - 1))
     step_s = step_of(last - first + 1, MOST_STEPS_OF_MANY if len(run.brokers) > MANY else MOST_STEPS)
-    return Backdrop(first, last, load_s, bands(run.phases, faults, tables["latency"]), step_s)
+    return Backdrop(first, last, load_s, (*bands(run.phases, faults, tables["latency"]), *unplanned), step_s)
 
 
 def step_of(span_s: int, most_steps: int) -> int:

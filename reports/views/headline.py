@@ -7,6 +7,7 @@ from records.summary import Latency, Messages, Summary
 from reports.numbers import counted, joined, sentence, significant
 from reports.views.recovery import recovery_sentences
 from reports.views.steps import held_step, step_name, steps_sentence
+from reports.views.unplanned import unplanned_sentences
 
 MEANING = {
     "pass": ("Passed", "Every check held, and every message is accounted for."),
@@ -46,7 +47,8 @@ def headline(run: RunInfo, summary: Summary) -> Headline:
     verdict = summary["verdict"]
     word, meaning = MEANING[verdict]
     reasons = tuple(map(sentence, summary["reasons"]))
-    first = f"{recovery_sentences(summary['recovery'])} {_steps(summary)}".strip()
+    faults = f"{recovery_sentences(summary['recovery'])} {unplanned_sentences(summary['unplanned'])}".strip()
+    first = f"{faults} {_steps(summary)}".strip()
     told = f"{first} {answer(summary)}".strip()
     return Headline(verdict, word, meaning, reasons, told, question(run), summary["timing"]["note"])
 

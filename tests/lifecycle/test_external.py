@@ -76,6 +76,30 @@ def test_a_command_of_the_users_own_is_a_fault_of_brokers_that_run_already(tmp_p
     assert nothing_left(outcome.runs)
 
 
+def test_a_broker_that_stands_still_by_nobodys_plan_is_named_with_its_clients(tmp_path: Path) -> None:
+    with running("single", tmp_path, memory_mb=128) as theirs:
+
+        def stand_still() -> None:
+            connections = tmp_path / "runs"
+            until(lambda: len(list(connections.glob("*/streams/sends/*"))) > 0)
+            time.sleep(3)
+            theirs.pause("broker-1")
+            time.sleep(3)
+            theirs.resume("broker-1")
+
+        standing = threading.Thread(target=stand_still)
+        standing.start()
+        outcome = run_on(told_of(theirs, build("single"), tmp_path), "single", "-t", "15s")
+        standing.join()
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
+    (silence,) = outcome.summary["unplanned"]
+    assert (silence["broker"], silence["what"], silence["clients"]) == ("broker-1", "silent", 8)
+    assert silence["until_s"] - silence["from_s"] == pytest.approx(3, abs=0.8)
+    page = (outcome.run / "report.html").read_text(encoding="utf-8")
+    assert "No fault was planned, but broker-1 was silent from" in page
+    assert nothing_left(outcome.runs)
+
+
 @pytest.mark.nightly
 def test_artemis_brokers_that_run_already_are_known_by_their_names_and_versions(tmp_path: Path) -> None:
     with running("cluster(brokers=2)", tmp_path) as theirs:

@@ -1,0 +1,109 @@
+"""Checks that outages which nobody planned are found: planted silences and lost connections give their times back."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from records.rundir import RunDirectory
+from records.summary import Unplanned
+from records.writer import Recorder
+from reports.views.unplanned import unplanned_sentences
+from tests.analysis.runs import LOAD_NS, MS, QUEUE, S, due_of, healthy, make, quietly, receive
+
+pytestmark = pytest.mark.spark
+
+Planted = Callable[..., RunDirectory]
+FROM_NS, UNTIL_NS = LOAD_NS + 4 * S, LOAD_NS + 7_300 * MS
+SILENCE: Unplanned = {"broker": "a", "what": "silent", "from_s": 3.992, "until_s": 7.3, "clients": 1}
+"""The last message before it was due 10 ms before, and confirmed 2 ms later."""
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Planted:
+    return partial(make, tmp_path)
+
+
+def found(directory: RunDirectory) -> list[Unplanned]:
+    return quietly(directory.path)["unplanned"]
+
+
+def after_the_silence(at_ns: int) -> int:
+    return UNTIL_NS if FROM_NS <= at_ns < UNTIL_NS else at_ns
+
+
+def stopped(recorder: Recorder, *, confirms: bool = False) -> None:
+    """Broker a does nothing for 3.3 s, so nothing comes to broker b. ``confirms``: it is b that does nothing."""
+    for seq in range(1_000):
+        due_ns = due_of(seq)
+        settled_ns = due_ns + 2 * MS if confirms else after_the_silence(due_ns) + 2 * MS * (due_ns < FROM_NS)
+        recorder.send(1, seq, 1, QUEUE, "a", due_ns, due_ns, settled_ns, "acked", 64, False)
+        receive(recorder, seq, max(after_the_silence(due_ns), settled_ns) + MS)
+
+
+def test_a_healthy_run_had_none(spark: SparkSession, planted: Planted) -> None:
+    assert found(planted(healthy)) == []
+
+
+def test_a_broker_that_stood_still_is_named_and_those_behind_it_are_not(spark: SparkSession, planted: Planted) -> None:
+    (one,) = found(planted(stopped))
+    assert one == {**SILENCE, "from_s": pytest.approx(3.992), "clients": one["clients"]}
+    assert unplanned_sentences([one]).startswith("No fault was planned, but a was silent from 4.0 s to 7.3 s, while 1 ")
+
+
+def test_a_broker_that_delivered_nothing_while_another_confirmed_is_named(
+    spark: SparkSession, planted: Planted
+) -> None:
+    (one,) = found(planted(partial(stopped, confirms=True)))
+    assert (one["broker"], one["clients"], one["until_s"]) == ("b", 1, pytest.approx(7.301))
+
+
+def test_within_a_fault_it_was_planned(spark: SparkSession, planted: Planted) -> None:
+    def plant(recorder: Recorder) -> None:
+        stopped(recorder)
+        recorder.fault("freeze", "a", FROM_NS, UNTIL_NS, None)
+
+    assert found(planted(plant)) == []
+
+
+def test_a_load_generator_that_stood_still_is_no_outage_of_a_broker(spark: SparkSession, planted: Planted) -> None:
+    def plant(recorder: Recorder) -> None:
+        stopped(recorder)
+        recorder.stall(0, "memory", FROM_NS, UNTIL_NS)
+
+    assert found(planted(plant)) == []
+
+
+def test_a_time_without_messages_is_no_outage(spark: SparkSession, planted: Planted) -> None:
+    def plant(recorder: Recorder) -> None:
+        for seq in [seq for seq in range(1_000) if not FROM_NS <= due_of(seq) < UNTIL_NS]:
+            recorder.send(1, seq, 1, QUEUE, "a", due_of(seq), due_of(seq), due_of(seq) + MS, "acked", 64, False)
+            receive(recorder, seq, due_of(seq) + 2 * MS)
+
+    assert found(planted(plant)) == []
+
+
+def lose(recorder: Recorder, client: int, at_ns: int, back_ns: int | None) -> None:
+    recorder.connection(client, "producers", "stomp", "a", "connected", LOAD_NS - S, "")
+    recorder.connection(client, "producers", "stomp", "a", "lost", at_ns, "closed by the broker")
+    if back_ns is not None:
+        recorder.connection(client, "producers", "stomp", "b", "connected", back_ns, "")
+
+
+def test_connections_lost_without_a_fault_are_an_outage_until_the_last_is_back(
+    spark: SparkSession, planted: Planted
+) -> None:
+    def plant(recorder: Recorder) -> None:
+        healthy(recorder)
+        for client, at_s, back_s in ((1, 2.0, 2.5), (2, 2.1, 4.0), (3, 8.5, None)):
+            lose(recorder, client, LOAD_NS + round(at_s * S), None if back_s is None else LOAD_NS + round(back_s * S))
+
+    first, second = found(planted(plant))
+    assert first == {"broker": "a", "what": "lost connections", "from_s": 2.0, "until_s": 4.0, "clients": 2}
+    assert second == {"broker": "a", "what": "lost connections", "from_s": 8.5, "until_s": None, "clients": 1}
+    assert unplanned_sentences([first, second]) == (
+        "No fault was planned, but 2 clients lost the connection to a at 2.0 s; all were connected again at 4.0 s. "
+        "No fault was planned, but 1 client lost the connection to a at 8.5 s; not all were connected again."
+    )
