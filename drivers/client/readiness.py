@@ -8,11 +8,12 @@ is no connection, or no credit on it; the in-flight window is full; a commit has
 A producer that woke late from waiting for a due time is late through its own fault. What was due by then stays late by
 as much, whatever it waits for afterwards: had it been sent in time, the brokers would have released it earlier.
 
-The Java loop has the same rule: drivers/java/brokerbench/Readiness.java.
+The Java loop has the same rule (drivers/java/brokerbench/Readiness.java), but takes only longer writes for blocked.
+Nobody watches whether a JVM stands still, and the analysis cannot correct for it.
 """
 
 BLOCKED_WRITE_NS = 10_000_000
-"""A write that lasts so long waits for a broker. Our own part is shorter, unless the process stands still."""
+"""A write that lasts so long waits for a broker, or the process stands still. `analysis.stalls` tells the second."""
 
 
 class Readiness:

@@ -13,7 +13,6 @@ import javax.jms.Session;
 /** Sends the messages of one client to one destination, each when it is due, on a thread of its own. */
 public abstract class Sender implements Runnable {
     static final int PRIORITY = 4;
-    private static final long LONG_WRITE_NS = 100_000_000L; // drivers/client/schedule_loop.py
     private static final long BLOCKED_AFTER_NS = 1_000_000_000L; // drivers/client/blocked_detection.py
 
     final SendRows rows;
@@ -121,7 +120,7 @@ public abstract class Sender implements Runnable {
     /** Whether it waits for the brokers, or did before its last message: for room in flight, a write or a commit. */
     public boolean heldBack() {
         long sinceNs = writingSinceNs;
-        return wasBlocked || sinceNs != 0 && System.nanoTime() - sinceNs > LONG_WRITE_NS;
+        return wasBlocked || sinceNs != 0 && System.nanoTime() - sinceNs > Readiness.LONG_WRITE_NS;
     }
 
     @Override
