@@ -141,6 +141,29 @@ def test_a_producer_whose_write_a_broker_blocks_is_not_late(
     assert bench.lags_ns[1:] == [seq * MS for seq in range(9)], "the short writes are our own"
 
 
+@pytest.mark.parametrize("for_credit", [True, False])
+def test_a_producer_that_waits_before_its_write_is_late_unless_that_was_for_credit(
+    monkeypatch: pytest.MonkeyPatch, for_credit: bool
+) -> None:
+    """Other users of a pooled connection may be writing: brokers do not cause that wait."""
+    at_once = MemoryConnection.send
+
+    def send(connection: MemoryConnection, message: Outgoing) -> int:
+        bench.time.now_ns += 3 * S
+        if for_credit:
+            connection.credit_ns = bench.time.now_ns  # type: ignore[attr-defined]
+        return at_once(connection, message)
+
+    monkeypatch.setattr(MemoryConnection, "send", send)
+    monkeypatch.setattr(MemoryConnection, "credit_ns", 0, raising=False)
+    bench = Bench()
+    bench.producer().keep(Schedule(bench.time.now_ns, 1.0, 0, 1), 64, 100, bench.time)
+    eventually(lambda: len(bench.sends) == 1)
+    assert bench.lags_ns == [0 if for_credit else 3 * S]
+    bench.client.close()
+    bench.network.close()
+
+
 def test_a_producer_that_waits_for_its_commit_is_not_late(bench: Bench) -> None:
     producer = bench.producer(transaction_size=5)
     bench.network.freeze("a")
