@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from drivers.client.contract import LoadControl, LoadStatistics
 from drivers.client.events import ScheduledSend
 from drivers.client.pacing import NS_PER_S, Schedule
-from drivers.client.readiness import Readiness
+from drivers.client.readiness import LONG_WRITE_NS, Readiness
 
 # Of late messages in one write: so few that they are as good as sent one by one.
 MOST_AT_ONCE, BYTES_AT_ONCE = 32, 65_536
 LOOK_EVERY_S = 1.0
-LONG_WRITE_NS = NS_PER_S // 10  # a write that lasts so long waits for a broker
 
 
 class ScheduleLoop:

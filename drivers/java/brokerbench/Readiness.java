@@ -5,8 +5,7 @@ package brokerbench;
  * is the load generator's own. drivers/client/readiness.py has the same rule, and the reasons. Any thread may ask.
  */
 final class Readiness {
-    /** A write that lasts so long waits for a broker. Shorter ones may wait for a core or the garbage collector. */
-    static final long LONG_WRITE_NS = 100_000_000L; // drivers/client/schedule_loop.py
+    static final long LONG_WRITE_NS = 100_000_000L;
 
     private long releasedNs;
     private long wokeNs;

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drivers.client.readiness import Readiness
+from drivers.client.readiness import LONG_WRITE_NS, Readiness
 from drivers.jvm import vm
 from drivers.jvm.event_buffers import SEND_ROW
 from scenarios.java_parts import find_java_parts
@@ -22,9 +22,8 @@ from tests.support.waiting import until
 pytestmark = pytest.mark.java
 vm.use(find_java_parts)
 S, BODY_BYTES = 1_000_000_000, 64
-LONG_WRITE_NS = S // 10
 times = st.integers(0, 10 * S)
-events = st.lists(st.tuples(st.sampled_from(["woke", "released"]), times, times))
+events = st.lists(st.tuples(st.sampled_from(["woke", "released", "wrote"]), times, times))
 
 
 @pytest.fixture(scope="module")
@@ -82,15 +81,6 @@ def test_the_rule_is_that_of_the_loops_in_python(
         getattr(ours, what)(*values)
         getattr(theirs, what)(*values)
     assert int(theirs.readyNs(due_ns)) == ours.ready_ns(due_ns)
-
-
-@given(times, st.integers(0, S))
-def test_a_write_of_a_tenth_of_a_second_was_blocked_by_a_broker(
-    java: Callable[[str], Any], began_ns: int, took_ns: int
-) -> None:
-    readiness = java("brokerbench.JavaReadiness")()
-    readiness.wrote(began_ns, began_ns + took_ns)
-    assert int(readiness.readyNs(0)) == (began_ns + took_ns if took_ns >= LONG_WRITE_NS else 0)
 
 
 def test_what_is_sent_late_and_was_held_back_by_nobody_is_late_since_it_was_due(bench: Bench) -> None:
