@@ -212,7 +212,7 @@ class Producer(ScheduleLoop):
         if attempts[0].ready_ns < connection.credit_ns <= sent_ns:
             self._readiness.released(connection.credit_ns)
             self._note_ready(attempts)
-        self._readiness.wrote(sent_ns, ended_ns)
+        self._readiness.wrote(attempts[-1].due_ns, sent_ns, ended_ns)
 
     def _claim(self, attempts: list[SendAttempt], connection: ClientConnection) -> bool:
         """Make the attempts open on it, unless it was lost meanwhile or the producer closed: all or none."""

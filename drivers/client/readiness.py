@@ -8,6 +8,9 @@ is no connection, or no credit on it; the in-flight window is full; a commit has
 A producer that woke late from waiting for a due time is late through its own fault. What was due by then stays late by
 as much, whatever it waits for afterwards: had it been sent in time, the brokers would have released it earlier.
 
+What was due while brokers held the producer back goes out late, one after the other. A broker may take it slowly, so
+each of these writes releases the next. Later messages are our own affair again: a generator that is too slow is late.
+
 The Java loop has the same rule: drivers/java/brokerbench/Readiness.java.
 """
 
@@ -19,7 +22,7 @@ class Readiness:
     """What one producer waited for last. Times are in ns."""
 
     def __init__(self) -> None:
-        self._released_ns = 0
+        self._held_until_ns = self._released_ns = 0
         self._woke_ns = self._late_ns = 0
 
     def __repr__(self) -> str:
@@ -32,12 +35,14 @@ class Readiness:
     def released(self, at_ns: int) -> None:
         """The brokers held the producer back until then. An earlier time than the last one changes nothing."""
         if at_ns > self._released_ns:
-            self._released_ns = at_ns
+            self._held_until_ns = self._released_ns = at_ns
 
-    def wrote(self, began_ns: int, ended_ns: int) -> None:
-        """A write took this long: a broker may have blocked it."""
+    def wrote(self, due_ns: int, began_ns: int, ended_ns: int) -> None:
+        """The write of this message took so long: a broker may have blocked it."""
         if ended_ns - began_ns >= LONG_WRITE_NS:
             self.released(ended_ns)
+        elif due_ns < self._held_until_ns:
+            self._released_ns = max(self._released_ns, ended_ns)
 
     def ready_ns(self, due_ns: int) -> int:
         """Since when the message could have been sent."""

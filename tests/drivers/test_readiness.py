@@ -23,9 +23,9 @@ def test_a_message_is_ready_at_the_latest_of_its_due_time_and_all_releases(relea
 
 def test_a_write_that_lasted_was_blocked_by_a_broker_and_a_short_one_is_our_own_work() -> None:
     readiness = Readiness()
-    readiness.wrote(100 * MS, 100 * MS + LONG_WRITE_NS - 1)
+    readiness.wrote(50 * MS, 100 * MS, 100 * MS + LONG_WRITE_NS - 1)
     assert readiness.ready_ns(50 * MS) == 50 * MS
-    readiness.wrote(200 * MS, 200 * MS + LONG_WRITE_NS)
+    readiness.wrote(50 * MS, 200 * MS, 200 * MS + LONG_WRITE_NS)
     assert readiness.ready_ns(50 * MS) == 200 * MS + LONG_WRITE_NS
 
 
@@ -34,9 +34,21 @@ def test_a_generator_that_is_too_slow_for_its_rate_is_later_with_every_message()
     readiness, now_ns, lags_ns = Readiness(), 0, []
     for seq in range(100):
         lags_ns.append(now_ns - readiness.ready_ns(seq * MS))
-        readiness.wrote(now_ns, now_ns + 2 * MS)
+        readiness.wrote(seq * MS, now_ns, now_ns + 2 * MS)
         now_ns += 2 * MS
     assert lags_ns == [seq * MS for seq in range(100)]
+
+
+def test_each_write_of_what_was_due_while_brokers_held_the_producer_back_releases_the_next() -> None:
+    """The broker lets the producer go on at 1,000, and then takes 20 ms for each message. One was due later."""
+    readiness = Readiness()
+    readiness.released(1_000 * MS)
+    for sent_ms, due_ms in ((1_000, 970), (1_020, 980), (1_040, 990)):
+        assert readiness.ready_ns(due_ms * MS) == sent_ms * MS
+        readiness.wrote(due_ms * MS, sent_ms * MS, (sent_ms + 20) * MS)
+    assert readiness.ready_ns(1_010 * MS) == 1_060 * MS
+    readiness.wrote(1_010 * MS, 1_060 * MS, 1_080 * MS)
+    assert readiness.ready_ns(1_020 * MS) == 1_060 * MS, "the write before was of a message that nobody held back"
 
 
 def test_what_was_due_before_a_late_wake_stays_late_by_as_much_though_it_waited_for_room_then() -> None:

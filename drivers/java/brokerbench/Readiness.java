@@ -7,6 +7,7 @@ package brokerbench;
 final class Readiness {
     static final long LONG_WRITE_NS = 100_000_000L;
 
+    private long heldUntilNs;
     private long releasedNs;
     private long wokeNs;
     private long lateNs;
@@ -19,13 +20,17 @@ final class Readiness {
 
     /** The brokers held the sender back until then. */
     synchronized void released(long atNs) {
-        releasedNs = Math.max(releasedNs, atNs);
+        if (atNs > releasedNs) {
+            heldUntilNs = releasedNs = atNs;
+        }
     }
 
-    /** A write took this long: a broker may have blocked it. */
-    void wrote(long beganNs, long endedNs) {
+    /** The write of this message took so long: a broker may have blocked it. */
+    synchronized void wrote(long dueNs, long beganNs, long endedNs) {
         if (endedNs - beganNs >= LONG_WRITE_NS) {
             released(endedNs);
+        } else if (dueNs < heldUntilNs) {
+            releasedNs = Math.max(releasedNs, endedNs);
         }
     }
 

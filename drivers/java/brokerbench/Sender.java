@@ -174,7 +174,7 @@ public abstract class Sender implements Runnable {
                 transacted.add(scheduled);
             }
             done = true;
-            readiness.wrote(scheduled.sentNs(), System.nanoTime());
+            readiness.wrote(dueNs, scheduled.sentNs(), System.nanoTime());
         } finally {
             if (!done) {
                 scheduled.giveUp();

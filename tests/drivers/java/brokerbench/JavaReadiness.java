@@ -12,8 +12,8 @@ public final class JavaReadiness {
         readiness.released(atNs);
     }
 
-    public void wrote(long beganNs, long endedNs) {
-        readiness.wrote(beganNs, endedNs);
+    public void wrote(long dueNs, long beganNs, long endedNs) {
+        readiness.wrote(dueNs, beganNs, endedNs);
     }
 
     public long readyNs(long dueNs) {
