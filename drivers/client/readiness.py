@@ -5,11 +5,11 @@ is no connection, or no credit on it; the in-flight window is full; a commit has
 
     due ── held back by a broker ── ready ── own lag ── sent
 
-A producer that woke late from waiting for a due time is late through its own fault. What was due by then stays late by
-as much, whatever it waits for afterwards: had it been sent in time, the brokers would have released it earlier.
+A producer may wake late from waiting for a due time, through its own fault. All messages that were due by then stay
+late by as much, even if brokers hold the producer back then. Sent in time, they would have been released earlier.
 
-What was due while brokers held the producer back goes out late, one after the other. A broker may take it slowly, so
-each of these writes releases the next. Later messages are our own affair again: a generator that is too slow is late.
+Messages that were due while brokers held the producer back go out late, one after the other. A broker may take them
+slowly, so each of their writes releases the next message. Later ones get no such excuse: a slow generator is late.
 
 The Java loop has the same rule: drivers/java/brokerbench/Readiness.java.
 """
