@@ -25,13 +25,13 @@ def deliveries(receipts: DataFrame, messages: DataFrame, sends: DataFrame) -> Da
     copy that the broker did not mark as redelivered; by_resend: a copy with another attempt than the first copy.
     due_ns: the message's first due time, null when no send of it is on record (unexpected). sent_ns and from_broker: of
     the received attempt. If that attempt is not on record, sent_ns is null and from_broker is the first attempt's.
-    own_ns: the generator's own delay, by which the first attempt was sent after it was due; never below 0.
+    first_sent_ns: when the first attempt was sent. own_ns: the generator's own lag of the first attempt.
     """
     copies = _with_copy_numbers(laid_out(receipts.where(F.col("integrity").isin(*IDENTIFIED))))
     first = messages.select(
         *MESSAGE,
         "due_ns",
-        F.greatest(F.lit(0), F.col("sent_ns") - F.col("due_ns")).alias("own_ns"),
+        "own_ns",
         F.col("first_attempt").alias("known_attempt"),
         F.col("sent_ns").alias("first_sent_ns"),
         F.col("from_broker").alias("entered_at"),
@@ -43,7 +43,7 @@ def deliveries(receipts: DataFrame, messages: DataFrame, sends: DataFrame) -> Da
         .join(_resends(sends), [*MESSAGE, "attempt"], "left")
         .withColumn("sent_ns", F.when(of_the_first, F.col("first_sent_ns")).otherwise(F.col("resent_ns")))
         .withColumn("from_broker", F.coalesce(F.when(~of_the_first, F.col("resent_by")), "entered_at", F.lit("")))
-        .drop("known_attempt", "first_sent_ns", "entered_at", "resent_ns", "resent_by")
+        .drop("known_attempt", "entered_at", "resent_ns", "resent_by")
     )
 
 

@@ -14,7 +14,7 @@ from records.summary import Lag, Latency
 
 NS_PER_MS = 1_000_000
 MEASURES = ("due_to_received", "sent_to_received", "sent_to_settled")
-LAG = "due_to_sent"
+LAG = "ready_to_sent"
 LEAST_BEYOND = 10
 """With fewer durations beyond a percentile, it is an accident of the run and no figure."""
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
@@ -69,10 +69,9 @@ def _ms(value_ns: int | None) -> float | None:
     return None if value_ns is None else value_ns / NS_PER_MS
 
 
-def in_load(latency: pa.Table, measure: str, *, outside_faults: bool = False) -> pa.Table:
+def in_load(latency: pa.Table, measure: str) -> pa.Table:
     """The rows of one measure for messages that were due in the load."""
-    wanted = pc.and_(pc.equal(latency["measure"], measure), pc.equal(latency["phase"], "load"))
-    return latency.filter(pc.and_not(wanted, latency["in_fault"]) if outside_faults else wanted)
+    return latency.filter(pc.and_(pc.equal(latency["measure"], measure), pc.equal(latency["phase"], "load")))
 
 
 def latency_ms(latency: pa.Table) -> dict[str, Latency]:
@@ -81,7 +80,7 @@ def latency_ms(latency: pa.Table) -> dict[str, Latency]:
 
 
 def less_own_ms(latency: pa.Table) -> dict[str, Latency]:
-    """The same, less the generator's own delay outside fault windows."""
+    """The same, less the generator's own delay."""
     return {measure: _latency(Spread.less_own(in_load(latency, measure))) for measure in MEASURES}
 
 
@@ -113,8 +112,8 @@ def paths(latency: pa.Table) -> pa.Table:
 
 
 def lag_ms(latency: pa.Table, blocked_slots: int) -> Lag:
-    """The summary's ``lag_ms``: outside fault windows, because clients that cannot connect are late by design."""
-    lag = Spread.of(in_load(latency, LAG, outside_faults=True))
+    """The summary's ``lag_ms``, fault windows included."""
+    lag = Spread.of(in_load(latency, LAG))
     q = lag.quantiles_ms
     return Lag(p50=q["p50"], p99=q["p99"], p99_9=q["p99_9"], max=lag.max_ms, blocked_slots=blocked_slots)
 

@@ -15,7 +15,7 @@ from analysis import deliveries, message_outcomes
 from analysis.clocks import on_the_masters_clock
 from analysis.message_outcomes import absences
 from analysis.messages import messages
-from analysis.stalls import Stalls, stalls
+from analysis.stalls import Stalls, stalls, with_own_waits
 from analysis.tables import read_events
 from records.run import RunInfo
 from records.rundir import RunDirectory
@@ -32,7 +32,8 @@ class Frames:
 
     @cached_property
     def sends(self) -> DataFrame:
-        return self._events("sends", "producer", "due_ns", "sent_ns", "settled_ns")
+        times = ("due_ns", "ready_ns", "sent_ns", "settled_ns")
+        return with_own_waits(self._events("sends", "producer", *times), self.stalls)
 
     @cached_property
     def receipts(self) -> DataFrame:

@@ -22,7 +22,7 @@ def durations(sends: DataFrame, messages: DataFrame, deliveries: DataFrame, stal
     """One row a duration of each of the four measures; its columns are those of DURATION.
 
     own_ns: how much of the duration is the generator's own delay: the lag of the send, if it counts from due, and the
-    lateness of the read. read_late_ns: the latter alone. due_to_sent has neither. due_to_received is absent for a
+    lateness of the read. read_late_ns: the latter alone. ready_to_sent has neither. due_to_received is absent for a
     message without a recorded send, sent_to_received for an attempt without one.
     """
     read_late_ns, none = F.col("read_late_ns"), F.lit(0).cast("bigint")
@@ -34,14 +34,19 @@ def durations(sends: DataFrame, messages: DataFrame, deliveries: DataFrame, stal
     acked = sends.where(F.col("outcome") == "acked").withColumnRenamed("broker", "from_broker")
     answered = with_read_late_ns(acked, stalls.of_producers, "producer", "settled_ns", F.col("sent_ns"))
     settled = _durations(_not_received(answered), sent_to_settled=("sent_ns", "settled_ns", read_late_ns))
-    planned = _not_received(messages).withColumn("read_late_ns", none)
-    lag = _durations(planned, due_to_sent=("due_ns", "sent_ns", none))
+    first_sent = _not_received(messages).withColumns({"read_late_ns": none, "lag_from_ns": _lag_from_ns()})
+    lag = _durations(first_sent, ready_to_sent=("lag_from_ns", "sent_ns", none))
     return reduce(DataFrame.unionByName, (received, settled, lag))
+
+
+def _lag_from_ns() -> Column:
+    """When the message was ready; when it was sent, if that was before."""
+    return F.col("sent_ns") - F.col("own_ns")
 
 
 def _read(deliveries: DataFrame, stalls: Stalls) -> DataFrame:
     """Deliveries with read_late_ns. An attempt that is not on record was sent no earlier than the first one."""
-    sent_ns = F.coalesce("sent_ns", F.col("due_ns") + F.col("own_ns"))
+    sent_ns = F.coalesce("sent_ns", "first_sent_ns")
     return with_read_late_ns(deliveries, stalls.of_consumers, "consumer", "received_ns", sent_ns)
 
 
@@ -101,12 +106,11 @@ def _in_buckets(timed: DataFrame) -> DataFrame:
     """A row for each duration and bucket: one if it stays in its bucket without the generator's delay, else two.
 
     took_ns: null in the row of the second bucket. less_own_ns: null in the row of the first; least_ns: the same, but of
-    a message that was read late its whole duration. A client that reconnects in a fault is late by design: there the
-    delay stays.
+    a message that was read late its whole duration.
     """
     took_ns, less_own_ns = F.col("took_ns"), F.col("less_own_ns")
     none = F.lit(None).cast("bigint")
-    both = timed.withColumn("less_own_ns", took_ns - F.when(F.col("in_fault"), F.lit(0)).otherwise(F.col("own_ns")))
+    both = timed.withColumn("less_own_ns", took_ns - F.col("own_ns"))
     numbered = both.withColumns({"of_took": bucket(took_ns), "of_less_own": bucket(less_own_ns)})
     least_ns = F.when(F.col("read_late_ns") > 0, took_ns).otherwise(less_own_ns)
     apart = F.array(_row("of_took", took_ns, none, none), _row("of_less_own", none, less_own_ns, least_ns))

@@ -20,9 +20,10 @@ def messages(sends: DataFrame) -> DataFrame:
     """One row a message, laid out by message.
 
     due_ns: the first due time. first_attempt, sent_ns, from_broker, destination, blocked: of the first attempt on
-    record. outcome: the best of any. acked_ns: the first confirmation, null without one. attempts: how many.
+    record. own_ns: the generator's own lag, by which that was sent after it was ready; never below 0. outcome: the best
+    of any. acked_ns: the first confirmation, null without one. attempts: how many.
     """
-    first = F.struct("attempt", "sent_ns", "broker", "destination", "blocked")
+    first = F.struct("attempt", "sent_ns", "ready_ns", "broker", "destination", "blocked")
     of_one = (
         laid_out(sends)
         .groupBy(*MESSAGE)
@@ -39,6 +40,7 @@ def messages(sends: DataFrame) -> DataFrame:
         "due_ns",
         F.col("first.attempt").alias("first_attempt"),
         "first.sent_ns",
+        F.greatest(F.lit(0), F.col("first.sent_ns") - F.col("first.ready_ns")).alias("own_ns"),
         F.col("first.broker").alias("from_broker"),
         "first.destination",
         "first.blocked",

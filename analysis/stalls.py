@@ -72,6 +72,12 @@ def with_read_late_ns(events: DataFrame, stalls: DataFrame | None, client: str, 
     return joined.withColumn("read_late_ns", F.coalesce(late_ns, F.lit(0))).drop(*stalls.columns)
 
 
+def with_own_waits(sends: DataFrame, stalls: Stalls) -> DataFrame:
+    """Sends with ``ready_ns`` moved back where the answer that let the producer go on may have been read late."""
+    told = with_read_late_ns(sends, stalls.of_producers, "producer", "ready_ns", F.col("due_ns"))
+    return told.withColumn("ready_ns", F.col("ready_ns") - F.col("read_late_ns")).drop("read_late_ns")
+
+
 def _late_ns(stall: Column, read_ns: Column, sent: Column) -> Column:
     began_ns, ended_ns = stall["began_ns"], stall["ended_ns"]
     read_after_it = (read_ns >= began_ns) & (read_ns <= ended_ns + (ended_ns - began_ns))

@@ -22,6 +22,7 @@ TABLES = ("accounting", "latency", "rates", "paths")
 MESSAGES = """
 create temp table messages as
 select producer, seq, min(due_ns) as due_ns, arg_min(sent_ns, attempt) as sent_ns,
+       greatest(0, arg_min(sent_ns - ready_ns, attempt)) as own_ns,
        arg_min(broker, attempt) as from_broker, arg_min(destination, attempt) as destination,
        max(list_position(['failed', 'unconfirmed', 'in_doubt', 'acked'], outcome)) as goodness
 from sends group by producer, seq
@@ -34,7 +35,7 @@ with copies as (
     from receipts where integrity in ('intact', 'corrupted')
     window copies as (partition by producer, seq, subscription order by received_ns, attempt, consumer))
 select copies.* exclude (broker), copies.broker as to_broker, messages.due_ns, sends.sent_ns,
-       greatest(0, messages.sent_ns - messages.due_ns) as own_ns,
+       messages.own_ns,
        coalesce(sends.broker, messages.from_broker, '') as from_broker,
        copy > 1 and not copies.redelivered as duplicate, duplicate and copies.attempt <> first_attempt as by_resend
 from copies left join messages using (producer, seq) left join sends using (producer, seq, attempt)
@@ -83,7 +84,7 @@ with durations as (
     select 'sent_to_settled', broker, '', null, due_ns, settled_ns - sent_ns, 0
     from sends where outcome = 'acked'
     union all
-    select 'due_to_sent', from_broker, '', null, due_ns, sent_ns - due_ns, 0 from messages),
+    select 'ready_to_sent', from_broker, '', null, due_ns, own_ns, 0 from messages),
 both_ways as (
     select * exclude (own_ns), 1 as counted, 0 as less_own from durations
     union all

@@ -148,6 +148,7 @@ def sends(of: Batch, *, attempt: int = 1, later_ns: int = 0, outcome: str = "ack
         "destination": QUEUE,
         "broker": broker(of.producer + attempt - 1),
         "due_ns": of.due_ns,
+        "ready_ns": of.due_ns,
         "sent_ns": of.sent_ns + later_ns,
         "settled_ns": of.settled_ns + later_ns if outcome == "acked" else None,
         "outcome": outcome,

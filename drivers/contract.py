@@ -177,6 +177,15 @@ class SendsBatches(Protocol):
 
 
 @runtime_checkable
+class GivesCredit(Protocol):
+    """An optional part of a connection: the broker says when how much may be sent, and a send may have to wait."""
+
+    @property
+    def credit_ns(self) -> int:
+        """When the last send that waited for credit got it; 0 if none did. Such a send's ``sent_ns`` is no earlier."""
+
+
+@runtime_checkable
 class Transacts(Protocol):
     """An optional part of a connection: transactions. The clients of a Java library have their own."""
 

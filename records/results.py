@@ -18,10 +18,10 @@ def _table(*columns: tuple[str, pa.DataType], nullable: tuple[str, ...] = ()) ->
 # for `due` the broker is that of the message's first attempt.
 RATES = _table(("second", SECOND), ("phase", TEXT), ("event", TEXT), ("broker", TEXT), ("count", COUNT))
 
-# The canonical latency table. measure: due_to_received | sent_to_received | sent_to_settled | due_to_sent (the
-# generator's lag, first attempts). For sent_to_settled and due_to_sent, to_broker is '' . second: of the due time.
-# count_less_own: how many of the same durations lie in the bucket less the generator's own delay (outside faults):
-# the lag of the send (due_to_received) and the lateness of the read (all but due_to_sent). Either count may be 0.
+# The canonical latency table. measure: due_to_received | sent_to_received | sent_to_settled | ready_to_sent (the
+# generator's own lag, first attempts). For the last two, to_broker is '' . second: of the due time.
+# count_less_own: how many of the same durations lie in the bucket less the generator's own delay: the lag of the send
+# (due_to_received) and the lateness of the read (all but ready_to_sent). Either count may be 0.
 LATENCY = _table(
     ("measure", TEXT),
     ("from_broker", TEXT),

@@ -12,7 +12,7 @@ A *client number* names one user of one run, or a connection that is not one use
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 CLIENTS_PER_PROCESS = 1_000_000
 CANARY_PREFIX = "brokerbench.canary."  # queues of the canaries before the load: these are no user's messages
 UNKNOWN = -1  # producer or seq of a body with an unreadable identity
@@ -27,7 +27,8 @@ TIME_NS = pa.int64()
 
 # One row an attempt, written when its outcome is known.
 # outcome: acked | failed | in_doubt | unconfirmed (see drivers/contract.py)
-# blocked: the in-flight cap, or the commit of the transaction before, made this slot wait; its lag counts all the same
+# ready_ns: when the generator could have sent it: due, and not held back by the brokers (drivers/client/readiness.py)
+# blocked: the in-flight cap, or the commit of the transaction before, made this slot wait
 SENDS = _table(
     ("producer", pa.int32()),
     ("seq", pa.int64()),
@@ -35,6 +36,7 @@ SENDS = _table(
     ("destination", TEXT),
     ("broker", TEXT),
     ("due_ns", TIME_NS),
+    ("ready_ns", TIME_NS),
     ("sent_ns", TIME_NS),
     ("settled_ns", TIME_NS),
     ("outcome", TEXT),

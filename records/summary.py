@@ -94,7 +94,7 @@ class Throughput(TypedDict):
 
 
 class Lag(TypedDict):
-    """How late the generator was: sent − due of first attempts, load phase outside fault windows. Milliseconds."""
+    """How late the generator was through its own fault: sent − ready of first attempts, load phase. Milliseconds."""
 
     p50: float | None
     p99: float | None
@@ -107,8 +107,7 @@ class Timing(TypedDict):
     """The reliability of the latency figures. A figure is named as a check names it: ``latency_ms.<measure>.p99``.
 
     ``doubtful``: figure to reason. ``less_own_time_ms``: due to received, less the generator's own delay (lag of
-    sends, lateness of reads) outside fault windows. ``note``: one sentence for a reader on which figures not to rely;
-    '' if all are sound.
+    sends, lateness of reads). ``note``: one sentence for a reader on which figures not to rely; '' if all are sound.
     """
 
     sound: list[str]

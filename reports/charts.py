@@ -123,7 +123,8 @@ def load_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
         over_time(
             "lag",
             "How late the generator was",
-            "Sent − due. Where it changes a latency figure by more than a tenth, that figure is doubtful.",
+            "Sent − ready. A message is ready once it is due and the brokers let its producer go on. Where the lag "
+            "changes a latency figure by more than a tenth, that figure is doubtful.",
             latency.lag(tables["latency"], backdrop),
             "No message was sent.",
         ),

@@ -152,6 +152,10 @@ class AmqpConnection:
         return self._receiving.subscribe(subscription, on_message)
 
     @property
+    def credit_ns(self) -> int:
+        return self._sending.credit_ns
+
+    @property
     def successors(self) -> tuple[str, ...]:
         return self._successors
 

@@ -52,6 +52,7 @@ class Sending:
         on_settled: OnSettled,
     ) -> None:
         self.prefixes: Mapping[str, str] = {}
+        self.credit_ns = 0  # when the last send that waited for credit, its link or its transaction got it
         self._broker, self._wire, self._session, self._attachments = broker, wire, session, attachments
         self._numbers, self._on_settled = numbers, on_settled
         self._outlets: dict[Destination, _Outlet] = {}
@@ -83,12 +84,13 @@ class Sending:
 
     def _pass(self, outlet: _Outlet, waiting: deque[Put]) -> int:
         """Put on the link as many at a time as there is credit for; the time (ns) before the first."""
-        sent_ns = 0
+        sent_ns, waited = 0, False
         while True:
             with self._wire.lock:
                 self._attachments.require_open()
-                if self._has_room(outlet):
-                    sent_ns = sent_ns or time.perf_counter_ns()
+                if not sent_ns and self._has_room(outlet):
+                    sent_ns = time.perf_counter_ns()
+                    self.credit_ns = sent_ns if waited else self.credit_ns
                 while waiting and self._has_room(outlet):
                     waiting.popleft()(outlet.link)
                 all_written, credit = self._wire.flush(), outlet.link.credit
@@ -100,6 +102,7 @@ class Sending:
                 self._wire.write_out()
             if not waiting:
                 return sent_ns
+            waited = True
             outlet.room.wait(LOOK_AGAIN_S if credit > 0 else LOOK_FOR_CREDIT_S)
 
     def await_settled(self, deadline_s: float) -> None:
@@ -179,6 +182,7 @@ class Sending:
                 self._attachments.wait(answer, f"to the attachment of {destination}")
                 if answer.refusal:
                     raise Refused(f"broker {self._broker} takes no messages for {destination}: {answer.refusal}")
+                self.credit_ns = time.perf_counter_ns()
             except BaseException:
                 with self._wire.lock:
                     del self._outlets[destination]

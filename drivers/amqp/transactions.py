@@ -6,6 +6,7 @@ The broker's answers to transfers before the discharge are provisional, except r
 1.0, part 4.
 """
 
+import time
 from collections.abc import Sequence
 from functools import partial
 
@@ -71,6 +72,7 @@ class AmqpTransactions:
             self._attachments.require_open()
             self._sending.control(_control(DECLARE, [None]), partial(_on_declared, answer, numbers))
             self._attachments.wait(answer, "to the declaration of a transaction")
+            self._sending.credit_ns = time.perf_counter_ns()
         except Refused as error:
             raise Refused(f"broker {self._broker} has no transactions for this connection: {error}") from error
         finally:

@@ -13,13 +13,15 @@ class ScheduledSend(NamedTuple):
     """A message that is due. ``blocked``: the cap on what may be in flight made it wait.
 
     ``begun_ns``: when the sender began with the message, if it first had to connect. Connecting is a part of the
-    sending. 0: the time of the write counts.
+    sending. 0: the time of the write counts. ``ready_ns``: since when it could have begun; comes with
+    ``begun_ns``.
     """
 
     seq: int
     due_ns: int
     blocked: bool = False
     begun_ns: int = 0
+    ready_ns: int = 0
 
 
 class Settled(NamedTuple):
@@ -31,6 +33,7 @@ class Settled(NamedTuple):
     destination: str
     broker: str
     due_ns: int
+    ready_ns: int
     sent_ns: int
     settled_ns: int | None
     outcome: Outcome

@@ -80,7 +80,8 @@ class PerMessageProducer(ScheduleLoop):
                 number = self._numbers.take()
                 client = self._source.client("producer", self._group, number=number)
                 self._under_way[send.seq] = client
-            begun = send._replace(begun_ns=self._source.clock())
+            ready_ns = self._readiness.ready_ns(send.due_ns)
+            begun = send._replace(begun_ns=self._source.clock(), ready_ns=ready_ns)
             threading.Thread(target=self._do, args=(client, number, begun, body_bytes), daemon=True).start()
 
     def close(self) -> None:
@@ -111,7 +112,7 @@ class PerMessageProducer(ScheduleLoop):
                 del self._under_way[send.seq]
                 self._numbers.give_back(number)
                 self._changed.notify_all()
-            self._room.set()
+            self._make_room()
 
     def _connect_and_send(self, client: LoadClient, send: ScheduledSend, body_bytes: int) -> None:
         try:
@@ -143,6 +144,7 @@ class PerMessageProducer(ScheduleLoop):
             destination=str(self._destination),
             broker="",
             due_ns=send.due_ns,
+            ready_ns=send.ready_ns,
             sent_ns=send.begun_ns,
             settled_ns=self._source.clock(),
             outcome=Outcome.FAILED,

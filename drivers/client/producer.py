@@ -73,7 +73,8 @@ class Producer(ScheduleLoop):
         They share the time of that write. If the write breaks, all of them are in doubt.
         """
         attempts = [
-            SendAttempt(self, send.seq, 1, send.due_ns, body_bytes, send.blocked, send.begun_ns) for send in sends
+            SendAttempt(self, send.seq, 1, send.due_ns, body_bytes, send.blocked, send.begun_ns, send.ready_ns)
+            for send in sends
         ]
         try:
             while attempts:
@@ -122,7 +123,7 @@ class Producer(ScheduleLoop):
         """Write all that waits, in order of seq, before any new send. Raises ConnectionError."""
         for attempt in self._waiting():
             if self._claim([attempt], connection):
-                self._write([attempt], connection.send, [self._outgoing(attempt)])
+                self._write([attempt], connection, connection.send, [self._outgoing(attempt)])
 
     def answered(self, attempt: SendAttempt, answer: BrokerAnswer) -> None:
         """The broker's answer; ignored when the attempt was given up as in doubt before it came."""
@@ -153,7 +154,7 @@ class Producer(ScheduleLoop):
         if not self._claim(attempts, connection):
             return False
         try:
-            self._write(attempts, connection.send, messages)
+            self._write(attempts, connection, connection.send, messages)
         except ConnectionError as error:
             self._access.broken(connection, str(error))  # in doubt from now on; the client sends it again
         return True
@@ -171,7 +172,9 @@ class Producer(ScheduleLoop):
                 attempt.number, attempt.begun_ns = attempt.number + 1, 0
             return not self._resend
         finally:  # also when its user was stopped meanwhile
-            self._blocked_detector.wrote(connection.broker, began_ns, self._access.clock())
+            ended_ns = self._access.clock()
+            self._blocked_detector.wrote(connection.broker, began_ns, ended_ns)
+        self._wrote(attempts, connection, sent_ns, ended_ns)
         for attempt in attempts:
             attempt.sent_ns = sent_ns
             self._record(attempt, UNCONFIRMED)
@@ -180,17 +183,36 @@ class Producer(ScheduleLoop):
     def _usable(self, seq: int) -> ClientConnection:
         if self._closed:
             raise DriverError(f"producer {self.number} of {self._name} was closed before message {seq} went")
-        return self._access.usable(self._timeout_s)
+        try:
+            return self._access.usable(self._timeout_s)
+        except DriverError:
+            self._readiness.released(self._access.clock())  # it waited for a connection until now
+            raise
 
     def _never_written(self, attempts: list[SendAttempt], reason: str) -> None:
+        self._note_ready(attempts)
         for attempt in attempts:
             attempt.sent_ns = self._access.clock()
             self._record(attempt, BrokerAnswer(Outcome.FAILED, attempt.sent_ns, reason))
 
     def _put_on(self, attempts: list[SendAttempt], connection: ClientConnection) -> None:
         now_ns = self._access.clock()
+        self._readiness.released(connection.ready_ns)
+        self._note_ready(attempts)
         for attempt in attempts:
             attempt.connection, attempt.sent_ns = connection, now_ns
+
+    def _note_ready(self, attempts: list[SendAttempt]) -> None:
+        for attempt in attempts:
+            if not attempt.begun_ns:  # else connecting was a part of the sending
+                attempt.ready_ns = self._readiness.ready_ns(attempt.due_ns)
+
+    def _wrote(self, attempts: list[SendAttempt], connection: ClientConnection, sent_ns: int, ended_ns: int) -> None:
+        """A write is over: note if it waited for the broker, before its first byte or with it."""
+        if attempts[0].ready_ns < connection.credit_ns <= sent_ns:
+            self._readiness.released(connection.credit_ns)
+            self._note_ready(attempts)
+        self._readiness.wrote(attempts[-1].due_ns, sent_ns, ended_ns)
 
     def _claim(self, attempts: list[SendAttempt], connection: ClientConnection) -> bool:
         """Make the attempts open on it, unless it was lost meanwhile or the producer closed: all or none."""
@@ -215,12 +237,15 @@ class Producer(ScheduleLoop):
     def _blocked(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:
         self._access.blocked(broker, began_ns, ended_ns, f"producer {self.number}: {reason}")
 
-    def _write(self, attempts: list[SendAttempt], send: Send, messages: list[Outgoing]) -> None:
+    def _write(
+        self, attempts: list[SendAttempt], connection: ClientConnection, send: Send, messages: list[Outgoing]
+    ) -> None:
         """Write open attempts. No lock is held: the write may wait for a reader that delivers an answer here."""
         refusal: BrokerAnswer | None = None
         sent_ns = attempts[0].sent_ns
         try:
             sent_ns = send(messages)
+            self._wrote(attempts, connection, sent_ns, self._access.clock())
         except DriverError as error:
             refusal = BrokerAnswer(Outcome.FAILED, self._access.clock(), str(error))
         with self._lock:
@@ -286,6 +311,7 @@ class Producer(ScheduleLoop):
             self._name,
             a.connection.broker if a.connection else "",
             a.due_ns,
+            a.ready_ns,
             a.begun_ns or a.sent_ns,
             settled_ns,
             outcome,
@@ -296,5 +322,5 @@ class Producer(ScheduleLoop):
         )
         self._access.recorder.send(*settled[:-2])
         if self._room_wanted:
-            self._room.set()
+            self._make_room()
         self._on_settled(settled)

@@ -10,24 +10,25 @@ from collections.abc import Callable, Sequence
 from drivers.client.contract import LoadControl, LoadStatistics
 from drivers.client.events import ScheduledSend
 from drivers.client.pacing import NS_PER_S, Schedule
+from drivers.client.readiness import LONG_WRITE_NS, Readiness
 
 # Of late messages in one write: so few that they are as good as sent one by one.
 MOST_AT_ONCE, BYTES_AT_ONCE = 32, 65_536
 LOOK_EVERY_S = 1.0
-LONG_WRITE_NS = NS_PER_S // 10  # a write that lasts so long waits for a broker
 
 
 class ScheduleLoop:
     """The base of senders that send in batches; see `drivers.client.contract.KeepsSchedule`.
 
-    Whoever settles a send sets ``_room`` if ``_room_wanted``. That flag spares an event for every message.
+    Whoever settles a send calls `_make_room` if ``_room_wanted``. That flag spares an event for every message.
     """
 
     def __init__(self, number: int, statistics: LoadStatistics, clock: Callable[[], int]) -> None:
         self.number = number
         self.begun = 0
         self._statistics, self._clock = statistics, clock
-        self._room, self._room_wanted = threading.Event(), False
+        self._readiness = Readiness()
+        self._room, self._room_wanted, self._room_since_ns = threading.Event(), False, 0
         self._was_blocked, self._writing_since_ns = False, 0
 
     @property
@@ -79,6 +80,7 @@ class ScheduleLoop:
         early_ns = due_ns - self._clock()
         if early_ns > 0:
             control.wait_unless_stopped(early_ns / NS_PER_S)
+            self._readiness.woke(due_ns, self._clock())
         self._was_blocked = blocked = self.outstanding >= in_flight and self._wait_for_room(in_flight)
         if early_ns <= 0 and not blocked:
             time.sleep(0)  # behind schedule: let answers and deliveries in between two sends
@@ -89,9 +91,16 @@ class ScheduleLoop:
         self._room_wanted = self._was_blocked = True
         try:
             while self.outstanding >= in_flight:
+                self._room_since_ns = 0
                 self._room.clear()
                 if self.outstanding >= in_flight:
                     self._room.wait(LOOK_EVERY_S)  # a client that gives up settles nothing: the next send says so
         finally:
             self._room_wanted = False
+        self._readiness.released(self._room_since_ns or self._clock())
         return True
+
+    def _make_room(self) -> None:
+        """One message less is in flight: wake the loop, if it waits for that."""
+        self._room_since_ns = self._room_since_ns or self._clock()
+        self._room.set()

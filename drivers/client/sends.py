@@ -35,6 +35,7 @@ class SendAttempt:
     body_bytes: int
     blocked: bool
     begun_ns: int = 0
+    ready_ns: int = 0
     connection: ClientConnection | None = None
     sent_ns: int = 0
     written: bool = False

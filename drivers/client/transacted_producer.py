@@ -84,6 +84,7 @@ class TransactedProducer(Producer):
         finally:
             self._committed_ns = self._access.clock()
             self._blocked_detector.ends(self._committed_ns)
+            self._readiness.released(self._committed_ns)
 
     def send_again(self, connection: ClientConnection) -> None:
         """Send all waiting messages as one transaction. Raises ConnectionError."""
@@ -93,7 +94,7 @@ class TransactedProducer(Producer):
         transaction = connection.begin()
         claimed = [attempt for attempt in waiting if self._claim([attempt], connection)]
         if claimed:
-            self._write(claimed, transaction.send_batch, [self._outgoing(attempt) for attempt in claimed])
+            self._write(claimed, connection, transaction.send_batch, [self._outgoing(attempt) for attempt in claimed])
         transaction.commit()
 
     def _send_some(self, attempts: list[SendAttempt], connection: ClientConnection) -> int:
@@ -110,7 +111,7 @@ class TransactedProducer(Producer):
         if not self._claim(some, connection):
             return 0
         try:
-            self._write(some, current.transaction.send_batch, messages)
+            self._write(some, connection, current.transaction.send_batch, messages)
         except ConnectionError as error:
             self._access.broken(connection, str(error))  # in doubt from now on; the client sends it again
         current.messages += len(some)

@@ -2,7 +2,16 @@
 
 from collections.abc import Sequence
 
-from drivers.contract import Connection, NamesOthers, Outgoing, Refused, SendsBatches, Transaction, Transacts
+from drivers.contract import (
+    Connection,
+    GivesCredit,
+    NamesOthers,
+    Outgoing,
+    Refused,
+    SendsBatches,
+    Transaction,
+    Transacts,
+)
 
 
 class ClientConnection:
@@ -16,8 +25,10 @@ class ClientConnection:
         self.ended = False  # its end is recorded
         self.reason = ""  # why it was lost
         self.lost_ns = 0
+        self.ready_ns = 0  # since when its client may use it
         self._protocol_connection: Connection | None = None
         self._batching: SendsBatches | None = None  # the same, if it can write several messages at once
+        self._with_credit: GivesCredit | None = None  # the same, if its sends wait for credit
 
     def __repr__(self) -> str:
         return f"ClientConnection({self.broker}, {'alive' if self.alive else f'lost: {self.reason}'})"
@@ -35,10 +46,16 @@ class ClientConnection:
         connection = self._protocol_connection
         return connection.redirected_to if isinstance(connection, NamesOthers) else ""
 
+    @property
+    def credit_ns(self) -> int:
+        """When the last send that waited for credit got it; 0 if none did."""
+        return self._with_credit.credit_ns if self._with_credit else 0
+
     def carry(self, connection: Connection) -> None:
         """The connector succeeded: this is the protocol's connection."""
         self._protocol_connection = connection
         self._batching = connection if isinstance(connection, SendsBatches) else None
+        self._with_credit = connection if isinstance(connection, GivesCredit) else None
 
     def together(self, messages: int) -> int:
         """How many of so many messages `send` takes at once: all of them, or one."""

@@ -272,6 +272,7 @@ class Reconnector:
                 return False
             if self._last_broker not in ("", connection.broker):
                 self._callbacks.record("moved", connection.broker, self._clock(), f"from {self._last_broker}")
+            connection.ready_ns = self._clock()
             self._connection, self._last_broker = connection, connection.broker
             self._changed.notify_all()
             return True

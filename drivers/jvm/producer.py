@@ -90,7 +90,7 @@ class JavaProducer:
             sender, finished = self._sender(body_bytes, 1)
         except DriverError as error:
             raise NoSenderError(str(error)) from error
-        sender.alone(send.seq, send.begun_ns, send.blocked)
+        sender.alone(send.seq, send.begun_ns, send.ready_ns, send.blocked)
         sender.add([send.due_ns], True)
         self._await_end(finished)
 

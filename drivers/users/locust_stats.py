@@ -70,7 +70,7 @@ class LocustStatistics:
         tally = self._tally
         tally.settled += settled.final
         if settled.attempt == 1:
-            tally.lag[bucket_of(settled.sent_ns - settled.due_ns)] += 1
+            tally.lag[bucket_of(max(0, settled.sent_ns - settled.ready_ns))] += 1
             if settled.settled_ns is not None:
                 tally.live.note(SETTLED, settled.settled_ns, settled.settled_ns - settled.sent_ns)
         if settled.outcome is Outcome.FAILED and settled.broker:  # else nobody was asked, and its producer says why
@@ -104,7 +104,7 @@ class LocustStatistics:
 
     def sends_recorded(self, rows: Any) -> None:
         first = rows[rows["attempt"] == 1]
-        self._tally.lag.update(map(bucket_of, (first["sent_ns"] - first["due_ns"]).tolist()))
+        self._tally.lag.update(map(bucket_of, np.maximum(0, first["sent_ns"] - first["ready_ns"]).tolist()))
         if self._tally.live.counting:
             self._note_settled(first)
         for destination, name in self._shown.items():

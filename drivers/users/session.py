@@ -97,11 +97,11 @@ class RateChange:
 class Tally:
     """Counts of the users of this process so far.
 
-    ``settled``: sends with a final outcome; ``lag``: first attempts by how late they were written, as a bucket of
-    `records.buckets`. ``failed``: users with `may_fail` that failed, by class. ``unsent``: messages that they should
-    have sent before producing stops; no event records these. ``first_errors``: the first error of each such class.
-    ``live``: latencies of the warm-up, if it ends once they have settled, and of a load that searches for its highest
-    rate. ``losses``: of clients' connections.
+    ``settled``: sends with a final outcome; ``lag``: first attempts by how late we sent them through our own fault, as
+    a bucket of `records.buckets`. ``failed``: users with `may_fail` that failed, by class. ``unsent``: messages that
+    they should have sent before producing stops; no event records these. ``first_errors``: the first error of each such
+    class. ``live``: latencies of the warm-up, if it ends once they have settled, and of a load that searches for its
+    highest rate or is watched. ``losses``: of clients' connections.
     """
 
     sent: int = 0

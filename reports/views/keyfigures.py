@@ -74,6 +74,6 @@ def _cost(summary: Summary) -> tuple[Figure, ...]:
     brokers, generator = throughput["cpu_ms_per_message_brokers"], throughput["cpu_ms_per_message_generator"]
     cpu = f"All brokers together; the load generator took {significant(generator)} ms."
     return (
-        Figure("Generator lag, p99", significant(lag["p99"]), "ms", "How late the load generator itself sent."),
+        Figure("Generator lag, p99", significant(lag["p99"]), "ms", "How late the generator sent, by its own fault."),
         Figure("CPU per message", significant(brokers), "ms", cpu),
     )

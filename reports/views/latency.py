@@ -33,6 +33,6 @@ def latency(table: pa.Table, backdrop: Backdrop) -> TimeSeries:
 
 
 def lag(table: pa.Table, backdrop: Backdrop) -> TimeSeries:
-    """How late the generator was."""
-    lines = over_time(select(table, measure="due_to_sent"), backdrop)
+    """How late the generator was through its own fault."""
+    lines = over_time(select(table, measure="ready_to_sent"), backdrop)
     return TimeSeries(tuple(backdrop.starts), (Panel("", lines),), "ms", backdrop, log_y=True, decimals=2)

@@ -48,13 +48,8 @@ def accounting(
     return {key: {name: counted[name] for name in COUNTS} for key, counted in counts.items()}
 
 
-def latency_counts(
-    sends: list[Row], receipts: list[Row], faults: list[tuple[int, int]]
-) -> tuple[Counter[int], Counter[int]]:
-    """From due to received: durations by bucket, as they were and less the generator's own delay.
-
-    ``faults``: (began, ended with its grace), ns.
-    """
+def latency_counts(sends: list[Row], receipts: list[Row]) -> tuple[Counter[int], Counter[int]]:
+    """From due to received: durations by bucket, as they were and less the generator's own delay."""
     whole, less_own = Counter[int](), Counter[int]()
     attempts: dict[tuple[int, int], list[Row]] = defaultdict(list)
     for send in sends:
@@ -64,11 +59,10 @@ def latency_counts(
         copies[receipt["producer"], receipt["seq"], receipt["subscription"]].append(receipt)
     for (producer, seq, _), of_message in copies.items():
         due_ns = min(send["due_ns"] for send in attempts[producer, seq])
-        sent_ns = min(attempts[producer, seq], key=lambda send: send["attempt"])["sent_ns"]
+        sent = min(attempts[producer, seq], key=lambda send: send["attempt"])
         received_ns = min(copy["received_ns"] for copy in of_message)
-        excused = any(due_ns <= ended and received_ns >= began for began, ended in faults)
         whole[bucket_of(received_ns - due_ns)] += 1
-        less_own[bucket_of(received_ns - due_ns - (0 if excused else max(0, sent_ns - due_ns)))] += 1
+        less_own[bucket_of(received_ns - due_ns - max(0, sent["sent_ns"] - sent["ready_ns"]))] += 1
     return whole, less_own
 
 

@@ -36,9 +36,21 @@ def make(parent: Path, plant: Plant, info: RunInfo = INFO) -> RunDirectory:
     return directory
 
 
-def send(to: Recorder, seq: int, due_ns: int, *, outcome: str = "acked", attempt: int = 1, late_ns: int = 0) -> None:
-    settled_ns = due_ns + late_ns + 2 * MS if outcome == "acked" else None
-    to.send(1, seq, attempt, QUEUE, "a", due_ns, due_ns + late_ns, settled_ns, outcome, 64, False)
+def send(
+    to: Recorder,
+    seq: int,
+    due_ns: int,
+    *,
+    outcome: str = "acked",
+    attempt: int = 1,
+    late_ns: int = 0,
+    ready_ns: int | None = None,
+) -> None:
+    """``late_ns``: how long after it was ready: by default, after it was due."""
+    ready_ns = due_ns if ready_ns is None else ready_ns
+    sent_ns = ready_ns + late_ns
+    settled_ns = sent_ns + 2 * MS if outcome == "acked" else None
+    to.send(1, seq, attempt, QUEUE, "a", due_ns, ready_ns, sent_ns, settled_ns, outcome, 64, False)
 
 
 def receive(

@@ -227,7 +227,7 @@ def test_a_subscriber_of_a_topic_that_got_nothing_is_told_in_the_first_sentence(
             recorder.subscription(consumer, f"prices#{consumer}", TOPIC, "topic", "b", LOAD_NS - S)
         for seq in range(1_000):
             at_ns = due_of(seq)
-            recorder.send(1, seq, 1, TOPIC, "a", at_ns, at_ns, None, "unconfirmed", 64, False)
+            recorder.send(1, seq, 1, TOPIC, "a", at_ns, at_ns, at_ns, None, "unconfirmed", 64, False)
             recorder.receipt(7, "prices#7", 1, seq, 1, TOPIC, "b", at_ns + 5 * MS, False, "intact", 1)
 
     summary = quietly(planted(halved).path)
@@ -280,7 +280,7 @@ def test_nobody_owes_a_subscriber_that_is_not_durable_what_was_sent_while_it_was
             recorder.connection(consumer, "consumers", "stomp", "b", "connected", back_ns, "")
         for seq in range(1_000):
             at_ns = due_of(seq)
-            recorder.send(1, seq, 1, TOPIC, "a", at_ns, at_ns, at_ns + MS, "acked", 64, False)
+            recorder.send(1, seq, 1, TOPIC, "a", at_ns, at_ns, at_ns, at_ns + MS, "acked", 64, False)
             if not gone_ns <= at_ns < back_ns:
                 for consumer in (7, 8):
                     recorder.receipt(consumer, f"prices#{consumer}", 1, seq, 1, TOPIC, "b", at_ns, False, "intact", 1)

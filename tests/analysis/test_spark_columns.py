@@ -80,7 +80,7 @@ def test_a_message_is_timed_from_its_first_due_time_and_from_the_sending_of_the_
         ("due_to_received", "c", "b", 1, 0, 720 * MS),
         ("sent_to_received", "c", "b", 1, 0, 20 * MS),
         ("sent_to_settled", "c", "", None, 0, 5 * MS),
-        ("due_to_sent", "a", "", None, 0, 2 * MS),
+        ("ready_to_sent", "a", "", None, 0, 2 * MS),
     }
 
 
@@ -90,7 +90,7 @@ def test_a_receipt_before_its_sending_is_counted_and_not_clamped(spark: SparkSes
 
 def test_an_attempt_that_is_not_on_record_is_timed_from_due_only(spark: SparkSession) -> None:
     measures = {row[0] for row in timed(spark, [send(1)], [receipt(1, attempt=2)])}
-    assert measures == {"due_to_received", "sent_to_settled", "due_to_sent"}
+    assert measures == {"due_to_received", "sent_to_settled", "ready_to_sent"}
 
 
 def timed(spark: SparkSession, sends: list, receipts: list) -> set[tuple]:  # type: ignore[type-arg]
@@ -115,14 +115,15 @@ def latency_rows(
 
 
 def test_both_counts_of_a_bucket_are_those_of_plain_python(spark: SparkSession) -> None:
-    """Sent late and early, resent, received twice, in a fault and outside, by two subscriptions."""
+    """Held back, sent late and early, resent, received twice, in a fault and outside, by two subscriptions."""
     rng = random.Random(11)
     fault = FaultWindow(LOAD_FROM_MS * MS + 4_000 * MS, LOAD_FROM_MS * MS + 4_500 * MS)
     sends, receipts = [], []
     for seq in range(400):
         due = LOAD_FROM_MS + 25.0 * seq
-        sent = due + rng.choice([-1, 0, 0.01, rng.expovariate(0.1)])
-        sends.append(send(seq, due=due, sent=sent))
+        ready = due + rng.choice([0, 0, rng.expovariate(0.1)])
+        sent = ready + rng.choice([-1, 0, 0.01, rng.expovariate(0.1)])
+        sends.append(send(seq, due=due, ready=ready, sent=sent))
         if seq % 7 == 0:
             sends.append(send(seq, attempt=2, due=due, sent=sent + 50))
         for name in ("one", "two")[: 1 + seq % 2]:
@@ -130,7 +131,7 @@ def test_both_counts_of_a_bucket_are_those_of_plain_python(spark: SparkSession) 
             if seq % 5 == 0:
                 receipts.append(receipt(seq, at=sent + 900, subscription=name))
     timeline = Timeline(TIMELINE.load_began_ns, None, (fault,))
-    whole, less_own = latency_counts(sends, receipts, [(fault.began_ns, (fault.ended_ns or 0) + FAULT_GRACE_NS)])
+    whole, less_own = latency_counts(sends, receipts)
     rows = [row for row in latency_rows(spark, sends, receipts, timeline) if row["measure"] == "due_to_received"]
     assert added_up(rows, "count") == whole
     assert added_up(rows, "count_less_own") == less_own
@@ -150,7 +151,7 @@ def test_what_is_not_timed_from_due_has_no_own_delay(spark: SparkSession) -> Non
     for row in rows:
         counts[row["measure"]].append((row["bucket"], row["count"], row["count_less_own"]))
     assert counts["sent_to_received"] == [(bucket_of(20 * MS), 1, 1)]
-    assert counts["due_to_sent"] == [(bucket_of(30 * MS), 1, 1)]
+    assert counts["ready_to_sent"] == [(bucket_of(30 * MS), 1, 1)]
     assert sorted(counts["due_to_received"]) == [(bucket_of(20 * MS), 0, 1), (bucket_of(50 * MS), 1, 0)]
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from analysis.deliveries import deliveries
 from analysis.latency import durations
 from analysis.messages import messages
-from analysis.stalls import stalls, with_read_late_ns
+from analysis.stalls import stalls, with_own_waits, with_read_late_ns
 from records.reader import seal
 from records.run import ProcessInfo, RunInfo
 from records.rundir import RunDirectory
@@ -115,6 +115,21 @@ def test_a_late_read_is_own_time_after_the_lag_of_the_send_and_never_more_than_t
         ("due_to_received", 2_010): 143,
         ("sent_to_received", 2_100): 53,
     }
+
+
+def test_a_wait_that_ended_with_an_answer_that_was_read_late_is_own_lag(spark: SparkSession, tmp_path: Path) -> None:
+    """The process stood still from 2,000 to 2,150. The answers that ended these waits were read then, and later."""
+    at_rest = stalls(spark, planted(tmp_path, [stall(began=2_000, ended=2_150)]), INFO)
+    sends = [
+        send(1, due=1_900, ready=1_990, sent=1_991),
+        send(2, due=1_990, ready=2_151, sent=2_152),
+        send(3, due=2_100, ready=2_151, sent=2_153),
+        send(4, due=2_120, ready=2_120, sent=2_154),
+        send(5, due=2_140, ready=2_301, sent=2_302),
+        send(6, due=2_160, ready=2_170, sent=2_171),
+    ]
+    rows = messages(with_own_waits(frame(spark, "sends", sends), at_rest)).collect()
+    assert {row["seq"]: row["own_ns"] / MS for row in rows} == {1: 1, 2: 152, 3: 53, 4: 34, 5: 1, 6: 1}
 
 
 def read_late(recorder: Recorder) -> None:

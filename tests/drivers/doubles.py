@@ -37,6 +37,7 @@ class SendRow(NamedTuple):
     destination: str
     broker: str
     due_ns: int
+    ready_ns: int
     sent_ns: int
     settled_ns: int | None
     outcome: str

@@ -72,16 +72,16 @@ def test_sends_are_counted_by_lag_and_shown_by_destination(recorder: Recorder) -
     statistics.sends_recorded(
         np.array(
             [
-                (1, 0, 1, q, 0, 0, 5 * MS, NULL_INT64, doubt, 64, False),
-                (1, 0, 2, q, 0, 0, 9 * MS, 11 * MS, acked, 64, False),
-                (1, 1, 1, q, 0, MS, 2 * MS, 6 * MS, acked, 64, False),
+                (1, 0, 1, q, 0, 0, 3 * MS, 5 * MS, NULL_INT64, doubt, 64, False),
+                (1, 0, 2, q, 0, 0, 8 * MS, 9 * MS, 11 * MS, acked, 64, False),
+                (1, 1, 1, q, 0, MS, MS, 2 * MS, 6 * MS, acked, 64, False),
             ],
             packed_dtype(SENDS),
         )
     )
     statistics.counted(3, 2)
     assert (tally.sent, tally.settled) == (3, 2)
-    assert tally.lag == Counter([bucket_of(5 * MS), bucket_of(MS)])
+    assert tally.lag == Counter([bucket_of(2 * MS), bucket_of(MS)]), "since they were ready"
     assert tally.live.rows() == [("settled", 0, bucket_of(4 * MS), 1)], "first attempts that were confirmed"
     shown = environment.stats.entries["queue://q", "SEND"]
     assert (shown.num_requests, shown.num_failures, shown.max_response_time) == (3, 1, 4.0)
@@ -108,9 +108,9 @@ def test_packed_rows_are_recorded_as_if_each_had_been_given(tmp_path: Path) -> N
     directory = RunDirectory.create(tmp_path, "run")
     recorder = Recorder(directory, "main")
     q, b1, acked = recorder.number("queue://q"), recorder.number("b1"), recorder.number("acked")
-    rows = np.array([(1, 4, 1, q, b1, 10, 20, 30, acked, 64, True)], packed_dtype(SENDS))
+    rows = np.array([(1, 4, 1, q, b1, 10, 15, 20, 30, acked, 64, True)], packed_dtype(SENDS))
     recorder.packed("sends", rows.tobytes())
-    recorder.send(1, 4, 1, "queue://q", "b1", 10, 20, 30, "acked", 64, True)
+    recorder.send(1, 4, 1, "queue://q", "b1", 10, 15, 20, 30, "acked", 64, True)
     recorder.close()
     seal(directory)
     first, second = read_events(directory, "sends").to_pylist()

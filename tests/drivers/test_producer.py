@@ -59,15 +59,15 @@ def bench() -> Iterator[Bench]:
     made.client.close()
 
 
-def test_an_answered_send_is_one_acked_row_with_its_three_times(bench: Bench) -> None:
+def test_an_answered_send_is_one_acked_row_with_its_four_times(bench: Bench) -> None:
     bench.producer.send(5, 64, 1_000, blocked=True)
     assert bench.recorder.sends == []
     assert bench.producer.outstanding == 1
     bench.connection.ack()
     (row,) = bench.recorder.sends
     assert row[:5] == (1, 5, 1, "queue://orders", "a")
-    assert row.due_ns == 1_000 < row.sent_ns < (row.settled_ns or 0)
-    assert row[8:] == ("acked", 64, True)
+    assert row.due_ns == 1_000 < row.ready_ns < row.sent_ns < (row.settled_ns or 0), "ready with its connection"
+    assert row[9:] == ("acked", 64, True)
     assert bench.producer.outstanding == 0
 
 

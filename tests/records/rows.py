@@ -36,7 +36,9 @@ def record(recorder: Recorder, table: str, row: Row) -> None:
 
 
 def send(recorder: Recorder, seq: int) -> None:
-    recorder.send(1, seq, 1, "queue://orders", "broker-1", seq * 10, seq * 10 + 1, None, "in_doubt", 1_024, False)
+    recorder.send(
+        1, seq, 1, "queue://orders", "broker-1", seq * 10, seq * 10, seq * 10 + 1, None, "in_doubt", 1_024, False
+    )
 
 
 def new_run(parent: Path) -> RunDirectory:

@@ -26,7 +26,7 @@ print("recording", flush=True)
 recorded = mmap.mmap(os.open(sys.argv[3], os.O_RDWR), 8)  # which outlives the process
 for seq in range(10**9):
     now_ns = time.perf_counter_ns()
-    recorder.send(1, seq, 1, "queue://orders", "broker-1", now_ns, now_ns, None, "in_doubt", 1024, False)
+    recorder.send(1, seq, 1, "queue://orders", "broker-1", now_ns, now_ns, now_ns, None, "in_doubt", 1024, False)
     recorded[:] = (seq + 1).to_bytes(8, "little")
     time.sleep(0.001)
 """
@@ -43,7 +43,7 @@ recorder = Recorder(RunDirectory(Path(sys.argv[1])), "worker-1")
 recorder.connection(1, "producers", "stomp", None, "attempt", 1, "")
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
 for seq in range(3_000):
-    recorder.send(1, seq, 1, "queue://orders", "broker-1", seq, seq, seq, "acked", 1024, False)
+    recorder.send(1, seq, 1, "queue://orders", "broker-1", seq, seq, seq, seq, "acked", 1024, False)
     if seq % 100 == 99:
         recorder.flush()
 recorder.close()
@@ -121,7 +121,7 @@ from records.writer import Recorder
 run = RunDirectory(Path(sys.argv[1]))
 recorder = Recorder(run, "worker-1")
 for seq in range(20_000):
-    recorder.send(1, seq, 1, "queue://orders", "broker-1", random.getrandbits(60), seq, seq, "acked", 1024, False)
+    recorder.send(1, seq, 1, "queue://orders", "broker-1", random.getrandbits(60), seq, seq, seq, "acked", 1024, False)
 recorder.close()
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))

@@ -20,7 +20,7 @@ def directory(tmp_path: Path) -> RunDirectory:
 
 def record(recorder: Recorder) -> None:
     for seq in range(5):
-        recorder.send(1, seq, 1, "queue://q", "b", seq, seq, seq, "acked", 64, False)
+        recorder.send(1, seq, 1, "queue://q", "b", seq, seq, seq, seq, "acked", 64, False)
         recorder.flush()
     recorder.fault("freeze", "b", 1, None, "no")
 

@@ -66,7 +66,7 @@ def test_threads_that_record_together_lose_no_row(tmp_path: Path) -> None:
 
     def record_many(producer: int) -> None:
         for seq in range(5_000):
-            recorder.send(producer, seq, 1, f"queue://{seq % 50}", "b", 0, 0, 0, "acked", 32, False)
+            recorder.send(producer, seq, 1, f"queue://{seq % 50}", "b", 0, 0, 0, 0, "acked", 32, False)
             recorder.sample("b", seq, "queue", str(producer), "depth", seq)
 
     threads = [threading.Thread(target=record_many, args=(producer,)) for producer in range(4)]
@@ -118,7 +118,7 @@ def test_a_stream_is_an_arrow_stream_for_any_reader(tmp_path: Path) -> None:
         table = stream.read_all()
     assert table.column("seq").to_pylist() == [0, 1, 2]
     assert table.schema.metadata[b"brokerbench.process"] == b"worker-1"
-    assert table.schema.metadata[b"brokerbench.schema_version"] == b"1"
+    assert table.schema.metadata[b"brokerbench.schema_version"] == b"2"
 
 
 def test_a_table_without_rows_has_no_stream(tmp_path: Path) -> None:
@@ -132,10 +132,10 @@ def test_a_table_without_rows_has_no_stream(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "row"),
     [
-        ("sends", (2**31, 0, 1, "queue://q", "b", 0, 0, None, "acked", 32, False)),
-        ("sends", (1, 0, 1, None, "b", 0, 0, None, "acked", 32, False)),
-        ("sends", (1, 0, 1, ["q"], "b", 0, 0, None, "acked", 32, False)),
-        ("sends", (1, 0, 1, "queue://q", "b", 0.5, 0, None, "acked", 32, False)),
+        ("sends", (2**31, 0, 1, "queue://q", "b", 0, 0, 0, None, "acked", 32, False)),
+        ("sends", (1, 0, 1, None, "b", 0, 0, 0, None, "acked", 32, False)),
+        ("sends", (1, 0, 1, ["q"], "b", 0, 0, 0, None, "acked", 32, False)),
+        ("sends", (1, 0, 1, "queue://q", "b", 0.5, 0, 0, None, "acked", 32, False)),
         ("receipts", (1, "q", 1, 0, 1, "queue://q", "\ud800", 0, False, "intact", None)),
         ("samples", ("b", 0, "queue", "q", "depth", 1.5)),
         ("samples", ("b", 0, "queue", "q", "depth", None)),
@@ -147,7 +147,7 @@ def test_a_row_that_is_none_costs_itself_only_and_is_told(tmp_path: Path, table:
     run = new_run(tmp_path)
     recorder = Recorder(run, "worker-1")
     good: dict[str, Row] = {
-        "sends": (1, 1, 1, "queue://q", "b", 0, 0, None, "acked", 32, False),
+        "sends": (1, 1, 1, "queue://q", "b", 0, 0, 0, None, "acked", 32, False),
         "receipts": (1, "q", 1, 1, 1, "queue://q", "b", 0, False, "intact", None),
         "samples": ("b", 0, "queue", "q", "depth", 1),
         "faults": ("kill", "b", 0, None, None),

@@ -167,10 +167,10 @@ def latency(plan: Plan, messages: Messages) -> dict[str, list[Any]]:
     parts = []
     for measure, took, counts in (
         ("due_to_received", messages.received - messages.due, (1, 0)),
-        ("due_to_received", less_own(plan, messages), (0, 1)),
+        ("due_to_received", less_own(messages), (0, 1)),
         ("sent_to_received", messages.received - messages.sent, (1, 1)),
         ("sent_to_settled", messages.settled - messages.sent, (1, 1)),
-        ("due_to_sent", messages.sent - messages.due, (1, 1)),
+        ("ready_to_sent", messages.sent - messages.due, (1, 1)),
     ):
         path = measure.endswith("received")
         part: dict[str, list[Any]] = counted(
@@ -189,18 +189,15 @@ def latency(plan: Plan, messages: Messages) -> dict[str, list[Any]]:
     return {name: [value for part in parts for value in part[name]] for name in RESULT_TABLES["latency"].names}
 
 
-def less_own(plan: Plan, messages: Messages) -> np.ndarray:
-    """From due to received less the generator's own delay, ns; the delay stays in a fault."""
-    began, ended = plan.fault_s or (0.0, 0.0)
-    in_fault = (messages.due >= began * SECOND_NS) & (messages.due < ended * SECOND_NS)
-    own = np.where(in_fault, 0, np.maximum(0, messages.sent - messages.due))
-    return messages.received - messages.due - own
+def less_own(messages: Messages) -> np.ndarray:
+    """From due to received less the generator's own delay, ns."""
+    return messages.received - messages.due - np.maximum(0, messages.sent - messages.due)
 
 
 def timing(plan: Plan, messages: Messages, load: np.ndarray) -> dict[str, Any]:
     """As the analysis judges it; only from due to received is ever doubtful here."""
     due = percentiles((messages.received - messages.due)[load])
-    less = percentiles(less_own(plan, messages)[load])
+    less = percentiles(less_own(messages)[load])
     names = [name for name in due if name not in ("count", "negative")]
     late = [name for name in names if due[name] is not None and differs(due[name], less[name])]
     return {

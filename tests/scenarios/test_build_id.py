@@ -7,7 +7,7 @@ from scenarios.harness.distributed import build_id
 
 
 def test_a_build_id_names_release_events_and_source() -> None:
-    assert " (events 1, source " in build_id.build_id()
+    assert " (events 2, source " in build_id.build_id()
 
 
 def test_a_changed_line_of_what_a_worker_runs_is_another_source(tmp_path: Path) -> None:

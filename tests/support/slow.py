@@ -30,6 +30,7 @@ SLOW = (
     r"planted/test_stall\.py::",
     r"planted/test_late_readers\.py::",
     r"planted/test_limit\.py::",  # scenarios/test_rate_search.py has the search itself
+    r"planted/test_held_back\.py::",
     r"planted/test_message_faults\.py::",
     r"planted/test_missing_rows\.py::",
     r"distributed/test_workers\.py::test_(steady_passes|workers_on_other_hosts|workers_that_cannot)",

@@ -11,6 +11,7 @@ public abstract class ClientState {
     private String at = ""; // the address of the broker that it is connected to, or was last
     boolean loggedIn; // once the broker has accepted the first connection
     boolean connected; // told so
+    private volatile long connectedNs = Long.MAX_VALUE; // since when; the end of time while it is not
     boolean closing;
     private boolean leaving; // or about to, once it has heard the answers that are under way
     private boolean over; // there will be no connection again
@@ -63,6 +64,11 @@ public abstract class ClientState {
         return stays() && !leaving;
     }
 
+    /** Since when it has the connection that it has; the end of time while it has none. */
+    long connectedNs() {
+        return connectedNs;
+    }
+
     synchronized String address() {
         return at;
     }
@@ -88,6 +94,7 @@ public abstract class ClientState {
     /** There is a connection. Call this and the next two only with this object's lock held. */
     void joined(String address, long atNs, String why) {
         connected = true;
+        connectedNs = atNs;
         at = address;
         tell("connected", atNs, why, address);
         notifyAll();
@@ -96,6 +103,7 @@ public abstract class ClientState {
     /** There is none any more. */
     void lost(String reason) {
         connected = false;
+        connectedNs = Long.MAX_VALUE;
         interruptSenders(System.nanoTime());
         tell("lost", System.nanoTime(), reason, at);
     }

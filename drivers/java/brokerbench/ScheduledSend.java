@@ -18,6 +18,7 @@ final class ScheduledSend implements Answer {
     private final long dueNs;
     private final long begunNs; // when its own connection attempt began; 0: the time of the first write counts
     private final boolean blocked;
+    private long readyNs; // since when it could have been sent; given if it has its own connection
     private int attempt;
     private long sentNs;
     private int broker;
@@ -26,10 +27,11 @@ final class ScheduledSend implements Answer {
     private boolean over; // nothing further will be recorded
     private boolean settled; // counted as such
 
-    ScheduledSend(Sender sender, long seq, long dueNs, long begunNs, boolean blocked) {
+    ScheduledSend(Sender sender, long seq, long dueNs, long readyNs, long begunNs, boolean blocked) {
         this.sender = sender;
         this.seq = seq;
         this.dueNs = dueNs;
+        this.readyNs = readyNs;
         this.begunNs = begunNs;
         this.blocked = blocked;
     }
@@ -51,10 +53,23 @@ final class ScheduledSend implements Answer {
         broker = sender.names.broker(address);
         open = true;
         sentNs = System.nanoTime();
+        noteReady();
         if (sender.each) {
             sender.awaits(address, sentNs);
         }
         return true;
+    }
+
+    /** If it has its own connection, connecting is a part of the sending. */
+    private void noteReady() {
+        if (begunNs == 0) {
+            readyNs = sender.readyNs(dueNs, sentNs);
+        }
+    }
+
+    /** When it was last written, or handed to the library. */
+    synchronized long sentNs() {
+        return sentNs;
     }
 
     /** Whether it was written before: its body then says so. */
@@ -133,6 +148,7 @@ final class ScheduledSend implements Answer {
         } else if (attempt == 0) {
             attempt = 1;
             sentNs = System.nanoTime();
+            noteReady();
             broker = sender.names.nobody;
             row(sentNs, sender.names.failed);
         }
@@ -157,7 +173,7 @@ final class ScheduledSend implements Answer {
         open = false;
         long fromNs = attempt == 1 && begunNs != 0 ? begunNs : sentNs;
         sender.rows.add(
-            sender.number, seq, attempt, sender.destination, broker, dueNs, fromNs, settledNs, outcome,
+            sender.number, seq, attempt, sender.destination, broker, dueNs, readyNs, fromNs, settledNs, outcome,
             sender.template.length, blocked);
     }
 }

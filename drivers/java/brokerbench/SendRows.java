@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** Rows of the table `sends` (records.schemas). Texts are given by their numbers in Python's recorder. */
 public final class SendRows extends Rows {
-    public static final int ROW_BYTES = 4 + 8 + 4 + 4 + 4 + 8 + 8 + 8 + 4 + 4 + 1;
+    public static final int ROW_BYTES = 4 + 8 + 4 + 4 + 4 + 8 + 8 + 8 + 8 + 4 + 4 + 1;
 
     private final AtomicLong begun = new AtomicLong(), settled = new AtomicLong();
 
@@ -15,10 +15,10 @@ public final class SendRows extends Rows {
 
     public synchronized void add(
             int producer, long seq, int attempt, int destination, int broker,
-            long dueNs, long sentNs, long settledNs, int outcome, int bodyBytes, boolean blocked) {
+            long dueNs, long readyNs, long sentNs, long settledNs, int outcome, int bodyBytes, boolean blocked) {
         ByteBuffer row = next();
         row.putInt(producer).putLong(seq).putInt(attempt).putInt(destination).putInt(broker);
-        row.putLong(dueNs).putLong(sentNs).putLong(settledNs);
+        row.putLong(dueNs).putLong(readyNs).putLong(sentNs).putLong(settledNs);
         row.putInt(outcome).putInt(bodyBytes).put((byte) (blocked ? 1 : 0));
     }
 

@@ -13,7 +13,6 @@ import javax.jms.Session;
 /** Sends the messages of one client to one destination, each when it is due, on a thread of its own. */
 public abstract class Sender implements Runnable {
     static final int PRIORITY = 4;
-    private static final long LONG_WRITE_NS = 100_000_000L; // drivers/client/schedule_loop.py
     private static final long BLOCKED_AFTER_NS = 1_000_000_000L; // drivers/client/blocked_detection.py
 
     final SendRows rows;
@@ -29,13 +28,16 @@ public abstract class Sender implements Runnable {
     private final int inFlight;
     private final TransactedBatch transacted; // null: each message by itself
     private final Queue<long[]> due = new ArrayDeque<>(); // in order
+    private final Readiness readiness = new Readiness();
     /** Messages that wait for their final outcome. */
     private final Set<ScheduledSend> open = Collections.newSetFromMap(new IdentityHashMap<>());
     private long[] times = new long[0];
     private int next;
     private long seq;
     private long begunNs; // of the one message that is sent alone: when that began; 0 otherwise
+    private long readyNs; // and since when it could have begun
     private boolean held; // it was made to wait before that
+    private long roomNs; // when the in-flight window last had room again. Guarded by `open`
     private boolean complete; // no further due times will come
     private long awaitedNs; // since when an answer is awaited; 0: none is. Guarded by `open`, as its address is
     private String awaitedFrom;
@@ -89,8 +91,9 @@ public abstract class Sender implements Runnable {
      * There will be one message, with this number. It began, and was counted, when its connection attempt began. The
      * sender ends once the outcome is known.
      */
-    public synchronized void alone(long seq, long begunNs, boolean held) {
+    public synchronized void alone(long seq, long begunNs, long readyNs, boolean held) {
         this.seq = seq;
+        this.readyNs = readyNs;
         this.begunNs = begunNs;
         this.held = held;
     }
@@ -117,7 +120,7 @@ public abstract class Sender implements Runnable {
     /** Whether it waits for the brokers, or did before its last message: for room in flight, a write or a commit. */
     public boolean heldBack() {
         long sinceNs = writingSinceNs;
-        return wasBlocked || sinceNs != 0 && System.nanoTime() - sinceNs > LONG_WRITE_NS;
+        return wasBlocked || sinceNs != 0 && System.nanoTime() - sinceNs > Readiness.LONG_WRITE_NS;
     }
 
     @Override
@@ -157,7 +160,7 @@ public abstract class Sender implements Runnable {
     }
 
     private void begin(long dueNs, boolean blocked) throws JMSException, InterruptedException {
-        var scheduled = new ScheduledSend(this, seq++, dueNs, begunNs, blocked);
+        var scheduled = new ScheduledSend(this, seq++, dueNs, readyNs, begunNs, blocked);
         if (answered) {
             synchronized (open) {
                 open.add(scheduled);
@@ -171,6 +174,7 @@ public abstract class Sender implements Runnable {
                 transacted.add(scheduled);
             }
             done = true;
+            readiness.wrote(dueNs, scheduled.sentNs(), System.nanoTime());
         } finally {
             if (!done) {
                 scheduled.giveUp();
@@ -198,9 +202,14 @@ public abstract class Sender implements Runnable {
 
     /** Wait until then at once; a stop ends the wait: steps would cost a thousand senders a core. */
     private void waitUntil(long dueNs) {
-        for (long early = dueNs - System.nanoTime(); early > 0 && !stopping; early = dueNs - System.nanoTime()) {
+        long early = dueNs - System.nanoTime();
+        if (early <= 0) {
+            return;
+        }
+        for (; early > 0 && !stopping; early = dueNs - System.nanoTime()) {
             LockSupport.parkNanos(early);
         }
+        readiness.woke(dueNs, dueNs - early);
     }
 
     /** True when the in-flight cap made it wait. */
@@ -211,6 +220,9 @@ public abstract class Sender implements Runnable {
                 blocked = true;
                 wasBlocked = true;
                 open.wait(50L);
+            }
+            if (blocked) {
+                readiness.released(roomNs);
             }
         }
         return blocked;
@@ -228,10 +240,24 @@ public abstract class Sender implements Runnable {
     void closed(ScheduledSend send) {
         rows.countSettled();
         synchronized (open) {
-            open.remove(send);
-            heard(System.nanoTime());
+            long nowNs = System.nanoTime();
+            if (open.remove(send) && open.size() == inFlight - 1) {
+                roomNs = nowNs;
+            }
+            heard(nowNs);
             open.notifyAll();
         }
+    }
+
+    /** A commit was answered. The next message had to wait for that. */
+    void committed(long atNs) {
+        readiness.released(atNs);
+    }
+
+    /** Since when a message that goes now could have been sent. */
+    long readyNs(long dueNs, long sentNs) {
+        readiness.released(Math.min(client.connectedNs(), sentNs));
+        return readiness.readyNs(dueNs);
     }
 
     /** Something is being written that the broker is to answer. */

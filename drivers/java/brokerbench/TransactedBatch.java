@@ -66,6 +66,7 @@ final class TransactedBatch {
         }
         broken = false;
         endedNs = System.nanoTime();
+        sender.committed(endedNs);
     }
 
     /** The open messages will not be waited for any more. */

@@ -54,16 +54,18 @@ def test_what_credit_one_user_leaves_another_one_takes(monkeypatch: pytest.Monke
     monkeypatch.setattr(amqp_sending, "LOOK_FOR_CREDIT_S", 60.0)
     wire, link = Wire(), Link()
     sending = Sending("b", cast(Any, wire), cast(Any, Open()), cast(Any, Open()), itertools.count(1), print)
-    outlet = _Outlet(cast(Any, link), PeerReply())
+    outlet, credit_ns, sent_ns = _Outlet(cast(Any, link), PeerReply()), list[int](), list[int]()
 
     def credit_comes_and_another_sends() -> None:
         link.credit = 2
         outlet.room.set()
         sending._pass(outlet, deque([put]))
+        credit_ns.append(sending.credit_ns)
 
     wire.meanwhile = credit_comes_and_another_sends
-    waiting = threading.Thread(target=sending._pass, args=(outlet, deque([put])), daemon=True)
+    waiting = threading.Thread(target=lambda: sent_ns.append(sending._pass(outlet, deque([put]))), daemon=True)
     waiting.start()
     waiting.join(60)
     assert not waiting.is_alive(), "it waits though there is credit"
     assert link.credit == 0
+    assert [*credit_ns, sending.credit_ns] == [0, *sent_ns], "only one of them waited for its credit"

@@ -103,6 +103,8 @@ def test_a_full_broker_holds_a_producer_back_is_told_and_loses_nothing(
     assert {row["outcome"] for row in tables["sends"]} == {"acked" if durable else "unconfirmed"}
     due_late = max(row["received_ns"] - sent["due_ns"] for row, sent in _paired(tables))
     assert due_late >= 2_000_000_000, "who waits for a full broker is late by that much"
+    own_lag_ns = max(row["sent_ns"] - row["ready_ns"] for row in tables["sends"])
+    assert own_lag_ns < longest_ns / 2, "the wait is the broker's doing"
 
 
 def _paired(tables: dict[str, list[dict[str, int]]]) -> Iterator[tuple[dict[str, int], dict[str, int]]]:

@@ -48,7 +48,7 @@ def test_rows_that_several_threads_take_come_out_once_each() -> None:
     for taker in takers:
         taker.start()
     for seq in range(ROWS):
-        books.sends.add(1, seq, 1, 1, 1, 0, 0, 0, 1, 64, False)
+        books.sends.add(1, seq, 1, 1, 1, 0, 0, 0, 0, 1, 64, False)
     added.set()
     for taker in takers:
         taker.join()

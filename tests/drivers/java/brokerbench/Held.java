@@ -6,7 +6,7 @@ public final class Held {
 
     public static void send(LoadClient client, int broker) {
         Task task = new Task(null, 1, 2, true, true, 1, 0, new byte[Identity.BYTES]);
-        var send = new ScheduledSend(new Fleeting.Mute(client, task), 0L, System.nanoTime(), 0L, false);
+        var send = new ScheduledSend(new Fleeting.Mute(client, task), 0L, System.nanoTime(), 0L, 0L, false);
         send.writing("first.example:1");
         send.writtenTo(broker);
         send.giveUp();
