@@ -139,8 +139,8 @@ SAMPLES = _table(
 )
 
 # One row a time that the clients of a protocol in one process stood still for more than 10 ms: they read nothing
-# meanwhile. process: the process's index, as in client numbers. began_ns: when a timer of gevent's loop was due;
-# ended_ns: when the loop called it. Only clients in Python are watched.
+# meanwhile. process: the process's index, as in client numbers. began_ns: when a timer was due, of gevent's loop or of
+# a thread in the JVM that only sleeps; ended_ns: when the loop called it, or the thread woke.
 STALLS = _table(
     ("process", pa.int32()),
     ("protocol", TEXT),

@@ -15,6 +15,7 @@ from drivers.jvm.client import JavaClient
 from drivers.jvm.event_buffers import EventBuffers
 from drivers.jvm.hub import JavaHub
 from drivers.jvm.java_protocol import JavaProtocol
+from records.schemas import CLIENTS_PER_PROCESS
 from records.writer import Recorder
 from topologies.model.endpoints import Credentials
 from topologies.model.trust import Trust
@@ -48,7 +49,8 @@ class JavaConnector:
 
         def buffers(java_hub: JavaHub) -> EventBuffers:
             if self._buffers is None or self._buffers.recorder is not recorder:
-                self._buffers = EventBuffers(java_hub, recorder, brokers, statistics)
+                process_index = number // CLIENTS_PER_PROCESS
+                self._buffers = EventBuffers(java_hub, recorder, brokers, statistics, process_index)
             return self._buffers
 
         self._refuse_other_uris(uri)

@@ -13,6 +13,7 @@ import numpy as np
 from drivers.client.contract import LoadStatistics
 from drivers.contract import Outcome
 from drivers.jvm.hub import JavaHub
+from drivers.jvm.stall_sampler import JvmStallSampler
 from records.packing import packed_dtype
 from records.schemas import RECEIPTS, SENDS
 from records.writer import Recorder
@@ -22,10 +23,15 @@ ROWS_AHEAD = 65_536  # in each of two buffers a table: seconds of a load that no
 
 
 class EventBuffers:
-    """The rows of all Java clients that share one recorder."""
+    """The rows of all Java clients that share one recorder, and of the JVM's stalls while there are any clients."""
 
     def __init__(
-        self, hub: JavaHub, recorder: Recorder, brokers: Mapping[str, str], statistics: LoadStatistics
+        self,
+        hub: JavaHub,
+        recorder: Recorder,
+        brokers: Mapping[str, str],
+        statistics: LoadStatistics,
+        process_index: int,
     ) -> None:
         self.names = _names(hub, recorder, brokers)
         self.sends = hub.java_class("SendRows")(hub.java, ROWS_AHEAD)
@@ -34,15 +40,17 @@ class EventBuffers:
         self._send_views = [memoryview(self.sends.buffer(which)) for which in (0, 1)]
         self._receipt_views = [memoryview(self.receipts.buffer(which)) for which in (0, 1)]
         self._begun = self._settled = 0
+        self._stalls = JvmStallSampler(hub, recorder, process_index)
         self._users = 0
         self._lock = threading.Lock()  # two takers at once would read a buffer that is being filled again
 
     def open(self) -> None:
-        """One client more: rows are taken while there is any."""
+        """One client more: rows are taken, and stalls sampled, while there is any. Raises DriverError."""
         with self._lock:
             self._users += 1
             if self._users == 1:
                 self._hub.take_rows_by(self.take)
+                self._stalls.start()
 
     def close(self) -> None:
         """One client less; all that it recorded is taken first."""
@@ -51,6 +59,7 @@ class EventBuffers:
             self._users -= 1
             if self._users == 0:
                 self._hub.stop_taking(self.take)
+                self._stalls.stop()
 
     def take(self) -> None:
         """Record and count all rows at hand. Any thread may."""

@@ -25,7 +25,8 @@ LEAST_STALL_NS = 10_000_000
 class StallSampler:
     """Samples one process from `start` to `stop`, for the protocols with clients in Python.
 
-    Java clients have threads of their own, which go on while the loop stands still: nothing is recorded of them.
+    Java clients have threads of their own, which go on while the loop stands still. `drivers.jvm.stall_sampler` watches
+    them.
     """
 
     def __init__(

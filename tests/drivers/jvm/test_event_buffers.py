@@ -37,7 +37,7 @@ class Keeps:
 
 def test_rows_that_several_threads_take_come_out_once_each() -> None:
     kept = Keeps()
-    books = EventBuffers(hub("openwire"), kept, {}, kept)  # type: ignore[arg-type]
+    books = EventBuffers(hub("openwire"), kept, {}, kept, 0)  # type: ignore[arg-type]
     added = threading.Event()
 
     def take() -> None:

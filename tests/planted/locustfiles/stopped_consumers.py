@@ -1,0 +1,39 @@
+"""A fixed rate through a real broker, from one process to another. The consumers' process is stopped once for 1.5 s.
+
+Asks: does the report doubt the figures that late reads change, for clients in a JVM too?
+"""
+
+import os
+import subprocess
+
+import gevent
+from locust import runners
+
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
+
+STOP_AFTER_S, STOPPED_S = 10.0, 1.5  # so long that a busy machine does not hide it
+
+runners.HEARTBEAT_LIVENESS = 60  # a worker that stands still is not lost, on a busy machine either
+
+
+class Producer(ProducerUser):
+    group, destination, fixed_count = "producers", "queue://stopped", 1
+    sends_per_second = 240
+
+
+class Consumer(ConsumerUser):
+    """The only one, and two workers: the other has the producer."""
+
+    group, destination, fixed_count = "consumers", "queue://stopped", 1
+
+    def on_start(self) -> None:
+        gevent.spawn_later(STOP_AFTER_S, stop_this_process)
+
+
+def stop_this_process() -> None:
+    """By another process, as this one cannot go on by itself."""
+    subprocess.Popen(["sh", "-c", f"kill -STOP {os.getpid()}; sleep {STOPPED_S}; kill -CONT {os.getpid()}"])
+
+
+run(Scenario((Producer, Consumer), "single", Hold(for_s=18), (no_acked_send_lost(),), question=__doc__))
