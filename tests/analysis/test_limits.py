@@ -73,7 +73,7 @@ def resources(
 def lag(own_ms: float) -> pa.Table:
     ends = [pa.field("min_ns", pa.int64()), pa.field("max_ns", pa.int64())]
     own_ns = round(own_ms * NS_PER_MS)
-    row = {"measure": "due_to_sent", "from_broker": "source", "to_broker": "", "hops": None, "phase": "load"}
+    row = {"measure": "ready_to_sent", "from_broker": "source", "to_broker": "", "hops": None, "phase": "load"}
     row |= {"in_fault": False, "bucket": bucket_of(own_ns), "count": 100, "count_less_own": 100}
     rows = [row | {"second": second, "min_ns": own_ns, "max_ns": own_ns} for second in JUDGED]
     return pa.Table.from_pylist(rows, pa.schema([*LATENCY, *ends]))

@@ -39,7 +39,7 @@ def stopped(recorder: Recorder, *, confirms: bool = False) -> None:
     for seq in range(1_000):
         due_ns = due_of(seq)
         settled_ns = due_ns + 2 * MS if confirms else after_the_silence(due_ns) + 2 * MS * (due_ns < FROM_NS)
-        recorder.send(1, seq, 1, QUEUE, "a", due_ns, due_ns, settled_ns, "acked", 64, False)
+        recorder.send(1, seq, 1, QUEUE, "a", due_ns, due_ns, due_ns, settled_ns, "acked", 64, False)
         receive(recorder, seq, max(after_the_silence(due_ns), settled_ns) + MS)
 
 
@@ -79,7 +79,9 @@ def test_a_load_generator_that_stood_still_is_no_outage_of_a_broker(spark: Spark
 def test_a_time_without_messages_is_no_outage(spark: SparkSession, planted: Planted) -> None:
     def plant(recorder: Recorder) -> None:
         for seq in [seq for seq in range(1_000) if not FROM_NS <= due_of(seq) < UNTIL_NS]:
-            recorder.send(1, seq, 1, QUEUE, "a", due_of(seq), due_of(seq), due_of(seq) + MS, "acked", 64, False)
+            recorder.send(
+                1, seq, 1, QUEUE, "a", due_of(seq), due_of(seq), due_of(seq), due_of(seq) + MS, "acked", 64, False
+            )
             receive(recorder, seq, due_of(seq) + 2 * MS)
 
     assert found(planted(plant)) == []
