@@ -54,6 +54,7 @@ class Facts:
     memory_available_bytes: int = 0
     cores: int = 1
     load_1_min: float = 0.0  # processes running or waiting for a core or a disk, averaged over a minute
+    priority_refused: str = ""  # why there is no real-time priority
     leftovers: tuple[str, ...] = ()  # "pid 123 (java), since 12:01"
 
 
@@ -72,6 +73,7 @@ def examine(facts: Facts) -> list[Finding]:
         cores(facts),
         load(facts),
         open_files(facts),
+        priority(facts),
         leftovers(facts),
     ]
 
@@ -191,6 +193,11 @@ def open_files(facts: Facts) -> Finding:
     if facts.open_files_hard >= WANTED_OPEN_FILES:
         return Finding("open files", OK, found)
     return Finding("open files", WARNING, found, f"for many clients raise the hard limit to {WANTED_OPEN_FILES:,}")
+
+
+def priority(facts: Facts) -> Finding:
+    """Nobody needs it: --priority realtime asks for it."""
+    return Finding("real-time priority", OK, facts.priority_refused or "permitted: --priority realtime may be used")
 
 
 def leftovers(facts: Facts) -> Finding:

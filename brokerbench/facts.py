@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from brokerbench.doctor import OPTIONAL_LIBRARIES, REQUIRED_LIBRARIES, WANTED_PORTS, Facts
+from drivers.users.priority import why_refused
 from topologies.model.launch import LOOPBACK
 from topologies.runtimes.distribution import PINNED, Distribution, DistributionUnavailable, cache_folder, ensure, pinned
 from topologies.runtimes.java import NoJava, find_java
@@ -48,6 +49,7 @@ def gather(runs: Path) -> Facts:
         memory_available_bytes=psutil.virtual_memory().available,
         cores=len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else os.cpu_count() or 1,
         load_1_min=os.getloadavg()[0],
+        priority_refused=why_refused(),
         leftovers=tuple(guarded()),
     )
 

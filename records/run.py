@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from records.checks import Check
 from records.rate_steps import RateStep
 
-RUN_VERSION = 3
+RUN_VERSION = 4
 
 
 @dataclass(frozen=True)

@@ -117,6 +117,7 @@ class Tally:
     first_errors: dict[str, str] = field(default_factory=dict)
     live: LiveLatency = field(default_factory=LiveLatency)
     losses: ConnectionLosses = field(default_factory=ConnectionLosses)
+    notes: list[str] = field(default_factory=list)  # for whoever reads the run
 
 
 class Session:

@@ -12,6 +12,7 @@ SLOW = (
     r"lifecycle/test_failover\.py::",
     r"lifecycle/test_rebalance\.py::",
     r"lifecycle/test_takeover\.py::",
+    r"lifecycle/test_priority\.py::",  # drivers/test_priority.py has the priority itself
     r"lifecycle/test_steps\.py::",  # drivers/test_stepped_schedule.py has when messages are due
     r"lifecycle/test_partition\.py::",
     r"lifecycle/test_backlog\.py::",

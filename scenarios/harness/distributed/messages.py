@@ -23,6 +23,7 @@ def equip(equipment: Equipment, index: int, settings: Mapping[str, Any], build_i
         "index": index,
         "run_number": equipment.run_number,
         "seed": equipment.seed,
+        "realtime": equipment.realtime,
         "settings": dict(settings),
         "network": {
             "spoken": str(network.spoken),
@@ -105,6 +106,7 @@ def tally_in(reports: Iterable[Mapping[str, Any]], ahead_ns: Iterable[int] = rep
         total.lag.update(dict(tally["lag"]))
         total.failed.update(tally["failed"])
         total.unsent.update(tally["unsent"])
+        total.notes += [note for note in tally["notes"] if note not in total.notes]
         total.first_errors = {**tally["first_errors"], **total.first_errors}
     return total
 

@@ -15,6 +15,7 @@ from locust import events
 from locust.runners import WorkerRunner
 
 from drivers.protocols import connectors_of
+from drivers.users.priority import RealTimePriority
 from drivers.users.session import Session, attach, detach
 from drivers.users.stall_sampler import StallSampler
 from records.errors import RunUnreadable
@@ -23,7 +24,7 @@ from records.rundir import RunDirectory
 from records.writer import Recorder
 from scenarios.harness.distributed import messages
 from scenarios.harness.distributed.build_id import another_build, build_id
-from scenarios.harness.run.load_generators import process_info, with_tally
+from scenarios.harness.run.load_generators import process_info, with_priority, with_tally
 from topologies.management.sampling import PERIOD_S, process_rows
 
 log = logging.getLogger("brokerbench")
@@ -44,6 +45,7 @@ class WorkerDuty:
         self._session: Session | None = None
         self._info: ProcessInfo | None = None
         self._stalls: StallSampler | None = None
+        self._priority: RealTimePriority | None = None
 
     def register(self) -> None:
         """Listen to the master, and end with it."""
@@ -97,6 +99,8 @@ class WorkerDuty:
         attach(self._environment, self._session)
         self._stalls = StallSampler(recorder, data["index"], connectors)
         self._stalls.start()
+        if data["realtime"]:
+            self._priority = with_priority(self._session)
         gevent.spawn(self._keep_telling, self._session)
         gevent.spawn(self._keep_sampling, self._session)
 
@@ -148,6 +152,8 @@ class WorkerDuty:
             detach(self._environment)
             if self._stalls:
                 self._stalls.stop()
+            if self._priority:
+                self._priority.stop()
             session.recorder.close()
         return session
 

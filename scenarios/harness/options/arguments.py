@@ -9,7 +9,7 @@ from typing import Any
 
 from drivers.client.connection_modes import CONNECTION_MODES
 from drivers.protocols import PROTOCOLS
-from scenarios.harness.options.run_options import BROKER_MEMORY_MB, DRAIN_S
+from scenarios.harness.options.run_options import BROKER_MEMORY_MB, DRAIN_S, PRIORITIES
 from scenarios.harness.run.warm_up import AT_LEAST_S, AT_MOST_S
 from scenarios.harness.scenario import Scenario
 from topologies.model.launch import LOOPBACK
@@ -83,6 +83,13 @@ def _add_load(add: Callable[..., None], scenario: Scenario) -> None:
         default=None,
         help="sends a second of all producers together; or steps of a load, such as '100,200,400@20s': three rates of "
         "20 s each; '100..1000@60s' is one that rises evenly; 'search' looks for the highest rate that is held",
+    )
+    add(
+        "--priority",
+        default="",
+        choices=("", *PRIORITIES),
+        help="of the threads that send and receive: realtime keeps them on time beside other work on the machine "
+        "(Linux, where brokerbench doctor says that it is permitted); given back if they use most of a core",
     )
     add("--producers", type=int, default=None, help="how many producers (default: the scenario's)")
     add("--consumers", type=int, default=None, help="how many consumers (default: the scenario's)")

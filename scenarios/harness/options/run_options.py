@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from drivers.client.connection_modes import CONNECTION_MODES
 from drivers.protocols import Spoken, missing
+from drivers.users.priority import why_refused
 from records.rate_search import BadSearchError, SearchSettings
 from records.rate_steps import BadStepsError, RateStep, ends_s, text_of
 from scenarios.harness.options.rate_option import search_of, stated_warm_up_s, steps_of
@@ -37,6 +38,9 @@ log = logging.getLogger("brokerbench")
 Value = TypeVar("Value", int, float)
 DRAIN_S = 60.0
 BROKER_MEMORY_MB = 512
+
+
+PRIORITIES = NORMAL, REALTIME = "normal", "realtime"
 
 
 class OptionError(ValueError):
@@ -91,6 +95,7 @@ class Options:
     broker_version: str | None = None
     distribution: Path | None = None
     steps: tuple[RateStep, ...] = ()  # of a load whose rate changes, of all producers together
+    priority: str = NORMAL  # of the threads that send and receive
     search: SearchSettings | None = None  # for the highest rate that is held
 
     def as_record(self) -> dict[str, str | int | float | bool | None]:
@@ -186,9 +191,12 @@ def read(
         broker_version=namespace.broker_version or None,
         distribution=_path(namespace.distribution),
         steps=steps,
+        priority=namespace.priority or NORMAL,
         search=search,
     )
     _check(options)
+    if options.priority == REALTIME and (refused := why_refused()):
+        raise OptionError(f"--priority {REALTIME}: {refused}")
     return _on_brokers(options, namespace.ca_file, look)
 
 

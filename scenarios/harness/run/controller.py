@@ -22,6 +22,7 @@ from records.summary import EXIT_STATUS
 from records.writer import Recorder
 from scenarios.harness.faults.schedule import FaultSchedule
 from scenarios.harness.options.plan import Plan
+from scenarios.harness.options.run_options import REALTIME
 from scenarios.harness.run import jobs
 from scenarios.harness.run.brokers import BrokerEnvironment, Reroute
 from scenarios.harness.run.drain import EMPTY_FOR_S, STUCK_AFTER_A_FAULT_S, STUCK_AFTER_S, DrainLimits, until_still
@@ -105,7 +106,9 @@ class RunController:
             self.run_record.ended("prove")
             self._describe()
             network = self.brokers.network()
-            self.load_generators.equip(Equipment(self.directory, network, self.run_number, self.plan.options.seed))
+            realtime = self.plan.options.priority == REALTIME
+            equipment = Equipment(self.directory, network, self.run_number, self.plan.options.seed, realtime)
+            self.load_generators.equip(equipment)
         except (RuntimeFailed, LinksNotProven, PathsUnproven, ManagementFailed, NotEquipped, RunUnwritable) as error:
             self._fail()
             raise CannotRun("interrupted before any load was run" if self.interrupted else str(error)) from error
@@ -188,6 +191,8 @@ class RunController:
         self.recorder.close()
         self.load.trouble(brokers=False)
         self._late_rows()
+        for note in self.load_generators.tally().notes:
+            self.run_record.warning(note)
         for warning in done_without(self.load_generators.tally(), self.plan.counts):
             self.run_record.warning(warning)
         self.run_record.update(withheld=self.load_generators.tally().withheld)

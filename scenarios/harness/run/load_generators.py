@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from drivers.client.contract import ClientConnector
+from drivers.users.priority import PriorityRefused, RealTimePriority
 from drivers.users.session import Go, Network, RateChange, Session, Tally, Window, attach, detach
 from drivers.users.stall_sampler import StallSampler
 from records.run import ProcessInfo
@@ -28,6 +29,7 @@ class Equipment:
     network: Network
     run_number: int
     seed: int
+    realtime: bool = False  # the threads that send and receive get real-time priority
 
 
 class NotEquipped(Exception):
@@ -77,6 +79,16 @@ def with_tally(info: ProcessInfo, tally: Tally) -> ProcessInfo:
     return replace(info, begun=tally.sent, settled=tally.settled, received=tally.received)
 
 
+def with_priority(session: Session) -> RealTimePriority:
+    """Real-time priority for this process's part of a run. Raises NotEquipped."""
+    priority = RealTimePriority(session.tally.notes.append)
+    try:
+        priority.start()
+    except PriorityRefused as error:
+        raise NotEquipped(f"--priority realtime: {error}") from error
+    return priority
+
+
 class LocalLoadGenerator:
     """Users, brokers and recorder in this one process."""
 
@@ -87,6 +99,7 @@ class LocalLoadGenerator:
         self._session: Session | None = None
         self._info = process_info("main", 0)
         self._stalls = StallSampler(recorder, 0, connectors)
+        self._priority: RealTimePriority | None = None
 
     def equip(self, equipment: Equipment) -> None:
         self._session = Session(
@@ -100,6 +113,8 @@ class LocalLoadGenerator:
         )
         attach(self._environment, self._session)
         self._stalls.start()
+        if equipment.realtime:
+            self._priority = with_priority(self._session)
 
     def tally(self) -> Tally:
         return self._session.tally if self._session else Tally()
@@ -132,4 +147,6 @@ class LocalLoadGenerator:
     def dismiss(self) -> tuple[ProcessInfo, ...]:
         detach(self._environment)
         self._stalls.stop()
+        if self._priority:
+            self._priority.stop()
         return (with_tally(self._info, self.tally()),)

@@ -1,0 +1,81 @@
+"""Checks who gets real-time priority, for how long, and what a machine that permits none says."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from drivers.users import priority
+from drivers.users.priority import JAVA_THREADS, PriorityRefused, RealTimePriority, why_refused
+
+MADE = """
+import os, subprocess, sys, time
+import gevent
+from drivers.users.priority import RealTimePriority
+notes = []
+mine = RealTimePriority(notes.append)
+mine.start()
+during = os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK
+asking = [sys.executable, "-c", "import os; print(os.sched_getscheduler(0))"]
+child = subprocess.run(asking, capture_output=True, text=True)
+{then}
+mine.stop()
+after = os.sched_getscheduler(0)
+print(during == os.SCHED_RR, int(child.stdout) == os.SCHED_OTHER, after == os.SCHED_OTHER, len(notes))
+"""
+BUSY = """
+ends = time.monotonic() + 8
+while not notes and time.monotonic() < ends:
+    sum(range(1000))
+    gevent.sleep(0)
+"""
+
+
+def in_a_process_of_its_own(then: str = "") -> str:
+    """This process keeps its own priority, whatever the test does."""
+    done = subprocess.run([sys.executable, "-c", MADE.format(then=then)], capture_output=True, text=True, check=False)
+    return done.stdout.strip() or done.stderr.strip().splitlines()[-1]
+
+
+def permitted(told: str) -> str:
+    """What a process says where real-time priority is permitted; else that it is refused, with the next step."""
+    why = why_refused()
+    return f"drivers.users.priority.PriorityRefused: {why}" if why else told
+
+
+def test_the_main_thread_has_it_and_its_children_have_not_and_it_is_given_back() -> None:
+    assert in_a_process_of_its_own() == permitted("True True True 0")
+
+
+def test_a_process_that_uses_most_of_a_core_gives_it_back_and_says_so() -> None:
+    assert in_a_process_of_its_own(BUSY) == permitted("True True True 1")
+
+
+def test_a_machine_that_permits_none_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "sched_setscheduler", refuse)
+    with pytest.raises(PriorityRefused, match=r"not permitted here \(Operation not permitted\): run as root, or let"):
+        RealTimePriority(print).start()
+
+
+def test_a_system_without_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(priority.os, "sched_setscheduler")
+    assert why_refused() == "real-time priority is for Linux only"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("brokerbench-sen", True),
+        ("ActiveMQ Transp", True),
+        ("ActiveMQ Sessio", True),
+        ("Thread-12 (Acti", True),
+        ("GC Thread#0", False),
+        ("stall-sampler", False),
+    ],
+)
+def test_the_threads_of_java_clients_are_known_by_their_names(name: str, is_one: bool) -> None:
+    assert bool(JAVA_THREADS.match(name)) is is_one
