@@ -40,6 +40,7 @@ SLOW = (
     r"lifecycle/test_bad_input\.py::test_a_(folder|truncated)",
     r"analysis/test_jobs\.py::test_(?!planted_fates|a_healthy_run|a_generator_that_stands|every_result)",
     r"analysis/test_stalls\.py::test_(the_same_reads|a_run_of_before)",
+    r"analysis/test_unplanned\.py::test_(?!a_broker_that_stood_still)",
     r"analysis/test_planted_errors\.py::test_(?!a_thousand_messages)",
     r"topologies_runtime/test_java\.py::test_spark",
     # containers: the runtime's own tests are in make test; processes keep the same contract
