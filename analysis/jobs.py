@@ -205,13 +205,18 @@ def _rebalance(
 
 
 def _unplanned(of: Frames, faults: Sequence[FaultSpan], timeline: Timeline, rates: pa.Table) -> list[Unplanned]:
-    load = Span(timeline.load_began_ns, _load_ended_ns(of, timeline))
+    """None of a run that was killed: nothing says which faults were going on, nor when its brokers went down."""
+    if timeline.load_ended_ns is None:
+        return []
     offsets_ns = {process.index: process.offset_ns for process in of.info.processes}
-    stalls = [
-        Span(row["began_ns"] - offsets_ns.get(row["process"], 0), row["ended_ns"] - offsets_ns.get(row["process"], 0))
-        for row in read_events(of.directory, "stalls").to_pylist()
-    ]
-    return unplanned(rates, of.sends, of.deliveries, of.connections, faults, stalls, load)
+    stalls: dict[int, list[Span]] = {}
+    for row in read_events(of.directory, "stalls").to_pylist():
+        ahead_ns = offsets_ns.get(row["process"], 0)
+        stalls.setdefault(row["process"], []).append(Span(row["began_ns"] - ahead_ns, row["ended_ns"] - ahead_ns))
+    transacted = any("transaction_size" in user.settings for user in of.info.users)
+    load = Span(timeline.load_began_ns, timeline.load_ended_ns)
+    events = (of.sends, of.deliveries, of.connections)
+    return unplanned(rates, *events, faults, list(stalls.values()), load, transacted=transacted)
 
 
 def _any_odd(accounting: pa.Table) -> bool:

@@ -21,7 +21,8 @@ ALL_USED = 0.85
 """A machine is used up if so much of its cores is in use. The rest goes to waits between its threads."""
 LATE_MS = 50.0
 """The load generator is the limit if half of its sends were late by more, through no fault of the brokers."""
-MOST_OF_BACKLOG = 0.5
+MOST_OF_BACKLOG, LEAST_GROWN_S = 0.5, 0.05
+"""Messages pile up on a broker if it has so much of the backlog more, and what is due in so many seconds."""
 
 NOTHING = Limit(
     not_held_per_s=None,
@@ -79,7 +80,7 @@ def _named(info: RunInfo, step: StepResult, use: Use, own_lag_ms: float | None) 
             f"half of the sends were late by {own_lag_ms:.0f} ms or more, which was not the brokers' doing",
         )
     broker, grown = max(use.grown.items(), key=lambda item: item[1], default=("", 0))
-    if grown and grown >= MOST_OF_BACKLOG * step["backlog"]:
+    if grown >= max(MOST_OF_BACKLOG * step["backlog"], LEAST_GROWN_S * step["due_per_s"]):
         if broker in _entries(info, "consumer"):
             return "consumers", f"messages piled up on {broker}, where consumers take them ({grown:,} more)"
         return "link", f"messages piled up on {broker}, where no consumer is, for its links ({grown:,} more)"

@@ -71,8 +71,11 @@ def _result(
     within = {event: _sum(counts[event], from_s, until_s) for event in EVENTS}
     backlog = _backlog(counts, until_s, copies)
     in_step = pc.and_(pc.greater_equal(latency["second"], from_s), pc.less(latency["second"], until_s))
-    of_step = latency_of(latency.filter(pc.and_(pc.equal(latency["measure"], "due_to_received"), in_step)))
-    judged = {event: _sum(counts[event], *_ends(judged_seconds(from_s, until_s))) for event in EVENTS}
+    timed = latency.filter(pc.and_(pc.equal(latency["measure"], "due_to_received"), in_step))
+    of_step = latency_of(timed)
+    seconds = judged_seconds(from_s, until_s)
+    judged_p99_ms = latency_of(timed.filter(pc.greater_equal(timed["second"], seconds.start)))["p99"]
+    judged = {event: _sum(counts[event], seconds.start, seconds.stop) for event in EVENTS}
     return StepResult(
         from_per_s=step.from_per_s,
         to_per_s=step.to_per_s,
@@ -84,7 +87,7 @@ def _result(
         received_per_s=within["received"] / step.for_s,
         backlog=backlog,
         due_to_received_ms=of_step,
-        held=all(_holds(step, judged, backlog, copies)) and _within_limit(of_step["p99"], p99_ms),
+        held=all(_holds(step, judged, backlog, copies)) and _within_limit(judged_p99_ms, p99_ms),
     )
 
 
@@ -97,10 +100,6 @@ def _holds(step: RateStep, judged: Mapping[str, int], backlog: int, copies: floa
 def _within_limit(p99_ms: float | None, most_ms: float | None) -> bool:
     """Too few messages for a p99 break no limit."""
     return p99_ms is None or most_ms is None or p99_ms <= most_ms
-
-
-def _ends(seconds: range) -> tuple[int, int]:
-    return seconds.start, seconds.stop
 
 
 def _backlog(counts: Counts, until_s: int, copies: float) -> int:

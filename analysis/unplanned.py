@@ -16,6 +16,8 @@ from pyspark.sql import functions as F
 
 from analysis.fault_spans import FaultSpan
 from analysis.outages import reconnections
+from analysis.rebalance import CONSUMERS_AWAY
+from records.move_reasons import AMQP_REDIRECT
 from records.summary import Unplanned
 
 NS_PER_S = 1_000_000_000
@@ -27,6 +29,8 @@ MOST_STALLED = 0.5
 APART_NS = 5 * NS_PER_S
 """Losses of connections to one broker that are further apart are two outages."""
 SIGNS = ("acked", "received")
+MOST_ASKED = 20
+"""Events are asked about so many silences, the longest: a slow load has many times without a message."""
 
 
 @dataclass(frozen=True)
@@ -46,16 +50,21 @@ def unplanned(
     deliveries: DataFrame,
     connections: DataFrame,
     faults: Sequence[FaultSpan],
-    stalls: Sequence[Span],
+    stalls: Sequence[Sequence[Span]],
     load: Span,
+    *,
+    transacted: bool = False,
 ) -> list[Unplanned]:
-    """In the order of their beginnings. ``rates``: the result table. ``stalls``: of the load generator.
+    """In the order of their beginnings. ``rates``: the result table. ``stalls``: of each process of the load generator.
+
+    ``transacted``: messages wait for the commit of their transaction, so silence is no sign of anything.
 
     A broker from which messages only came late is not named if another one kept its producers waiting meanwhile.
     """
-    planned = [Span(fault.began_ns, fault.until_ns) for fault in faults]
+    planned = [Span(fault.began_ns, fault.until_ns) for fault in faults if fault.kind != CONSUMERS_AWAY]
     silences = []
-    for broker, seconds in empty_seconds(rates, load):
+    empty = [] if transacted else sorted(empty_seconds(rates, load), key=lambda each: -len(each[1]))
+    for broker, seconds in empty[:MOST_ASKED]:
         around = Span(load.from_ns + seconds.start * NS_PER_S, load.from_ns + seconds.stop * NS_PER_S)
         if not any(around.overlap_ns(span) for span in planned) and not _stalled(around, stalls):
             silences.append(_silence(broker, around, sends, deliveries))
@@ -76,8 +85,17 @@ def empty_seconds(rates: pa.Table, load: Span) -> Iterator[tuple[str, range]]:
                 yield broker, range(before + 1, after)
 
 
-def _stalled(around: Span, stalls: Sequence[Span]) -> bool:
-    return sum(around.overlap_ns(stall) for stall in stalls) > MOST_STALLED * (around.until_ns - around.from_ns)
+def _stalled(around: Span, stalls: Sequence[Sequence[Span]]) -> bool:
+    """Whether one process stood still for most of that time; its protocols may each have told of it."""
+    return any(_covered_ns(around, each) > MOST_STALLED * (around.until_ns - around.from_ns) for each in stalls)
+
+
+def _covered_ns(around: Span, stalls: Sequence[Span]) -> int:
+    covered, until_ns = 0, around.from_ns
+    for stall in sorted(stalls, key=lambda stall: stall.from_ns):
+        covered += around.overlap_ns(Span(max(stall.from_ns, until_ns), stall.until_ns))
+        until_ns = max(until_ns, stall.until_ns)
+    return covered
 
 
 @dataclass(frozen=True)
@@ -116,13 +134,15 @@ def _bounds(acked: DataFrame, received: DataFrame, around: Span) -> Span:
         received.select(F.col("received_ns").alias("at_ns"))
     )
     (row,) = signs.agg(F.max(F.when(at < around.from_ns, at)), F.min(F.when(at >= around.until_ns, at))).collect()
-    return Span(*row)
+    last, first = row  # what is not of this run is a sign of life too, and no delivery
+    return Span(around.from_ns if last is None else last, around.until_ns if first is None else first)
 
 
 def _losses(connections: DataFrame, planned: Sequence[Span], load: Span) -> Iterator[Unplanned]:
     """Connections that clients lost outside of every fault, until the last of these clients was connected again."""
     at = F.col("at_ns")
-    lost = connections.where((F.col("event") == "lost") & at.between(load.from_ns, load.until_ns))
+    redirected = F.col("reason").contains(AMQP_REDIRECT)
+    lost = connections.where((F.col("event") == "lost") & ~redirected & at.between(load.from_ns, load.until_ns))
     for span in planned:
         lost = lost.where(~at.between(span.from_ns, span.until_ns))
     in_order = Window.partitionBy("broker").orderBy("at_ns")

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from brokerbench.doctor import OPTIONAL_LIBRARIES, REQUIRED_LIBRARIES, WANTED_PORTS, Facts
-from drivers.users.priority import why_refused
+from drivers.realtime import why_refused
 from topologies.model.launch import LOOPBACK
 from topologies.runtimes.distribution import PINNED, Distribution, DistributionUnavailable, cache_folder, ensure, pinned
 from topologies.runtimes.java import NoJava, find_java

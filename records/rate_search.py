@@ -2,12 +2,15 @@
 
 import re
 from dataclasses import dataclass
+from math import inf
 
 from records.rate_steps import LEAST_S, RateStep
 
 _CALL = re.compile(r"\s*search\s*(?:\(([^()]*)\))?\s*")
 REST_PER_S = 0.5
 """What each producer sends in a rest: so often that it has looked at its schedule again before a new rate begins."""
+AFTER_A_STEP_S = 2
+"""So long after a step it is known what came of it."""
 HOW = "write search, search(200), or search(200, step=10, p99=500): messages a second, seconds and milliseconds"
 
 
@@ -28,8 +31,8 @@ class SearchSettings:
     p99_ms: float = 500
 
     def __post_init__(self) -> None:
-        if self.begin_per_s <= 0 or self.p99_ms <= 0:
-            raise BadSearchError(f"{self}: the rate and p99 must be more than 0; {HOW}")
+        if not (0 < self.begin_per_s < inf and 0 < self.p99_ms < inf):
+            raise BadSearchError(f"{self}: the rate and p99 must be more than 0, and finite; {HOW}")
         if self.step_s < LEAST_S:
             raise BadSearchError(f"{self}: a step lasts at least {LEAST_S} s; {HOW}")
 

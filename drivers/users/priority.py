@@ -1,9 +1,8 @@
 """Gives the threads that send and receive real-time priority: other work on the machine makes them less late.
 
 Linux only. The threads are Python's main thread, where gevent's loop paces STOMP and AMQP clients, and those of Java
-clients. They share a core fairly with each other (SCHED_RR), and their children run as usual (SCHED_RESET_ON_FORK): no
-broker inherits the priority. A load generator that uses most of a core would starve the brokers, so the priority is
-given back then.
+clients, with the sampler that says when a JVM stood still. A load generator that uses most of a core would starve the
+brokers, so the priority is given back then.
 """
 
 import os
@@ -15,30 +14,13 @@ from pathlib import Path
 import gevent
 import psutil
 
-LEVEL = 1
+from drivers.realtime import PriorityRefused, give_back, raise_priority, why_refused
+
 WATCH_EVERY_S = 1.0
 MOST_CORES = 0.7
 """If these threads use more of a core between two looks, they give the priority back."""
-JAVA_THREADS = re.compile(r"brokerbench-sen|ActiveMQ (Transp|Sessio)|Thread-\d+ \(Ac")
+JAVA_THREADS = re.compile(r"brokerbench-sen|stall-sampler|ActiveMQ (Transp|Sessio)|Thread-\d+ \(Ac")
 """As the kernel has their names: the first 15 letters."""
-HOW = "run as root, or let this user have real-time priority (ulimit -r 1, or LimitRTPRIO=1 of a systemd unit)"
-
-
-class PriorityRefused(Exception):
-    """This machine permits no real-time priority: says why, and the next step."""
-
-
-def why_refused() -> str:
-    """Why this process could have no real-time priority; '' if it could. Changes nothing that lasts."""
-    if not hasattr(os, "sched_setscheduler"):
-        return "real-time priority is for Linux only"
-    before, level = os.sched_getscheduler(0), os.sched_getparam(0)
-    try:
-        _raise(0)
-        os.sched_setscheduler(0, before, level)
-    except OSError as error:
-        return f"real-time priority is not permitted here ({error.strerror}): {HOW}"
-    return ""
 
 
 class RealTimePriority:
@@ -66,7 +48,7 @@ class RealTimePriority:
             watch.kill(block=False)
         for thread in self._raised:
             with suppress(OSError):  # it has ended
-                os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+                give_back(thread)
         self._raised.clear()
 
     def _keep_watching(self) -> None:
@@ -88,16 +70,12 @@ class RealTimePriority:
     def _raise_all(self) -> None:
         for thread in {self._main, *_java_threads()} - self._raised:
             with suppress(OSError):  # it has ended
-                _raise(thread)
+                raise_priority(thread)
                 self._raised.add(thread)
 
     def _cpu_s(self) -> float:
         """CPU time of the raised threads so far. One that has ended takes its time along."""
         return sum(one.user_time + one.system_time for one in psutil.Process().threads() if one.id in self._raised)
-
-
-def _raise(thread: int) -> None:
-    os.sched_setscheduler(thread, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(LEVEL))
 
 
 def _java_threads() -> list[int]:

@@ -19,9 +19,9 @@ def _sentence(one: Unplanned) -> str:
     clients, began = counted(one["clients"], "client"), f"{one['from_s']:.1f} s"
     until = f"{one['until_s']:.1f} s" if one["until_s"] is not None else ""
     if one["what"] == "silent":
-        return f"No fault was planned, but {one['broker']} was silent from {began} to {until}, while {clients} waited."
+        return f"Outside of every fault, {one['broker']} was silent from {began} to {until}, while {clients} waited."
     back = f"all were connected again at {until}" if until else "not all were connected again"
-    return f"No fault was planned, but {clients} lost the connection to {one['broker']} at {began}; {back}."
+    return f"Outside of every fault, {clients} lost the connection to {one['broker']} at {began}; {back}."
 
 
 def unplanned_bands(found: list[Unplanned]) -> tuple[Band, ...]:

@@ -50,7 +50,7 @@ def test_a_healthy_run_had_none(spark: SparkSession, planted: Planted) -> None:
 def test_a_broker_that_stood_still_is_named_and_those_behind_it_are_not(spark: SparkSession, planted: Planted) -> None:
     (one,) = found(planted(stopped))
     assert one == {**SILENCE, "from_s": pytest.approx(3.992), "clients": one["clients"]}
-    assert unplanned_sentences([one]).startswith("No fault was planned, but a was silent from 4.0 s to 7.3 s, while 1 ")
+    assert unplanned_sentences([one]).startswith("Outside of every fault, a was silent from 4.0 s to 7.3 s, while 1 ")
 
 
 def test_a_broker_that_delivered_nothing_while_another_confirmed_is_named(
@@ -106,6 +106,6 @@ def test_connections_lost_without_a_fault_are_an_outage_until_the_last_is_back(
     assert first == {"broker": "a", "what": "lost connections", "from_s": 2.0, "until_s": 4.0, "clients": 2}
     assert second == {"broker": "a", "what": "lost connections", "from_s": 8.5, "until_s": None, "clients": 1}
     assert unplanned_sentences([first, second]) == (
-        "No fault was planned, but 2 clients lost the connection to a at 2.0 s; all were connected again at 4.0 s. "
-        "No fault was planned, but 1 client lost the connection to a at 8.5 s; not all were connected again."
+        "Outside of every fault, 2 clients lost the connection to a at 2.0 s; all were connected again at 4.0 s. "
+        "Outside of every fault, 1 client lost the connection to a at 8.5 s; not all were connected again."
     )

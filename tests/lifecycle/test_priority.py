@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from drivers.users.priority import why_refused
+from drivers.realtime import why_refused
 from tests.support.locust_run import LocustRun, nothing_left
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]

@@ -38,7 +38,9 @@ def test_what_is_left_out_is_the_default(text: str, search: SearchSettings) -> N
         ("search(until=9)", "search(until=9): 'until=9' is not known, or given twice"),
         ("search(step=7.5)", "search(step=7.5): a step lasts a whole number of seconds"),
         ("search(step=4)", "search(200, step=4, p99=500): a step lasts at least 5 s"),
-        ("search(0)", "search(0, step=10, p99=500): the rate and p99 must be more than 0"),
+        ("search(0)", "search(0, step=10, p99=500): the rate and p99 must be more than 0, and finite"),
+        ("search(inf)", "search(inf, step=10, p99=500): the rate and p99 must be more than 0, and finite"),
+        ("search(p99=nan)", "search(200, step=10, p99=nan): the rate and p99 must be more than 0, and finite"),
     ],
 )
 def test_what_is_no_search_is_refused_with_what_to_write(text: str, problem: str) -> None:

@@ -1,17 +1,20 @@
 """Checks what a load in steps makes of a run: its length, its warm-up, and what does not go with it."""
 
+import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
 import pytest
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.rate_search import SearchSettings
 from records.rate_steps import RateStep
-from scenarios.harness import Hold, Scenario, Steps
+from scenarios.harness import Hold, Scenario, Search, Steps
 from scenarios.harness.options import plan, user_settings
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.run_options import OptionError, read
 from scenarios.harness.run.warm_up import AT_MOST_S
+from scenarios.harness.scenario import SEARCH_AT_MOST_S
 
 TWO = (RateStep(100, 100, 20), RateStep(400, 400, 20))
 
@@ -32,7 +35,7 @@ def own() -> Iterator[None]:
     user_settings.restore(kept)
 
 
-def scenario(load: Hold | Steps | None = None, warm_up_s: float | None = 0.0) -> Scenario:
+def scenario(load: Hold | Steps | Search | None = None, warm_up_s: float | None = 0.0) -> Scenario:
     return Scenario((Producer, Consumer), "single", load or Hold(for_s=30), (), warm_up_s=warm_up_s)
 
 
@@ -68,6 +71,33 @@ def test_a_load_that_begins_with_a_ramp_has_a_warm_up_of_known_length() -> None:
     assert read(asked("100..400@20s"), scenario(warm_up_s=None), None).warm_up_s == AT_MOST_S
     assert read(asked("100,400@20s"), scenario(warm_up_s=None), None).warm_up_s is None
     assert read(asked("100..400@20s", warm_up="2"), scenario(), None).warm_up_s == 2
+
+
+def test_a_search_lasts_as_long_as_the_scenario_lets_it_and_begins_with_its_first_rate() -> None:
+    searching = scenario(load=Search(SearchSettings(400), for_s=120))
+    made = plan.make(searching, read(asked(""), searching, None))
+    assert (made.load_s, made.info.held_p99_ms) == (120, 500)
+    assert made.info.options["rate"] == "search(400, step=10, p99=500)"
+    assert [step.from_per_s for step in made.info.rate_steps] == [400, 1.0]
+    assert Producer.sends_per_second == 200
+    assert plan.make(scenario(), read(asked("search"), scenario(), None)).load_s == SEARCH_AT_MOST_S
+    assert plan.make(scenario(), read(asked("search"), scenario(), 60.0)).load_s == 60
+
+
+@pytest.mark.parametrize(
+    ("rate", "load_s", "others", "problem"),
+    [
+        ("search", 11.0, {}, "--run-time 11: a step of search(200, step=10, p99=500) alone takes 12 s"),
+        ("search", None, {"producers": "300"}, "so begin at 300 messages a second or more"),
+        ("search", None, {"transaction_size": "10"}, "messages of Producer wait for their transaction"),
+        ("search", None, {"messages": "9"}, "a search ends by itself, and --messages 9 by count; leave one out"),
+    ],
+)
+def test_a_search_that_could_find_nothing_is_refused(
+    rate: str, load_s: float | None, others: dict[str, str], problem: str
+) -> None:
+    with pytest.raises(OptionError, match=re.escape(problem)):
+        plan.make(scenario(), read(asked(rate, **others), scenario(), load_s))
 
 
 @pytest.mark.parametrize(

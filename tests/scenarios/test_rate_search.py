@@ -14,7 +14,7 @@ from drivers.client.pacing import NS_PER_S
 from drivers.client.stepped_schedule import SteppedSchedule
 from drivers.users.session import RateChange, Tally, Window
 from records.rate_search import SearchSettings
-from records.rate_steps import LEAST_SHARE, RateStep, judged_seconds
+from records.rate_steps import LEAST_SHARE, RateStep, ends_s, judged_seconds
 from scenarios.harness.run.rate_search import AHEAD_S, CLOSE_ENOUGH, NextRate, RateSearch, Seen, seen
 
 LIMITS = st.floats(1, 200_000)
@@ -110,8 +110,9 @@ class Planted:
 
         return SimpleNamespace(update=update, warning=self.warnings.append, write=lambda: None)
 
-    def run(self) -> int:
+    def run(self, load_s: int | None = None) -> int:
         """Until it is over; returns after how many seconds."""
+        window = Window(0, 0, None if load_s is None else load_s * NS_PER_S)
         tally = Tally()
         tally.live.begin(0, self._search.live_s)
         for second in range(2_000):
@@ -120,7 +121,7 @@ class Planted:
             tally.received += served
             for _ in range(served):
                 tally.live.received(second * NS_PER_S, 1)
-            if self._search.is_over(tally, Window(0, 0, None), ends_ns):
+            if self._search.is_over(tally, window, ends_ns):
                 return second
         raise AssertionError("it does not end")
 
@@ -147,6 +148,13 @@ def test_a_new_rate_is_told_in_time_and_begins_with_a_whole_second(planted: Plan
     steps = planted.steps
     for (one, later), (step, rest) in zip(pairwise(begins), zip(steps[::2], steps[1::2], strict=True), strict=False):
         assert later - one == step.for_s + rest.for_s >= step.for_s + AHEAD_S
+
+
+def test_a_step_that_would_not_end_within_the_load_is_not_begun() -> None:
+    short = Planted(SearchSettings(100, step_s=10), serves_per_s=730)
+    assert short.run(load_s=45) < 45
+    assert [step.from_per_s for step in short.steps if not step.rest] == [100, 200, 400]
+    assert ends_s(short.steps)[-2] <= 43
 
 
 def test_a_backlog_that_does_not_drain_ends_the_search_and_is_told() -> None:

@@ -4,7 +4,7 @@ So a run tells what piled up meanwhile, and how long the network took to deliver
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar
 
@@ -39,9 +39,19 @@ class ConsumersAway(TimedFault):
         return True
 
 
-def absences(consuming: Iterable[type[ConsumerUser]]) -> tuple[ConsumersAway, ...]:
-    """The times between two stays, and after the last one if it has an end; each once for a group."""
-    return tuple(dict.fromkeys(absence for user in consuming for absence in _of(user)))
+def absences(consuming: Iterable[type[ConsumerUser]], load_s: float | None) -> tuple[ConsumersAway, ...]:
+    """The times between two stays, and after the last one if it has an end, within a load of that length.
+
+    A load that ends by count may end before any of them: None. Of a group's absences that overlap, only the first.
+    """
+    found: list[ConsumersAway] = []
+    for absence in sorted((each for user in consuming for each in _of(user)), key=lambda each: each.at_s):
+        before = [one for one in found if one.target == absence.target]
+        is_new = not before or before[-1].at_s + before[-1].lasts_s < absence.at_s
+        if load_s is not None and absence.at_s < load_s and is_new:
+            ends_in_load = absence.at_s + absence.lasts_s <= load_s
+            found.append(absence if ends_in_load else replace(absence, for_s=None))
+    return tuple(found)
 
 
 def _of(user: type[ConsumerUser]) -> Iterator[ConsumersAway]:

@@ -1,7 +1,7 @@
 """Puts scenario, options and topology together into the plan of one run, checked before anything starts."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from drivers.contract import Destination
@@ -9,6 +9,7 @@ from drivers.failover.uri import BadFailoverUriError, FailoverUri
 from drivers.protocols import PROTOCOLS, Spoken, unsupported
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.rate_search import AFTER_A_STEP_S, SearchSettings
 from records.rate_steps import text_of
 from records.run import RunInfo
 from scenarios.harness.faults import Fault
@@ -29,6 +30,7 @@ from topologies.runtimes.proxies.link_proxies import no_proxies
 from topologies.runtimes.runtime_factory import external_of
 
 TOPIC = "topic://"
+HELD = "throughput.held_per_s"  # of a load whose rate changes only
 
 
 @dataclass(frozen=True)
@@ -95,12 +97,13 @@ def make(scenario: Scenario, options: Options) -> Plan:
     faults, topology = planned_faults(scenario.faults, options, topology, load_s)
     if broken := [fault for fault in faults if fault.through_proxy]:
         topology = _through_proxies(topology, broken[0], options.runtime)
-    faults += absences(consuming)
+    faults += absences(consuming, load_s)
     options = replace(options, built_topology=topology)
     if options.search:
-        options = replace(options, steps=options.search.first_steps(sum(user.fixed_count for user in producing)))
+        options = _searching(options.search, options, producing)
     premises = () if options.fault else scenario.premises  # they are about the scenario's own faults
-    checks = (*scenario.checks, *parse_checks(options.check or "", faults=bool(faults)))
+    own = [check for check in scenario.checks if options.search or options.steps or check.metric != HELD]
+    checks = (*own, *parse_checks(options.check or "", faults=bool(faults)))
     _require_stays(consuming, load_s)
     return Plan(
         options=options,
@@ -113,6 +116,27 @@ def make(scenario: Scenario, options: Options) -> Plan:
         faults=faults,
         info=describe(replace(scenario, checks=checks, premises=premises), options, topology, groups),
     )
+
+
+def _searching(search: SearchSettings, options: Options, producing: Sequence[type[ProducerUser]]) -> Options:
+    """With the first steps of the search. Raises OptionError where none can be made."""
+    producers = sum(user.fixed_count for user in producing)
+    if transacted := [user.__name__ for user in producing if user.transaction_size]:
+        raise OptionError(
+            f"--rate {search}: messages of {', '.join(transacted)} wait for their transaction between two rates; leave "
+            "transactions out"
+        )
+    if search.begin_per_s < producers:
+        raise OptionError(
+            f"--rate {search}: between two rates each of {producers} producers sends a message in two seconds, so "
+            f"begin at {producers} messages a second or more"
+        )
+    if options.load_s is not None and options.load_s < search.step_s + AFTER_A_STEP_S:
+        raise OptionError(
+            f"--run-time {options.load_s:g}: a step of {search} alone takes {search.step_s + AFTER_A_STEP_S} s; make "
+            "it longer, or leave it out"
+        )
+    return replace(options, steps=search.first_steps(producers))
 
 
 def _require_stays(consuming: Iterable[type[ConsumerUser]], load_s: float | None) -> None:

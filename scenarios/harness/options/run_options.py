@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 from drivers.client.connection_modes import CONNECTION_MODES
 from drivers.protocols import Spoken, missing
-from drivers.users.priority import why_refused
+from drivers.realtime import why_refused
 from records.rate_search import BadSearchError, SearchSettings
 from records.rate_steps import BadStepsError, RateStep, ends_s, text_of
 from scenarios.harness.options.rate_option import search_of, stated_warm_up_s, steps_of
-from scenarios.harness.scenario import SEARCH_AT_MOST_S, Scenario
+from scenarios.harness.scenario import SEARCH_AT_MOST_S, Scenario, Search
 from topologies.catalogue import lookup as catalogue
 from topologies.catalogue.yaml_topology import is_file
 from topologies.model.impaired_links import as_they_come, impaired
@@ -158,7 +158,7 @@ def read(
         runtime_reason="",
         image=namespace.image or None,
         protocol=namespace.protocol or ("memory" if runtime == "memory" else scenario.default_protocol),
-        load_s=float(ends_s(steps)[-1]) if steps else SEARCH_AT_MOST_S if load_s is None and search else load_s,
+        load_s=float(ends_s(steps)[-1]) if steps else _search_s(scenario) if load_s is None and search else load_s,
         messages=messages,
         warm_up_s=default_warm_up_s if warm_up_s is None else warm_up_s,
         rate=None if steps or search else _number(namespace, "rate"),
@@ -198,6 +198,10 @@ def read(
     if options.priority == REALTIME and (refused := why_refused()):
         raise OptionError(f"--priority {REALTIME}: {refused}")
     return _on_brokers(options, namespace.ca_file, look)
+
+
+def _search_s(scenario: Scenario) -> float:
+    return scenario.load.for_s if isinstance(scenario.load, Search) else SEARCH_AT_MOST_S
 
 
 def _on_brokers(options: Options, ca_file: str | None, look: Look) -> Options:

@@ -170,6 +170,8 @@ class Load:
         if self.over:
             return
         self.over = True
+        if self._search and not self._search.over:
+            self._run_record.warning("the search for the highest rate was not over when the load ended")
         self._say(self._clients_off.last_line(self._load_generators.tally().losses))
         self._load_generators.stop_producing()
         self._faults.end()

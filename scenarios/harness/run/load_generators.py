@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from drivers.client.contract import ClientConnector
-from drivers.users.priority import PriorityRefused, RealTimePriority
+from drivers.realtime import PriorityRefused
+from drivers.users.priority import RealTimePriority
 from drivers.users.session import Go, Network, RateChange, Session, Tally, Window, attach, detach
 from drivers.users.stall_sampler import StallSampler
 from records.run import ProcessInfo

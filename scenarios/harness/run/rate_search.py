@@ -14,7 +14,7 @@ from drivers.client.pacing import NS_PER_S
 from drivers.users.live_latency import RECEIVED, UNTIMED
 from drivers.users.session import RateChange, Tally, Window
 from records.buckets import value_ns
-from records.rate_search import SearchSettings, rest_of
+from records.rate_search import AFTER_A_STEP_S, SearchSettings, rest_of
 from records.rate_steps import LEAST_SHARE, RateStep, ends_s, judged_seconds
 from scenarios.harness.options.plan import Plan
 from scenarios.harness.run.record import RunRecord
@@ -28,7 +28,6 @@ GRACE_S = 1.2
 REST_AT_MOST_S = 90.0
 CLOSE_ENOUGH = 1.05
 """The search ends when the lowest rate that was not held is no more than so many times the highest that was."""
-LEAST_PER_S = 0.5
 NS_PER_MS = 1_000_000
 
 
@@ -40,6 +39,7 @@ class NextRate:
     """
 
     begin_per_s: float
+    least_per_s: float = 0.5
     held: float = 0.0
     failed: list[float] = field(default_factory=list)
     _tried_again: set[float] = field(default_factory=set)
@@ -50,7 +50,7 @@ class NextRate:
         if math.isinf(lowest):
             return self.held * 2 if self.held else self.begin_per_s
         if not self.held:
-            return lowest / 2 if lowest / 2 >= LEAST_PER_S else None
+            return lowest / 2 if lowest / 2 >= self.least_per_s else None
         if lowest > self.held * CLOSE_ENOUGH:
             return _rounded(math.sqrt(lowest * self.held))
         return None if lowest in self._tried_again else lowest
@@ -123,7 +123,8 @@ class RateSearch:
     ) -> None:
         self._settings, self._producers, self._copies = settings, producers, copies
         self._change_rate, self._run_record = change_rate, run_record
-        self._next = NextRate(settings.begin_per_s)
+        self._next = NextRate(settings.begin_per_s, least_per_s=float(producers))
+        self.over = False
         self._steps = list(settings.first_steps(producers))
         self._judged = 0  # how many of the steps
 
@@ -151,10 +152,17 @@ class RateSearch:
             self._judged = len(self._steps)
         if self._backlog(tally, window, now_s) > self._tolerated:
             return self._gives_up(now_s - ends[-2])
-        per_s = self._next.per_s()
-        if per_s is not None:
-            self._try(per_s, window, math.ceil(now_s + AHEAD_S), ends[-2])
-        return per_s is None
+        per_s, from_s = self._next.per_s(), math.ceil(now_s + AHEAD_S)
+        self.over = per_s is None
+        if per_s is None or self._is_too_late(from_s, window):
+            return True
+        self._try(per_s, window, from_s, ends[-2])
+        return False
+
+    def _is_too_late(self, from_s: int, window: Window) -> bool:
+        """Whether the load ends before another step would."""
+        ends_s = math.inf if window.load_ends_ns is None else (window.load_ends_ns - window.load_began_ns) / NS_PER_S
+        return from_s + self._settings.step_s + AFTER_A_STEP_S > ends_s
 
     def _gives_up(self, rested_s: float) -> bool:
         """Whether the backlog has been too long in draining; the run says so then."""
@@ -164,6 +172,7 @@ class RateSearch:
             f"the search for the highest rate ended early: {REST_AT_MOST_S:g} s after the load of "
             f"{self._steps[-2].from_per_s:g} messages a second, its backlog had not drained"
         )
+        self.over = True
         return True
 
     def _judge(self, tally: Tally, step: range) -> None:

@@ -49,12 +49,12 @@ class History:
 
     def note(self, snapshot: Snapshot | None) -> None:
         """Look at the run. Nothing is kept of the times before its start signal and after its end."""
+        if snapshot is not None and snapshot.run_id != self._run_id:
+            self.moments.clear()
+            self._run_id, self._before = snapshot.run_id, None
         if snapshot is None or snapshot.over or snapshot.window is None:
             self._before = None
             return
-        if snapshot.run_id != self._run_id:
-            self.moments.clear()
-            self._run_id, self._before = snapshot.run_id, None
         now = (snapshot.now_ns, snapshot.tally.sent, snapshot.tally.received)
         if self._before is not None and now[0] > self._before[0]:
             self.moments.append(_moment(snapshot, self._before, now))

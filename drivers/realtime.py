@@ -1,0 +1,36 @@
+"""Asks Linux for real-time priority of a thread, and gives it back.
+
+The threads share a core fairly with each other (SCHED_RR), and their children run as usual (SCHED_RESET_ON_FORK): no
+broker inherits the priority. Who is not root may not clear that flag again, so it stays.
+"""
+
+import os
+
+LEVEL = 1
+HOW = "run as root, or let this user have real-time priority (ulimit -r 1, or LimitRTPRIO=1 of a systemd unit)"
+
+
+class PriorityRefused(Exception):
+    """This machine permits no real-time priority: says why, and the next step."""
+
+
+def why_refused() -> str:
+    """Why this process could have no real-time priority; '' if it could. It has none afterwards."""
+    if not hasattr(os, "sched_setscheduler"):
+        return "real-time priority is for Linux only"
+    try:
+        raise_priority(0)
+        give_back(0)
+    except OSError as error:
+        return f"real-time priority is not permitted here ({error.strerror}): {HOW}"
+    return ""
+
+
+def raise_priority(thread: int) -> None:
+    """Of a thread by its number; 0: the calling one. OSError if it is not permitted, or the thread has ended."""
+    os.sched_setscheduler(thread, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(LEVEL))
+
+
+def give_back(thread: int) -> None:
+    """The usual priority again. OSError likewise."""
+    os.sched_setscheduler(thread, os.SCHED_OTHER | os.SCHED_RESET_ON_FORK, os.sched_param(0))
