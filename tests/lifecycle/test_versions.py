@@ -13,7 +13,9 @@ pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
 ENTRIES = ("source-and-sink", "artemis-single")
 OF_EACH = [
-    (entry, version) for entry in ENTRIES for version in pinned_versions(build(entry).product.launch.distribution)
+    pytest.param(entry, version, marks=[pytest.mark.nightly] if first else [])  # the default: every other test has it
+    for entry in ENTRIES
+    for first, version in zip((True, False), pinned_versions(build(entry).product.launch.distribution), strict=True)
 ]
 LOGGED = re.compile(r"^\d{4}-\d\d-\d\dT\S+ INFO  \w", re.MULTILINE)
 
