@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.fault_spans import FaultSpan
-from analysis.percentiles import quantiles_ns
+from records.percentiles import quantiles_ns
 
 NS_PER_S, NS_PER_MS = 1_000_000_000, 1_000_000
 BEFORE_S, LEAST_BEFORE_S = 10, 3

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.percentiles import quantiles_ns, rank_of
+from records.percentiles import quantiles_ns, rank_of
 from records.results import PATHS
 from records.summary import Lag, Latency
 

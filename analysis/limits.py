@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.figures import LAG, latency_of
-from analysis.steps import held_per_s, mean_per_s
+from analysis.steps import held_per_s, mean_per_s, of_seconds
 from records.rate_steps import LEAST_SHARE, judged_seconds
 from records.run import RunInfo
 from records.summary import Limit, StepResult
@@ -99,16 +99,11 @@ def _entries(info: RunInfo, role: str) -> set[str]:
 
 
 def _own_lag_ms(latency: pa.Table, seconds: range) -> float | None:
-    return latency_of(_within(latency.filter(pc.equal(latency["measure"], LAG)), seconds))["p50"]
-
-
-def _within(table: pa.Table, seconds: range) -> pa.Table:
-    later = pc.greater_equal(table["second"], seconds.start)
-    return table.filter(pc.and_(later, pc.less(table["second"], seconds.stop)))
+    return latency_of(of_seconds(latency.filter(pc.equal(latency["measure"], LAG)), seconds))["p50"]
 
 
 def _use(resources: pa.Table, seconds: range, cores: int) -> Use:
-    rows = _within(resources, seconds).to_pylist()
+    rows = of_seconds(resources, seconds).to_pylist()
     return Use(
         cores,
         _cores([row for row in rows if (row["kind"], row["metric"]) == ("machine", "cpu_busy_ns")]),

@@ -54,6 +54,12 @@ def held_per_s(results: Sequence[StepResult]) -> float | None:
     return max((rate for rate in held if rate < lost), default=None)
 
 
+def of_seconds(table: pa.Table, seconds: range) -> pa.Table:
+    """The rows of these seconds of the load."""
+    second = table["second"]
+    return table.filter(pc.and_(pc.greater_equal(second, seconds.start), pc.less(second, seconds.stop)))
+
+
 def mean_per_s(step: StepResult) -> float:
     """The rate that was asked for, of a ramp its mean."""
     return (step["from_per_s"] + step["to_per_s"]) / 2
@@ -70,11 +76,10 @@ def _result(
 ) -> StepResult:
     within = {event: _sum(counts[event], from_s, until_s) for event in EVENTS}
     backlog = _backlog(counts, until_s, copies)
-    in_step = pc.and_(pc.greater_equal(latency["second"], from_s), pc.less(latency["second"], until_s))
-    timed = latency.filter(pc.and_(pc.equal(latency["measure"], "due_to_received"), in_step))
+    timed = of_seconds(latency.filter(pc.equal(latency["measure"], "due_to_received")), range(from_s, until_s))
     of_step = latency_of(timed)
     seconds = judged_seconds(from_s, until_s)
-    judged_p99_ms = latency_of(timed.filter(pc.greater_equal(timed["second"], seconds.start)))["p99"]
+    judged_p99_ms = latency_of(of_seconds(timed, seconds))["p99"]
     judged = {event: _sum(counts[event], seconds.start, seconds.stop) for event in EVENTS}
     return StepResult(
         from_per_s=step.from_per_s,

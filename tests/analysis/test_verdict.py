@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.checks import evaluate, rule, value_at
-from analysis.percentiles import quantiles_ns
 from analysis.verdict import Evidence, FailedFault, judge
 from records.buckets import bucket_of
 from records.checks import Check
+from records.percentiles import quantiles_ns
 from records.summary import CheckResult, Lag, Messages
 
 NOTHING = dict.fromkeys(Messages.__annotations__, 0)

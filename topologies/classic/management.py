@@ -60,8 +60,8 @@ def bridge_client_id(link: str, opened_by: str, token: str = "_") -> str:
 def started_connectors(agent: Jolokia) -> int:
     """How many transport connectors the broker has started; raises ManagementFailed while it has none.
 
-    Those of 5.16 do not say that they are started: each counts from when it has its port. By the other attribute, which
-    every version has, they are found all the same.
+    Those of 5.16 do not say that they are started: each counts from when it has its port. Every version has an
+    attribute by which they are found.
     """
     connectors = f"{broker_mbean(agent.broker)},connector=clientConnectors,connectorName=*"
     found = agent.read(connectors, "Started", "StatisticsEnabled")

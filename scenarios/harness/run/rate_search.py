@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from drivers.client.pacing import NS_PER_S
 from drivers.users.live_latency import RECEIVED, UNTIMED
 from drivers.users.session import RateChange, Tally, Window
-from records.buckets import value_ns
+from records.percentiles import quantiles_ns
 from records.rate_search import AFTER_A_STEP_S, SearchSettings, rest_of
 from records.rate_steps import LEAST_SHARE, RateStep, ends_s, judged_seconds
 from scenarios.harness.options.plan import Plan
@@ -91,20 +91,12 @@ def seen(tally: Tally, seconds: range, due_per_s: float) -> Seen:
     timed = _within(tally.live.seconds(RECEIVED), seconds)
     untimed = _within(tally.live.seconds(UNTIMED), seconds)
     share = (timed.total() + untimed.total()) / (due_per_s * len(seconds))
-    return Seen(share, _p99_ms(timed) if timed else None)
+    (p99_ns,) = quantiles_ns(timed, [0.99])
+    return Seen(share, None if p99_ns is None else p99_ns / NS_PER_MS)
 
 
 def _within(counts: Mapping[int, Counter[int]], seconds: range) -> Counter[int]:
     return sum((counts[second] for second in seconds if second in counts), Counter())
-
-
-def _p99_ms(counts: Mapping[int, int]) -> float:
-    wanted, passed = math.ceil(0.99 * sum(counts.values())), 0
-    for bucket in sorted(counts):
-        passed += counts[bucket]
-        if passed >= wanted:
-            break
-    return value_ns(bucket) / NS_PER_MS
 
 
 class RateSearch:

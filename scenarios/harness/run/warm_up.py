@@ -7,7 +7,7 @@ to confirmed.
 from collections.abc import Mapping
 
 from drivers.users.live_latency import RECEIVED, SETTLED, LiveLatency
-from records.buckets import value_ns
+from records.percentiles import quantiles_ns
 
 AT_LEAST_S = 5
 AT_MOST_S = 15.0
@@ -50,12 +50,10 @@ def last_medians(seconds: Seconds, last: int) -> tuple[int, ...] | None:
 
 def median_ns(counts: Mapping[int, int]) -> int:
     """The median by counts in buckets. ValueError without any."""
-    half, passed = (sum(counts.values()) + 1) // 2, 0
-    for bucket in sorted(counts):
-        passed += counts[bucket]
-        if passed >= half > 0:
-            return value_ns(bucket)
-    raise ValueError("no latency, so no median")
+    (median,) = quantiles_ns(counts, [0.5])
+    if median is None:
+        raise ValueError("no latency, so no median")
+    return median
 
 
 def settled(medians_ns: tuple[int, ...]) -> bool:

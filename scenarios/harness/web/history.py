@@ -3,11 +3,10 @@
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from itertools import accumulate
 
 from drivers.client.pacing import NS_PER_S
 from drivers.users.live_latency import RECEIVED
-from records.buckets import value_ns
+from records.percentiles import quantiles_ns
 from scenarios.harness.run.snapshot import FaultState, Snapshot
 
 KEPT_S = 120
@@ -70,6 +69,7 @@ def _moment(snapshot: Snapshot, before: tuple[int, int, int], now: tuple[int, in
     passed_s = (now[0] - before[0]) / NS_PER_S
     seconds = snapshot.tally.live.seconds(RECEIVED)
     last = sorted(seconds)[-2:-1]  # of the newest one more may come
+    p50_ns, p99_ns = quantiles_ns(seconds[last[0]] if last else {}, [0.5, 0.99])
     connections = dict.fromkeys(snapshot.brokers, 0)
     for (_, broker), clients in snapshot.connected.items():
         connections[broker] = connections.get(broker, 0) + clients
@@ -77,19 +77,9 @@ def _moment(snapshot: Snapshot, before: tuple[int, int, int], now: tuple[int, in
         load_s=(now[0] - snapshot.window.load_began_ns) / NS_PER_S,
         sent_per_s=(now[1] - before[1]) / passed_s,
         received_per_s=(now[2] - before[2]) / passed_s,
-        p50_ms=_quantile_ms(seconds[last[0]], 0.5) if last else None,
-        p99_ms=_quantile_ms(seconds[last[0]], 0.99) if last else None,
+        p50_ms=None if p50_ns is None else p50_ns / NS_PER_MS,
+        p99_ms=None if p99_ns is None else p99_ns / NS_PER_MS,
         connections=connections,
-    )
-
-
-def _quantile_ms(counts: Mapping[int, int], share: float) -> float:
-    """Of counts by bucket; there is at least one."""
-    buckets = sorted(counts)
-    wanted = share * sum(counts.values())
-    reached = accumulate(counts[bucket] for bucket in buckets)
-    return (
-        value_ns(next(bucket for bucket, so_far in zip(buckets, reached, strict=True) if so_far >= wanted)) / NS_PER_MS
     )
 
 
