@@ -39,8 +39,9 @@ from analysis.rates import rates, totals
 from analysis.rebalance import Places, rebalance
 from analysis.reconciliation import missing_rows
 from analysis.recovery import recovery
-from analysis.resources import cpu_in_load, links, resources
+from analysis.resources import cores_in_load, links, resources
 from analysis.spark import SparkUnavailable, session
+from analysis.stalls import stall_rows
 from analysis.stays import clients, stays
 from analysis.store import write_results, write_summary
 from analysis.summary import Findings, copies_of_each, summarise
@@ -110,7 +111,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             of_brokers = aside.submit(_of_brokers, frames, timeline, progress)
             held = aside.submit(lambda: _row(blocked(frames.connections)))
             moved = aside.submit(_rebalance, frames, fault_spans(faults), timeline, progress)
-            cpu_ns = aside.submit(lambda: _row(cpu_in_load(frames.samples, timeline)))
+            cores = aside.submit(lambda: cores_in_load(frames.samples, timeline).collect())
             results = _of_messages(frames, timeline, clock_error_ns, progress)
             with _step(progress, "added up the run"):
                 load = _row(totals(frames.messages, frames.deliveries, timeline))
@@ -126,7 +127,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             rates=results["rates"],
             resources=results["resources"],
             load=load,
-            cpu_ns=cpu_ns.result(),
+            cores={row["metric"]: row.asDict() for row in cores.result()},
             blocked=held.result(),
             recovery=recovered,
             rebalance=balance,
@@ -208,11 +209,9 @@ def _unplanned(of: Frames, faults: Sequence[FaultSpan], timeline: Timeline, rate
     """None of a run that was killed: nothing says which faults were going on, nor when its brokers went down."""
     if timeline.load_ended_ns is None:
         return []
-    offsets_ns = {process.index: process.offset_ns for process in of.info.processes}
     stalls: dict[int, list[Span]] = {}
-    for row in read_events(of.directory, "stalls").to_pylist():
-        ahead_ns = offsets_ns.get(row["process"], 0)
-        stalls.setdefault(row["process"], []).append(Span(row["began_ns"] - ahead_ns, row["ended_ns"] - ahead_ns))
+    for row in stall_rows(of.directory, of.info):
+        stalls.setdefault(row["process"], []).append(Span(row["began_ns"], row["ended_ns"]))
     transacted = any("transaction_size" in user.settings for user in of.info.users)
     load = Span(timeline.load_began_ns, timeline.load_ended_ns)
     events = (of.sends, of.deliveries, of.connections)

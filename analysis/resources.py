@@ -12,6 +12,7 @@ from analysis.timeline import FOREVER_NS, NS_PER_S, Timeline
 
 COUNTERS = (
     "cpu_ns",
+    "core_wait_ns",
     "cpu_busy_ns",
     "steal_ns",
     "enqueue_count",
@@ -62,22 +63,23 @@ def growth_of_counters(samples: DataFrame) -> DataFrame:
     return grown.groupBy(*FIGURE).agg(F.coalesce(F.sum("growth"), F.lit(0)).alias("growth"))
 
 
-def cpu_in_load(samples: DataFrame, timeline: Timeline) -> DataFrame:
-    """One row: CPU time within the load, brokers_ns and generator_ns; null where it was not sampled twice.
+def cores_in_load(samples: DataFrame, timeline: Timeline) -> DataFrame:
+    """Rows of metric, brokers_ns and generator_ns: CPU time (``cpu_ns``) and waits for a core (``core_wait_ns``) within
+    the load; no row, or null, where it was not sampled twice.
 
     What a process used between two samples is spread evenly over the time between them. If the samples begin or end up
     to EDGE_NS within the load, the rest of the load counts at the process's mean.
     """
-    cpu = samples.where((F.col("kind") == "process") & (F.col("metric") == "cpu_ns"))
+    of_cores = samples.where((F.col("kind") == "process") & F.col("metric").isin("cpu_ns", "core_wait_ns"))
     within = (
-        _within_load(cpu, timeline)
+        _within_load(of_cores, timeline)
         .groupBy(*FIGURE)
         .agg(F.sum("used_ns").alias("used_ns"), F.min("from_ns").alias("from_ns"), F.max("until_ns").alias("until_ns"))
     )
     covered_ns = F.col("until_ns") - F.col("from_ns")
     used_ns = F.col("used_ns") * (F.lit(1) + _uncovered_ns(timeline) / covered_ns)
     of_generator = F.col("broker") == ""
-    return within.agg(
+    return within.groupBy("metric").agg(
         F.round(F.sum(F.when(~of_generator, used_ns))).cast("bigint").alias("brokers_ns"),
         F.round(F.sum(F.when(of_generator, used_ns))).cast("bigint").alias("generator_ns"),
     )

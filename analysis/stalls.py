@@ -9,6 +9,7 @@ how much of that was really the brokers': all of it counts as the generator's ow
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -35,21 +36,29 @@ class Stalls:
 
 def stalls(spark: SparkSession, directory: RunDirectory, info: RunInfo) -> Stalls:
     """The stalls of a sealed run, on the master's clock."""
-    rows = read_events(directory, "stalls").to_pylist()
-    offsets_ns = {process.index: process.offset_ns for process in info.processes}
+    rows = stall_rows(directory, info)
     producers, _, consumers = info.protocol.partition(":")
     return Stalls(
-        _frame(spark, by_slot((row for row in rows if row["protocol"] == producers), offsets_ns)),
-        _frame(spark, by_slot((row for row in rows if row["protocol"] == (consumers or producers)), offsets_ns)),
+        _frame(spark, by_slot(row for row in rows if row["protocol"] == producers)),
+        _frame(spark, by_slot(row for row in rows if row["protocol"] == (consumers or producers))),
     )
 
 
-def by_slot(rows: Iterable[Mapping[str, int]], offsets_ns: Mapping[int, int]) -> BySlot:
+def stall_rows(directory: RunDirectory, info: RunInfo) -> list[dict[str, Any]]:
+    """The rows of the event table of a sealed run, on the master's clock."""
+    offsets_ns = {process.index: process.offset_ns for process in info.processes}
+    rows: list[dict[str, Any]] = read_events(directory, "stalls").to_pylist()
+    for row in rows:
+        offset_ns = offsets_ns.get(row["process"], 0)
+        row.update(began_ns=row["began_ns"] - offset_ns, ended_ns=row["ended_ns"] - offset_ns)
+    return rows
+
+
+def by_slot(rows: Iterable[Mapping[str, Any]]) -> BySlot:
     """(began_ns, ended_ns) of the stalls that may have made a read late, by (process, slot of the read)."""
     found: BySlot = defaultdict(list)
     for row in rows:
-        offset_ns = offsets_ns.get(row["process"], 0)
-        began_ns, ended_ns = row["began_ns"] - offset_ns, row["ended_ns"] - offset_ns
+        began_ns, ended_ns = row["began_ns"], row["ended_ns"]
         caught_up_ns = ended_ns + (ended_ns - began_ns)
         for slot in range(began_ns >> SLOT_BITS, (caught_up_ns >> SLOT_BITS) + 1):
             found[row["process"], slot].append((began_ns, ended_ns))

@@ -44,7 +44,8 @@ class Findings:
     max_ns and impossible. rates, resources: the result tables. load: messages due, sent, acked, received within the
     load, and blocked_slots.
     leftovers: messages found on queues, foreign_leftovers included.
-    cpu_ns: brokers_ns and generator_ns within the load, None where unknown. blocked: as analysis.blocked has it.
+    cores: cpu_ns and core_wait_ns within the load, as analysis.resources.cores_in_load has them. blocked: as
+    analysis.blocked has it.
     recovery, rebalance, unplanned: as the modules of these names have them.
     """
 
@@ -54,7 +55,7 @@ class Findings:
     rates: pa.Table
     resources: pa.Table
     load: Mapping[str, int]
-    cpu_ns: Mapping[str, int | None]
+    cores: Mapping[str, Mapping[str, Any]]
     blocked: Mapping[str, Any]
     recovery: Recovery
     rebalance: Rebalance
@@ -182,8 +183,8 @@ def throughput(found: Findings, held: float | None) -> Throughput:
     def per_s(event: str) -> float | None:
         return found.load[event] / found.load_s if found.load_s else None
 
-    def cpu_ms(of: str) -> float | None:
-        used_ns, received = found.cpu_ns[of], found.load["received"]
+    def ms_per_message(metric: str, of: str) -> float | None:
+        used_ns, received = found.cores.get(metric, {}).get(of), found.load["received"]
         return used_ns / NS_PER_MS / received if used_ns is not None and received else None
 
     return Throughput(
@@ -192,8 +193,10 @@ def throughput(found: Findings, held: float | None) -> Throughput:
         acked_per_s=per_s("acked"),
         received_per_s=per_s("received"),
         held_per_s=held,
-        cpu_ms_per_message_brokers=cpu_ms("brokers_ns"),
-        cpu_ms_per_message_generator=cpu_ms("generator_ns"),
+        cpu_ms_per_message_brokers=ms_per_message("cpu_ns", "brokers_ns"),
+        cpu_ms_per_message_generator=ms_per_message("cpu_ns", "generator_ns"),
+        core_wait_ms_per_message_brokers=ms_per_message("core_wait_ns", "brokers_ns"),
+        core_wait_ms_per_message_generator=ms_per_message("core_wait_ns", "generator_ns"),
     )
 
 

@@ -125,7 +125,8 @@ FAULTS = _table(
 #              consumers, producers
 #   connector  connections (clients only: bridges are left out; no row while there are none)
 #   bridge     enqueue_count, dequeue_count, received_count
-#   process    cpu_ns, rss_bytes, threads     (broker '' means the load generator's own process; object its name)
+#   process    cpu_ns, core_wait_ns, rss_bytes, threads; broker '' means the load generator's own process; object its
+#              name; core_wait_ns: how long its threads were ready to run and waited for a core
 #   machine    cpu_busy_ns, steal_ns, load_milli    (broker is '')
 #   link       forth_bytes, back_bytes: from its opener, and to it; once, before the load, round_trip_least_ns,
 #              round_trip_median_ns, round_trip_most_ns of five    (links through proxies; broker is '')

@@ -81,7 +81,8 @@ class Throughput(TypedDict):
     """Messages a second over the load phase (sent: by sent time; received: first deliveries, by received time).
 
     ``held_per_s``: of a load in steps, the highest rate (mean of its step) that was held, with every lower one; null if
-    none was, or without steps.
+    none was, or without steps. ``core_wait_ms_per_message_…``: for how long threads were ready to run and waited for a
+    core (`topologies.management.core_waits`), beside the CPU time that they used.
     """
 
     due_per_s: float | None
@@ -91,6 +92,8 @@ class Throughput(TypedDict):
     held_per_s: float | None
     cpu_ms_per_message_brokers: float | None
     cpu_ms_per_message_generator: float | None
+    core_wait_ms_per_message_brokers: float | None
+    core_wait_ms_per_message_generator: float | None
 
 
 class Lag(TypedDict):

@@ -86,6 +86,7 @@ METRICS: dict[str, Metric] = {
         Metric("throughput.acked_per_s", "rate confirmed", "messages/s", higher_is_better=True),
         Metric("throughput.cpu_ms_per_message_brokers", "CPU per message, brokers", "ms"),
         Metric("throughput.cpu_ms_per_message_generator", "CPU per message, generator", "ms"),
+        Metric("throughput.core_wait_ms_per_message_brokers", "wait for a core per message, brokers", "ms"),
         Metric("recovery.outage_ms.p50", "a client's outage p50", "ms", of_faults=True),
         Metric("recovery.outage_ms.max", "longest outage of a client", "ms", of_faults=True),
         Metric("recovery.producers_outage_ms.max", "longest outage of a producer", "ms", of_faults=True),

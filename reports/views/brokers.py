@@ -53,13 +53,19 @@ def queue_depths(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop
 
 
 def cpu(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> TimeSeries:
-    """Per cent of one core, a line a broker, one for the load generator and one for what the host took (steal)."""
+    """Per cent of one core, a line a broker, one for the load generator and one for what the host took (steal).
+
+    Threads that waited for a core have a panel of their own: 100 % is one thread that waited all the time.
+    """
     lines = _process_lines(of_kind(resources, "process", "cpu_ns"), brokers, backdrop)
     steal = by_second(of_kind(resources, "machine", "steal_ns"), "broker", "value").get("", {})
     if any(steal.values()):
         lines.append(Line("stolen by the host", _per_cent(steal, backdrop), len(brokers) + 1))
-    panels = mute_all_but_the_liveliest((Panel("", tuple(lines)),))
-    return TimeSeries(tuple(backdrop.starts), panels, "% of one core", backdrop, decimals=1)
+    waits = _process_lines(of_kind(resources, "process", "core_wait_ns"), brokers, backdrop)
+    named = (
+        (Panel("used", tuple(lines)), Panel("waited for a core", tuple(waits))) if waits else (Panel("", tuple(lines)),)
+    )
+    return TimeSeries(tuple(backdrop.starts), mute_all_but_the_liveliest(named), "% of one core", backdrop, decimals=1)
 
 
 def _process_lines(rows: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> list[Line]:

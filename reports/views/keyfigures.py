@@ -72,7 +72,10 @@ def _one_in(latency: Latency, of: int) -> str:
 def _cost(summary: Summary) -> tuple[Figure, ...]:
     lag, throughput = summary["lag_ms"], summary["throughput"]
     brokers, generator = throughput["cpu_ms_per_message_brokers"], throughput["cpu_ms_per_message_generator"]
+    waited = throughput.get("core_wait_ms_per_message_brokers")  # absent from runs of before
     cpu = f"All brokers together; the load generator took {significant(generator)} ms."
+    if waited is not None:
+        cpu += f" The brokers' threads also waited {significant(waited)} ms for a core."
     return (
         Figure("Generator lag, p99", significant(lag["p99"]), "ms", "How late the generator sent, by its own fault."),
         Figure("CPU per message", significant(brokers), "ms", cpu),

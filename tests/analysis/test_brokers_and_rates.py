@@ -9,7 +9,7 @@ from analysis.connections import connections
 from analysis.deliveries import deliveries, strangers
 from analysis.messages import messages
 from analysis.rates import rates, totals
-from analysis.resources import cpu_in_load, links, resources
+from analysis.resources import cores_in_load, links, resources
 from tests.analysis.rows import MS, TIMELINE, connection, frame, receipt, sample, send
 
 pytestmark = pytest.mark.spark
@@ -141,9 +141,14 @@ def test_cpu_of_the_load_is_that_from_its_beginning_to_its_end_brokers_apart_fro
         sample("cpu_ns", 81, at=10_000, broker="b"),
         sample("cpu_ns", 0, at=5_000, broker="c"),  # it was killed in the middle of the load
         sample("cpu_ns", 7, at=6_000, broker="c"),
+        sample("core_wait_ns", 100, at=1_000),
+        sample("core_wait_ns", 190, at=11_000),
     ]
-    (used,) = cpu_in_load(frame(spark, "samples", samples), TIMELINE).collect()
-    assert used.asDict() == {"brokers_ns": 10 + 30 + 10 + 100 + 7, "generator_ns": None}
+    found = {row["metric"]: row for row in cores_in_load(frame(spark, "samples", samples), TIMELINE).collect()}
+    assert found["cpu_ns"].asDict() == {
+        "metric": "cpu_ns", "brokers_ns": 10 + 30 + 10 + 100 + 7, "generator_ns": None,
+    }  # fmt: skip
+    assert found["core_wait_ns"]["brokers_ns"] == 90
 
 
 def bridge(broker: str, metric: str, value: int, at: float, remote: str) -> dict[str, object]:

@@ -339,7 +339,9 @@ def test_two_brokers_that_use_a_core_each_take_exactly_20_ms_a_message_at_100_me
         for broker, phase_ns in (("a", 300 * MS), ("b", 700 * MS)):
             for second in range(-1, 12):
                 used_ns = second * S + phase_ns + 5 * S
-                recorder.sample(broker, LOAD_NS + second * S + phase_ns, "process", "", "cpu_ns", used_ns)
+                at_ns = LOAD_NS + second * S + phase_ns
+                recorder.sample(broker, at_ns, "process", "", "cpu_ns", used_ns)
+                recorder.sample(broker, at_ns, "process", "", "core_wait_ns", used_ns // 4)
         for worker, share in (("worker-1", 0.25), ("worker-2", 0.5)):
             for second in range(12):
                 recorder.sample("", LOAD_NS + second * S, "process", worker, "cpu_ns", round(second * share * S))
@@ -347,6 +349,8 @@ def test_two_brokers_that_use_a_core_each_take_exactly_20_ms_a_message_at_100_me
     throughput = quietly(planted(busy).path)["throughput"]
     assert throughput["cpu_ms_per_message_brokers"] == pytest.approx(20, rel=1e-6)
     assert throughput["cpu_ms_per_message_generator"] == pytest.approx(7.5, rel=1e-6)
+    assert throughput["core_wait_ms_per_message_brokers"] == pytest.approx(5, rel=1e-6)
+    assert throughput["core_wait_ms_per_message_generator"] is None
 
 
 def test_messages_of_many_producers_are_spread_over_the_partitions(spark: SparkSession) -> None:

@@ -19,8 +19,9 @@ from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
 from topologies.classic.queries import LinkNames
 from topologies.management import sampling
+from topologies.management.core_waits import CoreWaits
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.management.sampling import Row, Sampler, machine_rows, process_rows, rows, sample
+from topologies.management.sampling import Row, Sampler, core_wait_rows, machine_rows, process_rows, rows, sample
 from topologies.management.values import Figures
 from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.topology import Topology
@@ -39,7 +40,7 @@ METRICS = {
     },
     "connector": {"connections"},
     "bridge": {"enqueue_count", "dequeue_count", "received_count"},
-    "process": {"cpu_ns", "rss_bytes", "threads"},
+    "process": {"cpu_ns", "core_wait_ns", "rss_bytes", "threads"},
     "machine": {"cpu_busy_ns", "steal_ns", "load_milli"},
 }  # fmt: skip
 
@@ -122,7 +123,7 @@ def test_of_two_duplex_links_with_the_same_ends_neither_is_taken_for_the_other()
 def test_a_sample_has_exactly_the_documented_metrics_and_fits_the_table() -> None:
     with agent(200, ANSWER) as (endpoint, _):
         taken = sample(Jolokia(endpoint), LinkNames(frozenset(), {}))
-    taken += process_rows("hub", os.getpid()) + machine_rows()
+    taken += process_rows("hub", os.getpid()) + core_wait_rows("hub", CoreWaits(os.getpid())) + machine_rows()
     found: dict[str, set[str]] = {}
     for row in taken:
         found.setdefault(row.kind, set()).add(row.metric)

@@ -396,6 +396,8 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
             "held_per_s": None,
             "cpu_ms_per_message_brokers": 1.604 if plan.sampled else None,
             "cpu_ms_per_message_generator": 0.802 if plan.sampled else None,
+            "core_wait_ms_per_message_brokers": 0.401 if plan.sampled else None,
+            "core_wait_ms_per_message_generator": 0.2 if plan.sampled else None,
         },
         "latency_ms": {
             "due_to_received": percentiles((messages.received - messages.due)[load]),

@@ -16,6 +16,7 @@ import psutil
 
 from topologies.management.broker_queries import queries_by_broker
 from topologies.management.contract import BrokerQueries
+from topologies.management.core_waits import CoreWaits
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.values import Bridge, Figures
 from topologies.model.endpoints import ManagementEndpoint
@@ -99,6 +100,14 @@ def process_rows(broker: str, pid: int, object: str = "") -> list[Row]:
     return [Row(broker, at_ns, "process", object, metric, value) for metric, value in metrics.items()]
 
 
+def core_wait_rows(broker: str, waits: CoreWaits, object: str = "") -> list[Row]:
+    """Since its start, how long a process's threads waited for a core; none where nobody can tell."""
+    waited_ns = waits.total_ns()
+    if waited_ns is None:
+        return []
+    return [Row(broker, time.perf_counter_ns(), "process", object, "core_wait_ns", waited_ns)]
+
+
 def machine_rows() -> list[Row]:
     """CPU time of all cores since boot: busy, and stolen by the host of a virtual machine; load in thousandths."""
     at_ns, times = time.perf_counter_ns(), psutil.cpu_times()._asdict()
@@ -131,6 +140,7 @@ class Sampler:
         self._queries = queries_by_broker(topology)
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
+        self._waits: dict[int, CoreWaits] = {}
         self.missed: Counter[str] = Counter()  # samples that a broker did not give, by broker
         self.latest: dict[Series, Reading] = {}  # grows with the objects that were seen, not with time
 
@@ -172,10 +182,14 @@ class Sampler:
         A pid is asked for each time: brokers are restarted.
         """
         self._record(machine_rows())
-        self._record(process_rows("", os.getpid(), self._process))
+        self._sample_process("", os.getpid(), self._process)
         for broker in self._brokers:
             if (pid := self._runtime.pid(broker)) is not None:
-                self._record(process_rows(broker, pid))
+                self._sample_process(broker, pid)
+
+    def _sample_process(self, broker: str, pid: int, object: str = "") -> None:
+        self._record(process_rows(broker, pid, object))
+        self._record(core_wait_rows(broker, self._waits.setdefault(pid, CoreWaits(pid)), object))
 
     def _sample_links(self) -> None:
         assert self._traffic is not None
