@@ -127,8 +127,9 @@ FAULTS = _table(
 #   bridge     enqueue_count, dequeue_count, received_count
 #   process    cpu_ns, rss_bytes, threads     (broker '' means the load generator's own process; object its name)
 #   machine    cpu_busy_ns, steal_ns, load_milli    (broker is '')
-#   link       forth_bytes, back_bytes: from its opener, and to it; once, before the load, round_trip_least_ns,
-#              round_trip_median_ns, round_trip_most_ns of five    (links through proxies; broker is '')
+#   link       once, before the load: round_trip_least_ns, round_trip_median_ns, round_trip_most_ns of five;
+#              once, at the end: whole_run_forth_bytes, whole_run_back_bytes, from its opener and to it
+#              (links through proxies; broker is '')
 SAMPLES = _table(
     ("broker", TEXT),
     ("at_ns", TIME_NS),

@@ -122,10 +122,8 @@ class Sampler:
         *,
         process: str,
         period_s: float = PERIOD_S,
-        traffic: Callable[[], Collection[Row]] | None = None,
     ) -> None:
-        """``process``: the load generator's name in the rows. ``traffic``: rows of links; may raise OSError."""
-        self._traffic = traffic
+        """``process``: the load generator's name in the rows."""
         self._runtime, self._sink, self._process, self._period_s = runtime, sink, process, period_s
         self._brokers = [broker.name for broker in topology.brokers]
         self._queries = queries_by_broker(topology)
@@ -136,8 +134,6 @@ class Sampler:
 
     def start(self) -> None:
         loops: dict[str, Callable[[], None]] = {"own": lambda: self._every_period(self._sample_here)}
-        if self._traffic:
-            loops["links"] = lambda: self._every_period(self._sample_links)
         for broker in self._brokers:
             loops[broker] = lambda broker=broker: self._watch(broker)  # type: ignore[misc]
         self._threads = [
@@ -176,13 +172,6 @@ class Sampler:
         for broker in self._brokers:
             if (pid := self._runtime.pid(broker)) is not None:
                 self._record(process_rows(broker, pid))
-
-    def _sample_links(self) -> None:
-        assert self._traffic is not None
-        try:
-            self._record(self._traffic())
-        except OSError:
-            self.missed["links"] += 1
 
     def _record(self, taken: Collection[Row]) -> None:
         if not self._stopping.is_set():
