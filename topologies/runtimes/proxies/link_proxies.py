@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from topologies.model.impairment import Impairment
 from topologies.model.launch import LOOPBACK
@@ -23,6 +23,7 @@ from topologies.model.link import Link
 from topologies.model.proxied_links import proxied
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import RuntimeFailed
+from topologies.runtimes.handle import Handle
 from topologies.runtimes.proxies.listening import listening_ports
 from topologies.runtimes.proxies.proxy_plan import LOCALHOST, PlannedProxy, ProxyEndpoint
 from topologies.runtimes.proxies.sent_bytes import STREAMS, sent_bytes, with_open_connections
@@ -46,26 +47,6 @@ class Carried(NamedTuple):
 
     forth_bytes: int
     back_bytes: int
-
-
-class Server(Protocol):
-    """Toxiproxy's process or container. `start` returns at once; `alive` and the log show its state."""
-
-    @property
-    def log(self) -> Path: ...
-    @property
-    def alive(self) -> bool: ...
-    @property
-    def pid(self) -> int | None: ...
-    def start(self) -> None: ...
-    def kill(self) -> None:
-        """Does not wait. May be called at any moment, anywhere, and for one that is gone."""
-
-    def wait(self, timeout_s: float) -> bool: ...
-    def discard(self) -> None:
-        """It was started while the run closed: end it at once."""
-
-    def log_lines(self, *, of_this_start: bool = False) -> list[str]: ...
 
 
 @dataclass(frozen=True)
@@ -107,7 +88,7 @@ class LinkProxies:
     """The proxies of one run. `close` may be called at any moment and more than once."""
 
     def __init__(
-        self, server: Server, api_port: int, every: Sequence[PlannedProxy], place: Place | None = None
+        self, server: Handle, api_port: int, every: Sequence[PlannedProxy], place: Place | None = None
     ) -> None:
         """``server``: Toxiproxy below a guard, not yet started. ``place``: loopback, if it is not told."""
         self._server, self._ways = server, tuple(every)
