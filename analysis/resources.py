@@ -21,8 +21,6 @@ COUNTERS = (
     "dispatch_count",
     "expired_count",
     "received_count",
-    "forth_bytes",
-    "back_bytes",
 )
 EDGE_NS = 2 * NS_PER_S
 FIGURE = ["broker", "kind", "object", "metric"]

@@ -128,8 +128,9 @@ FAULTS = _table(
 #   process    cpu_ns, core_wait_ns, rss_bytes, threads; broker '' means the load generator's own process; object its
 #              name; core_wait_ns: how long its threads were ready to run and waited for a core
 #   machine    cpu_busy_ns, steal_ns, load_milli    (broker is '')
-#   link       forth_bytes, back_bytes: from its opener, and to it; once, before the load, round_trip_least_ns,
-#              round_trip_median_ns, round_trip_most_ns of five    (links through proxies; broker is '')
+#   link       once, before the load: round_trip_least_ns, round_trip_median_ns, round_trip_most_ns of five;
+#              once, at the end: whole_run_forth_bytes, whole_run_back_bytes, from its opener and to it
+#              (links through proxies; broker is '')
 SAMPLES = _table(
     ("broker", TEXT),
     ("at_ns", TIME_NS),

@@ -5,12 +5,10 @@ that are due meanwhile are sent late and count as blocked. The messages of a tra
 connection puts all of them in doubt, and they go again together, in a transaction of their own.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from drivers.client.access import ClientAccess
-from drivers.client.contract import NO_STATISTICS, LoadStatistics
-from drivers.client.events import Settled
 from drivers.client.producer import Producer
 from drivers.client.sends import SendAttempt
 from drivers.contract import Destination, Transaction
@@ -32,31 +30,9 @@ class TransactedProducer(Producer):
     Every outcome is known, also of non-durable messages.
     """
 
-    def __init__(
-        self,
-        access: ClientAccess,
-        destination: Destination,
-        *,
-        size: int,
-        number: int,
-        durable: bool,
-        run: int,
-        timeout_s: float | None,
-        resend_in_doubt: bool,
-        on_settled: Callable[[Settled], None],
-        statistics: LoadStatistics = NO_STATISTICS,
-    ) -> None:
-        super().__init__(
-            access,
-            destination,
-            number=number,
-            durable=durable,
-            run=run,
-            timeout_s=timeout_s,
-            resend_in_doubt=resend_in_doubt,
-            on_settled=on_settled,
-            statistics=statistics,
-        )
+    def __init__(self, access: ClientAccess, destination: Destination, *, size: int, **settings: Any) -> None:
+        """``size``: messages of a transaction. ``settings``: as `Producer` has them."""
+        super().__init__(access, destination, **settings)
         self._size = size
         self._current: _Current | None = None
         self._committed_ns = 0

@@ -10,7 +10,6 @@ from reports.views.brokers import by_second, of_kind
 
 KIND = "link"
 NS_PER_MS = 1_000_000
-BYTES_PER_KB = 1000
 LATE_BY, LATE_BY_MS, MOST_TOLD = 0.1, 5, 3
 CAPTION = "Links through proxies, a row a direction: as set → as measured"
 COLUMNS = (
@@ -23,8 +22,7 @@ COLUMNS = (
     Column("Round trip, measured (ms)", 1),
     Column("Least – most (ms)"),
     Column("Bandwidth set (kB/s)", 0),
-    Column("Busiest second (kB/s)", 1),
-    Column("Bytes", 0),
+    Column("Bytes, whole run", 0),
 )
 
 
@@ -54,10 +52,9 @@ def _rows(link: LinkInfo, figures: Figures) -> Iterator[tuple[Cell, ...]]:
     least, median, most = (_round_trip_ms(link, figures, metric) for metric in ("least", "median", "most"))
     span = None if least is None or most is None else f"{least:.1f} – {most:.1f}"
     for sender, receiver, metric in (
-        (link.opened_by, link.to, "forth_bytes"),
-        (link.to, link.opened_by, "back_bytes"),
+        (link.opened_by, link.to, "whole_run_forth_bytes"),
+        (link.to, link.opened_by, "whole_run_back_bytes"),
     ):
-        by_the_second = figures.get(metric, {}).get(link.name, {})
         yield (
             sender,
             receiver,
@@ -68,8 +65,7 @@ def _rows(link: LinkInfo, figures: Figures) -> Iterator[tuple[Cell, ...]]:
             median,
             span,
             link.bandwidth_kb_per_s or None,
-            max(by_the_second.values()) / BYTES_PER_KB if by_the_second else None,
-            sum(by_the_second.values()) if by_the_second else None,
+            _once(link, figures, metric),
         )
 
 
@@ -92,6 +88,10 @@ def doubts(run: RunInfo, resources: pa.Table) -> Iterator[str]:
 
 
 def _round_trip_ms(link: LinkInfo, figures: Figures, metric: str) -> float | None:
-    """It is measured once a run."""
-    found = figures.get(f"round_trip_{metric}_ns", {}).get(link.name, {})
-    return next(iter(found.values())) / NS_PER_MS if found else None
+    took_ns = _once(link, figures, f"round_trip_{metric}_ns")
+    return None if took_ns is None else took_ns / NS_PER_MS
+
+
+def _once(link: LinkInfo, figures: Figures, metric: str) -> int | None:
+    """A figure that is measured once a run."""
+    return next(iter(figures.get(metric, {}).get(link.name, {}).values()), None)

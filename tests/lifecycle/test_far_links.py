@@ -46,5 +46,5 @@ def measured_links(resources: Iterable[Mapping[str, Any]]) -> dict[str, bool]:
         row["object"]: row["value"] >= 2 * DELAY_MS * NS_PER_MS
         for row in of_links
         if row["metric"] == "round_trip_least_ns"
-        and {(row["object"], "forth_bytes"), (row["object"], "back_bytes")} <= carried
+        and {(row["object"], f"whole_run_{way}_bytes") for way in ("forth", "back")} <= carried
     }

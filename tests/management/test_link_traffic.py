@@ -1,18 +1,18 @@
-"""Checks the samples of each link's bytes and round trips, and that links without a reply are reported."""
+"""Checks the rows of each link's bytes and round trips, and that links without a reply are reported."""
 
 import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
 from topologies.catalogue.lookup import build
-from topologies.management.link_traffic import describe, round_trip_rows, round_trips, tell_round_trips, traffic
+from topologies.management.link_traffic import describe, round_trip_rows, round_trips, tell_round_trips, whole_run_rows
 from topologies.management.roundtrip import AMQP_SASL, KEEP_ALIVE_WANTED, RoundTrip, round_trip
-from topologies.management.sampling import Row, Sampler
+from topologies.management.sampling import Row
 from topologies.model.link import Link
 from topologies.runtimes.proxies.link_proxies import Carried
 
@@ -21,11 +21,8 @@ KEEP_ALIVE = struct.pack(">IBIB", 6, 10, 0, 0)
 
 
 class Proxies:
-    def __init__(self, carried: Mapping[str, Carried], door: tuple[str, int] | None = None) -> None:
-        self._carried, self._door = carried, door
-
-    def carried(self) -> Mapping[str, Carried]:
-        return self._carried
+    def __init__(self, door: tuple[str, int] | None = None) -> None:
+        self._door = door
 
     def proxy_endpoint_of(self, link: Link) -> tuple[str, int] | None:
         return self._door
@@ -79,7 +76,7 @@ def test_what_cannot_be_asked_without_a_login_is_not_asked(transport: str) -> No
 def test_a_link_that_hangs_up_is_told_by_its_name_and_the_others_are_measured() -> None:
     (link,) = build("source-and-sink").links
     with broker(GREETING, b"something else", b"") as door:
-        trips, silent = round_trips(Proxies({}, door), [link])
+        trips, silent = round_trips(Proxies(door), [link])
     assert trips == {}
     assert len(silent) == 1
     assert silent[0].startswith("link 'source-to-sink': no round trip could be measured (")
@@ -94,19 +91,19 @@ def test_what_was_measured_is_told_in_a_line_before_those_that_did_not_answer() 
             def proxy_endpoint_of(self, link: Link) -> tuple[str, int] | None:
                 return door if link is one else ("127.0.0.1", 1)
 
-        rows = tell_round_trips(Half({}), [one, other], lines.append)
+        rows = tell_round_trips(Half(), [one, other], lines.append)
     assert [row.object for row in rows] == [one.name] * 3
     assert [line.partition(":")[0] for line in lines] == ["round trips over links measured", f"link {other.name!r}"]
 
 
 def test_links_without_a_proxy_are_not_asked() -> None:
-    assert round_trips(Proxies({}), build("mesh").links) == ({}, [])
+    assert round_trips(Proxies(), build("mesh").links) == ({}, [])
 
 
 def test_what_a_link_carried_is_two_rows_without_a_broker() -> None:
-    assert traffic(Proxies({"a-to-b": Carried(100, 7)}), lambda: 5) == [
-        Row("", 5, "link", "a-to-b", "forth_bytes", 100),
-        Row("", 5, "link", "a-to-b", "back_bytes", 7),
+    assert whole_run_rows({"a-to-b": Carried(100, 7)}, lambda: 5) == [
+        Row("", 5, "link", "a-to-b", "whole_run_forth_bytes", 100),
+        Row("", 5, "link", "a-to-b", "whole_run_back_bytes", 7),
     ]
 
 
@@ -119,36 +116,3 @@ def test_round_trips_are_three_rows_and_all_of_them_one_line() -> None:
         ("a-to-b", "round_trip_most_ns", 3_000_000),
     ]
     assert describe(trips) == "round trips over links measured: 2, of 2.0 to 80.0 ms"
-
-
-def test_the_sampler_takes_links_along_and_counts_what_the_kernel_did_not_tell() -> None:
-    class Sink:
-        rows: list[Row] = []  # noqa: RUF012
-
-        def sample(self, *row: object) -> None:
-            self.rows.append(Row(*row))  # type: ignore[arg-type]
-
-    class Nobody:
-        def management(self, broker: str) -> object:
-            from topologies.management.jolokia import ManagementFailed
-
-            raise ManagementFailed("none")
-
-        def pid(self, broker: str) -> int | None:
-            return None
-
-    answers = [[Row("", 1, "link", "a-to-b", "forth_bytes", 5)]]
-
-    def rows() -> list[Row]:
-        if not answers:
-            raise OSError("the kernel tells nothing of sockets")
-        return answers.pop()
-
-    sampler = Sampler(Nobody(), build("single"), Sink(), process="p", period_s=0.01, traffic=rows)  # type: ignore[arg-type]
-    sampler.start()
-    end = time.monotonic() + 60
-    while not sampler.missed["links"] and time.monotonic() < end:
-        time.sleep(0.01)
-    sampler.stop()
-    assert [row for row in Sink.rows if row.kind == "link"] == [Row("", 1, "link", "a-to-b", "forth_bytes", 5)]
-    assert sampler.missed["links"] >= 1

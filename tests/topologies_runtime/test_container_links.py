@@ -2,12 +2,10 @@
 
 import errno
 import os
-import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-import psutil
 import pytest
 
 from records.rundir import RunDirectory
@@ -15,12 +13,13 @@ from tests.support.docker import on_engine
 from topologies.catalogue.lookup import build
 from topologies.model.impaired_links import impaired
 from topologies.model.impairment import Impairment
-from topologies.runtimes.containers import links as container_links
-from topologies.runtimes.containers.links import listeners, mounts
+from topologies.runtimes.containers.broker_container import BrokerContainer
+from topologies.runtimes.containers.links import ProxyContainer, listeners, mounts
+from topologies.runtimes.containers.listening import BrokerListeners, listening_among, listening_in
 from topologies.runtimes.containers.runtime import ContainerRuntime
-from topologies.runtimes.containers.sockets import ContainerSockets, ends_among, ends_in, listening_among, listening_in
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.proxies.proxy_plan import PlannedProxy, ProxyEndpoint
+from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable
 
 TCP6 = """\
   sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when
@@ -55,9 +54,9 @@ class Looks:
         return self.now_s
 
 
-def sockets_of(broker: Broker, looks: Looks) -> ContainerSockets:
-    return ContainerSockets(
-        cast("Any", None), {"b": cast("Any", broker), "uncalled": cast("Any", Broker())}, {"b": frozenset({10})},
+def listeners_of(broker: Broker, looks: Looks) -> BrokerListeners:
+    return BrokerListeners(
+        {"b": cast("Any", broker), "uncalled": cast("Any", Broker())}, {"b": frozenset({10})},
         looks.look, looks.clock,
     )  # fmt: skip
 
@@ -77,91 +76,68 @@ def test_both_tables_of_a_process_are_read_where_the_first_does_not_do(tmp_path:
     assert listening_in(8, frozenset({1}), tmp_path) == frozenset()
 
 
-def test_the_near_ends_of_connections_are_told_by_their_addresses_whatever_table_they_are_in(tmp_path: Path) -> None:
-    assert ends_among(TCP6.splitlines()) == {("172.18.0.2", 0xF0B5)}
-    assert ends_among(["  3: 0C0012AC:C350 020012AC:1F90 01 00000000:00000000"]) == {("172.18.0.12", 50_000)}
-    assert ends_among(TCP.splitlines()) == set()
-    net = tmp_path / "7" / "net"
-    net.mkdir(parents=True)
-    (net / "tcp6").write_text(TCP6)
-    assert ends_in(7, tmp_path) == {("172.18.0.2", 0xF0B5)}
-    assert ends_in(8, tmp_path) == set()
-
-
-def test_a_caller_is_the_broker_in_whose_container_its_connection_begins() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as caller:
-        here, gone = cast("Any", Broker(os.getpid())), cast("Any", Broker(None))
-        sockets = ContainerSockets(cast("Any", None), {"gone": gone, "here": here}, {})
-        address, port = caller.getsockname()
-        assert sockets.caller((address, port)) == sockets.caller((f"::ffff:{address}", port)) == "here"
-        assert sockets.caller(("127.0.0.9", port)) == ""
-
-
 def test_a_broker_that_starts_is_looked_at_until_it_listens_and_then_seldom() -> None:
     looks, broker = Looks(), Broker()
-    sockets = sockets_of(broker, looks)
-    assert sockets.listening() == frozenset()
+    found = listeners_of(broker, looks)
+    assert found.listening() == frozenset()
     looks.found = frozenset({10})
-    assert sockets.listening() == frozenset()
+    assert found.listening() == frozenset()
     looks.now_s = 0.5
-    assert sockets.listening() == {10}
+    assert found.listening() == {10}
     for looks.now_s in (0.6, 2.0, 5.4):
-        assert sockets.listening() == {10}
+        assert found.listening() == {10}
     assert looks.count == 2
     looks.now_s, looks.found = 5.5, frozenset()
-    assert sockets.listening() == frozenset()
+    assert found.listening() == frozenset()
 
 
 def test_a_broker_whose_process_is_gone_or_another_listens_no_more() -> None:
     looks, broker = Looks(), Broker()
     looks.found = frozenset({10})
-    sockets = sockets_of(broker, looks)
-    assert sockets.listening() == {10}
+    found = listeners_of(broker, looks)
+    assert found.listening() == {10}
     broker.pid = None
-    assert sockets.listening() == frozenset()
+    assert found.listening() == frozenset()
     broker.pid, looks.found = 8, frozenset()
-    assert sockets.listening() == frozenset()
+    assert found.listening() == frozenset()
     assert looks.count == 2
 
 
 def test_a_broker_that_shuts_down_is_looked_at_often() -> None:
     looks, broker = Looks(), Broker()
     looks.found = frozenset({10})
-    sockets = sockets_of(broker, looks)
-    assert sockets.listening() == {10}
+    found = listeners_of(broker, looks)
+    assert found.listening() == {10}
     broker.is_leaving, looks.found, looks.now_s = True, frozenset(), 0.1
-    assert sockets.listening() == frozenset()
-
-
-def test_connections_that_nobody_can_see_yet_are_an_error() -> None:
-    with pytest.raises(OSError, match="has not handed over"):
-        sockets_of(Broker(), Looks()).connections(1)
+    assert found.listening() == frozenset()
 
 
 def test_a_broker_has_to_listen_where_links_call_it() -> None:
     every = tuple(
-        PlannedProxy(ProxyEndpoint(link, broker), 1, f"{broker}:{port}", Impairment())
+        PlannedProxy(ProxyEndpoint(link, broker), 1, f"{broker}:{port}", Impairment(), ())
         for link, broker, port in (("l", "a", 5), ("m", "a", 6), ("l", "b", 7))
     )
     assert listeners(every) == {"a": {5, 6}, "b": {7}}
 
 
 def test_the_container_has_this_machines_programs_but_cannot_write_them(tmp_path: Path) -> None:
-    found = {inside: (outside, mode) for outside, inside, mode in mounts(Path("/x/server"), tmp_path, tmp_path / "log")}
+    found = {inside: (outside, mode) for outside, inside, mode in mounts(Path("/x/server"), tmp_path / "log")}
     assert found["/usr"] == ("/usr", "ro")
     assert found["/brokerbench/toxiproxy-server"] == ("/x/server", "ro")
-    assert {inside for inside, (_, mode) in found.items() if mode == "rw"} == {
-        "/brokerbench/handover",
-        "/brokerbench/log",
-    }
+    assert {inside for inside, (_, mode) in found.items() if mode == "rw"} == {"/brokerbench/log"}
 
 
-def test_a_python_of_another_place_comes_along(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(container_links.sys, "base_prefix", "/opt/python")
-    monkeypatch.setattr(container_links.sys, "executable", "/opt/python/bin/python3")
-    assert ("/opt/python", "/opt/python", "ro") in mounts(Path("/x"), tmp_path, tmp_path)
-    monkeypatch.setattr(container_links.sys, "executable", "/usr/bin/python3")
-    assert "/opt/python" not in [outside for outside, *_ in mounts(Path("/x"), tmp_path, tmp_path)]
+def test_a_container_whose_process_nobody_sees_is_refused_with_the_end_of_its_log(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    log = tmp_path / "toxiproxy.log"
+    log.write_text("first\nno such program\n")
+    monkeypatch.setattr(BrokerContainer, "start", lambda _: None)
+    server = ProxyContainer("Toxiproxy's container", cast("Any", None), [], log=log, host="unix:///nowhere")
+    with pytest.raises(
+        ToxiproxyUnavailable, match=r"use --runtime processes; its log .* ends: first \| no such program"
+    ):
+        server.start()
 
 
 @pytest.mark.containers
@@ -172,8 +148,6 @@ def test_a_topology_whose_files_cannot_be_written_leaves_nothing_of_its_proxies(
     topology = impaired(build("source-and-sink"), "*")
     runtime = ContainerRuntime(topology, RunDirectory.create(tmp_path, f"run-{tmp_path.name}"), renderer=disk_full)
     before = on_engine()
-    with pytest.raises(RuntimeFailed, match="No space left on device") as failed:
+    with pytest.raises(RuntimeFailed, match="No space left on device"):
         runtime.up(lambda _line: None)
-    here = [each.laddr for each in psutil.Process().net_connections("unix") if "brokerbench-private" in each.laddr]
-    assert here == [], f"while {failed.value} is still looked at"
     assert on_engine(tmp_path) == before

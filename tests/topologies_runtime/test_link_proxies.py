@@ -3,7 +3,6 @@
 import shutil
 import socket
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -17,18 +16,9 @@ from topologies.model.topology import Topology
 from topologies.runtimes.choice import Seen, choose, containers_for
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.proxies import toxiproxy
-from topologies.runtimes.proxies.link_proxies import Carried, LinkProxies, Place, no_proxies
+from topologies.runtimes.proxies.link_proxies import LinkProxies, Place, no_proxies
+from topologies.runtimes.proxies.listening import listening_ports
 from topologies.runtimes.proxies.proxy_plan import API, PlannedProxy, ProxyEndpoint, Use, proxy_endpoints, proxy_plan
-from topologies.runtimes.proxies.socket_bytes import (
-    HEADER,
-    LISTEN,
-    NLMSG_DONE,
-    SEQUENCE_NUMBERS,
-    Connection,
-    _asked,
-    connections_at,
-    listening_ports,
-)
 from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable, find_toxiproxy, toxics
 
 
@@ -49,7 +39,7 @@ def test_a_way_leads_from_its_door_to_the_listener_that_the_link_calls() -> None
     found = proxy_plan(
         topology, {API: 1, door: 2}, {("sink", "openwire"): "127.0.0.1:3", ("sink", "amqp"): "127.0.0.1:4"}
     )
-    assert found == (PlannedProxy(door, 2, "127.0.0.1:3", Impairment(delay_ms=7)),)
+    assert found == (PlannedProxy(door, 2, "127.0.0.1:3", Impairment(delay_ms=7), (Use("source-to-sink"),)),)
 
 
 def test_an_amqp_connection_calls_the_listener_for_amqp() -> None:
@@ -60,8 +50,12 @@ def test_an_amqp_connection_calls_the_listener_for_amqp() -> None:
     assert way.upstream == address["sink", topology.broker("sink").listener("amqp")]
 
 
+def way_of(link: str, broker: str, delay_ms: int = 0) -> PlannedProxy:
+    return PlannedProxy(ProxyEndpoint(link, broker), 2, "127.0.0.1:10", Impairment(delay_ms), (Use(link),))
+
+
 def test_a_door_is_open_while_its_broker_listens() -> None:
-    proxies = LinkProxies(None, 1, [PlannedProxy(ProxyEndpoint("a-to-b", "b"), 2, "127.0.0.1:10", Impairment())])  # type: ignore[arg-type]
+    proxies = LinkProxies(None, 1, [way_of("a-to-b", "b")])  # type: ignore[arg-type]
     told: list[tuple[str, bool]] = []
     proxies._api.enable = lambda proxy, enabled: told.append((proxy, enabled))  # type: ignore[method-assign]
     for listening in ({11}, {10, 11}, {10}, set[int](), {10}):
@@ -71,8 +65,7 @@ def test_a_door_is_open_while_its_broker_listens() -> None:
 
 def doors(*ways: PlannedProxy) -> tuple[LinkProxies, dict[str, bool]]:
     """Proxies whose brokers all listen, and what Toxiproxy was told last of each."""
-    sockets = SimpleNamespace(listening=lambda: {10})
-    proxies = LinkProxies(None, 1, ways, Place(sockets))  # type: ignore[arg-type]
+    proxies = LinkProxies(None, 1, ways, Place(lambda: {10}))  # type: ignore[arg-type]
     told: dict[str, bool] = {}
     proxies._api.enable = told.__setitem__  # type: ignore[method-assign]
     proxies._set_doors({10})
@@ -80,7 +73,7 @@ def doors(*ways: PlannedProxy) -> tuple[LinkProxies, dict[str, bool]]:
 
 
 def test_a_link_that_is_cut_stays_shut_while_its_brokers_listen_until_it_is_mended() -> None:
-    of_a, of_b = (PlannedProxy(ProxyEndpoint(link, "hub"), 2, "127.0.0.1:10", Impairment()) for link in ("a", "b"))
+    of_a, of_b = (way_of(link, "hub") for link in ("a", "b"))
     proxies, told = doors(of_a, of_b)
     proxies.cut("a")
     proxies._set_doors({10})
@@ -90,7 +83,7 @@ def test_a_link_that_is_cut_stays_shut_while_its_brokers_listen_until_it_is_mend
 
 
 def test_a_link_that_is_made_slow_gets_back_what_it_was_set_to() -> None:
-    way = PlannedProxy(ProxyEndpoint("a", "hub"), 2, "127.0.0.1:10", Impairment(delay_ms=5))
+    way = way_of("a", "hub", delay_ms=5)
     proxies, _ = doors(way)
     there = {toxic["name"]: toxic for toxic in toxics(way.impairment)}
     proxies._api.add_toxic = lambda _, toxic: there.update({toxic["name"]: toxic})  # type: ignore[method-assign]
@@ -103,8 +96,8 @@ def test_a_link_that_is_made_slow_gets_back_what_it_was_set_to() -> None:
 
 
 def test_a_link_that_shares_its_door_with_others_cannot_be_cut_alone() -> None:
-    uses = (("east", Use("east-west", False)), ("north", Use("north-west", False)))
-    proxies, told = doors(PlannedProxy(ProxyEndpoint("", "west"), 2, "127.0.0.1:10", Impairment(), "", True, uses))
+    uses = (Use("east-west"), Use("north-west"))
+    proxies, told = doors(PlannedProxy(ProxyEndpoint("", "west"), 2, "127.0.0.1:10", Impairment(), uses, "", True))
     with pytest.raises(RuntimeFailed, match="shares the door to a member of its cluster with north-west"):
         proxies.cut("east-west")
     with pytest.raises(RuntimeFailed, match="cannot have a fault alone"):
@@ -115,7 +108,7 @@ def test_a_link_that_shares_its_door_with_others_cannot_be_cut_alone() -> None:
 
 
 def test_a_door_that_cannot_be_set_is_told_once_and_keeps_no_other_shut(caplog: pytest.LogCaptureFixture) -> None:
-    every = [PlannedProxy(ProxyEndpoint(name, "b"), 2, "127.0.0.1:10", Impairment()) for name in ("stuck", "well")]
+    every = [way_of(name, "b") for name in ("stuck", "well")]
     proxies = LinkProxies(None, 1, every)  # type: ignore[arg-type]
     told: list[str] = []
 
@@ -232,89 +225,3 @@ def test_links_that_are_delayed_go_with_containers_where_these_can_be_had() -> N
 def test_the_version_that_is_built_is_the_one_that_the_error_names() -> None:
     script = (Path(__file__).parents[2] / ".ci" / "install-toxiproxy.sh").read_text(encoding="utf-8")
     assert f"version=v{toxiproxy.VERSION} " in script
-
-
-def test_the_kernel_counts_what_a_connection_carried_each_way() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        caller = socket.create_connection(("127.0.0.1", port))
-        called, (_, caller_port) = server.accept()
-        with caller, called:
-            caller.sendall(b"a" * 1000)
-            assert len(called.recv(1000, socket.MSG_WAITALL)) == 1000
-            called.sendall(b"b" * 300)
-            assert len(caller.recv(300, socket.MSG_WAITALL)) == 300
-            caller.sendall(b"c")  # with it the caller's kernel confirms what it has received
-            called.recv(1)
-            assert connections_at(port) == [Connection(("127.0.0.1", caller_port), 1001, 300)]
-        assert connections_at(port) == []
-
-
-def test_connections_are_found_at_a_socket_that_takes_both_kinds_of_addresses() -> None:
-    """As Go's "0.0.0.0" does, which is where doors in a container are."""
-    with socket.create_server(("", 0), family=socket.AF_INET6, dualstack_ipv6=True) as server:
-        port = server.getsockname()[1]
-        with socket.create_connection(("127.0.0.1", port)) as caller, server.accept()[0] as called:
-            caller.sendall(b"abc")
-            assert called.recv(3, socket.MSG_WAITALL) == b"abc"
-            assert connections_at(port) == [Connection(("::ffff:127.0.0.1", caller.getsockname()[1]), 3, 0)]
-
-
-def test_what_is_left_of_an_answer_is_not_taken_for_the_next_one() -> None:
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, 4) as netlink, socket.create_server(("", 0)) as server:
-        port = server.getsockname()[1]
-        with socket.create_connection(("127.0.0.1", port)):
-            given_up = _asked(socket.AF_INET, LISTEN, netlink=Interrupted(netlink))  # type: ignore[arg-type]
-            assert given_up == []
-            with pytest.raises(OSError, match="the kernel tells nothing of sockets"):  # it is busy with the old answer
-                connections_at(port, netlink)
-            assert len(connections_at(port, netlink)) == 1
-
-
-class Interrupted:
-    """A netlink socket whose user asks, and then goes away without its answer."""
-
-    def __init__(self, netlink: socket.socket) -> None:
-        self.sendto = netlink.sendto
-
-    def recv(self, _size: int) -> bytes:
-        return HEADER.pack(HEADER.size, NLMSG_DONE, 0, next(SEQUENCE_NUMBERS) - 1, 0)
-
-
-class Told:
-    """Sockets of which the next thing is told each time."""
-
-    def __init__(self, *seen: list[Connection]) -> None:
-        self.seen = list(seen)
-
-    def connections(self, port: int, address: str = "") -> list[Connection]:
-        return self.seen.pop(0)
-
-
-def carried_of(told: Told, times: int) -> list[Carried]:
-    way, place = PlannedProxy(ProxyEndpoint("a-to-b", "b"), 2, "", Impairment()), Place(told)  # type: ignore[arg-type]
-    proxies = LinkProxies(None, 1, [way], place)  # type: ignore[arg-type]
-    return [proxies.carried()["a-to-b"] for _ in range(times)]
-
-
-def test_callers_with_the_same_port_at_two_addresses_are_two() -> None:
-    both = [Connection(("172.18.0.2", 50_000), 100, 10), Connection(("172.18.0.3", 50_000), 7, 1)]
-    assert carried_of(Told(both, both[1:]), 2) == [Carried(107, 11), Carried(107, 11)]
-
-
-def test_what_a_link_carried_stays_counted_when_its_connections_change() -> None:
-    first, second = ("127.0.0.1", 50_000), ("127.0.0.1", 50_001)
-    told = Told(
-        [Connection(first, 100, 10)],
-        [],  # it broke
-        [Connection(second, 7, 1)],  # and came back
-        [Connection(second, 9, 1), Connection(first, 5, 5)],  # a third one, from the port of the first
-        [Connection(first, 6, 5)],
-    )
-    assert carried_of(told, 5) == [
-        Carried(100, 10),
-        Carried(100, 10),
-        Carried(107, 11),
-        Carried(114, 16),
-        Carried(115, 16),
-    ]

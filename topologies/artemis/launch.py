@@ -9,7 +9,7 @@ import platform
 from pathlib import Path, PurePath, PurePosixPath
 
 from topologies.artemis.render.files import BROKER_PROPERTIES, LOG4J2, LOGIN_CONFIG
-from topologies.model.launch import KEPT_TO_ITSELF, BrokerFolders, Launch
+from topologies.model.launch import BrokerFolders, Launch, jvm
 from topologies.model.product import ProductImage
 from topologies.render.log4j import LOG_CONFIG_PROPERTY
 from topologies.render.site import DATA_PROPERTY, SECRETS_PROPERTY, STORE_PROPERTY
@@ -31,15 +31,9 @@ def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Pat
     """
     home = launch.distribution
     return [
-        str(launch.java),
-        f"-Xms{launch.memory_mb}m",  # as much as -Xmx: a heap that grows meanwhile would be measured too
-        f"-Xmx{launch.memory_mb}m",
-        *KEPT_TO_ITSELF,
-        f"-XX:ErrorFile={folders.log}/jvm-error-%p.log",
+        *jvm(launch, folders, agent_file),
         "-XX:AutoBoxCacheMax=20000",
-        f"-Djava.io.tmpdir={folders.temporary}",
         f"-Djava.library.path={home}/bin/lib/linux-{platform.machine()}",
-        f"-javaagent:{launch.agent}=config={agent_file}",
         *settings(str(home), folders.conf, folders.data, store),
         *([f"-Djdk.net.hosts.file={launch.hosts_file}"] if launch.hosts_file else []),
         f"-D{SECRETS_PROPERTY}={launch.secrets_file}",

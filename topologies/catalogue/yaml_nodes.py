@@ -48,14 +48,8 @@ class Document:
         """The value that YAML reads; None also for unreadable text: a thirteenth month, an unknown tag, ``!!int x``."""
         try:
             return self._loader.construct_object(node, deep=True)
-        except (
-            ValueError,
-            LookupError,
-            AttributeError,
-            ArithmeticError,
-            yaml.YAMLError,
-        ):  # PyYAML lets all of them out
-            return None
+        except (ValueError, LookupError, AttributeError, ArithmeticError, yaml.YAMLError):
+            return None  # PyYAML lets all of them out
 
     def mapping(self, node: Node | None, path: str) -> dict[str, tuple[Node, Node]]:
         """Key to its own node and its value's; ``<<`` is merged in."""

@@ -8,7 +8,7 @@ No password is among the arguments: they name files.
 from pathlib import Path, PurePosixPath
 
 from topologies.classic.render.broker_xml import LOG4J2_PROPERTIES
-from topologies.model.launch import KEPT_TO_ITSELF, BrokerFolders, Launch
+from topologies.model.launch import BrokerFolders, Launch, jvm
 from topologies.model.product import ProductImage
 from topologies.render.log4j import LOG_CONFIG_PROPERTY
 from topologies.render.site import (
@@ -47,14 +47,8 @@ def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Pat
     data folder."""
     home = launch.distribution
     return [
-        str(launch.java),
-        f"-Xms{launch.memory_mb}m",  # as much as -Xmx: a heap that grows meanwhile would be measured too
-        f"-Xmx{launch.memory_mb}m",
-        *KEPT_TO_ITSELF,
-        f"-XX:ErrorFile={folders.log}/jvm-error-%p.log",
-        f"-Djava.io.tmpdir={folders.temporary}",
+        *jvm(launch, folders, agent_file),
         *OPENED,
-        f"-javaagent:{launch.agent}=config={agent_file}",
         f"-Dactivemq.classpath={folders.conf}",
         f"-Dactivemq.home={home}",
         f"-Dactivemq.base={home}",

@@ -1,7 +1,7 @@
 """Measures what links carry, and how long a round trip over each takes: rows of the samples table.
 
-They are of links that go through proxies, and have no broker: ``forth_bytes`` from the one that opened the link,
-``back_bytes`` to it, and once, before the load, the least, median and most of its round trips.
+They are of links that go through proxies, and have no broker. Each is there once. Before the load: the least, median
+and most of a link's round trips. At the end: the bytes of the whole run, from the link's opener and to it.
 """
 
 import time
@@ -18,7 +18,7 @@ AT_ONCE = 16
 
 
 class Counted(Protocol):
-    """Bytes each way since the link was there."""
+    """Bytes each way."""
 
     @property
     def forth_bytes(self) -> int: ...
@@ -29,19 +29,13 @@ class Counted(Protocol):
 class Proxies(Protocol):
     """What is needed of topologies.runtimes.proxies.link_proxies.LinkProxies."""
 
-    def carried(self) -> Mapping[str, Counted]:
-        """By link. Raises OSError."""
-
     def proxy_endpoint_of(self, link: Link) -> tuple[str, int] | None: ...
 
 
-def traffic(proxies: Proxies, clock: Callable[[], int] = time.perf_counter_ns) -> list[Row]:
-    """Raises OSError."""
-    asked_ns = clock()
-    carried = proxies.carried()
-    at_ns = (asked_ns + clock()) // 2
+def whole_run_rows(carried: Mapping[str, Counted], clock: Callable[[], int] = time.perf_counter_ns) -> list[Row]:
+    at_ns = clock()
     return [
-        Row("", at_ns, KIND, link, metric, value)
+        Row("", at_ns, KIND, link, f"whole_run_{metric}", value)
         for link, counted in carried.items()
         for metric, value in (("forth_bytes", counted.forth_bytes), ("back_bytes", counted.back_bytes))
     ]

@@ -131,10 +131,8 @@ class Sampler:
         *,
         process: str,
         period_s: float = PERIOD_S,
-        traffic: Callable[[], Collection[Row]] | None = None,
     ) -> None:
-        """``process``: the load generator's name in the rows. ``traffic``: rows of links; may raise OSError."""
-        self._traffic = traffic
+        """``process``: the load generator's name in the rows."""
         self._runtime, self._sink, self._process, self._period_s = runtime, sink, process, period_s
         self._brokers = [broker.name for broker in topology.brokers]
         self._queries = queries_by_broker(topology)
@@ -146,8 +144,6 @@ class Sampler:
 
     def start(self) -> None:
         loops: dict[str, Callable[[], None]] = {"own": lambda: self._every_period(self._sample_here)}
-        if self._traffic:
-            loops["links"] = lambda: self._every_period(self._sample_links)
         for broker in self._brokers:
             loops[broker] = lambda broker=broker: self._watch(broker)  # type: ignore[misc]
         self._threads = [
@@ -190,13 +186,6 @@ class Sampler:
     def _sample_process(self, broker: str, pid: int, object: str = "") -> None:
         self._record(process_rows(broker, pid, object))
         self._record(core_wait_rows(broker, self._waits.setdefault(pid, CoreWaits(pid)), object))
-
-    def _sample_links(self) -> None:
-        assert self._traffic is not None
-        try:
-            self._record(self._traffic())
-        except OSError:
-            self.missed["links"] += 1
 
     def _record(self, taken: Collection[Row]) -> None:
         if not self._stopping.is_set():

@@ -75,6 +75,19 @@ class Launch:
     hosts_file: Path | None = None  # the names that an Artemis broker knows, instead of this machine's
 
 
+def jvm(launch: Launch, folders: BrokerFolders, agent_file: Path) -> list[str]:
+    """Java and the options of every broker's JVM. ``agent_file``: see `agent_properties`."""
+    return [
+        str(launch.java),
+        f"-Xms{launch.memory_mb}m",  # as much as -Xmx: a heap that grows meanwhile would be measured too
+        f"-Xmx{launch.memory_mb}m",
+        *KEPT_TO_ITSELF,
+        f"-XX:ErrorFile={folders.log}/jvm-error-%p.log",
+        f"-Djava.io.tmpdir={folders.temporary}",
+        f"-javaagent:{launch.agent}=config={agent_file}",
+    ]
+
+
 def properties(values: Mapping[str, str]) -> str:
     """A Java properties file of values without line breaks and backslashes."""
     return "".join(f"{key}={value}\n" for key, value in values.items())

@@ -53,50 +53,40 @@ class Distribution:
         return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + f".{self.packaging}"
 
 
+def _archive(name: str, artifact: str, version: str, sha512: str) -> Distribution:
+    """A broker's own, as Apache publishes it."""
+    folder = f"{artifact}-{version}"
+    return Distribution(name, "org.apache.activemq", artifact, version, "tar.gz", "bin", sha512, folder)
+
+
 PINNED = (
-    Distribution(
-        name="activemq-classic",
-        group="org.apache.activemq",
-        artifact="apache-activemq",
-        version="5.18.3",
-        packaging="tar.gz",
-        classifier="bin",
-        sha512="61abc4a08b9e1db6a5b1062bb1c839171e93bcb571817fd81744dd19874d7138"
+    _archive(
+        "activemq-classic",
+        "apache-activemq",
+        "5.18.3",
+        "61abc4a08b9e1db6a5b1062bb1c839171e93bcb571817fd81744dd19874d7138"
         "40bba99c7979d45bcb832d13ea01986b76fb11720f5ec63a0283e7d1934a33cc",
-        folder="apache-activemq-5.18.3",
     ),
-    Distribution(
-        name="activemq-classic",
-        group="org.apache.activemq",
-        artifact="apache-activemq",
-        version="5.16.6",
-        packaging="tar.gz",
-        classifier="bin",
-        sha512="3f73cb737d5b19dcd4df44a0f0f9bf30d33fb818f6d3eac78f626942848e7fdd"
+    _archive(
+        "activemq-classic",
+        "apache-activemq",
+        "5.16.6",
+        "3f73cb737d5b19dcd4df44a0f0f9bf30d33fb818f6d3eac78f626942848e7fdd"
         "61b74cc7bdb4d51bae38cf9be5f836f4180fa1b693cfbb8a016eb68e3805b210",
-        folder="apache-activemq-5.16.6",
     ),
-    Distribution(
-        name="activemq-artemis",
-        group="org.apache.activemq",
-        artifact="apache-artemis",
-        version="2.44.0",
-        packaging="tar.gz",
-        classifier="bin",
-        sha512="d709eafe1ead38234216d324e9876ee0f66265a2deba36b526f64512de4da1e2"
+    _archive(
+        "activemq-artemis",
+        "apache-artemis",
+        "2.44.0",
+        "d709eafe1ead38234216d324e9876ee0f66265a2deba36b526f64512de4da1e2"
         "5ae6b5430a03dc002071ed91553c72f3ef01211d7414b14752272cbec66883b4",
-        folder="apache-artemis-2.44.0",
     ),
-    Distribution(
-        name="activemq-artemis",
-        group="org.apache.activemq",
-        artifact="apache-artemis",
-        version="2.40.0",
-        packaging="tar.gz",
-        classifier="bin",
-        sha512="270a00dc3028fb3b93c6aa09aa3e40fbe76015029e5308e0aac241589299a72d"
+    _archive(
+        "activemq-artemis",
+        "apache-artemis",
+        "2.40.0",
+        "270a00dc3028fb3b93c6aa09aa3e40fbe76015029e5308e0aac241589299a72d"
         "ac9bb50a10e7e86ad66185e2d8bc7224626810df12f1ee05694322054ad32700",
-        folder="apache-artemis-2.40.0",
     ),
     Distribution(
         name="jolokia-agent",

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from topologies.model.broker import AnyBroker
 from topologies.model.endpoints import Credentials, ManagementEndpoint
@@ -11,39 +10,13 @@ from topologies.model.launch import LOOPBACK, BrokerFolders
 from topologies.model.site import Site
 from topologies.model.topology import Topology
 from topologies.render.files import render
+from topologies.runtimes.handle import Handle
 from topologies.runtimes.private import PrivateFolder
 from topologies.runtimes.proxies.link_proxies import LinkProxies
 from topologies.runtimes.startup import MANAGEMENT
 
 Ports = Mapping[tuple[str, str], int]
 Render = Callable[[Topology, AnyBroker, Site], Mapping[str, str]]
-
-
-class Handle(Protocol):
-    """One broker, however it is run. `start` returns at once; `alive` and the log tell what becomes of it."""
-
-    @property
-    def log(self) -> Path: ...
-    @property
-    def alive(self) -> bool: ...
-    @property
-    def pid(self) -> int | None: ...
-    @property
-    def exit_status(self) -> int | None: ...
-    def start(self) -> None: ...
-    def terminate(self) -> None: ...
-    def kill(self) -> None: ...
-    def freeze(self) -> bool:
-        """False when it does not run."""
-
-    def thaw(self) -> bool: ...
-    def wait(self, timeout_s: float) -> bool:
-        """Wait until it is gone; False when it still is there after ``timeout_s``."""
-
-    def discard(self) -> None:
-        """It was started while the run closed: end it at once."""
-
-    def log_lines(self, *, of_this_start: bool = False) -> list[str]: ...
 
 
 AHandle = TypeVar("AHandle", bound=Handle)

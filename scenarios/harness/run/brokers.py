@@ -1,5 +1,6 @@
 """The brokers' side of one run: brings brokers up, watches them, browses their queues and takes them down."""
 
+import logging
 from collections.abc import Callable, Collection, Mapping
 
 import psutil
@@ -18,13 +19,16 @@ from scenarios.harness.options.run_options import Options
 from scenarios.harness.run import leftovers
 from scenarios.harness.run.watch import ManagedWatch, MemoryWatch, Watch
 from topologies.management.jolokia import ManagementFailed
+from topologies.management.link_traffic import whole_run_rows
 from topologies.management.sampling import Reading, Series
 from topologies.model.client_groups import ClientGroup
 from topologies.model.endpoints import Endpoint
 from topologies.model.trust import Trust
-from topologies.runtimes.contract import Progress, Runtime
+from topologies.runtimes.contract import Progress, Runtime, RuntimeFailed
 from topologies.runtimes.own import proxies_of
 from topologies.runtimes.runtime_factory import runtime_of, trust_in
+
+log = logging.getLogger("brokerbench")
 
 Reroute = Callable[[Endpoint], Endpoint]
 """Where clients go instead of a broker's own listener: a proxy in between. The proof and the browsing go straight."""
@@ -196,6 +200,17 @@ class BrokerEnvironment:
             browser = self._watch.browser(self.connectors[protocol], self._trust)
             unknowns += leftovers.browse_broker(endpoint, depths, browser, credentials, self._recorder, run_number)
         return unknowns
+
+    def count_links(self) -> None:
+        """Close the proxies of links, and record the bytes that each link carried in the whole run."""
+        if proxies := proxies_of(self.runtime):
+            try:
+                carried = proxies.carried_at_end()
+            except (RuntimeFailed, OSError) as error:
+                log.warning("the bytes that links carried are not known: %s", error)
+                return
+            for row in whole_run_rows(carried):
+                self._recorder.sample(*row)
 
     def close(self) -> None:
         """Stop sampling and take every broker down."""

@@ -187,6 +187,7 @@ class RunController:
     def _close(self) -> None:
         """Everything of the run but its folder goes."""
         processes = self.load_generators.dismiss()
+        self.brokers.count_links()
         self.brokers.close()
         self.recorder.close()
         self.load.trouble(brokers=False)

@@ -12,12 +12,10 @@ from scenarios.harness.run.browsing import Browser, ManagementBrowser, OtherProt
 from topologies.management.broker_queries import queries_by_broker, serving
 from topologies.management.contract import management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.management.link_traffic import traffic
-from topologies.management.sampling import Reading, Row, Sampler, Series
+from topologies.management.sampling import Reading, Sampler, Series
 from topologies.model.topology import Topology
 from topologies.model.trust import Trust
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.own import proxies_of
 
 ASK_TIMEOUT_S = 3.0
 
@@ -48,14 +46,10 @@ class ManagedWatch:
         self._runtime = runtime
         self._queries = queries_by_broker(topology)
         self._keeps_messages = {broker.name: broker.keeps_messages for broker in topology.brokers}
-        self._sampler = Sampler(runtime, topology, recorder, process=process, traffic=self._traffic)
+        self._sampler = Sampler(runtime, topology, recorder, process=process)
 
     def begin(self) -> None:
         self._sampler.start()
-
-    def _traffic(self) -> list[Row]:
-        proxies = proxies_of(self._runtime)
-        return traffic(proxies) if proxies else []
 
     def depths(self, broker: str) -> dict[str, int]:
         if not self._keeps_messages[broker]:

@@ -4,31 +4,25 @@ Spellings are those of the broker's own schema (artemis-configuration.xsd of 2.4
 are handled in the renderer; a test holds that no field is forgotten.
 """
 
-BROKER = {
-    "name": "name",
-    "memory_limit_messages": "global-max-messages",
-    "max_disk_usage_percent": "max-disk-usage",
-    "disk_scan_period_ms": "disk-scan-period",
-    "thread_pool_max_size": "thread-pool-max-size",
-    "scheduled_thread_pool_max_size": "scheduled-thread-pool-max-size",
-    "connection_ttl_override_ms": "connection-ttl-override",
-    "connection_ttl_check_interval_ms": "connection-ttl-check-interval",
-    "message_expiry_scan_period_ms": "message-expiry-scan-period",
-    "address_queue_scan_period_ms": "address-queue-scan-period",
-    "transaction_timeout_ms": "transaction-timeout",
-    "id_cache_size": "id-cache-size",
-    "persist_id_cache": "persist-id-cache",
-    "persist_delivery_count_before_delivery": "persist-delivery-count-before-delivery",
-    "graceful_shutdown": "graceful-shutdown-enabled",
-    "critical_analyzer": "critical-analyzer",
-    "critical_analyzer_timeout_ms": "critical-analyzer-timeout",
-    "critical_analyzer_policy": "critical-analyzer-policy",
-    "wildcard_routing": "wild-card-routing-enabled",
-    "mirror_ack_queue_attempts": "mirror-ack-manager-queue-attempts",
-    "mirror_ack_page_attempts": "mirror-ack-manager-page-attempts",
-    "mirror_ack_retry_delay_ms": "mirror-ack-manager-retry-delay",
-    "mirror_page_transaction": "mirror-page-transaction",
-}
+from topologies.render.field_names import camel_case, hyphenated, spelled
+
+BROKER = spelled(
+    hyphenated,
+    """
+    name memory_limit_messages max_disk_usage_percent disk_scan_period_ms thread_pool_max_size
+    scheduled_thread_pool_max_size connection_ttl_override_ms connection_ttl_check_interval_ms
+    message_expiry_scan_period_ms address_queue_scan_period_ms transaction_timeout_ms id_cache_size persist_id_cache
+    persist_delivery_count_before_delivery graceful_shutdown critical_analyzer critical_analyzer_timeout_ms
+    critical_analyzer_policy wildcard_routing mirror_ack_queue_attempts mirror_ack_page_attempts
+    mirror_ack_retry_delay_ms mirror_page_transaction
+    """,
+    memory_limit_messages="global-max-messages",
+    graceful_shutdown="graceful-shutdown-enabled",
+    wildcard_routing="wild-card-routing-enabled",
+    mirror_ack_queue_attempts="mirror-ack-manager-queue-attempts",
+    mirror_ack_page_attempts="mirror-ack-manager-page-attempts",
+    mirror_ack_retry_delay_ms="mirror-ack-manager-retry-delay",
+)
 
 JOURNAL = {
     "kind": "journal-type",
@@ -49,43 +43,32 @@ JOURNAL = {
     "page_max_concurrent_io": "page-max-concurrent-io",
 }
 
-ADDRESS_SETTING = {
-    "dead_letter_address": "dead-letter-address",
-    "expiry_address": "expiry-address",
-    "max_delivery_attempts": "max-delivery-attempts",
-    "redelivery_delay_ms": "redelivery-delay",
-    "redelivery_delay_multiplier": "redelivery-delay-multiplier",
-    "redelivery_collision_avoidance_factor": "redelivery-collision-avoidance-factor",
-    "max_size_bytes": "max-size-bytes",
-    "max_size_messages": "max-size-messages",
-    "address_full_policy": "address-full-policy",
-    "page_size_bytes": "page-size-bytes",
-    "max_read_page_messages": "max-read-page-messages",
-    "max_read_page_bytes": "max-read-page-bytes",
-    "redistribution_delay_ms": "redistribution-delay",
-    "auto_create_queues": "auto-create-queues",
-    "auto_create_addresses": "auto-create-addresses",
-    "auto_delete_queues": "auto-delete-queues",
-    "auto_delete_addresses": "auto-delete-addresses",
-    "default_consumer_window_bytes": "default-consumer-window-size",
-    "default_max_consumers": "default-max-consumers",
-    "default_exclusive": "default-exclusive-queue",
-    "default_last_value": "default-last-value-queue",
-    "default_purge_on_no_consumers": "default-purge-on-no-consumers",
-    "send_to_dead_letters_on_no_route": "send-to-dla-on-no-route",
-    "slow_consumer_threshold": "slow-consumer-threshold",
-    "slow_consumer_policy": "slow-consumer-policy",
-    "id_cache_size": "id-cache-size",
-    "management_message_attribute_size_limit": "management-message-attribute-size-limit",
-    "management_browse_page_size": "management-browse-page-size",
-}
+ADDRESS_SETTING = spelled(
+    hyphenated,
+    """
+    dead_letter_address expiry_address max_delivery_attempts redelivery_delay_ms redelivery_delay_multiplier
+    redelivery_collision_avoidance_factor max_size_bytes max_size_messages address_full_policy page_size_bytes
+    max_read_page_messages max_read_page_bytes redistribution_delay_ms auto_create_queues auto_create_addresses
+    auto_delete_queues auto_delete_addresses default_consumer_window_bytes default_max_consumers default_exclusive
+    default_last_value default_purge_on_no_consumers send_to_dead_letters_on_no_route slow_consumer_threshold
+    slow_consumer_policy id_cache_size management_message_attribute_size_limit management_browse_page_size
+    """,
+    max_size_bytes="max-size-bytes",
+    page_size_bytes="page-size-bytes",
+    max_read_page_bytes="max-read-page-bytes",
+    default_consumer_window_bytes="default-consumer-window-size",
+    default_exclusive="default-exclusive-queue",
+    default_last_value="default-last-value-queue",
+    send_to_dead_letters_on_no_route="send-to-dla-on-no-route",
+)
 
 # Of an acceptor's URI, by what it serves.
-ACCEPTOR = {
-    "connections_allowed": "connectionsAllowed",
-    "tcp_send_buffer_bytes": "tcpSendBufferSize",
-    "tcp_receive_buffer_bytes": "tcpReceiveBufferSize",
-}
+ACCEPTOR = spelled(
+    camel_case,
+    "connections_allowed tcp_send_buffer_bytes tcp_receive_buffer_bytes",
+    tcp_send_buffer_bytes="tcpSendBufferSize",
+    tcp_receive_buffer_bytes="tcpReceiveBufferSize",
+)
 ACCEPTOR_OF_A_PROTOCOL = {
     "amqp": {
         "amqp_credits": "amqpCredits",
@@ -102,63 +85,39 @@ ACCEPTOR_OF_A_PROTOCOL = {
         "suppress_internal_management_objects": "suppressInternalManagementObjects",
     },
 }
-ACCEPTOR_PREFIXES = {"anycast_prefix": "anycastPrefix", "multicast_prefix": "multicastPrefix"}
+ACCEPTOR_PREFIXES = spelled(camel_case, "anycast_prefix multicast_prefix")
 
-CLUSTER_CONNECTION = {
-    "message_load_balancing": "message-load-balancing",
-    "max_hops": "max-hops",
-    "use_duplicate_detection": "use-duplicate-detection",
-    "retry_interval_ms": "retry-interval",
-    "retry_interval_multiplier": "retry-interval-multiplier",
-    "max_retry_interval_ms": "max-retry-interval",
-    "initial_connect_attempts": "initial-connect-attempts",
-    "reconnect_attempts": "reconnect-attempts",
-    "check_period_ms": "check-period",
-    "connection_ttl_ms": "connection-ttl",
-    "call_timeout_ms": "call-timeout",
-    "call_failover_timeout_ms": "call-failover-timeout",
-    "min_large_message_bytes": "min-large-message-size",
-    "confirmation_window_bytes": "confirmation-window-size",
-    "producer_window_bytes": "producer-window-size",
-    "notification_interval_ms": "notification-interval",
-    "notification_attempts": "notification-attempts",
-    "topology_scanner_attempts": "topology-scanner-attempts",
-}
+CLUSTER_CONNECTION = spelled(
+    hyphenated,
+    """
+    message_load_balancing max_hops use_duplicate_detection retry_interval_ms retry_interval_multiplier
+    max_retry_interval_ms initial_connect_attempts reconnect_attempts check_period_ms connection_ttl_ms
+    call_timeout_ms call_failover_timeout_ms min_large_message_bytes confirmation_window_bytes producer_window_bytes
+    notification_interval_ms notification_attempts topology_scanner_attempts
+    """,
+    min_large_message_bytes="min-large-message-size",
+    confirmation_window_bytes="confirmation-window-size",
+    producer_window_bytes="producer-window-size",
+)
 
 # High availability: by its kind, then by whether the broker is the backup.
-_VOTES = {
-    "group_name": "group-name",
-    "initial_replication_sync_timeout_ms": "initial-replication-sync-timeout",
-    "max_saved_replicated_journals": "max-saved-replicated-journals-size",
-    "vote_on_replication_failure": "vote-on-replication-failure",
-    "quorum_size": "quorum-size",
-    "vote_retries": "vote-retries",
-    "vote_retry_wait_ms": "vote-retry-wait",
-    "quorum_vote_wait_s": "quorum-vote-wait",
-    "retry_replication_wait_ms": "retry-replication-wait",
-}
-_BACKUP = {"allow_failback": "allow-failback", "restart_backup": "restart-backup"}
+_VOTES = spelled(
+    hyphenated,
+    """
+    group_name initial_replication_sync_timeout_ms max_saved_replicated_journals vote_on_replication_failure
+    quorum_size vote_retries vote_retry_wait_ms quorum_vote_wait_s retry_replication_wait_ms
+    """,
+    max_saved_replicated_journals="max-saved-replicated-journals-size",
+)
+_BACKUP = spelled(hyphenated, "allow_failback restart_backup")
+_SHARED = spelled(hyphenated, "failover_on_shutdown")
 HA = {
-    ("shared-store", False): {
-        "failover_on_shutdown": "failover-on-shutdown",
-        "wait_for_activation": "wait-for-activation",
-    },
-    ("shared-store", True): {"failover_on_shutdown": "failover-on-shutdown"} | _BACKUP,
-    ("replication", False): {"check_for_active_server": "check-for-active-server"} | _VOTES,
+    ("shared-store", False): _SHARED | spelled(hyphenated, "wait_for_activation"),
+    ("shared-store", True): _SHARED | _BACKUP,
+    ("replication", False): spelled(hyphenated, "check_for_active_server") | _VOTES,
     ("replication", True): _BACKUP | _VOTES,
 }
 
-BROKER_CONNECTION = {
-    "name": "name",
-    "retry_interval_ms": "retry-interval",
-    "reconnect_attempts": "reconnect-attempts",
-    "auto_start": "auto-start",
-}
+BROKER_CONNECTION = spelled(hyphenated, "name retry_interval_ms reconnect_attempts auto_start")
 
-MIRROR = {
-    "message_acknowledgements": "message-acknowledgements",
-    "queue_creation": "queue-creation",
-    "queue_removal": "queue-removal",
-    "durable": "durable",
-    "sync": "sync",
-}
+MIRROR = spelled(hyphenated, "message_acknowledgements queue_creation queue_removal durable sync")

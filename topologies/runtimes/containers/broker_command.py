@@ -4,7 +4,6 @@ import logging
 import re
 import secrets
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
@@ -139,25 +138,22 @@ def _prepared(
         authority.write_stores(private, hosts, secrets[names.KEYSTORE_PASSWORD])
     site = Site(listening(ports), bind_host=EVERYWHERE, hosts=context.names)
     handles: dict[str, BrokerContainer] = {}
-    with ExitStack() as undo:
-        links = toxiproxy and _links(toxiproxy, topology, context, chosen, site, handles, links_log, private)
-        if links:
-            undo.callback(links.close)
-            site = replace(site, link_addresses=links.addresses, announced=links.announced)
-        rendered = write_files(
-            topology,
-            lambda t, b, s: wishes.renderer(t, t.product.in_container(t, b), s),
-            site,
-            folders,
-            private,
-            secrets,
-        )
-        for broker in topology.brokers:
-            handles[broker.name] = _container(
-                broker, wishes, context, folders[broker.name], private, ports, management[broker.name],
-                store_of(topology, broker.name, lambda active: folders[active].data), authority is not None,
-            )  # fmt: skip
-        undo.pop_all()  # it is the run's from here on
+    links = toxiproxy and _links(toxiproxy, topology, context, chosen, site, handles, links_log)
+    if links:
+        site = replace(site, link_addresses=links.addresses, announced=links.announced)
+    rendered = write_files(
+        topology,
+        lambda t, b, s: wishes.renderer(t, t.product.in_container(t, b), s),
+        site,
+        folders,
+        private,
+        secrets,
+    )
+    for broker in topology.brokers:
+        handles[broker.name] = _container(
+            broker, wishes, context, folders[broker.name], private, ports, management[broker.name],
+            store_of(topology, broker.name, lambda active: folders[active].data), authority is not None,
+        )  # fmt: skip
     versions = {
         "image": context.image.name,
         "image-id": context.image.id,
@@ -177,13 +173,12 @@ def _links(
     site: Site,
     brokers: Mapping[str, BrokerContainer],
     log: Path,
-    private: PrivateFolder,
 ) -> LinkProxies:
     log.parent.mkdir(exist_ok=True)
     at = {key: port for key, port in chosen.items() if isinstance(key, ProxyEndpoint)}
     upstream = {listener: site.address(*listener) for listener in site.ports}
     every = proxy_plan(topology, at, upstream, Members.SHARED)
-    return links_in_containers(toxiproxy, context, every, at[API], brokers, log, private.path)
+    return links_in_containers(toxiproxy, context, every, at[API], brokers, log)
 
 
 def _network(engine: Engine, name: str, made: Mapping[str, str]) -> Network:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from records.rundir import RunDirectory
@@ -32,8 +33,9 @@ from topologies.runtimes.prepared import Prepared, Render, Wishes
 from topologies.runtimes.private import PrivateFolder, new_password
 from topologies.runtimes.processes.broker import BrokerProcess
 from topologies.runtimes.proxies.link_proxies import LinkProxies, Place, find_for
+from topologies.runtimes.proxies.listening import listening_ports
 from topologies.runtimes.proxies.proxy_plan import API, ProxyEndpoint, hosts_file, proxy_endpoints, proxy_plan
-from topologies.runtimes.proxies.socket_bytes import SocketsHere
+from topologies.runtimes.proxies.toxiproxy import LOG_LEVEL
 from topologies.runtimes.proxies.toxiproxy import command as toxiproxy_line
 from topologies.runtimes.release import OwnBuild, Release
 from topologies.runtimes.startup import MANAGEMENT
@@ -129,11 +131,11 @@ def _links(
     at = {key: port for key, port in chosen.items() if isinstance(key, ProxyEndpoint)}
     line = toxiproxy_line(toxiproxy, at[API])
     pid_file = private.path / "toxiproxy.pid"
-    process = BrokerProcess(line, environment(), log=log, pid_file=pid_file, remove=[private.path])
+    process = BrokerProcess(line, environment() | LOG_LEVEL, log=log, pid_file=pid_file, remove=[private.path])
     upstream = {(broker, listener): site.address(broker, listener) for broker, listener in site.ports}
     every = proxy_plan(topology, at, upstream)
-    sockets = SocketsHere(frozenset(way.address for way in every if way.address))
-    return LinkProxies(process, at[API], every, Place(sockets))
+    doors_at = frozenset(way.address for way in every if way.address)  # doors there have the ports of brokers
+    return LinkProxies(process, at[API], every, Place(partial(listening_ports, doors_at)))
 
 
 def _versions(java: Java, product: str, release: Release) -> dict[str, str]:

@@ -11,11 +11,11 @@ Artemis 2.44.0, ``masterslave:`` of Classic 5.18.3).
 import logging
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from topologies.model.impairment import Impairment
 from topologies.model.launch import LOOPBACK
@@ -23,12 +23,15 @@ from topologies.model.link import Link
 from topologies.model.proxied_links import proxied
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import RuntimeFailed
+from topologies.runtimes.handle import Handle
+from topologies.runtimes.proxies.listening import listening_ports
 from topologies.runtimes.proxies.proxy_plan import LOCALHOST, PlannedProxy, ProxyEndpoint
-from topologies.runtimes.proxies.socket_bytes import Connection, SocketsHere
+from topologies.runtimes.proxies.sent_bytes import STREAMS, sent_bytes, with_open_connections
 from topologies.runtimes.proxies.toxiproxy import Api, ToxiproxyUnavailable, find_toxiproxy, swallowing, toxics
 
 START_TIMEOUT_S = 15.0
 END_TIMEOUT_S = 5.0
+COUNT_TIMEOUT_S = 6.0  # longer than any delay and its jitter
 POLL_S = 0.05
 LOOK_EVERY_S = 0.1
 LOG_LINES = 5
@@ -37,7 +40,7 @@ log = logging.getLogger("brokerbench")
 
 
 class Carried(NamedTuple):
-    """Bytes over a link since it exists: from its opener, and to it.
+    """Bytes that reached the other end of a link: from its opener, and to it.
 
     They are TCP's payload, without TCP's own headers.
     """
@@ -46,46 +49,14 @@ class Carried(NamedTuple):
     back_bytes: int
 
 
-class Server(Protocol):
-    """Toxiproxy's process or container. `start` returns at once; `alive` and the log show its state."""
-
-    @property
-    def log(self) -> Path: ...
-    @property
-    def alive(self) -> bool: ...
-    @property
-    def pid(self) -> int | None: ...
-    def start(self) -> None: ...
-    def kill(self) -> None:
-        """Does not wait. May be called at any moment, anywhere, and for one that is gone."""
-
-    def wait(self, timeout_s: float) -> bool: ...
-    def discard(self) -> None:
-        """It was started while the run closed: end it at once."""
-
-    def log_lines(self, *, of_this_start: bool = False) -> list[str]: ...
-
-
-class Sockets(Protocol):
-    """The kernel's data on the TCP sockets of brokers and doors. Each raises OSError."""
-
-    def listening(self) -> Collection[int]:
-        """The ports at which brokers take connections now."""
-
-    def connections(self, port: int, address: str = "") -> list[Connection]:
-        """Those at a door; ``address``: only at this address of the host."""
-
-    def caller(self, peer: tuple[str, int]) -> str:
-        """The broker that opened a connection at a shared door; '' if none did."""
-
-    def close(self) -> None: ...
-
-
 @dataclass(frozen=True)
 class Place:
-    """Where the doors are. ``host``: as links call it; ``address``: where each listens there."""
+    """Where the doors are. ``host``: as links call it; ``address``: where each listens there.
 
-    sockets: Sockets
+    ``listening``: the ports at which brokers take connections now; raises OSError.
+    """
+
+    listening: Callable[[], Collection[int]] = listening_ports
     host: str = LOOPBACK
     address: str = LOOPBACK
 
@@ -117,11 +88,11 @@ class LinkProxies:
     """The proxies of one run. `close` may be called at any moment and more than once."""
 
     def __init__(
-        self, server: Server, api_port: int, every: Sequence[PlannedProxy], place: Place | None = None
+        self, server: Handle, api_port: int, every: Sequence[PlannedProxy], place: Place | None = None
     ) -> None:
         """``server``: Toxiproxy below a guard, not yet started. ``place``: loopback, if it is not told."""
         self._server, self._ways = server, tuple(every)
-        self._place = place or Place(SocketsHere())
+        self._place = place or Place()
         self._api = Api(api_port)
         self._open: set[str] = set()
         self._cut: set[str] = set()  # links whose doors stay closed
@@ -129,8 +100,6 @@ class LinkProxies:
         self._setting = threading.Lock()  # of the doors: by the thread that keeps them, and by whoever cuts
         self._shut: dict[str, str] = {}  # why a door cannot be set, by its name
         self._closed = threading.Event()
-        self._seen: dict[tuple[str, str, object], Carried] = {}  # by link, door and caller: also what has ended
-        self._callers: dict[tuple[str, object], str] = {}  # brokers, by shared door and caller
 
     def __repr__(self) -> str:
         return f"<LinkProxies of {len(self._ways)} ways, alive={self._server.alive}>"
@@ -181,25 +150,25 @@ class LinkProxies:
             self._api.add_proxy(way.name, listen, way.upstream, enabled=False)
             for toxic in toxics(way.impairment):
                 self._api.add_toxic(way.name, toxic)
-        self._place.sockets.listening()  # where the kernel does not tell, no door would ever open
+        self._place.listening()  # where the kernel does not tell, no door would ever open
         threading.Thread(target=self._keep_proxies, name="link-doors", daemon=True).start()
 
     def _keep_proxies(self) -> None:
         """Until it is closed; a door that could not be set is tried again."""
         while not self._closed.wait(LOOK_EVERY_S):
             with suppress(OSError):
-                self._set_doors(self._place.sockets.listening())
+                self._set_doors(self._place.listening())
 
     def cut(self, link: str) -> None:
         """Close the link's doors: its connections end, and new ones are refused. Raises RuntimeFailed or OSError."""
         self._own_ways(link)
         self._cut.add(link)
-        self._set_doors(self._place.sockets.listening())
+        self._set_doors(self._place.listening())
 
     def mend(self, link: str) -> None:
         """Open the doors of a link that was cut. Raises OSError."""
         self._cut.discard(link)
-        self._set_doors(self._place.sockets.listening())
+        self._set_doors(self._place.listening())
 
     def swallow(self, link: str) -> None:
         """Discard all that the link's connections carry, both ways; they stay open. Raises RuntimeFailed."""
@@ -248,8 +217,9 @@ class LinkProxies:
 
     def _set_doors(self, listening: Collection[int]) -> None:
         with self._setting:
+            open_to = () if self._closed.is_set() else listening
             for way in self._ways:
-                wanted = way.upstream_port in listening and self._cut.isdisjoint(way.links)
+                wanted = way.upstream_port in open_to and self._cut.isdisjoint(way.links)
                 if wanted != (way.name in self._open):
                     self._set_door(way, wanted)
 
@@ -276,36 +246,31 @@ class LinkProxies:
         lines = " | ".join(self._server.log_lines()[-LOG_LINES:]) or "it has said nothing"
         return f"its log {self._server.log} ends: {lines}"
 
-    def carried(self) -> dict[str, Carried]:
-        """The bytes by link. An ended connection counts with its last known bytes. Raises OSError.
+    def carried_at_end(self) -> dict[str, Carried]:
+        """Close every door for good; return the bytes that each link has carried since it exists.
 
-        Traffic through a cluster's doors that is on no link is not counted, for example between the two of a pair.
+        A link is left out if others share its door, or if one of its connections does not end in time. Raises
+        ToxiproxyUnavailable or OSError.
         """
-        for way in filter(lambda way: way.links, self._ways):
-            door = f"{way.address}:{way.port}"
-            for each in self._place.sockets.connections(way.port, way.address):
-                if use := way.used_by(self._caller(door, each.peer) if way.is_shared else ""):
-                    sizes = (each.received_bytes, each.sent_bytes)
-                    self._see((use.link, door, each.peer), Carried(*(sizes[::-1] if use.is_back else sizes)))
-        totals = {link: Carried(0, 0) for way in self._ways for link in way.links}
-        for (link, *_), seen in self._seen.items():
-            forth, back = totals[link]
-            totals[link] = Carried(forth + seen.forth_bytes, back + seen.back_bytes)
-        return totals
+        self.leave()
+        self._set_doors(())
+        end = time.monotonic() + COUNT_TIMEOUT_S
+        while (still_open := with_open_connections(self._whole_log())) and time.monotonic() < end:
+            time.sleep(POLL_S)
+        sent = sent_bytes(self._api.metrics(), self._whole_log())
+        totals, unknown = dict[str, Carried](), set[str]()
+        for way in self._ways:
+            if way.is_shared or way.name in still_open:
+                unknown |= {*way.links}
+            for use in way.uses:
+                sizes = [sent[way.name, stream] for stream in (STREAMS[::-1] if use.is_back else STREAMS)]
+                before = totals.get(use.link, Carried(0, 0))
+                totals[use.link] = Carried(before.forth_bytes + sizes[0], before.back_bytes + sizes[1])
+        return {link: carried for link, carried in totals.items() if link not in unknown}
 
-    def _caller(self, door: str, peer: tuple[str, int]) -> str:
-        """To find out takes milliseconds, so of each connection it is done once."""
-        if not (caller := self._callers.get((door, peer), "")):
-            caller = self._callers[door, peer] = self._place.sockets.caller(peer)
-        return caller
-
-    def _see(self, key: tuple[str, str, object], now: Carried) -> None:
-        """If a caller's address returns with fewer bytes, it is a new connection. The old one's bytes stay counted."""
-        before = self._seen.get(key)
-        if before is not None and now.forth_bytes < before.forth_bytes:
-            link, door, _ = key
-            self._seen[link, door, -len(self._seen)] = before
-        self._seen[key] = now
+    def _whole_log(self) -> list[str]:
+        """Without a line that is still being written. Raises OSError."""
+        return self._server.log.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
 
     def leave(self) -> None:
         """From here on processes end because the run ends."""
@@ -316,4 +281,3 @@ class LinkProxies:
         self._server.kill()
         self._server.wait(END_TIMEOUT_S)
         self._api.close()
-        self._place.sockets.close()

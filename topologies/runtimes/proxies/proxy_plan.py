@@ -56,26 +56,28 @@ API = ProxyEndpoint("", "")
 
 
 class Use(NamedTuple):
-    """A caller's use of a door. ``is_back``: the link's end calls the link's opener."""
+    """A link's use of a door. ``is_back``: the link's end calls the link's opener."""
 
     link: str
-    is_back: bool
+    is_back: bool = False
 
 
 @dataclass(frozen=True)
 class PlannedProxy:
     """One planned proxy. ``address``: where it listens; '' for the address of all the others.
 
-    ``is_announced``: the broker behind it, a member of a cluster, announces it. ``uses``: the uses by each caller.
+    ``uses``: one for each link, none for the door inside a live-backup pair. ``is_announced``: the broker behind it, a
+    member of a cluster, announces it. ``is_shared``: several brokers call it.
     """
 
     door: ProxyEndpoint
     port: int
     upstream: str
     impairment: Impairment
+    uses: tuple[Use, ...]
     address: str = ""
     is_announced: bool = False
-    uses: tuple[tuple[str, Use], ...] = ()
+    is_shared: bool = False
 
     @property
     def name(self) -> str:
@@ -83,19 +85,8 @@ class PlannedProxy:
         return "~".join(filter(None, (self.door.caller, self.door.link, self.door.broker)))
 
     @property
-    def is_shared(self) -> bool:
-        """Whether it takes a look at a caller to tell what it is used for."""
-        return self.is_announced and not self.door.caller
-
-    @property
     def links(self) -> tuple[str, ...]:
-        return tuple(use.link for _, use in self.uses) if self.is_announced else (self.door.link,)
-
-    def used_by(self, caller: str) -> Use | None:
-        """None for one who is on no link."""
-        if not self.is_announced:
-            return Use(self.door.link, is_back=False)
-        return dict(self.uses).get(self.door.caller or caller)
+        return tuple(use.link for use in self.uses)
 
     @property
     def upstream_port(self) -> int:
@@ -133,6 +124,7 @@ def proxy_plan(
             ports[door],
             upstream[each.name, each.listener(link.carried_by)],
             _of(link),
+            (Use(link.name),),
         )
         for link in _with_addresses(through)
         for each in link.called(topology.brokers)
@@ -168,9 +160,10 @@ def _shared_ways(
     calls: tuple[MemberConnection, ...], ports: Mapping[ProxyEndpoint, int], upstream: Mapping[tuple[str, str], str]
 ) -> Iterator[PlannedProxy]:
     for called in dict.fromkeys(call.called.name for call in calls):
-        over, door = [call for call in calls if call.called.name == called and call.link], ProxyEndpoint("", called)
-        uses = tuple(_use(call) for call in over)
-        yield PlannedProxy(door, ports[door], _core(over[0], upstream), over[0].impairment, "", True, uses)
+        every, door = [call for call in calls if call.called.name == called], ProxyEndpoint("", called)
+        over = [call for call in every if call.link]
+        behind, uses, is_shared = _core(over[0], upstream), tuple(_use(call) for call in over), len(every) > 1
+        yield PlannedProxy(door, ports[door], behind, over[0].impairment, uses, "", True, is_shared)
 
 
 def _callers_ways(
@@ -181,11 +174,11 @@ def _callers_ways(
         address = callers_address(topology, call.caller.name)
         door = ProxyEndpoint(call.link_name, call.called.name, call.caller.name)
         uses = (_use(call),) if call.link else ()
-        yield PlannedProxy(door, int(behind.rpartition(":")[2]), behind, call.impairment, address, True, uses)
+        yield PlannedProxy(door, int(behind.rpartition(":")[2]), behind, call.impairment, uses, address, True)
 
 
-def _use(call: MemberConnection) -> tuple[str, Use]:
-    return call.caller.name, Use(call.link_name, call.is_back)
+def _use(call: MemberConnection) -> Use:
+    return Use(call.link_name, call.is_back)
 
 
 def _core(call: MemberConnection, upstream: Mapping[tuple[str, str], str]) -> str:

@@ -18,6 +18,7 @@ import requests
 from topologies.model.impairment import Impairment
 from topologies.model.launch import LOOPBACK
 from topologies.runtimes.contract import RuntimeFailed
+from topologies.runtimes.proxies.sent_bytes import STREAMS
 
 SERVER = "toxiproxy-server"
 VERSION = "2.5.0"
@@ -25,7 +26,7 @@ INSTALL = (
     f"bash .ci/install-toxiproxy.sh (or: go install github.com/Shopify/toxiproxy/v2/cmd/server@v{VERSION}, as {SERVER})"
 )
 TIMEOUT_S = 5.0
-STREAMS = ("upstream", "downstream")  # towards the broker that is called, and back from it
+LOG_LEVEL = {"LOG_LEVEL": "trace"}  # an environment: the log tells of each connection when it begins and ends
 
 Toxic = dict[str, object]
 
@@ -47,7 +48,7 @@ def find_toxiproxy(link: str) -> Path:
 
 
 def command(executable: Path, port: int, address: str = LOOPBACK) -> list[str]:
-    return [str(executable), "-host", address, "-port", str(port)]
+    return [str(executable), "-host", address, "-port", str(port), "-proxy-metrics"]
 
 
 def toxics(impairment: Impairment) -> list[Toxic]:
@@ -94,13 +95,16 @@ class Api:
     def remove_toxic(self, proxy: str, toxic: Toxic) -> None:
         self._ask("DELETE", f"/proxies/{proxy}/toxics/{toxic['name']}", None)
 
+    def metrics(self) -> str:
+        return self._ask("GET", "/metrics", None)
+
     def close(self) -> None:
         self._session.close()
 
     def _post(self, path: str, body: Toxic) -> None:
         self._ask("POST", path, body)
 
-    def _ask(self, method: str, path: str, body: Toxic | None) -> None:
+    def _ask(self, method: str, path: str, body: Toxic | None) -> str:
         try:
             response = self._session.request(method, f"{self._url}{path}", json=body, timeout=TIMEOUT_S)
         except requests.RequestException as error:
@@ -111,6 +115,7 @@ class Api:
             raise ToxiproxyUnavailable(
                 f"Toxiproxy refuses {method} {path} {body or ''}: {response.text.strip()}; is it {VERSION} or newer?"
             )
+        return response.text
 
 
 def _toxic(kind: str, stream: str, attributes: dict[str, int]) -> Toxic:
