@@ -115,8 +115,8 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             with _step(progress, "added up the run"):
                 load = _row(totals(frames.messages, frames.deliveries, timeline))
             results |= of_brokers.result()
-            recovered = _recovery(frames, fault_spans(faults), timeline, results, progress)
             of_stays, balance = moved.result()
+            recovered = _recovery(frames, fault_spans(faults), timeline, results, of_stays["stays"], progress)
             with _step(progress, "looked for outages that nobody planned"):
                 unasked = _unplanned(frames, fault_spans(faults), timeline, results["rates"])
         found = Findings(
@@ -173,13 +173,18 @@ def _of_brokers(frames: Frames, timeline: Timeline, progress: Progress) -> dict[
 
 
 def _recovery(
-    of: Frames, faults: Sequence[FaultSpan], timeline: Timeline, results: dict[str, pa.Table], progress: Progress
+    of: Frames,
+    faults: Sequence[FaultSpan],
+    timeline: Timeline,
+    results: dict[str, pa.Table],
+    stays: pa.Table,
+    progress: Progress,
 ) -> Recovery:
     """The summary's recovery; adds the result table ``outages``."""
     results["outages"], harmed = OUTAGES.empty_table(), {}
     if faults:
         with _step(progress, "followed the clients through the faults"):
-            events = (of.connections, of.sends, of.receipts, of.subscriptions)
+            events = (of.connections, of.sends, of.receipts, of.subscriptions, of.members)
             results["outages"] = outages(*events, faults, timeline.load_began_ns).toArrow()
             harmed = _row(harm(of.outcomes, of.deliveries, faults))
     began_ns = timeline.load_began_ns
@@ -187,7 +192,8 @@ def _recovery(
     recovered = back(results["rates"], results["latency"], faults, began_ns, load_s)
     copies = copies_of_each(results["accounting"], results["rates"])
     piled_up = backlogs(results["rates"], faults, began_ns, copies)
-    return recovery(results["outages"], faults, harmed, recovered, piled_up, results["connections"], began_ns)
+    members = read_events(of.directory, "members")
+    return recovery(results["outages"], faults, harmed, recovered, piled_up, stays, members, began_ns)
 
 
 def _rebalance(

@@ -148,12 +148,14 @@ class OutageSpread(TypedDict):
 
 
 class Outages(TypedDict):
-    """How long clients were cut off. ``cut_off``: how many lost their connection to a broker with a fault.
+    """How long clients were cut off. ``cut_off``: how many lost their connection to a broker with a fault; those that
+    share a connection count one by one.
 
     ``never_back``: of these, without a confirmed send or a receipt until the end. ``in_flight``: sends of these without
     an answer at the loss. ``outage_ms``: from the last success before the loss (at the earliest the fault's beginning)
-    to the first one on the next connection. ``reconnect_ms``: from the loss to the next connection. ``lost``: acked
-    messages sent before the fault was over and lost. ``duplicated``: unmarked further deliveries after it began.
+    to the first one on the next connection. ``reconnect_ms``: from the loss to the next connection. ``ready_ms``: from
+    the loss until subscriptions and sends in doubt were restored there or later. ``lost``: acked messages sent before
+    the fault was over and lost. ``duplicated``: unmarked further deliveries after it began.
     A message belongs to one fault at most. ``throughput_back_s``, ``p99_back_s``: from the fault until deliveries a
     second, and p99, were in their band again and stayed there (`analysis.disturbance`); null if they never were.
     ``backlog_highest``: the most messages that were due and not received, at the end of a second after the fault.
@@ -168,6 +170,7 @@ class Outages(TypedDict):
     producers_outage_ms: OutageSpread
     consumers_outage_ms: OutageSpread
     reconnect_ms: OutageSpread
+    ready_ms: OutageSpread
     lost: int
     duplicated: int
     throughput_back_s: float | None
@@ -181,7 +184,7 @@ class FaultRecovery(Outages):
     """What one fault did. ``fault``: F1, F2 … by their beginnings. Seconds count from the start of the load.
 
     ``effective_s``, ``restored_s``: when its effect was measured, and when its broker took logins again; null if not
-    measured. ``clients``: connections of clients before it.
+    measured. ``clients``: those connected as it began.
     """
 
     fault: str
