@@ -8,7 +8,7 @@ Exit status: that of the gravest verdict (records.summary.EXIT_STATUS), or 2 whe
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +27,7 @@ from analysis.anomalies import anomalies
 from analysis.backlog import backlogs
 from analysis.blocked import blocked
 from analysis.clocks import error_bound_ns
+from analysis.connection_counts import connection_counts
 from analysis.connections import connections
 from analysis.distribution import distribution
 from analysis.disturbance import back
@@ -52,7 +53,7 @@ from records.reader import Sealing, inspect, read_events, seal
 from records.results import ANOMALIES, OUTAGES
 from records.rundir import RunDirectory
 from records.schemas import UNKNOWN
-from records.summary import EXIT_STATUS, Rebalance, Recovery, Summary, Unplanned
+from records.summary import EXIT_STATUS, ConnectionCounts, Rebalance, Recovery, Summary, Unplanned
 
 Progress = Callable[[str], None]
 CANNOT_ANALYSE = 2  # exit status
@@ -130,6 +131,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             blocked=held.result(),
             recovery=recovered,
             rebalance=balance,
+            connection_counts=_connection_counts(frames, timeline, results),
             unplanned=unasked,
             leftovers=sealing.rows["leftovers"],
             foreign_leftovers=_foreign(frames.directory),
@@ -208,6 +210,14 @@ def _rebalance(
             found, counts, faults, Places(of.info.brokers, of.info.groups), began_ns, ended_ns - began_ns
         )
     return {"stays": found, "distribution": distribution(found, counts, ended_ns - began_ns)}, balance
+
+
+def _connection_counts(of: Frames, timeline: Timeline, results: Mapping[str, pa.Table]) -> ConnectionCounts:
+    """Nothing is compared where each message has a connection: brokers are asked once a second."""
+    if read_events(of.directory, "members")["connection"].null_count:
+        return ConnectionCounts(compared=0, differed=0, brokers=[])
+    seconds = (_load_ended_ns(of, timeline) - timeline.load_began_ns) // NS_PER_S
+    return connection_counts(results["connections"], results["resources"], seconds)
 
 
 def _unplanned(of: Frames, faults: Sequence[FaultSpan], timeline: Timeline, rates: pa.Table) -> list[Unplanned]:

@@ -1,6 +1,6 @@
 """Measures how far apart the figures of equal runs of ``rebalance`` lie, with rebalancing and ``randomize`` on and off.
 
-``python -m benchmarks.rebalance_spread [--runs 3] [--clients 200] [--rate 100] [--arms on,off] [OPTION …]`` makes that
+``python -m benchmarks.rebalance_spread [--runs 3] [--clients 200] [--brokers 3] [--rate 100] [OPTION …]`` makes that
 many runs of each of the four arms, in turn: all arms once, then all of them again. Further options, such as ``--fault``
 and ``-t``, go to every run. It prints two Markdown tables. The first has where the clients were at each moment of each
 run, the four arms below each other. The second has the smallest, the middle and the largest of each figure, by arm.
@@ -22,7 +22,6 @@ from benchmarks.pairs import conditions
 
 LOCUST = Path(sys.executable).with_name("locust")
 SCENARIO = "scenarios/rebalance.py"
-TOPOLOGIES = {"on": "mesh(rebalance=True)", "off": "mesh"}
 FIGURES = (
     "rebalance.moves",
     "rebalance.moved",
@@ -54,10 +53,9 @@ class Arm:
     def title(self) -> str:
         return f"rebalancing {self.rebalance}, randomize {self.randomize}"
 
-    @property
-    def options(self) -> list[str]:
-        wanted = "true" if self.randomize == "on" else "false"
-        return ["--topology", TOPOLOGIES[self.rebalance], "--failover", f"randomize={wanted}"]
+    def options(self, brokers: int) -> list[str]:
+        topology = f"mesh(brokers={brokers}, rebalance={self.rebalance == 'on'})"
+        return ["--topology", topology, "--failover", f"randomize={str(self.randomize == 'on').lower()}"]
 
 
 ARMS = tuple(Arm(rebalance, randomize) for rebalance in ("on", "off") for randomize in ("on", "off"))
@@ -66,7 +64,7 @@ ARMS = tuple(Arm(rebalance, randomize) for rebalance in ("on", "off") for random
 def one_run(arm: Arm, into: Path, options: Sequence[str]) -> None:
     """Make a run in the arm's folder. It says why, and ends this program, if there is no summary of it."""
     before = set(summaries_of(arm, into))
-    command = [str(LOCUST), "-f", SCENARIO, "--headless", "--runtime", "processes", *arm.options, *options]
+    command = [str(LOCUST), "-f", SCENARIO, "--headless", "--runtime", "processes", *options]
     done = subprocess.run(
         [*command, "--runs", str(into / arm.name)],
         stdout=subprocess.PIPE,
@@ -140,6 +138,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="The spread of the figures of equal runs of rebalance.")
     parser.add_argument("--runs", type=int, default=3, help="of each arm (3)")
     parser.add_argument("--clients", type=int, default=200, help="half of them produce, half consume (200)")
+    parser.add_argument("--brokers", type=int, default=3, help="of the mesh (3)")
     parser.add_argument("--rate", default="100", help="messages a second, in all (100)")
     parser.add_argument("--arms", default="on,off", help="rebalancing: on, off or both (on,off)")
     parser.add_argument("--into", type=Path, default=Path("runs/rebalance-spread"), help="folder of the runs")
@@ -150,7 +149,7 @@ def main() -> None:
     print(f"{conditions()}; {asked.clients} clients, {asked.rate} messages a second {' '.join(options)}", flush=True)
     for number in range(asked.runs):
         for arm in arms if number % 2 == 0 else arms[::-1]:
-            one_run(arm, asked.into, load)
+            one_run(arm, asked.into, [*arm.options(asked.brokers), *load])
             print(f"run {number + 1} of {asked.runs}: {arm.title}", flush=True)
     found = {arm.title: [json.loads(path.read_text("utf-8")) for path in summaries_of(arm, asked.into)] for arm in arms}
     print(f"\n{distribution_table([(title, each) for title, runs in found.items() for each in runs])}")

@@ -296,6 +296,18 @@ class Rebalance(TypedDict):
     away: list[BrokerAway]
 
 
+class ConnectionCounts(TypedDict):
+    """The brokers' own counts of client connections beside the clients', in the load (`analysis.connection_counts`).
+
+    ``compared``: counts of a broker in a second, around which the clients' number did not change. ``differed``: those
+    of them that were not the same; ``brokers``: which ones had any.
+    """
+
+    compared: int
+    differed: int
+    brokers: list[str]
+
+
 class Unplanned(TypedDict):
     """An outage that no fault of the run was meant to bring about (`analysis.unplanned`). Seconds count from the load.
 
@@ -378,6 +390,7 @@ class Summary(TypedDict):
     blocked: Blocked
     recovery: Recovery
     rebalance: Rebalance
+    connection_counts: ConnectionCounts
     unplanned: list[Unplanned]  # outages
     steps: list[StepResult]  # of a load whose rate changes: those that it went through to their ends
     limit: Limit  # of such a load

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import rebalance_spread
 from benchmarks.rebalance_spread import ARMS, distribution_table, one_run, spread, spread_table, summaries_of
+from topologies.catalogue.lookup import build
 
 
 def summary(*moments: tuple[str, tuple[int, int, int], int], moves: int = 0) -> dict[str, Any]:
@@ -51,9 +52,12 @@ def test_a_run_without_a_figure_is_told_and_never_counted_as_nothing() -> None:
 
 
 def test_the_four_arms_differ_in_rebalancing_and_in_randomize_only() -> None:
-    assert len({tuple(arm.options) for arm in ARMS}) == len({arm.title for arm in ARMS}) == 4
-    assert {arm.options[1] for arm in ARMS} == {"mesh(rebalance=True)", "mesh"}
-    assert {arm.options[3] for arm in ARMS} == {"randomize=true", "randomize=false"}
+    options = {arm: arm.options(3) for arm in ARMS}
+    assert len({arm.title for arm in ARMS}) == len({tuple(each) for each in options.values()}) == 4
+    for arm, (_, topology, _, failover) in options.items():
+        asked = {name: getattr(arm, name) == "on" for name in ("rebalance", "randomize")}
+        assert build(topology) == build("mesh(rebalance=True)" if asked["rebalance"] else "mesh")
+        assert failover == ("randomize=true" if asked["randomize"] else "randomize=false")
 
 
 def test_a_run_that_leaves_no_summary_ends_the_series_and_says_why(

