@@ -25,6 +25,8 @@ SCENARIO = "scenarios/rebalance.py"
 FIGURES = (
     "rebalance.moves",
     "rebalance.moved",
+    "rebalance.off_ms.p50",
+    "rebalance.off_ms.max",
     "rebalance.flaps",
     "rebalance.settled_s",
     "rebalance.at_end.max_to_mean",

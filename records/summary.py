@@ -141,7 +141,7 @@ class Blocked(TypedDict):
 
 
 class OutageSpread(TypedDict):
-    """Milliseconds over the clients that were cut off. ``p50`` is one client's. Null: never, or nobody was cut off."""
+    """Milliseconds over clients that were cut off, or over moves. ``p50`` is one of them. Null: never, or none."""
 
     p50: float | None
     max: float | None
@@ -241,9 +241,10 @@ class GroupBalance(TypedDict):
 class FaultMoves(TypedDict):
     """The moves after a fault was applied, or mended, until the next fault is, or the load ends.
 
-    ``effect``: ``applied`` or ``mended``. ``moves``: of ``moved`` clients. ``first_move_s``: until the first one; null
-    without any. ``state``: ``settled`` or ``did not settle``. ``settled_s``: until no client had moved or been off for
-    the 5 s that followed; null if that never was so. ``later_moves``: those after it had settled.
+    ``effect``: ``applied`` or ``mended``. ``moves``: of ``moved`` clients. ``off_ms``: from each old connection's end to
+    the new one. ``first_move_s``: until the first one; null without any. ``state``: ``settled`` or ``did not settle``.
+    ``settled_s``: until no client had moved or been off for the 5 s that followed; null if that never was so.
+    ``later_moves``: those after it had settled.
     """
 
     fault: str
@@ -251,6 +252,7 @@ class FaultMoves(TypedDict):
     at_s: float
     moves: int
     moved: int
+    off_ms: OutageSpread
     first_move_s: float | None
     state: str
     settled_s: float | None
@@ -275,7 +277,8 @@ class BrokerAway(TypedDict):
 class Rebalance(TypedDict):
     """How clients moved between brokers within the load. A move is a connection to another broker than the one before.
 
-    A client that closed its connection by itself begins anew. ``moved``: clients that moved at least once. ``flaps``:
+    A client that closed its connection by itself begins anew. ``moved``: clients that moved at least once. ``off_ms``:
+    from the old connection's end to the new one, of all moves; 0 if the new one was there before. ``flaps``:
     stays under a second that neither the client itself nor the load's limits ended. ``off_at_end``: clients connected
     to no broker. ``not_settled``: faults applied or mended after which the clients did not settle. ``settled_s``: the
     slowest; null if one did not settle, or without a fault. ``at_end``: of the least even group. ``away``: the brokers
@@ -286,6 +289,7 @@ class Rebalance(TypedDict):
     moved: int
     moves: int
     moves_per_client: MoveSpread
+    off_ms: OutageSpread
     flaps: int
     off_at_end: int
     not_settled: int

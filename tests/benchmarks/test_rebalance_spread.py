@@ -18,7 +18,14 @@ def summary(*moments: tuple[str, tuple[int, int, int], int], moves: int = 0) -> 
         {"moment": name, "connected": dict(zip(("broker-1", "broker-2", "broker-3"), counts, strict=True)), "off": off}
         for name, counts, off in moments
     ]
-    rebalance = {"groups": [{"moments": told}] * 2, "moves": moves, "moved": 0, "flaps": 0, "settled_s": None}
+    rebalance = {
+        "groups": [{"moments": told}] * 2,
+        "moves": moves,
+        "moved": 0,
+        "flaps": 0,
+        "settled_s": None,
+        "off_ms": {"p50": 80.0, "max": 90.0},
+    }
     return {
         "verdict": "pass",
         "rebalance": {**rebalance, "at_end": {"max_to_mean": 1.5, "jain": 0.9}},
