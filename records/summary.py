@@ -241,7 +241,7 @@ class GroupBalance(TypedDict):
 class FaultMoves(TypedDict):
     """The moves after a fault was applied, or mended, until the next fault is, or the load ends.
 
-    ``effect``: ``applied`` or ``mended``. ``moves``: of ``moved`` clients. ``off_ms``: from each old connection's end to
+    ``effect``: ``applied`` or ``mended``. ``moves``: of ``moved`` clients. ``off_ms``: from the old connection's end to
     the new one. ``first_move_s``: until the first one; null without any. ``state``: ``settled`` or ``did not settle``.
     ``settled_s``: until no client had moved or been off for the 5 s that followed; null if that never was so.
     ``later_moves``: those after it had settled.

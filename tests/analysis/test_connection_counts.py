@@ -60,3 +60,9 @@ def test_seconds_around_a_change_are_not_compared(second: int) -> None:
 def test_a_broker_that_gives_no_samples_is_not_compared() -> None:
     ours = clients(*[3] * SECONDS) + clients(*[2] * SECONDS, broker="frozen")
     assert found(ours, sampled(dict.fromkeys(range(SECONDS), 3))) == {"compared": 18, "differed": 0, "brokers": []}
+
+
+def test_clients_stay_where_they_are_after_the_last_event_on_record() -> None:
+    """The result table of a run that was killed ends with the last change of a connection."""
+    theirs = sampled(dict.fromkeys(range(SECONDS), 3))
+    assert found(clients(3, 3, 3), theirs) == {"compared": 18, "differed": 0, "brokers": []}
