@@ -48,6 +48,10 @@ class Frames:
         return self._events("connections", "client", "at_ns")
 
     @cached_property
+    def members(self) -> DataFrame:
+        return self._events("members", "user", "from_ns")
+
+    @cached_property
     def samples(self) -> DataFrame:
         return self._read("samples")
 
@@ -77,7 +81,7 @@ class Frames:
 
     @cached_property
     def expected(self) -> DataFrame:
-        return message_outcomes.expected(self.messages, self.subscriptions, absences(self.connections))
+        return message_outcomes.expected(self.messages, self.subscriptions, absences(self.connections, self.members))
 
     @cached_property
     def outcomes(self) -> DataFrame:

@@ -8,7 +8,7 @@ Exit status: that of the gravest verdict (records.summary.EXIT_STATUS), or 2 whe
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +27,7 @@ from analysis.anomalies import anomalies
 from analysis.backlog import backlogs
 from analysis.blocked import blocked
 from analysis.clocks import error_bound_ns
+from analysis.connection_counts import connection_counts
 from analysis.connections import connections
 from analysis.distribution import distribution
 from analysis.disturbance import back
@@ -53,7 +54,7 @@ from records.reader import Sealing, inspect, read_events, seal
 from records.results import ANOMALIES, OUTAGES
 from records.rundir import RunDirectory
 from records.schemas import UNKNOWN
-from records.summary import EXIT_STATUS, Rebalance, Recovery, Summary, Unplanned
+from records.summary import EXIT_STATUS, ConnectionCounts, Rebalance, Recovery, Summary, Unplanned
 
 Progress = Callable[[str], None]
 CANNOT_ANALYSE = 2  # exit status
@@ -116,8 +117,8 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             with _step(progress, "added up the run"):
                 load = _row(totals(frames.messages, frames.deliveries, timeline))
             results |= of_brokers.result()
-            recovered = _recovery(frames, fault_spans(faults), timeline, results, progress)
             of_stays, balance = moved.result()
+            recovered = _recovery(frames, fault_spans(faults), timeline, results, of_stays["stays"], progress)
             with _step(progress, "looked for outages that nobody planned"):
                 unasked = _unplanned(frames, fault_spans(faults), timeline, results["rates"])
         found = Findings(
@@ -131,6 +132,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             blocked=held.result(),
             recovery=recovered,
             rebalance=balance,
+            connection_counts=_connection_counts(frames, timeline, results),
             unplanned=unasked,
             leftovers=sealing.rows["leftovers"],
             foreign_leftovers=_foreign(frames.directory),
@@ -174,13 +176,18 @@ def _of_brokers(frames: Frames, timeline: Timeline, progress: Progress) -> dict[
 
 
 def _recovery(
-    of: Frames, faults: Sequence[FaultSpan], timeline: Timeline, results: dict[str, pa.Table], progress: Progress
+    of: Frames,
+    faults: Sequence[FaultSpan],
+    timeline: Timeline,
+    results: dict[str, pa.Table],
+    stays: pa.Table,
+    progress: Progress,
 ) -> Recovery:
     """The summary's recovery; adds the result table ``outages``."""
     results["outages"], harmed = OUTAGES.empty_table(), {}
     if faults:
         with _step(progress, "followed the clients through the faults"):
-            events = (of.connections, of.sends, of.receipts, of.subscriptions)
+            events = (of.connections, of.sends, of.receipts, of.subscriptions, of.members)
             results["outages"] = outages(*events, faults, timeline.load_began_ns).toArrow()
             harmed = _row(harm(of.outcomes, of.deliveries, faults))
     began_ns = timeline.load_began_ns
@@ -188,7 +195,8 @@ def _recovery(
     recovered = back(results["rates"], results["latency"], faults, began_ns, load_s)
     copies = copies_of_each(results["accounting"], results["rates"])
     piled_up = backlogs(results["rates"], faults, began_ns, copies)
-    return recovery(results["outages"], faults, harmed, recovered, piled_up, results["connections"], began_ns)
+    members = read_events(of.directory, "members")
+    return recovery(results["outages"], faults, harmed, recovered, piled_up, stays, members, began_ns)
 
 
 def _rebalance(
@@ -203,6 +211,14 @@ def _rebalance(
             found, counts, faults, Places(of.info.brokers, of.info.groups), began_ns, ended_ns - began_ns
         )
     return {"stays": found, "distribution": distribution(found, counts, ended_ns - began_ns)}, balance
+
+
+def _connection_counts(of: Frames, timeline: Timeline, results: Mapping[str, pa.Table]) -> ConnectionCounts:
+    """Nothing is compared where each message has a connection: brokers are asked once a second."""
+    if read_events(of.directory, "members")["connection"].null_count:
+        return ConnectionCounts(compared=0, differed=0, brokers=[])
+    seconds = (_load_ended_ns(of, timeline) - timeline.load_began_ns) // NS_PER_S
+    return connection_counts(results["connections"], results["resources"], seconds)
 
 
 def _unplanned(of: Frames, faults: Sequence[FaultSpan], timeline: Timeline, rates: pa.Table) -> list[Unplanned]:

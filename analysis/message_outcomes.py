@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from analysis.members import of_users
 from analysis.messages import MESSAGE, laid_out
 from analysis.timeline import FOREVER_NS, NS_PER_S
 
@@ -25,7 +26,7 @@ def expected(messages: DataFrame, subscriptions: DataFrame, absences: DataFrame)
     """
     topics = (
         subscriptions.where(F.col("kind") != "queue")
-        .join(F.broadcast(absences), (F.col("consumer") == F.col("client")) & (F.col("kind") == "topic"), "left")
+        .join(F.broadcast(absences), (F.col("consumer") == F.col("user")) & (F.col("kind") == "topic"), "left")
         .groupBy("destination", F.col("subscription").alias("subscriber"))
         .agg(F.min("began_ns").alias("began_ns"), F.flatten(F.collect_list("absences")).alias("absences"))
         .withColumnRenamed("destination", "topic")
@@ -45,8 +46,8 @@ def _holds(at_ns: Column) -> Callable[[Column], Column]:
     return lambda absence: at_ns.between(absence["from_ns"], absence["until_ns"])
 
 
-def absences(connections: DataFrame) -> DataFrame:
-    """One row a client that lost its connection: client, and absences, an array of (from_ns, until_ns).
+def absences(connections: DataFrame, members: DataFrame) -> DataFrame:
+    """One row a user whose client lost its connection: user, and absences, an array of (from_ns, until_ns).
 
     Each lasts from the loss to the next connection, and GRACE_NS more at either end: messages were on their way to the
     client as it went, and a network of brokers takes a moment to notice that it is back.
@@ -58,7 +59,8 @@ def absences(connections: DataFrame) -> DataFrame:
         .where(F.col("event") == "lost")
     )
     absence = F.struct((F.col("at_ns") - F.lit(GRACE_NS)).alias("from_ns"), "until_ns")
-    return gaps.groupBy("client").agg(F.collect_list(absence).alias("absences"))
+    of_clients = gaps.groupBy("client").agg(F.collect_list(absence).alias("absences"))
+    return of_users(of_clients, members).select("user", "absences")
 
 
 def queue_name(column: Column) -> Column:

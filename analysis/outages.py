@@ -1,7 +1,7 @@
-"""Finds how long each fault cut off each client that lost its connection to the fault's broker.
+"""Finds how long each fault cut off each user whose client lost its connection to the fault's broker.
 
-Success is a confirmed send for a producer, and a receipt for a consumer. Clients are told by their numbers. Where
-several users share a connection its number is no user's, so only its loss and its return are known.
+Success is a confirmed send for a producer, and a receipt for a consumer. Users that share a connection lose it
+together, and each has an outage of its own.
 """
 
 from collections.abc import Sequence
@@ -10,9 +10,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analysis.fault_spans import FaultSpan
+from analysis.members import of_users
 from analysis.timeline import FOREVER_NS
 
-CUT = ["fault", "client"]
+CUT = ["fault", "user"]
 """What tells an outage from others."""
 
 
@@ -21,12 +22,13 @@ def outages(
     sends: DataFrame,
     receipts: DataFrame,
     subscriptions: DataFrame,
+    members: DataFrame,
     faults: Sequence[FaultSpan],
     load_began_ns: int,
 ) -> DataFrame:
     """Rows of OUTAGES; times count from the start of the load."""
-    cut = reconnections(connections, losses(connections, faults))
-    found = cut.join(successes(cut, sends, receipts), CUT, "left").join(_roles(sends, subscriptions), "client", "left")
+    cut = of_users(reconnections(connections, losses(connections, faults)), members)
+    found = cut.join(successes(cut, sends, receipts), CUT, "left").join(_roles(sends, subscriptions), "user", "left")
     began_ns = F.greatest(F.coalesce("last_success_ns", "applied_ns"), F.col("applied_ns"))
 
     def since_load(at_ns: str | Column, name: str) -> Column:
@@ -38,12 +40,14 @@ def outages(
         "kind",
         "target",
         "client",
+        "user",
         "group",
         F.coalesce("role", F.lit("")).alias("role"),
         since_load(began_ns, "began_ns"),
         since_load("last_success_ns", "last_success_ns"),
         since_load("lost_ns", "lost_ns"),
         since_load("connected_ns", "connected_ns"),
+        since_load("ready_ns", "ready_ns"),
         "to_broker",
         since_load("first_success_ns", "first_success_ns"),
         "attempts",
@@ -76,7 +80,10 @@ def losses(connections: DataFrame, faults: Sequence[FaultSpan]) -> DataFrame:
 
 
 def reconnections(connections: DataFrame, lost: DataFrame) -> DataFrame:
-    """The losses with the next connection of each client (null: never), the one before, and the attempts between."""
+    """The losses with the next connection of each client (null: never), the one before, and the attempts between.
+
+    ``ready_ns``: when the first connection from then on was ready.
+    """
     at_ns, event = F.col("at_ns"), F.col("event")
     after = at_ns >= F.col("lost_ns")
     of_client = connections.select("client", "event", "at_ns", "broker").join(F.broadcast(lost), "client")
@@ -84,6 +91,7 @@ def reconnections(connections: DataFrame, lost: DataFrame) -> DataFrame:
     tried = F.collect_list(F.when((event == "attempt") & after, at_ns))
     found = of_client.groupBy(*lost.columns).agg(
         back.alias("back"),
+        F.min(F.when((event == "ready") & after, at_ns)).alias("ready_ns"),
         F.max(F.when((event == "connected") & ~after, at_ns)).alias("connected_before_ns"),
         tried.alias("tried"),
     )
@@ -92,6 +100,7 @@ def reconnections(connections: DataFrame, lost: DataFrame) -> DataFrame:
         *lost.columns,
         F.col("back.at_ns").alias("connected_ns"),
         F.col("back.broker").alias("to_broker"),
+        "ready_ns",
         "connected_before_ns",
         F.size(F.filter("tried", lambda at: at <= connected_ns)).alias("attempts"),
     )
@@ -100,18 +109,18 @@ def reconnections(connections: DataFrame, lost: DataFrame) -> DataFrame:
 def successes(cut: DataFrame, sends: DataFrame, receipts: DataFrame) -> DataFrame:
     """By outage: the last success before the loss, the first on the next connection, and the sends in flight."""
     sent = sends.where(F.col("outcome") != "unconfirmed").select(
-        F.col("producer").alias("client"),
+        F.col("producer").alias("user"),
         F.when(F.col("outcome") == "acked", F.col("settled_ns")).alias("success_ns"),
         "sent_ns",
         "settled_ns",
     )
-    received = receipts.select(F.col("consumer").alias("client"), F.col("received_ns").alias("success_ns"))
+    received = receipts.select(F.col("consumer").alias("user"), F.col("received_ns").alias("success_ns"))
     events = sent.unionByName(received, allowMissingColumns=True)
     success_ns, lost_ns, sent_ns = F.col("success_ns"), F.col("lost_ns"), F.col("sent_ns")
     written = (sent_ns <= lost_ns) & (sent_ns >= F.coalesce("connected_before_ns", F.lit(0)))
     unanswered = F.col("settled_ns").isNull() | (F.col("settled_ns") > lost_ns)
     return (
-        events.join(F.broadcast(cut.select(*CUT, "lost_ns", "connected_ns", "connected_before_ns")), "client")
+        events.join(F.broadcast(cut.select(*CUT, "lost_ns", "connected_ns", "connected_before_ns")), "user")
         .groupBy(*CUT)
         .agg(
             F.max(F.when(success_ns < lost_ns, success_ns)).alias("last_success_ns"),
@@ -122,10 +131,10 @@ def successes(cut: DataFrame, sends: DataFrame, receipts: DataFrame) -> DataFram
 
 
 def _roles(sends: DataFrame, subscriptions: DataFrame) -> DataFrame:
-    """One row a client that sent or subscribed: producer or consumer."""
-    producers = sends.select(F.col("producer").alias("client")).distinct().withColumn("role", F.lit("producer"))
-    consumers = subscriptions.select(F.col("consumer").alias("client")).distinct().withColumn("role", F.lit("consumer"))
-    return producers.unionByName(consumers).groupBy("client").agg(F.max("role").alias("role"))
+    """One row a user that sent or subscribed: producer or consumer."""
+    producers = sends.select(F.col("producer").alias("user")).distinct().withColumn("role", F.lit("producer"))
+    consumers = subscriptions.select(F.col("consumer").alias("user")).distinct().withColumn("role", F.lit("consumer"))
+    return producers.unionByName(consumers).groupBy("user").agg(F.max("role").alias("role"))
 
 
 def harm(outcomes: DataFrame, deliveries: DataFrame, faults: Sequence[FaultSpan]) -> DataFrame:

@@ -10,9 +10,19 @@ import pyarrow.compute as pc
 
 from analysis.distribution import NS_PER_S, brokers_of, connected_at, evenness
 from analysis.fault_spans import FaultSpan
+from analysis.recovery import NS_PER_MS, spread
 from analysis.timeline import FOREVER_NS
 from records.run import BrokerInfo, GroupInfo
-from records.summary import BrokerAway, Distribution, Evenness, FaultMoves, GroupBalance, MoveSpread, Rebalance
+from records.summary import (
+    BrokerAway,
+    Distribution,
+    Evenness,
+    FaultMoves,
+    GroupBalance,
+    MoveSpread,
+    OutageSpread,
+    Rebalance,
+)
 
 SETTLED_AFTER_NS = 5 * NS_PER_S
 """Clients have settled when none has moved or been off for so long."""
@@ -30,13 +40,14 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Moves:
-    """``at_ns``: when each move ended, at the new broker. ``client``: whose it was.
+    """``at_ns``: when each move ended, at the new broker. ``client``: whose it was. ``off_ns``: its time at none.
 
     ``unrest``: (from, until) of every client that was between two connections, in order; FOREVER_NS: until the end.
     """
 
     at_ns: Ints
     client: Ints
+    off_ns: Ints
     unrest: tuple[Interval, ...]
 
 
@@ -113,6 +124,7 @@ def rebalance(
         moved=len(np.unique(moves.client)),
         moves=len(moves.at_ns),
         moves_per_client=_per_client(moves, sum(clients.values())),
+        off_ms=_off_ms(moves.off_ns),
         flaps=flaps(stays),
         off_at_end=sum(group["moments"][-1]["off"] for group in groups),
         not_settled=settled.count(None),
@@ -136,7 +148,8 @@ def moves_of(stays: pa.Table) -> Moves:
     is_last = np.append(~same, True) if len(client) else np.zeros(0, bool)
     between = list(zip(to_ns[:-1][goes_on].tolist(), from_ns[1:][goes_on].tolist(), strict=True))
     gone = [(at_ns, FOREVER_NS) for at_ns in to_ns[is_last & left].tolist()]
-    return Moves(from_ns[1:][moved], client[1:][moved], tuple(sorted(between + gone)))
+    off_ns = from_ns[1:][moved] - to_ns[:-1][moved]
+    return Moves(from_ns[1:][moved], client[1:][moved], off_ns, tuple(sorted(between + gone)))
 
 
 def flaps(stays: pa.Table) -> int:
@@ -178,11 +191,16 @@ def _fault_moves(effect: Effect, moves: Moves) -> FaultMoves:
         at_s=effect.at_ns / NS_PER_S,
         moves=len(at_ns),
         moved=len(np.unique(moves.client[within])),
+        off_ms=_off_ms(moves.off_ns[within]),
         first_move_s=(int(at_ns.min()) - effect.at_ns) / NS_PER_S if len(at_ns) else None,
         state="did not settle" if settled is None else "settled",
         settled_s=None if settled is None else (settled - effect.complete_ns) / NS_PER_S,
         later_moves=0 if settled is None else int((at_ns > settled).sum()),
     )
+
+
+def _off_ms(off_ns: Ints) -> OutageSpread:
+    return spread((off_ns / NS_PER_MS).tolist())
 
 
 def settled_ns(unrest: Sequence[Interval], at_ns: int, until_ns: int) -> int | None:

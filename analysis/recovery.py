@@ -1,5 +1,6 @@
-"""Makes the summary's ``recovery`` of the outages of each client. Plain values and Arrow in and out; no Spark."""
+"""Makes the summary's ``recovery`` of the outages of each user. Plain values and Arrow in and out; no Spark."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import inf, isfinite
 from typing import Any
@@ -22,10 +23,11 @@ def recovery(
     harm: Mapping[str, int],
     back: Mapping[int, Back],
     backlog: Mapping[int, Backlog],
-    connections: pa.Table,
+    stays: pa.Table,
+    members: pa.Table,
     load_began_ns: int,
 ) -> Recovery:
-    """``outages`` and ``connections``: the result tables. ``harm``: as `analysis.outages.harm` has it."""
+    """``outages``, ``stays``: the result tables. ``members``: events. ``harm``: as `analysis.outages.harm` has it."""
     rows = outages.to_pylist()
     of_each = [
         _of_fault(
@@ -34,7 +36,8 @@ def recovery(
             harm,
             back,
             backlog,
-            connections,
+            stays,
+            members,
             load_began_ns,
         )
         for fault in faults
@@ -57,7 +60,8 @@ def _of_fault(
     harm: Mapping[str, int],
     back: Mapping[int, Back],
     backlog: Mapping[int, Backlog],
-    connections: pa.Table,
+    stays: pa.Table,
+    members: pa.Table,
     load_began_ns: int,
 ) -> FaultRecovery:
     number = fault.number
@@ -69,7 +73,7 @@ def _of_fault(
         "began_s": (fault.began_ns - load_began_ns) / NS_PER_S,
         "effective_s": _since_s(fault.effective_ns, load_began_ns),
         "restored_s": _since_s(fault.restored_ns, load_began_ns),
-        "clients": connected_before(connections, (fault.began_ns - load_began_ns) // NS_PER_S),
+        "clients": connected_users(stays, members, fault.began_ns - load_began_ns),
     }
 
 
@@ -82,6 +86,7 @@ def _of_rows(rows: Sequence[Row], lost: int, duplicated: int, back: Back, backlo
         producers_outage_ms=spread([outage_ms(row) for row in rows if row["role"] == "producer"]),
         consumers_outage_ms=spread([outage_ms(row) for row in rows if row["role"] == "consumer"]),
         reconnect_ms=spread([_between_ms(row["lost_ns"], row["connected_ns"]) for row in rows]),
+        ready_ms=spread([_between_ms(row["lost_ns"], row["ready_ns"]) for row in rows]),
         lost=lost,
         duplicated=duplicated,
         throughput_back_s=back.throughput_s,
@@ -93,7 +98,7 @@ def _of_rows(rows: Sequence[Row], lost: int, duplicated: int, back: Back, backlo
 
 
 def outage_ms(row: Row) -> float:
-    """How long one client was cut off; infinite if it never came back. Of a shared connection: until it was back."""
+    """How long one user was cut off; infinite if it never came back. Of one without messages: its connection."""
     back_ns = row["first_success_ns"] if row["role"] else row["connected_ns"]
     return _between_ms(row["began_ns"], back_ns)
 
@@ -106,10 +111,11 @@ def spread(values_ms: Sequence[float]) -> OutageSpread:
     return OutageSpread(p50=_or_never(ordered[(len(ordered) - 1) // 2]), max=_or_never(ordered[-1]))
 
 
-def connected_before(connections: pa.Table, second: int) -> int:
-    """Open client connections at the end of the second before this one."""
-    then = connections.filter(pc.equal(connections["second"], second - 1))
-    return int(pc.sum(then["count"]).as_py() or 0)
+def connected_users(stays: pa.Table, members: pa.Table, at_ns: int) -> int:
+    """The users of all connections that were open at that moment of the load."""
+    users = Counter(members["connection"].to_pylist())
+    is_open = pc.and_(pc.less_equal(stays["from_ns"], at_ns), pc.greater(stays["to_ns"], at_ns))
+    return sum(users.get(client, 1) for client in stays.filter(is_open)["client"].to_pylist())
 
 
 def _between_ms(began_ns: int, ended_ns: int | None) -> float:

@@ -22,6 +22,7 @@ from records.run import Phases, ProcessInfo, RunInfo
 from records.summary import (
     SUMMARY_VERSION,
     Blocked,
+    ConnectionCounts,
     Messages,
     Rebalance,
     Recovery,
@@ -46,7 +47,7 @@ class Findings:
     leftovers: messages found on queues, foreign_leftovers included.
     cores: cpu_ns and core_wait_ns within the load, as analysis.resources.cores_in_load has them. blocked: as
     analysis.blocked has it.
-    recovery, rebalance, unplanned: as the modules of these names have them.
+    recovery, rebalance, connection_counts, unplanned: as the modules of these names have them.
     """
 
     outcomes: Mapping[str, int]
@@ -59,6 +60,7 @@ class Findings:
     blocked: Mapping[str, Any]
     recovery: Recovery
     rebalance: Rebalance
+    connection_counts: ConnectionCounts
     unplanned: list[Unplanned]
     leftovers: int
     foreign_leftovers: int
@@ -89,6 +91,7 @@ def summarise(info: RunInfo, found: Findings) -> Summary:
         blocked=blocked(found),
         recovery=found.recovery,
         rebalance=found.rebalance,
+        connection_counts=found.connection_counts,
         unplanned=found.unplanned,
         steps=of_steps,
         limit=limit(info, of_steps, found.resources, found.latency),

@@ -86,26 +86,29 @@ RESOURCES = _table(
     ("second", SECOND), ("broker", TEXT), ("kind", TEXT), ("object", TEXT), ("metric", TEXT), ("value", COUNT)
 )
 
-# One row for each client that a fault cut off: it lost its connection to the fault's broker. Times count from the start
+# One row for each user that a fault cut off: it lost its connection to the fault's broker. Times count from the start
 # of the load. began_ns: its last success before the loss, or the fault's beginning if that is later. A success is a
-# confirmed send or a receipt. connected_ns, to_broker: its next connection. Null: never, until the end of the run.
-# attempts: connection attempts until then. in_flight: sends written before the loss and not confirmed by then.
+# confirmed send or a receipt. connected_ns, to_broker: its next connection. ready_ns: when its subscriptions and sends
+# in doubt were restored, there or on a later one. Null: never, until the end of the run. attempts: connection attempts
+# until it was connected. in_flight: sends written before the loss and not confirmed by then.
 OUTAGES = _table(
     ("fault", pa.int32()),
     ("kind", TEXT),
     ("target", TEXT),
     ("client", pa.int32()),
+    ("user", pa.int32()),
     ("group", TEXT),
     ("role", TEXT),
     ("began_ns", COUNT),
     ("last_success_ns", COUNT),
     ("lost_ns", COUNT),
     ("connected_ns", COUNT),
+    ("ready_ns", COUNT),
     ("to_broker", TEXT),
     ("first_success_ns", COUNT),
     ("attempts", pa.int32()),
     ("in_flight", COUNT),
-    nullable=("last_success_ns", "connected_ns", "to_broker", "first_success_ns"),
+    nullable=("last_success_ns", "connected_ns", "ready_ns", "to_broker", "first_success_ns"),
 )
 
 # One row for each time that a client was connected to one broker within the load; times count from the load's start. A

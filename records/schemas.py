@@ -7,7 +7,7 @@ wall time.
 
 A *client number* names one user of one run, or a connection that is not one user's (docs/events.md says which):
 ``process index * CLIENTS_PER_PROCESS + n``. ``sends.producer``,
-``receipts.consumer`` and ``connections.client`` are numbers of that one sequence.
+``receipts.consumer``, ``connections.client`` and both numbers of ``members`` are of that one sequence.
 """
 
 import pyarrow as pa
@@ -75,9 +75,10 @@ SUBSCRIPTIONS = _table(
     ("began_ns", TIME_NS),
 )
 
-# event: attempt | connected | lost | moved | closed | blocked | unblocked. broker: its name, never its URI; null where
-# not yet known. blocked and the unblocked of the same client and reason: from when until when, a second or more, the
-# broker took nothing from a producer (drivers/client/blocked_detection.py); both are written when it is over.
+# event: attempt | connected | ready | lost | moved | closed | blocked | unblocked. broker: its name, never its URI;
+# null if not known yet. ready: the client's subscriptions and sends in doubt are restored; not of its first connection.
+# blocked and the unblocked of the same client and reason: from when until when, a second or more, the broker took
+# nothing from a producer (drivers/client/blocked_detection.py); both are written when it is over.
 CONNECTIONS = _table(
     ("client", pa.int32()),
     ("group", TEXT),
@@ -87,6 +88,18 @@ CONNECTIONS = _table(
     ("at_ns", TIME_NS),
     ("reason", TEXT),
     nullable=("broker",),
+)
+
+# One row a user: by which connection (the client of `connections`) it sends and receives, as long as it lives. Null:
+# each message has a connection. role: producer | consumer. from_ns: when the user took it, before it was opened.
+MEMBERS = _table(
+    ("user", pa.int32()),
+    ("connection", pa.int32()),
+    ("group", TEXT),
+    ("role", TEXT),
+    ("user_class", TEXT),
+    ("from_ns", TIME_NS),
+    nullable=("connection",),
 )
 
 # One row a message found when every queue was browsed after the drain; producer/seq UNKNOWN if not ours.
@@ -155,6 +168,7 @@ EVENT_TABLES: dict[str, pa.Schema] = {
     "receipts": RECEIPTS,
     "subscriptions": SUBSCRIPTIONS,
     "connections": CONNECTIONS,
+    "members": MEMBERS,
     "leftovers": LEFTOVERS,
     "faults": FAULTS,
     "samples": SAMPLES,

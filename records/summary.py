@@ -144,19 +144,21 @@ class Blocked(TypedDict):
 
 
 class OutageSpread(TypedDict):
-    """Milliseconds over the clients that were cut off. ``p50`` is one client's. Null: never, or nobody was cut off."""
+    """Milliseconds over clients that were cut off, or over moves. ``p50`` is one of them. Null: never, or none."""
 
     p50: float | None
     max: float | None
 
 
 class Outages(TypedDict):
-    """How long clients were cut off. ``cut_off``: how many lost their connection to a broker with a fault.
+    """How long clients were cut off. ``cut_off``: how many lost their connection to a broker with a fault; those that
+    share a connection count one by one.
 
     ``never_back``: of these, without a confirmed send or a receipt until the end. ``in_flight``: sends of these without
     an answer at the loss. ``outage_ms``: from the last success before the loss (at the earliest the fault's beginning)
-    to the first one on the next connection. ``reconnect_ms``: from the loss to the next connection. ``lost``: acked
-    messages sent before the fault was over and lost. ``duplicated``: unmarked further deliveries after it began.
+    to the first one on the next connection. ``reconnect_ms``: from the loss to the next connection. ``ready_ms``: from
+    the loss until subscriptions and sends in doubt were restored there or later. ``lost``: acked messages sent before
+    the fault was over and lost. ``duplicated``: unmarked further deliveries after it began.
     A message belongs to one fault at most. ``throughput_back_s``, ``p99_back_s``: from the fault until deliveries a
     second, and p99, were in their band again and stayed there (`analysis.disturbance`); null if they never were.
     ``backlog_highest``: the most messages that were due and not received, at the end of a second after the fault.
@@ -171,6 +173,7 @@ class Outages(TypedDict):
     producers_outage_ms: OutageSpread
     consumers_outage_ms: OutageSpread
     reconnect_ms: OutageSpread
+    ready_ms: OutageSpread
     lost: int
     duplicated: int
     throughput_back_s: float | None
@@ -184,7 +187,7 @@ class FaultRecovery(Outages):
     """What one fault did. ``fault``: F1, F2 … by their beginnings. Seconds count from the start of the load.
 
     ``effective_s``, ``restored_s``: when its effect was measured, and when its broker took logins again; null if not
-    measured. ``clients``: connections of clients before it.
+    measured. ``clients``: those connected as it began.
     """
 
     fault: str
@@ -241,9 +244,10 @@ class GroupBalance(TypedDict):
 class FaultMoves(TypedDict):
     """The moves after a fault was applied, or mended, until the next fault is, or the load ends.
 
-    ``effect``: ``applied`` or ``mended``. ``moves``: of ``moved`` clients. ``first_move_s``: until the first one; null
-    without any. ``state``: ``settled`` or ``did not settle``. ``settled_s``: until no client had moved or been off for
-    the 5 s that followed; null if that never was so. ``later_moves``: those after it had settled.
+    ``effect``: ``applied`` or ``mended``. ``moves``: of ``moved`` clients. ``off_ms``: from the old connection's end to
+    the new one. ``first_move_s``: until the first one; null without any. ``state``: ``settled`` or ``did not settle``.
+    ``settled_s``: until no client had moved or been off for the 5 s that followed; null if that never was so.
+    ``later_moves``: those after it had settled.
     """
 
     fault: str
@@ -251,6 +255,7 @@ class FaultMoves(TypedDict):
     at_s: float
     moves: int
     moved: int
+    off_ms: OutageSpread
     first_move_s: float | None
     state: str
     settled_s: float | None
@@ -275,7 +280,8 @@ class BrokerAway(TypedDict):
 class Rebalance(TypedDict):
     """How clients moved between brokers within the load. A move is a connection to another broker than the one before.
 
-    A client that closed its connection by itself begins anew. ``moved``: clients that moved at least once. ``flaps``:
+    A client that closed its connection by itself begins anew. ``moved``: clients that moved at least once. ``off_ms``:
+    from the old connection's end to the new one, of all moves; 0 if the new one was there before. ``flaps``:
     stays under a second that neither the client itself nor the load's limits ended. ``off_at_end``: clients connected
     to no broker. ``not_settled``: faults applied or mended after which the clients did not settle. ``settled_s``: the
     slowest; null if one did not settle, or without a fault. ``at_end``: of the least even group. ``away``: the brokers
@@ -286,6 +292,7 @@ class Rebalance(TypedDict):
     moved: int
     moves: int
     moves_per_client: MoveSpread
+    off_ms: OutageSpread
     flaps: int
     off_at_end: int
     not_settled: int
@@ -294,6 +301,18 @@ class Rebalance(TypedDict):
     faults: list[FaultMoves]
     groups: list[GroupBalance]
     away: list[BrokerAway]
+
+
+class ConnectionCounts(TypedDict):
+    """The brokers' own counts of client connections beside the clients', in the load (`analysis.connection_counts`).
+
+    ``compared``: counts of a broker in a second, around which the clients' number did not change. ``differed``: those
+    of them that were not the same; ``brokers``: which ones had any.
+    """
+
+    compared: int
+    differed: int
+    brokers: list[str]
 
 
 class Unplanned(TypedDict):
@@ -378,6 +397,7 @@ class Summary(TypedDict):
     blocked: Blocked
     recovery: Recovery
     rebalance: Rebalance
+    connection_counts: ConnectionCounts
     unplanned: list[Unplanned]  # outages
     steps: list[StepResult]  # of a load whose rate changes: those that it went through to their ends
     limit: Limit  # of such a load

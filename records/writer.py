@@ -161,6 +161,9 @@ class Recorder:
     ) -> None:
         self._plain["connections"].add((client, group, protocol, broker, event, at_ns, reason))
 
+    def member(self, user: int, connection: int | None, group: str, role: str, user_class: str, from_ns: int) -> None:
+        self._plain["members"].add((user, connection, group, role, user_class, from_ns))
+
     def leftover(
         self, broker: str, queue: str, dead_letter: bool, producer: int, seq: int, attempt: int, age_ns: int | None
     ) -> None:

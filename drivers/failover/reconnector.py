@@ -273,6 +273,8 @@ class Reconnector:
             if self._last_broker not in ("", connection.broker):
                 self._callbacks.record("moved", connection.broker, self._clock(), f"from {self._last_broker}")
             connection.ready_ns = self._clock()
+            if self._last_broker:  # else there was nothing to restore
+                self._callbacks.record("ready", connection.broker, connection.ready_ns, "")
             self._connection, self._last_broker = connection, connection.broker
             self._changed.notify_all()
             return True

@@ -292,6 +292,8 @@ class JavaClient:
             if self._last_broker not in ("", broker):
                 moved = f"from {self._last_broker}" + (f", by the {reason}" if reason == BROKER else "")
                 self._recorder.connection(self.number, self.group, protocol, broker, "moved", at_ns, moved)
+            if self._last_broker:  # the library tells of a connection once it has restored what it had there
+                self._recorder.connection(self.number, self.group, protocol, broker, "ready", at_ns, "")
             self.broker = self._last_broker = broker
         elif what in ("lost", "closed"):
             self.broker = None

@@ -58,6 +58,15 @@ class BrokerUser(User):
             session.report(f"{type(self).__name__} failed by a fault of brokerbench's own: {error!r}")
             raise StopUser from error
 
+    def join(self, session: Session, client: PooledClient) -> None:
+        """Put on record that this user has that client's connection, and open it. Raises DriverError."""
+        self.record_member(session, client.number, client.client.number)
+        client.open()
+
+    def record_member(self, session: Session, number: int, connection: int | None) -> None:
+        """``number``: the user's. ``connection``: the client's; None if each message has a connection."""
+        session.recorder.member(number, connection, self.group, self.role, type(self).__name__, session.clock())
+
     def be_ready(self, session: Session) -> None:
         """The load begins when all users are, those that failed too."""
         if not self._ready:

@@ -56,7 +56,7 @@ class ProducerUser(BrokerUser):
             return
         client = session.pooled_client(self.role, self.group, self.connections, self.pool_size)
         try:
-            client.open()
+            self.join(session, client)
             self._load(session, client.number, self._producer(session, client))
             self.stay(client)
         finally:
@@ -67,6 +67,7 @@ class ProducerUser(BrokerUser):
         producer = PerMessageProducer(
             session, self.group, to, durable=self.durable, resend_in_doubt=self.resend_in_doubt
         )
+        self.record_member(session, producer.number, None)
         try:
             self._load(session, producer.number, producer)
             self.stay(None)
@@ -216,7 +217,7 @@ class ConsumerUser(BrokerUser):
             stay=number,
         )
         try:
-            client.open()
+            self.join(session, client)
             client.client.consumer(self._subscription(client.number), number=client.number, run=session.run_number)
             self.be_ready(session)
             if stay.until_s is None:

@@ -93,6 +93,7 @@ METRICS: dict[str, Metric] = {
         Metric("recovery.consumers_outage_ms.max", "longest outage of a consumer", "ms", of_faults=True),
         Metric("recovery.reconnect_ms.p50", "time to reconnect p50", "ms", of_faults=True),
         Metric("recovery.reconnect_ms.max", "longest time to reconnect", "ms", of_faults=True),
+        Metric("recovery.ready_ms.max", "longest time until ready again", "ms", of_faults=True),
         Metric("recovery.throughput_back_s", "time until throughput is back", "s", of_faults=True),
         Metric("recovery.p99_back_s", "time until p99 is back", "s", of_faults=True),
         Metric("recovery.backlog_highest", "highest backlog", "messages", of_faults=True),

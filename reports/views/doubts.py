@@ -33,6 +33,7 @@ def doubts(run: RunInfo, summary: Summary, tables: Mapping[str, pa.Table]) -> tu
         *of_the_machine(run, resources, load_s),
         *of_the_samples(summary),
         *farlinks.doubts(run, resources),
+        *of_connections(summary),
         *of_time(load_s, summary["warm_up"]),
         *of_drift(latency, load_s),
         *of_what_was_claimed(summary, tables["paths"]),
@@ -128,6 +129,17 @@ def of_the_samples(summary: Summary) -> Iterator[str]:
     if shaky:
         samples = counted(count, "sample")
         yield f"{samples}: fewer than ten lie beyond {shaky[0]}, so from there on the tail has no figures."
+
+
+def of_connections(summary: Summary) -> Iterator[str]:
+    """A broker that has not noticed a loss counts connections that are none, and so does one that others use."""
+    counts = summary["connection_counts"]
+    if counts["differed"]:
+        yield (
+            f"Of {counted(counts['compared'], 'count')} of client connections by the brokers, {counts['differed']:,} "
+            f"{'was' if counts['differed'] == 1 else 'were'} not the clients' ({joined(counts['brokers'])}): "
+            "others used the broker, or it had not noticed that clients were gone."
+        )
 
 
 def of_time(load_s: float, warm_up: WarmUpResult) -> Iterator[str]:

@@ -59,6 +59,8 @@ def moves_table(rebalance: Rebalance) -> Table:
         Column("At (s of load)", 1),
         Column("Moves", 0),
         Column("Clients that moved", 0),
+        Column("Off p50 (ms)", 0),
+        Column("Off max (ms)", 0),
         Column("First move after (s)", 2),
         Column("Settled after (s)"),
         Column("Later moves", 0),
@@ -70,13 +72,17 @@ def moves_table(rebalance: Rebalance) -> Table:
             fault["at_s"],
             fault["moves"],
             fault["moved"],
+            fault["off_ms"]["p50"],
+            fault["off_ms"]["max"],
             fault["first_move_s"],
             fault["state"] if fault["settled_s"] is None else f"{fault['settled_s']:.2f}",
             fault["later_moves"],
         )
         for fault in rebalance["faults"]
     )
-    caption = "Moves after each fault; settled: nobody moved or was off for 5 s"
+    caption = (
+        "Moves after each fault; off: from the old connection to the new one; settled: nobody moved or was off for 5 s"
+    )
     return Table(caption, columns, rows, "No fault was applied within the load.")
 
 

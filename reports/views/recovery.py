@@ -27,7 +27,7 @@ DONE = {
 AWAY = "away"  # of consumers: nobody cut them off
 MOST_SENTENCES = 3
 NS_PER_MS, NS_PER_S, MS_PER_S = 1_000_000, 1_000_000_000, 1_000
-ROLES = {"producer": "producers", "consumer": "consumers", "": "shared connections"}
+ROLES = {"producer": "producers", "consumer": "consumers", "": "without messages"}
 
 
 def recovery_sentences(recovery: Recovery) -> str:
@@ -97,6 +97,7 @@ def recovery_table(recovery: Recovery) -> Table:
         Column("Outage p50 (ms)", 0),
         Column("Outage max (ms)", 0),
         Column("Reconnect max (ms)", 0),
+        Column("Ready max (ms)", 0),
         Column("In flight", 0),
         Column("Lost", 0),
         Column("Duplicated", 0),
@@ -122,6 +123,7 @@ def _row(fault: FaultRecovery) -> tuple[Any, ...]:
         fault["outage_ms"]["p50"],
         fault["outage_ms"]["max"],
         fault["reconnect_ms"]["max"],
+        fault["ready_ms"]["max"],
         fault["in_flight"],
         fault["lost"],
         fault["duplicated"],
@@ -136,7 +138,7 @@ def _row(fault: FaultRecovery) -> tuple[Any, ...]:
 def outage_rows(outages: pa.Table) -> tuple[OutageRow, ...]:
     """The outages of each fault, producers and consumers apart, in their order."""
     found: dict[tuple[int, str, str], list[float | None]] = {}
-    for row in sorted(outages.to_pylist(), key=lambda row: (row["fault"], row["role"] == "consumer", row["client"])):
+    for row in sorted(outages.to_pylist(), key=lambda row: (row["fault"], row["role"] == "consumer", row["user"])):
         name = f"F{row['fault']} {row['kind']} {row['target']}"
         found.setdefault((row["fault"], name, row["role"]), []).append(outage_ms(row))
     return tuple(
@@ -151,7 +153,7 @@ def outage_rows(outages: pa.Table) -> tuple[OutageRow, ...]:
 
 
 def outage_ms(row: Mapping[str, Any]) -> float | None:
-    """None: the client never came back. A shared connection is back when it is connected."""
+    """None: the client never came back. One without messages is back when it is connected."""
     back_ns = row["first_success_ns"] if row["role"] else row["connected_ns"]
     return None if back_ns is None else (back_ns - row["began_ns"]) / NS_PER_MS
 
@@ -165,24 +167,29 @@ def outages_table(outages: pa.Table) -> Table:
         Column("Lost (s of load)", 3),
         Column("Outage (ms)", 0),
         Column("Reconnected after (ms)", 0),
+        Column("Ready after (ms)", 0),
         Column("Attempts", 0),
         Column("To"),
         Column("In flight", 0),
     )
-    rows = sorted(outages.to_pylist(), key=lambda row: (row["fault"], row["client"]))
+    rows = sorted(outages.to_pylist(), key=lambda row: (row["fault"], row["user"]))
     return Table("Outage of each client", columns, tuple(map(_client, rows)), "No client was cut off.", sortable=True)
 
 
 def _client(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    reconnected_ns = None if row["connected_ns"] is None else row["connected_ns"] - row["lost_ns"]
     return (
         f"F{row['fault']}",
-        row["client"],
+        row["user"],
         row["group"],
         row["lost_ns"] / NS_PER_S,
         outage_ms(row),
-        None if reconnected_ns is None else reconnected_ns / NS_PER_MS,
+        _after_loss_ms(row, "connected_ns"),
+        _after_loss_ms(row, "ready_ns"),
         row["attempts"],
         row["to_broker"] or "never",
         row["in_flight"],
     )
+
+
+def _after_loss_ms(row: Mapping[str, Any], name: str) -> float | None:
+    return None if row[name] is None else (row[name] - row["lost_ns"]) / NS_PER_MS

@@ -8,16 +8,21 @@ from tests.analysis.rows import Row
 
 
 def outages(
-    connections: Sequence[Row], sends: Sequence[Row], receipts: Sequence[Row], faults: Sequence[FaultSpan]
+    connections: Sequence[Row],
+    sends: Sequence[Row],
+    receipts: Sequence[Row],
+    members: Sequence[Row],
+    faults: Sequence[FaultSpan],
 ) -> dict[tuple[int, int], dict[str, Any]]:
-    """By (fault's number, client): the columns of OUTAGES that are times or counts; times as they were recorded."""
+    """By (fault's number, user): the columns of OUTAGES that are times or counts; times as they were recorded."""
     found = {}
     for fault in faults:
         for client in sorted({row["client"] for row in connections}):
             its = sorted((row for row in connections if row["client"] == client), key=lambda row: row["at_ns"])
-            if outage := _outage(fault, its, _successes(client, sends, receipts)):
-                outage["in_flight"] = _in_flight(client, sends, its, outage["lost_ns"])
-                found[fault.number, client] = outage
+            for user in [row["user"] for row in members if row["connection"] == client] or [client]:
+                if outage := _outage(fault, its, _successes(user, sends, receipts)):
+                    outage["in_flight"] = _in_flight(user, sends, its, outage["lost_ns"])
+                    found[fault.number, user] = outage | {"client": client}
     return found
 
 
@@ -32,6 +37,7 @@ def _outage(fault: FaultSpan, its: Sequence[Row], successes: Sequence[int]) -> d
     after = [row for row in its if row["at_ns"] >= lost[0]]
     connected = next((row for row in after if row["event"] == "connected"), None)
     connected_ns = connected["at_ns"] if connected else None
+    ready = next((row["at_ns"] for row in after if row["event"] == "ready"), None)
     tried = [row for row in after if row["event"] == "attempt"]
     before = [at_ns for at_ns in successes if at_ns < lost[0]]
     later = [at_ns for at_ns in successes if connected_ns is not None and at_ns > connected_ns]
@@ -40,6 +46,7 @@ def _outage(fault: FaultSpan, its: Sequence[Row], successes: Sequence[int]) -> d
         "last_success_ns": before[-1] if before else None,
         "lost_ns": lost[0],
         "connected_ns": connected_ns,
+        "ready_ns": ready,
         "to_broker": connected["broker"] if connected else None,
         "first_success_ns": later[0] if later else None,
         "attempts": sum(connected_ns is None or row["at_ns"] <= connected_ns for row in tried),

@@ -21,9 +21,13 @@ def pairs(stays: Sequence[Row]) -> list[tuple[Row, Row]]:
     ]
 
 
-def moves(stays: Sequence[Row]) -> list[tuple[int, int]]:
-    """(when, client)"""
-    return sorted((other["from_ns"], one["client"]) for one, other in pairs(stays) if one["broker"] != other["broker"])
+def moves(stays: Sequence[Row]) -> list[tuple[int, int, int]]:
+    """(when, client, how long it was at no broker)"""
+    return sorted(
+        (other["from_ns"], one["client"], other["from_ns"] - one["to_ns"])
+        for one, other in pairs(stays)
+        if one["broker"] != other["broker"]
+    )
 
 
 def flaps(stays: Sequence[Row]) -> int:

@@ -108,6 +108,11 @@ def connection(
     return {**who, "event": event, "at_ns": int(at * MS), "reason": reason}
 
 
+def member(user: int, connection: int | None, *, role: str = "producer") -> Row:
+    its = {"group": f"{role}s", "role": role, "user_class": "Orders", "from_ns": 0}
+    return {"user": user, "connection": connection, **its}
+
+
 def sample(metric: str, value: int, *, at: float, kind: str = "process", broker: str = "a", object: str = "") -> Row:
     return {"broker": broker, "at_ns": int(at * MS), "kind": kind, "object": object, "metric": metric, "value": value}
 

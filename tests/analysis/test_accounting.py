@@ -1,7 +1,7 @@
 """Checks that Spark counts message outcomes exactly as plain Python does, for any set of events."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -12,7 +12,7 @@ from analysis.accounting import COUNTS, accounting
 from analysis.messages import messages
 from records.schemas import UNKNOWN
 from tests.analysis import oracle
-from tests.analysis.rows import QUEUE, TOPIC, Row, connection, frame, leftover, receipt, send, subscription
+from tests.analysis.rows import QUEUE, TOPIC, Row, connection, frame, leftover, member, receipt, send, subscription
 
 pytestmark = pytest.mark.spark
 
@@ -24,6 +24,7 @@ def counted(
     subscriptions: list[Row] | None = None,
     leftovers: list[Row] | None = None,
     connections: list[Row] | None = None,
+    members: Sequence[Row] = (),
     *,
     searched: bool = True,
 ) -> dict[oracle.Key, dict[str, int]]:
@@ -32,7 +33,9 @@ def counted(
     sent = messages(attempts)
     arrived = frame(spark, "receipts", receipts)
     delivered = deliveries.deliveries(arrived, sent, attempts)
-    absences = message_outcomes.absences(frame(spark, "connections", connections or []))
+    absences = message_outcomes.absences(
+        frame(spark, "connections", connections or []), frame(spark, "members", members)
+    )
     expected = message_outcomes.expected(sent, frame(spark, "subscriptions", subscriptions or []), absences)
     found = message_outcomes.found(frame(spark, "leftovers", leftovers or []))
     became = message_outcomes.message_outcomes(expected, deliveries.first(delivered), found, searched=searched)
@@ -222,6 +225,19 @@ ABSENCES = [
     connection("connected", at=-850, client=7),  # what is sent in the first 150 ms is sent before it is there again
     connection("lost", at=1_400, client=7),  # what is sent from 400 ms on is still on its way
 ]
+
+
+def test_subscribers_that_share_a_lost_connection_were_away_and_nobody_owed_them_the_messages(
+    spark: SparkSession,
+) -> None:
+    """Connection 5 of subscribers 7 and 8 is lost at 2 s; 9 is another connection's, so its message is lost."""
+    sends = [send(1, due=2_500, destination=TOPIC)]
+    subscribed = [subscription(f"s{consumer}", consumer=consumer) for consumer in (7, 8, 9)]
+    members = [member(consumer, of, role="consumer") for consumer, of in ((7, 5), (8, 5), (9, 6))]
+    gone = [connection("lost", at=2_000, client=5)]
+    counts = counted(spark, sends, [], subscribed, connections=gone, members=members)
+    found = {key[1]: (count["missed_away"], count["lost"]) for key, count in counts.items()}
+    assert found == {"s7": (1, 0), "s8": (1, 0), "s9": (0, 1)}
 
 
 @pytest.mark.parametrize(("seed", "compiled"), [(1, False), (2, True)])

@@ -285,6 +285,10 @@ def test_a_planted_kill_is_summed_up_and_a_premise_that_it_does_not_meet_makes_t
         recorder.connection(1, "producers", "memory", "a", "lost", killed_ns + 5 * MS, "gone")
         recorder.connection(1, "producers", "memory", "b", "attempt", killed_ns + 6 * MS, "")
         recorder.connection(1, "producers", "memory", "b", "connected", back_ns - MS, "")
+        recorder.connection(1, "producers", "memory", "b", "ready", back_ns, "")
+        recorder.member(1, 1, "producers", "producer", "Orders", LOAD_NS - S)
+        recorder.member(7, 7, "consumers", "consumer", "Takers", LOAD_NS - S)
+        count_clients(recorder)
         send(recorder, 400, killed_ns, outcome="in_doubt")
         for seq in range(1_000):
             cut_off = 400 <= seq < 450
@@ -303,6 +307,7 @@ def test_a_planted_kill_is_summed_up_and_a_premise_that_it_does_not_meet_makes_t
     assert (fault["clients"], fault["cut_off"], fault["in_flight"], fault["never_back"]) == (2, 1, 1, 0)
     assert fault["outage_ms"] == fault["producers_outage_ms"] == {"p50": 502.0, "max": 502.0}
     assert fault["reconnect_ms"] == {"p50": 494.0, "max": 494.0}
+    assert fault["ready_ms"] == {"p50": 495.0, "max": 495.0}
     assert (fault["lost"], fault["duplicated"]) == (0, 0)
     assert summary["reasons"] == [
         "the run did not ask its question, as it needs all: recovery.cut_off is 1, it must be >= 2"
@@ -310,6 +315,17 @@ def test_a_planted_kill_is_summed_up_and_a_premise_that_it_does_not_meet_makes_t
     assert summary["verdict"] == "invalid"
     assert [row["client"] for row in pq.read_table(directory.results("outages")).to_pylist()] == [1]
     check_moves(directory, summary)
+    assert summary["connection_counts"] == {"compared": 12, "differed": 1, "brokers": ["a"]}
+
+
+def count_clients(recorder: Recorder) -> None:
+    """By the brokers, in each second of the load: a counts its producer until 5 s, though it is at b from 4 s on."""
+    for second in range(10):
+        at_ns = LOAD_NS + second * S + S // 2
+        for broker, clients in (("a", int(second <= 5)), ("b", 1 + (second > 4))):
+            recorder.sample(broker, at_ns, "broker", "", "connections", 3)
+            if clients:
+                recorder.sample(broker, at_ns, "connector", "stomp", "connections", clients)
 
 
 def check_moves(directory: RunDirectory, summary: Summary) -> None:
@@ -317,6 +333,7 @@ def check_moves(directory: RunDirectory, summary: Summary) -> None:
     moved = summary["rebalance"]
     assert (moved["clients"], moved["moves"], moved["moved"], moved["off_at_end"]) == (2, 1, 1, 0)
     applied, mended = moved["faults"]
+    assert moved["off_ms"] == applied["off_ms"] == {"p50": 494.0, "max": 494.0}
     assert (applied["first_move_s"], applied["state"], applied["settled_s"]) == (0.499, "did not settle", None)
     assert (mended["effect"], mended["at_s"], mended["moves"]) == ("mended", 7.0, 0)
     stays = pq.read_table(directory.results("stays")).to_pylist()

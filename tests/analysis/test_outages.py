@@ -1,5 +1,6 @@
 """Checks the outages of clients: a planted history is found exactly, and random ones are as plain Python has them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from analysis.fault_spans import FaultSpan, fault_spans
 from analysis.outages import harm, outages
 from analysis.timeline import FAULT_GRACE_NS, FOREVER_NS
 from tests.analysis import outage_oracle
-from tests.analysis.rows import LOAD_FROM_MS, MS, Row, connection, frame, receipt, send, subscription
+from tests.analysis.rows import LOAD_FROM_MS, MS, Row, connection, frame, member, receipt, send, subscription
 
 pytestmark = pytest.mark.spark
 
@@ -27,8 +28,9 @@ def found(
     receipts: list[Row],
     faults: tuple[FaultSpan, ...] = (KILL,),
     subscriptions: tuple[Row, ...] = (),
+    members: Sequence[Row] = (),
 ) -> dict[tuple[int, int], dict[str, Any]]:
-    """Rows of OUTAGES by (fault, client); times as recorded."""
+    """Rows of OUTAGES by (fault, user); times as recorded."""
     frames = [
         frame(spark, name, rows)
         for name, rows in (
@@ -36,12 +38,13 @@ def found(
             ("sends", sends),
             ("receipts", receipts),
             ("subscriptions", subscriptions),
+            ("members", members),
         )
     ]
     rows = [row.asDict() for row in outages(*frames, faults, LOAD_NS).collect()]  # type: ignore[arg-type]
     for row in rows:
         row |= {key: value + LOAD_NS for key, value in row.items() if key.endswith("_ns") and value is not None}
-    return {(row["fault"], row["client"]): row for row in rows}
+    return {(row["fault"], row["user"]): row for row in rows}
 
 
 def ms(row: dict[str, Any], name: str) -> float | None:
@@ -58,8 +61,10 @@ def test_a_planted_history_of_a_kill_is_found_exactly(spark: SparkSession) -> No
         connection("attempt", at=5_110, client=PRODUCER),
         connection("attempt", at=5_200, client=PRODUCER, broker="b"),
         connection("connected", at=5_250, client=PRODUCER, broker="b"),
+        connection("ready", at=5_255, client=PRODUCER, broker="b"),
         connection("attempt", at=5_150, client=CONSUMER, broker="c"),
         connection("connected", at=5_300, client=CONSUMER, broker="c"),
+        connection("ready", at=5_310, client=CONSUMER, broker="c"),
         connection("attempt", at=5_120, client=LOST_FOR_GOOD),
         connection("attempt", at=9_120, client=LOST_FOR_GOOD),
         connection("lost", at=6_000, client=ELSEWHERE, broker="b"),  # of another broker: not this fault's doing
@@ -74,14 +79,41 @@ def test_a_planted_history_of_a_kill_is_found_exactly(spark: SparkSession) -> No
     its = found(spark, connections, sends, receipts, subscriptions=(subscription("orders", kind="queue"),))
     assert set(its) == {(1, PRODUCER), (1, CONSUMER), (1, LOST_FOR_GOOD)}
     producer, consumer, gone = its[1, PRODUCER], its[1, CONSUMER], its[1, LOST_FOR_GOOD]
-    names = ("began", "last_success", "lost", "connected", "first_success")
-    assert [ms(producer, name) for name in names] == [5_000, 4_990, 5_100, 5_250, 5_280]
-    assert [ms(consumer, name) for name in names] == [5_099, 5_099, 5_100, 5_300, 5_400]
-    assert [ms(gone, name) for name in names] == [5_000, None, 5_100, None, None]
+    names = ("began", "last_success", "lost", "connected", "ready", "first_success")
+    assert [ms(producer, name) for name in names] == [5_000, 4_990, 5_100, 5_250, 5_255, 5_280]
+    assert [ms(consumer, name) for name in names] == [5_099, 5_099, 5_100, 5_300, 5_310, 5_400]
+    assert [ms(gone, name) for name in names] == [5_000, None, 5_100, None, None, None]
     assert [row["attempts"] for row in (producer, consumer, gone)] == [2, 1, 2]
     assert [row["in_flight"] for row in (producer, consumer, gone)] == [1, 0, 0]
     assert [row["role"] for row in (producer, consumer, gone)] == ["producer", "consumer", ""]
     assert [row["to_broker"] for row in (producer, consumer, gone)] == ["b", "c", None]
+
+
+def test_users_that_share_a_lost_connection_have_an_outage_each(spark: SparkSession) -> None:
+    """Connection 5 has the producers 1 and 2. Each has its own confirmations. 3 has its own connection."""
+    connections = [
+        connection("connected", at=100, client=5),
+        connection("connected", at=100, client=3),
+        connection("lost", at=5_100, client=5),
+        connection("connected", at=5_200, client=5, broker="b"),
+        connection("ready", at=5_210, client=5, broker="b"),
+    ]
+    sends = [
+        send(1, due=5_010, settled=5_020),
+        send(2, due=5_090, outcome="in_doubt"),
+        send(2, attempt=2, due=5_090, sent=5_205, settled=5_230),
+        send(1, due=5_040, settled=5_050, producer=2),
+        send(2, due=5_900, settled=5_910, producer=2),
+        send(1, due=5_040, settled=5_050, producer=3),
+    ]
+    its = found(spark, connections, sends, [], members=[member(1, 5), member(2, 5), member(3, 3), member(4, None)])
+    assert set(its) == {(1, 1), (1, 2)}
+    names = ("began", "lost", "connected", "ready", "first_success")
+    assert [ms(its[1, 1], name) for name in names] == [5_020, 5_100, 5_200, 5_210, 5_230]
+    assert [ms(its[1, 2], name) for name in names] == [5_050, 5_100, 5_200, 5_210, 5_910]
+    assert [(row["client"], row["role"], row["in_flight"]) for row in its.values()] == [
+        (5, "producer", int(user == 1)) for _, user in its
+    ]
 
 
 def test_a_send_that_the_clients_library_repeats_by_itself_was_in_flight_too(spark: SparkSession) -> None:
@@ -110,31 +142,35 @@ SPANS = (
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> tuple[list[Row], list[Row], list[Row]]:
-    """What clients may go through, sensible or not; no two events of a client at the same time."""
+def histories(draw: st.DrawFn) -> tuple[list[Row], list[Row], list[Row], list[Row]]:
+    """What clients may go through, sensible or not; no two events of a client at the same time. Some have two users."""
     connections: list[Row] = []
     sends: list[Row] = []
     receipts: list[Row] = []
+    members: list[Row] = []
     for client in range(1, draw(st.integers(2, 16))):
         for at in draw(st.lists(TIMES, unique=True, max_size=12)):
-            event = draw(st.sampled_from(["attempt", "connected", "lost", "moved"]))
+            event = draw(st.sampled_from(["attempt", "connected", "ready", "lost", "moved"]))
             connections.append(connection(event, at=at, client=client, broker=draw(BROKERS)))
+        users = draw(st.sampled_from([(), (client,), (client, 100 + client), (100 + client, 200 + client)]))
+        members += [member(user, client) for user in users]
+        user = st.sampled_from((client, *users))
         for seq, at in enumerate(draw(st.lists(TIMES, max_size=8))):
             outcome = draw(st.sampled_from(["acked", "in_doubt", "failed", "unconfirmed"]))
             settled = at + 0.5 + draw(st.integers(0, 9))
             answered = settled if outcome in ("acked", "failed") else None
-            sends.append(send(seq, due=at, settled=answered, outcome=outcome, producer=client))
-        receipts += [receipt(seq, at=at + 0.25, consumer=client) for seq, at in enumerate(draw(st.lists(TIMES)))]
-    return connections, sends, receipts
+            sends.append(send(seq, due=at, settled=answered, outcome=outcome, producer=draw(user)))
+        receipts += [receipt(seq, at=at + 0.25, consumer=draw(user)) for seq, at in enumerate(draw(st.lists(TIMES)))]
+    return connections, sends, receipts, members
 
 
 @settings(deadline=None, max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=histories())
 def test_outages_of_any_history_are_those_of_plain_python(
-    spark: SparkSession, history: tuple[list[Row], list[Row], list[Row]]
+    spark: SparkSession, history: tuple[list[Row], list[Row], list[Row], list[Row]]
 ) -> None:
     expected = outage_oracle.outages(*history, SPANS)
-    told = found(spark, *history, SPANS)
+    told = found(spark, *history[:3], SPANS, members=history[3])
     assert {key: {name: row[name] for name in expected.get(key, row)} for key, row in told.items()} == expected
 
 

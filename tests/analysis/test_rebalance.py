@@ -41,6 +41,7 @@ def test_clients_that_stay_where_they_are_are_even_and_have_settled_at_once() ->
     found = of("even", KILL)
     assert (found["clients"], found["moves"], found["moved"], found["flaps"], found["off_at_end"]) == (6, 0, 0, 0, 0)
     assert found["moves_per_client"] == {"p50": 0, "max": 0}
+    assert found["off_ms"] == {"p50": None, "max": None}
     assert (found["not_settled"], found["settled_s"]) == (0, 0.0)
     assert found["at_end"] == {"max_to_mean": 1.0, "cv": 0.0, "jain": 1.0}
     applied, mended = found["faults"]
@@ -57,6 +58,7 @@ def test_a_skew_after_a_kill_that_never_goes_away_is_told_with_its_numbers() -> 
     found = of("skewed", KILL)
     assert (found["moves"], found["moved"], found["flaps"]) == (2, 2, 0)
     assert found["moves_per_client"] == {"p50": 0, "max": 1}
+    assert found["off_ms"] == {"p50": 295.0, "max": 495.0}
     applied, mended = found["faults"]
     assert (applied["first_move_s"], applied["settled_s"], applied["moves"]) == (0.3, 0.5, 2)
     assert (mended["first_move_s"], mended["settled_s"], mended["moves"]) == (None, 0.0, 0)
@@ -76,6 +78,7 @@ def test_an_oscillation_is_told_by_its_flaps_and_did_not_settle() -> None:
     found = of("oscillating", replace(KILL, target="c", mended_ns=None), clients=4)
     assert (found["moves"], found["moved"], found["flaps"]) == (240, 4, 4 * 59)
     assert found["moves_per_client"] == {"p50": 60, "max": 60}
+    assert found["off_ms"] == {"p50": pytest.approx(20), "max": pytest.approx(20)}
     (applied,) = found["faults"]
     assert (applied["first_move_s"], applied["state"], applied["settled_s"]) == (0.02, "did not settle", None)
     assert (found["not_settled"], found["settled_s"]) == (1, None)
@@ -87,6 +90,7 @@ def test_clients_that_move_to_a_broker_that_joins_are_even_again() -> None:
     found = of("joining", joined)
     (applied,) = found["faults"]
     assert (applied["at_s"], applied["first_move_s"], applied["settled_s"], applied["moved"]) == (12.0, 4.0, 1.4, 2)
+    assert applied["off_ms"] == {"p50": pytest.approx(100), "max": pytest.approx(100)}
     at = moments(found)
     assert (at["before F1"]["fair_share"], at["before F1"]["jain"]) == (3.0, 1.0)  # c was not there yet
     assert (at["end"]["connected"], at["end"]["jain"]) == ({"a": 2, "b": 2, "c": 2}, 1.0)
@@ -174,7 +178,7 @@ def test_moves_flaps_and_settling_are_those_of_plain_python(
     rows = cut(rows, load_ns)
     table = pa.Table.from_pylist(rows, STAYS)
     moves: Any = moves_of(table)
-    assert sorted(zip(moves.at_ns, moves.client, strict=True)) == rebalance_oracle.moves(rows)
+    assert sorted(zip(moves.at_ns, moves.client, moves.off_ns, strict=True)) == rebalance_oracle.moves(rows)
     assert flaps_of(table) == rebalance_oracle.flaps(rows)
     span = (at_s * S, (at_s + lasts_s) * S)
     assert settled_ns(moves.unrest, *span) == rebalance_oracle.settled_ns(rows, *span, SETTLED_AFTER_NS)

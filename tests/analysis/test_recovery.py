@@ -11,7 +11,8 @@ from analysis.fault_spans import FaultSpan
 from analysis.premises import unmet
 from analysis.recovery import recovery, spread
 from records.checks import Check
-from records.results import CONNECTIONS, OUTAGES
+from records.results import OUTAGES, STAYS
+from records.schemas import MEMBERS
 
 MS, S = 1_000_000, 1_000_000_000
 LOAD_NS = 100 * S
@@ -30,12 +31,14 @@ def outage(fault: int, client: int, role: str, *, lasted_ms: int | None, reconne
         "kind": "kill",
         "target": "a",
         "client": client,
+        "user": client,
         "group": "clients",
         "role": role,
         "began_ns": began_ns,
         "last_success_ns": None,
         "lost_ns": lost_ns,
         "connected_ns": None if reconnected_ms is None else lost_ns + reconnected_ms * MS,
+        "ready_ns": None if reconnected_ms is None else lost_ns + (reconnected_ms + 10) * MS,
         "to_broker": None if reconnected_ms is None else "b",
         "first_success_ns": None if lasted_ms is None else began_ns + lasted_ms * MS,
         "attempts": 1,
@@ -43,12 +46,19 @@ def outage(fault: int, client: int, role: str, *, lasted_ms: int | None, reconne
     }
 
 
-def of(rows: list[dict[str, Any]], open_connections: int = 36) -> Any:
-    connected = [{"second": second, "broker": "a", "group": "g", "count": open_connections} for second in (9, 29)]
-    tables = pa.Table.from_pylist(rows, OUTAGES), pa.Table.from_pylist(connected, CONNECTIONS)
+def of(rows: list[dict[str, Any]]) -> Any:
+    """Six connections are open all the time, another until 10 s. The first one has four users."""
+    ends_ns = {client: 60 * S for client in range(1, 7)} | {7: 10 * S}
+    whole = [(client, "g", "a", 0, to_ns, "lost") for client, to_ns in ends_ns.items()]
+    stays = pa.Table.from_pylist([dict(zip(STAYS.names, stay, strict=True)) for stay in whole], STAYS)
+    shared = [(user, 1, "g", "producer", "Orders", 0) for user in range(20, 24)] + [
+        (24, None, "g", "producer", "One", 0)
+    ]
+    members = pa.Table.from_pylist([dict(zip(MEMBERS.names, row, strict=True)) for row in shared], MEMBERS)
+    tables = pa.Table.from_pylist(rows, OUTAGES), stays, members
     back = {1: Back(2.5, 4.0), 3: Back(0.0, None)}
     backlog = {1: Backlog(240, 3.5), 3: Backlog(1_200, None)}
-    return recovery(tables[0], FAULTS, HARM, back, backlog, tables[1], LOAD_NS)
+    return recovery(tables[0], FAULTS, HARM, back, backlog, *tables[1:], LOAD_NS)
 
 
 def test_each_fault_has_its_own_figures_and_all_together_have_theirs() -> None:
@@ -70,11 +80,12 @@ def test_each_fault_has_its_own_figures_and_all_together_have_theirs() -> None:
     assert (found["backlog_highest"], found["backlog_drained_s"]) == (1_200, None)
     assert (kill["began_s"], kill["effective_s"], kill["restored_s"]) == (10.0, 10.05, 15.0)
     assert (freeze["effective_s"], freeze["restored_s"]) == (None, None)
-    assert (kill["clients"], kill["cut_off"], kill["in_flight"], kill["never_back"]) == (36, 3, 4, 0)
+    assert (kill["clients"], kill["cut_off"], kill["in_flight"], kill["never_back"]) == (9, 3, 4, 0)
     assert kill["outage_ms"] == {"p50": 200, "max": 300}
     assert kill["producers_outage_ms"] == {"p50": 100, "max": 300}
     assert kill["consumers_outage_ms"] == {"p50": 200, "max": 200}
     assert kill["reconnect_ms"] == {"p50": 80, "max": 90}
+    assert kill["ready_ms"] == {"p50": 90, "max": 100}
     assert freeze["producers_outage_ms"] == {"p50": None, "max": None}
     assert (kill["lost"], kill["duplicated"], freeze["lost"], freeze["duplicated"]) == (0, 12, 1, 0)
     assert found["outage_ms"] == {"p50": 200, "max": 400}
@@ -91,7 +102,7 @@ def test_a_client_that_never_came_back_is_the_slowest_and_has_no_number() -> Non
     assert found["reconnect_ms"] == {"p50": 80, "max": 90}
 
 
-def test_a_shared_connection_is_back_when_it_is_connected_again() -> None:
+def test_a_connection_without_messages_is_back_when_it_is_connected_again() -> None:
     found = of([outage(1, 5, "", lasted_ms=None, reconnected_ms=90)])
     assert (found["never_back"], found["outage_ms"]) == (0, {"p50": 95, "max": 95})
 

@@ -69,6 +69,15 @@ class ConnectionRow(NamedTuple):
     reason: str
 
 
+class MemberRow(NamedTuple):
+    user: int
+    connection: int | None
+    group: str
+    role: str
+    user_class: str
+    from_ns: int
+
+
 class KeepingRecorder:
     """A recorder that keeps rows as values."""
 
@@ -77,6 +86,7 @@ class KeepingRecorder:
         self.receipts: list[ReceiptRow] = []
         self.connections: list[ConnectionRow] = []
         self.subscriptions: list[tuple[Any, ...]] = []
+        self.members: list[MemberRow] = []
 
     def send(self, *row: Any) -> None:
         self.sends.append(SendRow(*row))
@@ -89,6 +99,9 @@ class KeepingRecorder:
 
     def subscription(self, *row: Any) -> None:
         self.subscriptions.append(row)
+
+    def member(self, *row: Any) -> None:
+        self.members.append(MemberRow(*row))
 
     def events(self) -> list[tuple[str, str | None]]:
         """But for waits of a second, of which there is one wherever a busy machine stands still."""

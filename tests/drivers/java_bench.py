@@ -219,9 +219,10 @@ def check_moved(tables: Mapping[str, list[dict[str, Any]]], begun: int) -> None:
     told = [(row["event"], row["broker"]) for row in tables["connections"] if row["client"] == 0]
     events = [each for each in told if each[0] not in WAITED]
     assert events[:3] == [("attempt", "broker-1"), ("connected", "broker-1"), ("lost", "broker-1")]
-    assert events[-4:] == [
+    assert events[-5:] == [
         ("attempt", "broker-2"),
         ("connected", "broker-2"),
         ("moved", "broker-2"),
+        ("ready", "broker-2"),
         ("closed", "broker-2"),
     ]

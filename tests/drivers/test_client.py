@@ -61,6 +61,7 @@ def test_a_loss_is_followed_by_the_next_broker_and_told_as_a_move() -> None:
         ("attempt", "b"),
         ("connected", "b"),
         ("moved", "b"),
+        ("ready", "b"),
         ("closed", "b"),
     ]
     reasons = {row.event: row.reason for row in recorder.connections}
@@ -316,6 +317,7 @@ def test_a_client_goes_back_to_its_priority_broker() -> None:
         ("closed", "b"),
         ("connected", "a"),
         ("moved", "a"),
+        ("ready", "a"),
         ("closed", "a"),
     ]
     assert connector.connections[0].closed

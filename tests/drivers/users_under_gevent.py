@@ -113,6 +113,28 @@ def test_there_are_as_many_connections_as_the_mode_says(bench: Bench) -> None:
     assert ended["connected"] == ended["closed"] == producers + consumers + MESSAGES * per_message
 
 
+def test_it_is_on_record_by_which_connection_each_user_sends_and_receives(bench: Bench) -> None:
+    bench.start()
+    bench.send_all()
+    recorder, mode = bench.recorder, bench.producer.connections
+    of_role = {role: [row for row in recorder.members if row.role == role] for role in ("producer", "consumer")}
+    assert {row.user for row in of_role["producer"]} == {row.producer for row in recorder.sends}
+    assert len({row.user for row in of_role["consumer"]}) == len(of_role["consumer"]) == CONSUMERS
+    assert {(row.group, row.user_class) for row in recorder.members} == {
+        ("producers", "Orders"),
+        ("consumers", "Takers"),
+    }
+    connected = {
+        row.group: {each.client for each in recorder.connections if each.group == row.group} for row in recorder.members
+    }
+    assert {row.connection for row in of_role["consumer"]} == connected["consumers"]
+    if mode == "per-message":
+        assert [row.connection for row in of_role["producer"]] == [None] * PRODUCERS
+    else:
+        assert {row.connection for row in of_role["producer"]} == connected["producers"]
+    assert all((row.connection == row.user) == (mode != "pooled") for row in of_role["consumer"])
+
+
 def test_producers_and_consumers_of_one_group_share_connections_only_with_their_kind() -> None:
     bench = Bench("pooled")
     handles = [

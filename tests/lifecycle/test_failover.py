@@ -1,6 +1,7 @@
 """Checks whole runs with a broker that is killed and comes back: what is recorded, summed up and reported."""
 
 import re
+from pathlib import Path
 
 import psutil
 import pytest
@@ -46,6 +47,7 @@ def test_each_client_of_the_killed_broker_has_its_outage_and_came_back_elsewhere
     assert told["in_flight"] > 0
     assert all(row["to_broker"] not in (None, fault["target"]) for row in rows)
     assert all(row["began_ns"] < row["lost_ns"] < row["connected_ns"] < row["first_success_ns"] for row in rows)
+    assert all(row["connected_ns"] <= row["ready_ns"] for row in rows)
 
 
 def test_the_terminal_and_the_report_say_what_the_fault_did(failover: Outcome) -> None:
@@ -71,3 +73,24 @@ def test_a_broker_that_dies_beside_a_declared_fault_is_still_a_crash(
     assert outcome.summary["verdict"] == "invalid", outcome.output
     assert any("broker-2 ended though nobody stopped it" in reason for reason in outcome.summary["reasons"])
     assert nothing_left(runs)
+
+
+@pytest.mark.nightly
+def test_users_that_share_a_connection_to_the_killed_broker_have_an_outage_each(tmp_path: Path) -> None:
+    """All four connections are at broker-1, the first of the failover URI."""
+    shared = ("--connections", "pooled", "--pool-size", "2", "--failover", "randomize=false")
+    size = ("--topology", "mesh(brokers=2)", "--producers", "12", "--consumers", "6", "-t", "26s", "--warm-up", "2")
+    fault = ("--fault", "kill(broker-1, at=8, for=5)")
+    outcome = LocustRun(FAILOVER, *size, *shared, *fault, runs=tmp_path / "runs").outcome(TIMEOUT_S)
+    (told,) = outcome.summary["recovery"]["faults"]
+    assert (told["clients"], told["cut_off"], told["never_back"]) == (18, 18, 0), outcome.output
+    rows = outcome.results("outages")
+    connection_of = {row["user"]: row["connection"] for row in outcome.events("members")}
+    assert {row["user"]: row["client"] for row in rows} == connection_of
+    assert len(set(connection_of.values())) == 4
+    users = {row["producer"] for row in outcome.events("sends")} | {
+        row["consumer"] for row in outcome.events("receipts")
+    }
+    assert {row["user"] for row in rows if row["role"]} == users
+    assert all(row["lost_ns"] < row["connected_ns"] <= row["ready_ns"] for row in rows)
+    assert len({row["first_success_ns"] for row in rows}) > 4, "of users, not of connections"

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -104,3 +105,16 @@ def test_the_terminal_says_when_it_joined_and_left_and_nothing_is_left(rebalance
     for step in (r"requested", r"effective after \d+\.\d\d s", r"mended: is gone after \d+\.\d\d s"):
         assert re.search(rf"fault join of {JOINER}, \d+\.\d s into the load: {step}", rebalance.output), step
     assert nothing_left(rebalance.runs)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("control", [("--topology", "mesh"), ("--protocol", "stomp")], ids=["mesh", "stomp"])
+def test_nobody_moves_to_a_broker_that_joins_where_none_is_told_to(control: tuple[str, str], tmp_path: Path) -> None:
+    outcome = LocustRun(REBALANCE, *control, "--producers", "5", "--consumers", "4", runs=tmp_path / "runs")
+    run = outcome.outcome(TIMEOUT_S)
+    assert (run.summary["verdict"], run.status) == ("pass", 0), run.output
+    assert (run.summary["rebalance"]["moves"], run.summary["rebalance"]["off_at_end"]) == (0, 0)
+    assert {row["broker"] for row in run.results("stays")} <= {"broker-1", "broker-2"}
+    counts = run.summary["connection_counts"]
+    assert counts["compared"] > 100
+    assert counts["differed"] == 0, counts

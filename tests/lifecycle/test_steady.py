@@ -56,6 +56,12 @@ def test_clients_spread_over_the_brokers_by_their_failover_uri(steady: Outcome) 
     assert {row["broker"] for row in connected} <= {"broker-1", "broker-2", "broker-3"}
 
 
+def test_brokers_count_as_many_clients_as_there_are(steady: Outcome) -> None:
+    counts = steady.summary["connection_counts"]
+    assert counts["compared"] >= 9, "three brokers, and some seconds of the ten"
+    assert (counts["differed"], counts["brokers"]) == (0, [])
+
+
 def test_every_broker_was_sampled_once_a_second(steady: Outcome) -> None:
     heap = [row for row in steady.events("samples") if row["metric"] == "heap_used_bytes"]
     for broker in ("broker-1", "broker-2", "broker-3"):

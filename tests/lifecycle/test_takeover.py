@@ -1,5 +1,7 @@
 """Checks a whole run in which a standby takes over from its killed active: who served the clients, what was kept."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.support.locust_run import LocustRun, Outcome, nothing_left
@@ -41,3 +43,18 @@ def test_the_killed_broker_returns_as_the_standby_and_no_client_goes_back(takeov
     assert there
     assert all(row["at_ns"] < fault["began_ns"] for row in there)
     assert nothing_left(takeover.runs)
+
+
+@pytest.mark.nightly
+def test_a_backup_serves_core_clients_and_hands_them_back(tmp_path: Path) -> None:
+    """The clients lose the backup once more as it steps back: no fault of the run is at that broker."""
+    asked = ("--topology", "live-backup", "--protocol", "core", "--producers", "6", "--consumers", "3", "-t", "60s")
+    outcome = LocustRun(TAKEOVER, *asked, runs=tmp_path / "runs").outcome(TIMEOUT_S)
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
+    rows = outcome.results("outages")
+    assert len(rows) == CLIENTS
+    assert {row["to_broker"] for row in rows} == {"broker-1-backup"}
+    assert all(row["connected_ns"] <= row["ready_ns"] for row in rows)
+    last = {row["client"]: row["broker"] for row in outcome.events("connections") if row["event"] == "ready"}
+    assert set(last.values()) == {ACTIVE}
+    assert nothing_left(outcome.runs)

@@ -324,10 +324,10 @@ def outages(plan: Plan) -> dict[str, list[Any]]:
         lost = began + SECOND_NS
         for client in range(4):
             back = None if client == 3 else lost + (client + 1) * 100_000_000
-            success = None if back is None else back + 10_000_000
+            ready, success = (None, None) if back is None else (back + 4_000_000, back + 10_000_000)
             to = None if back is None else plan.names[0]
-            ends = (began, began - 5_000_000, lost, back, to, success, client + 1, 1)
-            rows.append((1, "pause", plan.names[-1], client, "producers", "producer", *ends))
+            ends = (began, began - 5_000_000, lost, back, ready, to, success, client + 1, 1)
+            rows.append((1, "pause", plan.names[-1], client, client, "producers", "producer", *ends))
     return as_columns("outages", rows)
 
 
@@ -346,6 +346,7 @@ def recovery(plan: Plan) -> dict[str, Any]:
         "producers_outage_ms": {"p50": 1_210.0, "max": None},
         "consumers_outage_ms": never,
         "reconnect_ms": {"p50": 200.0, "max": None},
+        "ready_ms": {"p50": 204.0, "max": None},
         "lost": plan.lost,
         "duplicated": plan.duplicated,
         "throughput_back_s": 2.2,
@@ -410,6 +411,7 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
         "blocked": {"periods": 0, "total_ms": 0.0, "longest_ms": 0.0, "brokers": []},
         "recovery": recovery(plan),
         "rebalance": rebalance_of(stays_of(plan), info, faults(plan), plan.brokers, plan.load_s),
+        "connection_counts": {"compared": 240, "differed": 0, "brokers": []},
         "unplanned": [],
         "steps": [],
         "limit": NOTHING,

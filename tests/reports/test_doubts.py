@@ -12,7 +12,15 @@ from records.run import Phases, RunInfo, UserInfo
 from records.summary import WarmUpResult
 from reports.build import render
 from reports.inputs import read_results
-from reports.views.doubts import doubts, of_the_generator, of_the_samples, of_time, of_transactions, of_what_was_claimed
+from reports.views.doubts import (
+    doubts,
+    of_connections,
+    of_the_generator,
+    of_the_samples,
+    of_time,
+    of_transactions,
+    of_what_was_claimed,
+)
 from reports.views.keyfigures import key_figures
 from tests.reports.markup import parse
 from tests.reports.run_folder import LOAD_BEGAN_NS, Plan, made_up, summary, write_run_folder
@@ -107,6 +115,15 @@ def test_few_samples_and_negative_latencies_are_told() -> None:
     assert list(of_the_samples(told(latency_ms=latency))) == [
         "2 latencies came out negative: the clocks disagree. None was dropped.",
         "900 samples: fewer than ten lie beyond p99, so from there on the tail has no figures.",
+    ]
+
+
+def test_a_broker_that_counts_other_clients_than_there_are_is_named() -> None:
+    assert list(of_connections(told())) == []
+    counts = {"compared": 240, "differed": 12, "brokers": ["broker-1", "broker-2"]}
+    assert list(of_connections(told(connection_counts=counts))) == [
+        "Of 240 counts of client connections by the brokers, 12 were not the clients' (broker-1 and broker-2): "
+        "others used the broker, or it had not noticed that clients were gone."
     ]
 
 

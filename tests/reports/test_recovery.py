@@ -93,7 +93,8 @@ def test_each_client_is_a_dot_or_never() -> None:
 def test_the_table_has_a_row_a_client_and_says_never() -> None:
     table = outages_table(pa.table(outages(Plan()), schema=OUTAGES))
     assert [row[4] for row in table.rows] == [1_110.0, 1_210.0, 1_310.0, None]
-    assert [row[7] for row in table.rows] == ["broker-1", "broker-1", "broker-1", "never"]
+    assert [row[6] for row in table.rows] == [104.0, 204.0, 304.0, None]
+    assert [row[8] for row in table.rows] == ["broker-1", "broker-1", "broker-1", "never"]
 
 
 def test_the_recovery_table_has_a_row_a_fault() -> None:

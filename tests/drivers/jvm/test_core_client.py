@@ -160,7 +160,7 @@ def test_a_broker_that_comes_back_gets_what_it_had_not_answered(artemis: Runtime
     assert {row["outcome"] for row in last.values()} == {"acked"}
     events = [row["event"] for row in tables["connections"] if row["client"] == 0]
     assert events[:3] == ["attempt", "connected", "lost"]
-    assert [event for event in events if "blocked" not in event][-3:] == ["attempt", "connected", "closed"]
+    assert [event for event in events if "blocked" not in event][-4:] == ["attempt", "connected", "ready", "closed"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,40 @@
+"""Compares the brokers' own counts of client connections with the clients'. Arrow in and out; no Spark.
+
+A broker that has not noticed a loss counts more than there are, and so does one that others use. Both sides are read at
+different moments of a second, so only seconds count around which the clients' number did not change.
+"""
+
+from collections import Counter
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from records.summary import ConnectionCounts
+
+
+def connection_counts(connections: pa.Table, resources: pa.Table, seconds: int) -> ConnectionCounts:
+    """``connections``, ``resources``: the result tables. ``seconds``: whole seconds of the load."""
+    ours = _by_second(connections, "count")
+    last = max((second for _, second in ours), default=0)  # no event after it: the clients stay where they are
+    of_kind = {kind: resources.filter(pc.equal(resources["kind"], kind)) for kind in ("broker", "connector")}
+    theirs = _by_second(of_kind["connector"], "value")  # without a row while a broker has no client
+
+    def clients_at(broker: str, second: int) -> int:
+        return ours[broker, min(second, last)]
+
+    compared = [
+        (broker, clients_at(broker, second) == theirs[broker, second])
+        for broker, second in sorted(_by_second(of_kind["broker"], "value"))
+        if 0 < second < seconds - 1 and len({clients_at(broker, at) for at in (second - 1, second, second + 1)}) == 1
+    ]
+    differed = [broker for broker, same in compared if not same]
+    return ConnectionCounts(compared=len(compared), differed=len(differed), brokers=sorted(set(differed)))
+
+
+def _by_second(rows: pa.Table, value: str) -> Counter[tuple[str, int]]:
+    """The sum by broker and second; 0 where there is no row."""
+    found = Counter[tuple[str, int]]()
+    columns = (rows[name].to_pylist() for name in ("broker", "second", value))
+    for broker, second, count in zip(*columns, strict=True):
+        found[broker, second] += count
+    return found

@@ -1,0 +1,68 @@
+"""Checks the brokers' own counts of client connections beside the clients': planted ones are found exactly."""
+
+import pyarrow as pa
+import pytest
+
+from analysis.connection_counts import connection_counts
+from records.results import CONNECTIONS, RESOURCES
+
+SECONDS = 20
+
+
+def clients(*by_second: int, broker: str = "a", group: str = "producers") -> list[tuple[int, str, str, int]]:
+    return [(second, broker, group, count) for second, count in enumerate(by_second)]
+
+
+def sampled(
+    by_second: dict[int, int], broker: str = "a", connector: str = "stomp", seconds: int = SECONDS
+) -> list[tuple[int, str, str, str, str, int]]:
+    """The broker is sampled in every second; it has a row of the connector only in those of ``by_second``."""
+    of_broker = [(second, broker, "broker", "", "connections", 9) for second in range(seconds)]
+    return of_broker + [
+        (second, broker, "connector", connector, "connections", count) for second, count in by_second.items()
+    ]
+
+
+def found(ours: list[tuple[int, str, str, int]], theirs: list[tuple[int, str, str, str, str, int]]) -> object:
+    tables = [
+        pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
+        for schema, rows in ((CONNECTIONS, ours), (RESOURCES, theirs))
+    ]
+    return connection_counts(*tables, SECONDS)
+
+
+def test_a_broker_that_counts_what_the_clients_count_agrees_in_every_second_between_the_first_and_the_last() -> None:
+    ours = clients(*[3] * SECONDS) + clients(*[2] * SECONDS, group="consumers")
+    theirs = sampled(dict.fromkeys(range(SECONDS), 4)) + sampled(dict.fromkeys(range(SECONDS), 1), connector="amqp")
+    assert found(ours, theirs) == {"compared": 2 * (SECONDS - 2) // 2, "differed": 0, "brokers": []}
+
+
+def test_connections_that_a_broker_still_holds_after_their_loss_are_counted() -> None:
+    """Its two clients are gone from second 8 on, and it counts them until 12."""
+    theirs = sampled({second: 2 for second in range(13)})
+    assert found(clients(*[2] * 8, *[0] * 12), theirs) == {"compared": 16, "differed": 4, "brokers": ["a"]}
+
+
+def test_a_broker_that_only_others_use_is_told_too() -> None:
+    ours, theirs = clients(*[1] * SECONDS), sampled(dict.fromkeys(range(SECONDS), 1))
+    others = sampled({5: 7}, broker="b")
+    assert found(ours, theirs + others) == {"compared": 36, "differed": 1, "brokers": ["b"]}
+
+
+@pytest.mark.parametrize("second", [4, 5, 6])
+def test_seconds_around_a_change_are_not_compared(second: int) -> None:
+    """The fifth client comes in second 5. Whatever the broker says then depends on when it was asked."""
+    counts = {each: 4 if each < 5 else 5 for each in range(SECONDS)}
+    wrong = found(clients(*counts.values()), sampled(counts | {second: 40}))
+    assert wrong == {"compared": 16, "differed": int(second == 6), "brokers": ["a"] if second == 6 else []}
+
+
+def test_a_broker_that_gives_no_samples_is_not_compared() -> None:
+    ours = clients(*[3] * SECONDS) + clients(*[2] * SECONDS, broker="frozen")
+    assert found(ours, sampled(dict.fromkeys(range(SECONDS), 3))) == {"compared": 18, "differed": 0, "brokers": []}
+
+
+def test_clients_stay_where_they_are_after_the_last_event_on_record() -> None:
+    """The result table of a run that was killed ends with the last change of a connection."""
+    theirs = sampled(dict.fromkeys(range(SECONDS), 3))
+    assert found(clients(3, 3, 3), theirs) == {"compared": 18, "differed": 0, "brokers": []}

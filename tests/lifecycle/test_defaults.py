@@ -1,0 +1,49 @@
+"""Checks that every scenario ends by itself with its defaults, passes, and has the figures that it is made for."""
+
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brokerbench.scenario_list import questions
+from tests.support.locust_run import LocustRun, nothing_left
+
+TIMEOUT_S = 900  # capacity looks for its limit, a quarter of an hour at most
+OF_LOSSES = ("recovery.cut_off", "recovery.in_flight", "recovery.outage_ms.max", "recovery.ready_ms.max")
+FIGURES = {
+    "steady": ("latency_ms.due_to_received.p99",),
+    "failover": OF_LOSSES,
+    "takeover": OF_LOSSES,
+    "rebalance": ("rebalance.moves", "rebalance.moves_per_client.max", "rebalance.at_end.jain", "recovery.cut_off"),
+    "partition": ("recovery.backlog_highest", "recovery.backlog_drained_s"),
+    "backlog": ("recovery.backlog_highest",),
+    "capacity": ("throughput.held_per_s",),
+}
+"""Figures that are more than nothing in a run of the scenario. Another scenario has to have some too."""
+NEEDS_PROXIES = {"partition"}
+SCENARIOS = [
+    pytest.param(path.stem, marks=[pytest.mark.links] if path.stem in NEEDS_PROXIES else []) for path, _ in questions()
+]
+
+
+@pytest.mark.brokers
+@pytest.mark.spark
+@pytest.mark.nightly
+@pytest.mark.timeout(TIMEOUT_S + 120)
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_scenario_ends_by_itself_with_a_verdict_a_report_and_its_figures(scenario: str, tmp_path: Path) -> None:
+    outcome = LocustRun(f"scenarios/{scenario}.py", runs=tmp_path / "runs").outcome(TIMEOUT_S + 60)
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
+    found = {figure: figure_of(outcome.summary, figure) for figure in FIGURES[scenario]}
+    assert all(value and value > 0 for value in found.values()), found
+    assert (outcome.run / "report.html").stat().st_size > 0
+    assert nothing_left(outcome.runs)
+
+
+def figure_of(summary: dict[str, Any], path: str) -> Any:
+    return reduce(lambda found, key: found[key], path.split("."), summary)
+
+
+def test_it_is_known_of_every_scenario_which_figures_it_is_made_for() -> None:
+    assert {path.stem for path, _ in questions()} == set(FIGURES)
