@@ -48,8 +48,7 @@ def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Pat
     home = launch.distribution
     return [
         str(launch.java),
-        f"-Xms{launch.memory_mb}m",  # as much as -Xmx: a heap that grows meanwhile would be measured too
-        f"-Xmx{launch.memory_mb}m",
+        *launch.heap_and_options,
         *KEPT_TO_ITSELF,
         f"-XX:ErrorFile={folders.log}/jvm-error-%p.log",
         f"-Djava.io.tmpdir={folders.temporary}",

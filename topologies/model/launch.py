@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from topologies.model.endpoints import ManagementEndpoint
+from topologies.model.jvm import Jvm
 
 LOOPBACK = "127.0.0.1"
 KEY_STORE, TRUST_STORE = "keys.p12", "trusted.p12"
@@ -73,6 +74,16 @@ class Launch:
     memory_mb: int
     stores: Stores | None = None  # where brokers speak TLS
     hosts_file: Path | None = None  # the names that an Artemis broker knows, instead of this machine's
+    jvm_options: tuple[str, ...] = ()
+
+    def of(self, jvm: Jvm) -> "Launch":
+        """The same for one broker's Java virtual machine."""
+        return replace(self, memory_mb=jvm.heap_mb or self.memory_mb, jvm_options=jvm.options)
+
+    @property
+    def heap_and_options(self) -> list[str]:
+        """The heap is as large from the start as at most: one that grows meanwhile would be measured too."""
+        return [f"-Xms{self.memory_mb}m", f"-Xmx{self.memory_mb}m", *self.jvm_options]
 
 
 def properties(values: Mapping[str, str]) -> str:

@@ -158,6 +158,16 @@ def _add_what_runs_where(add: Callable[..., None], scenario: Scenario) -> None:
         "between two brokers or regions (A<->B), or *; several by ';'",
     )
     add(
+        "--overlay",
+        default=None,
+        help="YAML file with settings of brokers and of their JVMs, laid over those of the topology",
+    )
+    add(
+        "--unset-defaults",
+        action="store_true",
+        help="write only what the topology and the overlay set into the brokers' files; all else is the brokers' own",
+    )
+    add(
         "--runtime",
         default="",
         choices=("", *RUNTIMES),

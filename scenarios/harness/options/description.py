@@ -48,6 +48,7 @@ def describe(scenario: Scenario, options: Options, topology: Topology, groups: t
         options=options.as_record(),
         versions={**machine.versions(), **java_client_versions(Spoken.parse(options.protocol).distinct)},
         machine=machine.describe(),
+        rendered={f"overlay/{options.overlay.path.name}": options.overlay.text} if options.overlay else {},
     )
 
 

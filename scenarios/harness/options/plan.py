@@ -73,6 +73,8 @@ def would_run(plan: Plan) -> dict[str, object]:
         "runtime": plan.options.runtime,
         "broker_version": plan.options.broker_version,
         "distribution": str(plan.options.distribution) if plan.options.distribution else None,
+        "overlay": str(plan.options.overlay.path) if plan.options.overlay else None,
+        "unset_defaults": plan.options.unset_defaults,
         "protocol": plan.options.protocol,
         "users": dict(plan.counts),
         "warm_up_at_most_s": AT_MOST_S if warm_up_s is None else warm_up_s,

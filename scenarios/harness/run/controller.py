@@ -120,7 +120,8 @@ class RunController:
 
     def _describe(self) -> None:
         versions = {**self.info.versions, **self.brokers.runtime.versions()}
-        self.run_record.update(state="running", versions=versions, rendered=self.brokers.runtime.rendered())
+        rendered = {**self.info.rendered, **self.brokers.runtime.rendered()}
+        self.run_record.update(state="running", versions=versions, rendered=rendered)
         self.run_record.write()
 
     def _fail(self) -> None:

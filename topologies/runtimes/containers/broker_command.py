@@ -217,7 +217,7 @@ def _container(
     )
     private.write(agent_file.name, agent_properties(inside))
     stores, home = STORES_INSIDE if tls else None, Path(context.image.home)
-    launch = Launch(Path("java"), home, AGENT_INSIDE, SECRETS_INSIDE, wishes.memory_mb, stores)
+    launch = Launch(Path("java"), home, AGENT_INSIDE, SECRETS_INSIDE, wishes.memory_mb, stores).of(broker.java)
     line = context.launch.command(launch, INSIDE, AGENT_FILE_INSIDE, STORE_INSIDE if store else None)
     container = DockerContainer(context.image.name, network=context.network, network_aliases=[host])
     container.with_name(f"{context.network.name}-{host}").with_command(line)
