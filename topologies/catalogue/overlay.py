@@ -76,6 +76,15 @@ class Overlay:
             raise TopologyInvalid(*(f"{self.path}: {problem}" for problem in error.problems)) from error
 
 
+def overlaid(topology: Topology, option: str | None) -> tuple[Topology, Overlay | None]:
+    """``topology`` as ``--overlay`` asks for it. Raises `TopologyInvalid`, each of its problems with the option."""
+    try:
+        overlay = overlay_named(option or "")
+        return (overlay.over(topology), overlay) if overlay else (topology, None)
+    except TopologyInvalid as error:
+        raise TopologyInvalid(*(f"--overlay {problem}" for problem in error.problems)) from error
+
+
 def overlay_named(text: str) -> Overlay | None:
     """The overlay of an option ``--overlay``; None for '' and `NONE`. Raises `TopologyInvalid`."""
     if text.strip() in ("", NONE):

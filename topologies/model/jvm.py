@@ -40,6 +40,11 @@ class Jvm:
     heap_mb: int = 0
     options: tuple[str, ...] = ()  # -XX:+UseZGC
 
+    @property
+    def arguments(self) -> list[str]:
+        """What a Java is told by it."""
+        return [*([f"-Xms{self.heap_mb}m", f"-Xmx{self.heap_mb}m"] if self.heap_mb else []), *self.options]
+
     def __post_init__(self) -> None:
         if self.heap_mb and self.heap_mb < LEAST_HEAP_MB:
             rule = f"it must be at least {LEAST_HEAP_MB}, or 0 for that of --broker-memory"

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -71,19 +71,15 @@ class Launch:
     distribution: Path  # the unpacked folder
     agent: Path  # Jolokia's jar
     secrets_file: Path
-    memory_mb: int
+    memory_mb: int  # of brokers whose own JVM has no other
     stores: Stores | None = None  # where brokers speak TLS
     hosts_file: Path | None = None  # the names that an Artemis broker knows, instead of this machine's
-    jvm_options: tuple[str, ...] = ()
-
-    def of(self, jvm: Jvm) -> "Launch":
-        """The same for one broker's Java virtual machine."""
-        return replace(self, memory_mb=jvm.heap_mb or self.memory_mb, jvm_options=jvm.options)
+    jvm: Jvm = field(default_factory=Jvm)  # of one broker
 
     @property
     def heap_and_options(self) -> list[str]:
         """The heap is as large from the start as at most: one that grows meanwhile would be measured too."""
-        return [f"-Xms{self.memory_mb}m", f"-Xmx{self.memory_mb}m", *self.jvm_options]
+        return replace(self.jvm, heap_mb=self.jvm.heap_mb or self.memory_mb).arguments
 
 
 def properties(values: Mapping[str, str]) -> str:

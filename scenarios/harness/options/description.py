@@ -48,8 +48,16 @@ def describe(scenario: Scenario, options: Options, topology: Topology, groups: t
         options=options.as_record(),
         versions={**machine.versions(), **java_client_versions(Spoken.parse(options.protocol).distinct)},
         machine=machine.describe(),
-        rendered={f"overlay/{options.overlay.path.name}": options.overlay.text} if options.overlay else {},
+        rendered=_files(options, topology),
     )
+
+
+def _files(options: Options, topology: Topology) -> dict[str, str]:
+    """The overlay as it was asked for, and each JVM with settings of its own; the runtime adds the rendered files."""
+    overlay = {f"overlay/{options.overlay.path.name}": options.overlay.text} if options.overlay else {}
+    jvms = {broker.name: broker.java.arguments for broker in topology.brokers}
+    own = {f"{name}/jvm.options": "".join(f"{line}\n" for line in lines) for name, lines in jvms.items() if lines}
+    return overlay | own
 
 
 def _links(topology: Topology) -> tuple[LinkInfo, ...]:

@@ -21,7 +21,7 @@ from records.rate_steps import BadStepsError, RateStep, ends_s, text_of
 from scenarios.harness.options.rate_option import search_of, stated_warm_up_s, steps_of
 from scenarios.harness.scenario import SEARCH_AT_MOST_S, Scenario, Search
 from topologies.catalogue import lookup as catalogue
-from topologies.catalogue.overlay import Overlay, overlay_named
+from topologies.catalogue.overlay import Overlay, overlaid
 from topologies.catalogue.yaml_topology import is_file
 from topologies.model.impaired_links import as_they_come, impaired
 from topologies.model.launch import LOOPBACK
@@ -162,11 +162,11 @@ def read(
         steps, search = steps_of(rate, scenario, load_s, messages), search_of(rate, scenario, messages)
     except (BadStepsError, BadSearchError) as error:
         raise OptionError(f"--rate {error}") from error
-    overlay = _overlay(namespace.overlay)
+    built_topology, overlay = _built(topology, namespace.overlay, namespace.link or None, runtime)
     default_warm_up_s = stated_warm_up_s(scenario, steps, messages)
     options = Options(
         topology=topology,
-        built_topology=_built(topology, overlay, namespace.link or None, runtime),
+        built_topology=built_topology,
         runtime=runtime,
         runtime_reason="",
         image=namespace.image or None,
@@ -234,14 +234,7 @@ def _on_brokers(options: Options, ca_file: str | None, look: Look) -> Options:
     return options
 
 
-def _overlay(text: str | None) -> Overlay | None:
-    try:
-        return overlay_named(text or "")
-    except TopologyInvalid as error:
-        raise OptionError(f"--overlay {error}") from error
-
-
-def _built(text: str, overlay: Overlay | None, link: str | None, runtime: str) -> Topology:
+def _built(text: str, overlay: str | None, link: str | None, runtime: str) -> tuple[Topology, Overlay | None]:
     """The topology that ``text`` names, with the overlay, its links as ``link`` says. Raises OptionError."""
     try:
         topology = catalogue.build(text)
@@ -249,14 +242,14 @@ def _built(text: str, overlay: Overlay | None, link: str | None, runtime: str) -
         of_what = "" if is_file(text) else f"{text}: "  # a file is named in each problem
         raise OptionError(f"--topology {of_what}{error}") from error
     try:
-        topology = overlay.over(topology) if overlay else topology
+        topology, laid = overlaid(topology, overlay)
     except TopologyInvalid as error:
-        raise OptionError(f"--overlay {error}") from error
+        raise OptionError(str(error)) from error
     if runtime == "external" and not link and proxied(topology.links):
         log.warning("the brokers run already, so their links are left as they are, whatever %s says", text)
-        return as_they_come(topology)
+        return as_they_come(topology), laid
     try:
-        return impaired(topology, link)
+        return impaired(topology, link), laid
     except TopologyInvalid as error:
         raise OptionError(f"--link {error}") from error
 

@@ -79,9 +79,8 @@ def prepare(
         launch = Launch(java.executable, home, agent, private.path, wishes.memory_mb, stores)
         lines = {name: executables.command(each, folders[name]) for name, each in found.items()}
         for name in management:
-            of_broker = replace(
-                launch.of(topology.broker(name).java), secrets_file=private.path / launched.secrets.format(broker=name)
-            )
+            secrets_file = private.path / launched.secrets.format(broker=name)
+            of_broker = replace(launch, secrets_file=secrets_file, jvm=topology.broker(name).java)
             if f"{name}/{HOSTS}" in rendered:
                 of_broker = replace(of_broker, hosts_file=folders[name].conf / HOSTS)
             store = store_of(topology, name, lambda active: folders[active].data)
