@@ -27,6 +27,7 @@ ARM_FIELDS = (
     "durable",
     "prefetch",
     "broker_memory_mb",
+    "client_version",
     "overlay",
     "unset_defaults",
 )
@@ -56,6 +57,7 @@ FOLLOW = {
     "image": (*OF_THE_BROKERS, "versions.java"),
     "broker_version": OF_THE_BROKERS,
     "distribution": OF_THE_BROKERS,
+    "client_version": ("versions.openwire client", "versions.core client"),
 }
 """By the field that makes the arms: versions that may differ with it."""
 

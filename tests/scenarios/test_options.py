@@ -271,6 +271,27 @@ def test_without_an_overlay_a_run_is_recorded_as_before_there_were_any(arguments
     assert [record[name] for name in ("overlay", "overlay_digest", "unset_defaults")] == [None] * 3
 
 
+def test_the_version_of_java_clients_is_recorded() -> None:
+    asked = ("--client-version", "5.16.6", "--protocol", "openwire", "--runtime", "processes")
+    options = read(namespace(*asked), scenario(), None)
+    plan = make(scenario(), options)
+    assert (options.as_record()["client_version"], would_run(plan)["client_version"]) == ("5.16.6", "5.16.6")
+    assert plan.info.versions["openwire client"] == "5.16.6"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "told"),
+    [
+        ("stomp", "clients of stomp have no version; choose --protocol openwire or core"),
+        ("openwire", "not known of these clients; write one of openwire 5.18.3, 5.16.6"),
+        ("openwire:core", "not known of these clients; write one of openwire 5.18.3, 5.16.6; core 2.44.0, 2.40.0"),
+    ],
+)
+def test_a_version_that_no_client_of_the_run_has_is_refused(protocol: str, told: str) -> None:
+    asked = ("--client-version", "5.17.0", "--protocol", protocol, "--runtime", "processes")
+    assert message_of(*asked) == f"--client-version 5.17.0: {told}"
+
+
 @pytest.mark.parametrize("runtime", ["processes", "containers"])
 def test_by_unset_defaults_brokers_of_a_run_have_only_what_was_stated(tmp_path: Path, runtime: str) -> None:
     wanted = read(namespace("--unset-defaults", "--runtime", "processes"), scenario(), None).wanted

@@ -217,7 +217,7 @@ class Reader:
         items = self.document.items(node, path)
         if not (key := getattr(wanted, "KEY", ())):
             return tuple(self.read(item, wanted, at) for item, at in items)
-        found = {tuple(getattr(each, name) for name in key): each for each in over}
+        found: dict[object, Any] = {tuple(getattr(each, name) for name in key): each for each in over}
         for item, at in items:
             same = found.get(self._key(item, wanted, key, at))
             made = self.read(item, wanted, at, same)

@@ -157,6 +157,7 @@ def _add_what_runs_where(add: Callable[..., None], scenario: Scenario) -> None:
         help="what links are like: 'LINK:delay=40ms,jitter=5ms,bandwidth=10MB/s', where LINK is a link's name, all "
         "between two brokers or regions (A<->B), or *; several by ';'",
     )
+    add("--client-version", default=None, help="version of OpenWire's or Core's Java clients, as of --broker-version")
     add(
         "--overlay",
         default=None,

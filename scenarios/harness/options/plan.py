@@ -76,6 +76,7 @@ def would_run(plan: Plan) -> dict[str, object]:
         "overlay": str(plan.options.overlay.path) if plan.options.overlay else None,
         "unset_defaults": plan.options.unset_defaults,
         "protocol": plan.options.protocol,
+        "client_version": plan.options.client_version,
         "users": dict(plan.counts),
         "warm_up_at_most_s": AT_MOST_S if warm_up_s is None else warm_up_s,
         "load_s": plan.load_s,

@@ -20,6 +20,7 @@ from records.rate_search import BadSearchError, SearchSettings
 from records.rate_steps import BadStepsError, RateStep, ends_s, text_of
 from scenarios.harness.options.rate_option import search_of, stated_warm_up_s, steps_of
 from scenarios.harness.scenario import SEARCH_AT_MOST_S, Scenario, Search
+from scenarios.java_parts import why_no_client
 from topologies.catalogue import lookup as catalogue
 from topologies.catalogue.overlay import Overlay, overlaid
 from topologies.catalogue.yaml_topology import is_file
@@ -101,6 +102,7 @@ class Options:
     search: SearchSettings | None = None  # for the highest rate that is held
     overlay: Overlay | None = None
     unset_defaults: bool = False
+    client_version: str | None = None  # of the Java clients
 
     def as_record(self) -> dict[str, str | int | float | bool | None]:
         """For run.json."""
@@ -208,6 +210,7 @@ def read(
         search=search,
         overlay=overlay,
         unset_defaults=bool(namespace.unset_defaults),
+        client_version=namespace.client_version or None,
     )
     _check(options)
     if options.priority == REALTIME and (refused := why_refused()):
@@ -310,6 +313,9 @@ def _check(options: Options) -> None:
     if options.connections not in (None, *CONNECTION_MODES):
         raise OptionError(f"--connections {options.connections}: not known; write one of {', '.join(CONNECTION_MODES)}")
     _check_protocol(options.protocol)
+    version = options.client_version
+    if version and (why := why_no_client(version, Spoken.parse(options.protocol).distinct)):
+        raise OptionError(f"--client-version {version}: {why}")
     if (options.protocol == "memory") != (options.runtime == "memory"):
         raise OptionError(
             f"--protocol {options.protocol} --runtime {options.runtime}: "

@@ -184,6 +184,18 @@ def test_another_version_or_build_has_another_broker(
     assert (found.field, [arm.name for arm in found.arms]) == (option, [f"{option} {value}" for value in values])
 
 
+def test_another_version_of_the_java_clients_is_told_by_their_version_too(tmp_path: Path) -> None:
+    arms = [
+        Planted(run={"options": {**OPTIONS, "client_version": version}, "versions": {"openwire client": version}})
+        for version in ("5.16.6", "5.18.3")
+    ]
+    found = design(read_runs(pair(tmp_path, *arms)))
+    assert (found.field, [arm.name for arm in found.arms]) == (
+        "client_version",
+        ["client_version 5.16.6", "client_version 5.18.3"],
+    )
+
+
 def with_overlay(path: str | None, text: str = "", **fields: Any) -> Planted:
     options = {**OPTIONS, "overlay": path, "overlay_digest": path and f"{len(text):012x}", "unset_defaults": None}
     files = {f"overlay/{Path(path).name}": text} if path else {}
@@ -209,7 +221,9 @@ def test_runs_with_one_content_under_two_names_are_alike(tmp_path: Path) -> None
 
 def test_another_overlay_beside_another_topology_is_unlike(tmp_path: Path) -> None:
     runs = [with_overlay("a.yaml", "x"), replace(with_overlay("a.yaml", "xx"), topology="ring")]
-    told = r"^overlay is a\.yaml \(000000000002\) in run-2, but a\.yaml \(000000000001\) in run-1: arms differ in topology"
+    told = (
+        r"^overlay is a\.yaml \(000000000002\) in run-2, but a\.yaml \(000000000001\) in run-1: arms differ in topology"
+    )
     with pytest.raises(ComparisonImpossible, match=told):
         design(read_runs(pair(tmp_path, *runs)))
 

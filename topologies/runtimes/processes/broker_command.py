@@ -11,6 +11,7 @@ from topologies.model.launch import BrokerFolders, Launch, agent_properties, env
 from topologies.model.site import Site
 from topologies.model.topology import Topology
 from topologies.render import site as names
+from topologies.render.files import Render
 from topologies.runtimes.broker_files import (
     CLIENT,
     JOLOKIA_AGENT,
@@ -28,7 +29,7 @@ from topologies.runtimes.distribution import pinned
 from topologies.runtimes.java import Java, find_java
 from topologies.runtimes.pairs import store_of
 from topologies.runtimes.ports import choose_ports
-from topologies.runtimes.prepared import Prepared, Render, Wishes
+from topologies.runtimes.prepared import Prepared, Wishes
 from topologies.runtimes.private import PrivateFolder, new_password
 from topologies.runtimes.processes.broker import BrokerProcess
 from topologies.runtimes.proxies.link_proxies import LinkProxies, Place, find_for
