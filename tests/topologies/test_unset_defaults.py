@@ -141,6 +141,20 @@ def test_what_was_stated_is_not_forgotten_when_a_run_changes_the_topology() -> N
     assert "traceBrokerPath" not in text
 
 
+@pytest.mark.parametrize(
+    "stated", ["memory_limit_bytes: 0", "temp_limit_bytes: 5000000", "send_fail_if_no_space: true"]
+)
+def test_a_classic_broker_is_told_of_all_its_limits_or_of_none(stated: str) -> None:
+    topology = parse_topology(f"name: t\nbrokers: [{{name: a, {stated}}}]\n", "t.yaml")
+    text = files_of(topology, "a")["activemq.xml"]
+    limits = [
+        f"<{what}Usage {limit}="
+        for what, limit in (("memory", "percentOfJvmHeap"), ("store", "limit"), ("temp", "limit"))
+    ]
+    assert [each for each in limits if each not in text] == []
+    assert ('sendFailIfNoSpace="true"' in text) == ("send_fail" in stated)
+
+
 def test_memory_alone_is_said_where_a_broker_keeps_no_messages() -> None:
     topology = replace(build("single"), brokers=(Broker("broker-1", persistence=None),), groups=())
     text = files_of(topology, "broker-1")["activemq.xml"]

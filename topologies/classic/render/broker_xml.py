@@ -42,6 +42,7 @@ LOG4J2_PROPERTIES = "log4j2.properties"
 LOG4J_PROPERTIES = "log4j.properties"
 LOG4J2_SINCE = (5, 17)
 
+LIMITS = ("memory_limit_bytes", "memory_percent_of_heap", "store_limit_bytes", "temp_limit_bytes")
 HOUSEKEEPING = {
     "dataDirectory": f"${{{DATA_PROPERTY}}}",
     "deleteAllMessagesOnStartup": "false",  # a restarted broker still has its data
@@ -161,20 +162,17 @@ def _add_plugins(parent: etree._Element, broker: Broker) -> None:
 
 
 def _add_limits(parent: etree._Element, broker: Broker, written: Written) -> None:
-    attributes = attributes_of(broker, names.SYSTEM_USAGE, written)
-    limits: dict[str, dict[str, str]] = {}
+    """All limits or none: a broker that is told of one has no others (5.18.3), and lets its memory fill."""
+    if not any(written(broker, field) for field in (*names.SYSTEM_USAGE, *LIMITS)):
+        return
+    usage = add(add(parent, "systemUsage"), "systemUsage", attributes_of(broker, names.SYSTEM_USAGE, written))
     if broker.memory_limit_bytes:
-        limits["memoryUsage"] = {"limit": str(broker.memory_limit_bytes)}
-    elif written(broker, "memory_percent_of_heap"):
-        limits["memoryUsage"] = {"percentOfJvmHeap": str(broker.memory_percent_of_heap)}
-    if written(broker, "store_limit_bytes"):
-        limits["storeUsage"] = {"limit": str(broker.store_limit_bytes)}
-    if written(broker, "temp_limit_bytes"):
-        limits["tempUsage"] = {"limit": str(broker.temp_limit_bytes)}
-    if attributes or limits:
-        usage = add(add(parent, "systemUsage"), "systemUsage", attributes)
-        for what, limit in limits.items():
-            add(add(usage, what), what, limit)
+        memory = {"limit": str(broker.memory_limit_bytes)}
+    else:
+        memory = {"percentOfJvmHeap": str(broker.memory_percent_of_heap)}
+    add(add(usage, "memoryUsage"), "memoryUsage", memory)
+    add(add(usage, "storeUsage"), "storeUsage", {"limit": str(broker.store_limit_bytes)})
+    add(add(usage, "tempUsage"), "tempUsage", {"limit": str(broker.temp_limit_bytes)})
 
 
 def _add_connector(parent: etree._Element, connector: TransportConnector, uri: str, written: Written) -> etree._Element:
