@@ -311,7 +311,7 @@ def test_by_unset_defaults_brokers_of_a_run_have_only_what_was_stated(tmp_path: 
             ("--overlay", "{}"),
             "--overlay {}:1:17: brokers[all]: 'acceptors' is not known here: it is of Artemis; of Cl",
         ),
-        (("--overlay", "{jvm}"), "jvm options -XX:+UseNothing: Java "),
+        (("--overlay", "{jvm}"), "broker 'broker-1': jvm options -XX:+UseNothing: Java "),
         (("--overlay", "{fine}", "--runtime", "memory"), "--overlay {fine} --runtime memory: no broker is started; "),
         (("--unset-defaults", "--runtime", "memory"), "--unset-defaults --runtime memory: no broker is started; leave"),
         (

@@ -88,8 +88,8 @@ def test_in_a_container_it_is_the_same(product: BrokerProduct) -> None:
 
 @pytest.mark.java
 def test_java_is_asked_before_a_run_whether_it_takes_the_options() -> None:
-    require_taken(("-XX:+UseSerialGC", "-Xss1m"))
+    require_taken(("-XX:+UseSerialGC", "-Xss1m"), "hub")
     with pytest.raises(
-        JvmRefuses, match=r"^jvm options -XX:\+UseNothing: Java .* does not start with them: .*UseNothing"
+        JvmRefuses, match=r"^broker 'hub': jvm options -XX:\+UseNothing: Java .* does not start with them: .*UseNothing"
     ):
-        require_taken(("-XX:+UseNothing",))
+        require_taken(("-XX:+UseNothing",), "hub")

@@ -72,23 +72,26 @@ def ask_version(executable: Path) -> str | None:
     return version_in(answer.stderr) if answer.returncode == 0 else None
 
 
-def require_taken(options: Sequence[str]) -> None:
-    """Raises JvmRefuses where the Java of this machine does not start with ``options``. Without Java it is silent."""
+def require_taken(options: Sequence[str], broker: str) -> None:
+    """Raises JvmRefuses where the Java of this machine does not start with the ``options`` for a broker.
+
+    Silent without Java, and where it does not answer in time: the broker's own start tells of that.
+    """
     if not options:
         return
     try:
         java = find_java()
-    except NoJava:
-        return  # told where Java is needed
-    told = subprocess.run(
-        [str(java.executable), *options, "-version"],
-        capture_output=True, text=True, timeout=ASK_TIMEOUT_S, check=False,
-    )  # fmt: skip
+        told = subprocess.run(
+            [str(java.executable), *options, "-version"],
+            capture_output=True, text=True, timeout=ASK_TIMEOUT_S, check=False,
+        )  # fmt: skip
+    except (NoJava, OSError, subprocess.TimeoutExpired):
+        return
     if told.returncode:
         said = " ".join((told.stderr or told.stdout).split())
         raise JvmRefuses(
-            f"jvm options {' '.join(options)}: Java {java.version} of {java.source} does not start with them: {said}; "
-            "correct them, or leave them out"
+            f"broker {broker!r}: jvm options {' '.join(options)}: Java {java.version} of {java.source} does not start "
+            f"with them: {said}; correct them, or leave them out"
         )
 
 

@@ -53,8 +53,8 @@ class Wanted:
         """Raises WishesConflict, ReleaseImpossible or JvmRefuses."""
         if self.runtime == "processes":
             release_of(topology, self.broker_version, self.distribution)
-            for options in dict.fromkeys(broker.java.options for broker in topology.brokers):
-                require_taken(options)
+            for options, broker in {broker.java.options: broker.name for broker in topology.brokers[::-1]}.items():
+                require_taken(options, broker)
         self._check_overlay()
         if self.runtime != "external":
             if self.trust.file:
