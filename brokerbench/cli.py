@@ -102,6 +102,10 @@ def render(name: str, to: str, out: Path, base_port: int) -> None:
 @click.option("--image", help="Image of the brokers' containers.")
 @click.option("--broker-version", help="Version of the brokers as processes, such as 5.16.6.")
 @click.option("--distribution", type=click.Path(path_type=Path), help="A build of the brokers to run as processes.")
+@click.option("--overlay", help="YAML file with settings of brokers and JVMs, laid over those of the topology.")
+@click.option(
+    "--unset-defaults", is_flag=True, help="Write only what topology and overlay set; else brokers' defaults."
+)
 @click.option("--protocol", default="stomp", show_default=True, help="What the canaries speak; or TO:FROM the network.")
 @click.option("--failover", help="Options of the failover URIs, such as 'randomize=false&timeout=3000'.")
 @click.option("--broker-memory", "broker_memory_mb", type=click.IntRange(64), default=512, help="Heap of each in MiB.")

@@ -80,7 +80,7 @@ def _service(
         "hostname": host,
         "entrypoint": ["/bin/sh", str(INSIDE / START)],
         "env_file": [PASSWORDS],
-        "environment": {"BROKER_MEMORY_MB": str(MEMORY_MB)},
+        "environment": {"BROKER_MEMORY_MB": str(broker.java.heap_mb or MEMORY_MB)},
         "ports": [f"{LOOPBACK}:{port}:{port}" for port in listening],
         "volumes": mounts,
         "tmpfs": [str(PRIVATE), *([] if _keeps(topology, broker) else [str(data)])],
@@ -116,6 +116,11 @@ def _require_fitting(topology: Topology) -> None:
         if not broker.keeps_messages:
             raise TopologyInvalid(
                 f"router {broker.name!r} has no image that Compose could start; --to broker writes its configuration"
+            )
+        if broker.java.options:
+            raise TopologyInvalid(
+                f"broker {broker.name!r} has options of its JVM, for which a folder of Compose has no place; leave"
+                f" {' '.join(broker.java.options)} out, or write it into {START}"
             )
         if topology.product.needs_tls(topology, broker):
             raise TopologyInvalid(

@@ -22,6 +22,7 @@ from records.rundir import RunDirectory, new_run_id
 from records.summary import EXIT_STATUS
 from scenarios.bring_up import bring_up
 from scenarios.java_parts import find_java_parts
+from topologies.catalogue.overlay import overlaid
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.impaired_links import impaired
 from topologies.model.paths import Path as Route
@@ -65,6 +66,7 @@ def request(
     image: str | None,
     broker_version: str | None,
     distribution: Path | None,
+    overlay: str | None,
     runs: Path,
     **wishes: Any,
 ) -> tuple[Request, str]:
@@ -72,7 +74,8 @@ def request(
 
     Raises ValueError, naming option and value.
     """
-    topology = _impaired(built_for_clients(name), link)
+    overlaid_topology, laid = overlaid(built_for_clients(name), overlay)
+    topology = _impaired(overlaid_topology, link)
     if why := why_refused(failover or ""):
         raise ValueError(f"--failover {failover}: {why}")
     try:
@@ -91,6 +94,7 @@ def request(
         bind_host=bind_host,
         brokers_file=brokers_file,
         trust=Trust.read(ca_file) if ca_file else Trust(),
+        overlay=laid.path if laid else None,
         **wishes,
     )
     choice = choose(wanted.runtime, image, containers_for(topology, look_here), wanted.release)

@@ -4,12 +4,21 @@ Each client comes from the pinned distribution of the brokers: OpenWire's is Act
 kind, Core's is Artemis'. The Eclipse compiler needs no JDK. It is pinned and fetched like the distributions.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from functools import partial
 
 from drivers.contract import DriverError
+from drivers.jvm import vm
 from drivers.jvm.compiler import Compiler
 from drivers.jvm.vm import JavaParts
-from topologies.runtimes.distribution import DistributionUnavailable, cache_folder, ensure, pinned
+from topologies.runtimes.distribution import (
+    Distribution,
+    DistributionUnavailable,
+    cache_folder,
+    ensure,
+    pinned,
+    pinned_versions,
+)
 from topologies.runtimes.java import NoJava, find_java
 
 COMPILER = "eclipse-compiler"
@@ -29,17 +38,39 @@ CLIENTS = {
 """By protocol: the distribution's name, and the patterns of what is needed out of its ``lib``."""
 
 
-def java_client_versions(protocols: Iterable[str]) -> dict[str, str]:
+def use_java_clients(version: str = "") -> None:
+    """Have this process's Java clients come from here. ``version``: of those that have it; '' for the defaults."""
+    vm.use(partial(find_java_parts, version=version), version)
+
+
+def why_no_client(version: str, protocols: Collection[str]) -> str:
+    """Why none of these protocols has Java clients of that version, with the next step; '' if one has."""
+    known = {name: pinned_versions(CLIENTS[name][0]) for name in protocols if name in CLIENTS}
+    if not known:
+        return f"clients of {' and '.join(protocols)} have no version; choose --protocol {' or '.join(CLIENTS)}"
+    if version in {each for versions in known.values() for each in versions}:
+        return ""
+    told = "; ".join(f"{name} {', '.join(versions)}" for name, versions in known.items())
+    return f"not known of these clients; write one of {told}"
+
+
+def java_client_versions(protocols: Iterable[str], version: str = "") -> dict[str, str]:
     """The version of each Java client among these protocols: ``openwire client`` to ``5.18.3``."""
-    return {f"{name} client": pinned(CLIENTS[name][0]).version for name in protocols if name in CLIENTS}
+    return {f"{name} client": _distribution(name, version).version for name in protocols if name in CLIENTS}
 
 
-def find_java_parts(protocol: str) -> JavaParts:
+def _distribution(protocol: str, version: str) -> Distribution:
+    """Of two protocols only one may have clients of that version: the other has its default."""
+    name = CLIENTS[protocol][0]
+    return pinned(name, version if version in pinned_versions(name) else None)
+
+
+def find_java_parts(protocol: str, version: str = "") -> JavaParts:
     """The Java and the jars of this machine; fetches those that are not cached. Raises DriverError."""
-    name, patterns = CLIENTS[protocol]
+    patterns = CLIENTS[protocol][1]
     try:
         java = find_java()
-        distribution, jar = ensure(pinned(name)), ensure(pinned(COMPILER))
+        distribution, jar = ensure(_distribution(protocol, version)), ensure(pinned(COMPILER))
     except (NoJava, DistributionUnavailable) as error:
         raise DriverError(f"Java clients: {error}") from error
     client = tuple(each for pattern in patterns for each in sorted((distribution / "lib").glob(pattern)))

@@ -18,7 +18,7 @@ from records.rundir import RunDirectory
 from reports.comparison.conditions import ARM_FIELDS
 from reports.comparison.statistics import needed_blocks
 
-NO_OPTIONS = ("durable", "prefetch")
+NO_OPTIONS = ("durable", "prefetch", "unset_defaults")
 VARIABLE = tuple(field.removesuffix("_mb").replace("_", "-") for field in ARM_FIELDS if field not in NO_OPTIONS)
 """Options of a run that may make the arms."""
 SET_HERE = (
@@ -119,7 +119,8 @@ class Session:
 
     def _files(self) -> dict[str, str]:
         """The digest of each file that decides what is run: the locustfile, topologies in YAML, and the like."""
-        files = [self.locustfile, *(Path(text) for text in (*self.values, *self.others) if Path(text).is_file())]
+        words = (*self.values, *self.others, *(word.partition("=")[2] for word in self.others))
+        files = [self.locustfile, *(Path(text) for text in words if text and Path(text).is_file())]
         return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 

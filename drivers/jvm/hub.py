@@ -16,7 +16,7 @@ from typing import Any
 import jpype
 
 from drivers.contract import DriverError
-from drivers.jvm.vm import java_class
+from drivers.jvm.vm import edition_of, java_class
 
 END_TIMEOUT_S = 1.0
 ROWS_EVERY_MS = 20
@@ -126,12 +126,13 @@ class JavaHub:
 
 
 _making = threading.Lock()
-_hubs: dict[str, JavaHub] = {}
+_hubs: dict[tuple[str, str], JavaHub] = {}
 
 
 def hub(protocol: str) -> JavaHub:
     """This process's hub for that protocol's clients; starts the JVM at its first use. Raises DriverError."""
     with _making:
-        if protocol not in _hubs:
-            _hubs[protocol] = JavaHub(protocol)
-        return _hubs[protocol]
+        key = edition_of(protocol)
+        if key not in _hubs:
+            _hubs[key] = JavaHub(protocol)
+        return _hubs[key]

@@ -52,13 +52,22 @@ Find = Callable[[str], JavaParts]
 
 _starting = threading.Lock()
 _find: Find | None = None
-_loaders: dict[str, Any] = {}
+_edition = ""
+_loaders: dict[tuple[str, str], Any] = {}
 
 
-def use(find: Find) -> None:
-    """Say where this process's JVM is to come from; ``find`` is called once a protocol, at its first connection."""
-    global _find
-    _find = find
+def use(find: Find, edition: str = "") -> None:
+    """Say where this process's JVM is to come from; ``find`` is called once a protocol, at its first connection.
+
+    ``edition`` tells the clients of this ``find`` from others that the process has used before.
+    """
+    global _find, _edition
+    _find, _edition = find, edition
+
+
+def edition_of(protocol: str) -> tuple[str, str]:
+    """What tells the clients of a protocol in use from all others of this process."""
+    return protocol, _edition
 
 
 def java_class(name: str, protocol: str) -> Any:
@@ -76,9 +85,10 @@ def java_class(name: str, protocol: str) -> Any:
 
 def _started(protocol: str) -> Any:
     with _starting:
-        if protocol not in _loaders:
-            _loaders[protocol] = _start(protocol)
-        return _loaders[protocol]
+        key = edition_of(protocol)
+        if key not in _loaders:
+            _loaders[key] = _start(protocol)
+        return _loaders[key]
 
 
 def _start(protocol: str) -> Any:

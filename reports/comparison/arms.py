@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reports.comparison.conditions import Difference, Value, conditions, differences, shown, varied_field
+from reports.comparison.conditions import Difference, Value, conditions, differences, essence, shown, varied_field
 from reports.comparison.metrics import ComparisonImpossible
 from reports.comparison.runs import FinishedRun
 
@@ -36,9 +36,12 @@ class Design:
 def design(runs: Sequence[FinishedRun], allow_unlike: bool = False) -> Design:
     """ComparisonImpossible for one arm, unlike runs, or a block that lacks an arm or has one twice."""
     field, unlike = varied_field(differences(runs), allow_unlike)
+    names: dict[Value, str] = {}
     arms: dict[str, list[FinishedRun]] = {}
     for run in runs:
-        arms.setdefault(arm_name(field, conditions(run.info).get(field)), []).append(run)
+        value = conditions(run.info).get(field)
+        name = names.setdefault(essence(field, value), arm_name(field, value))
+        arms.setdefault(name, []).append(run)
     if len(arms) < 2:
         raise ComparisonImpossible(f"{field} is the same in all runs, which is one arm: name runs of at least two")
     recorded = all(_recorded_block(run) is not None for run in runs)

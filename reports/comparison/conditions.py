@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import PurePath
 
 from records.run import RunInfo, UserInfo
 from reports.comparison.metrics import ComparisonImpossible
@@ -26,6 +27,9 @@ ARM_FIELDS = (
     "durable",
     "prefetch",
     "broker_memory_mb",
+    "client_version",
+    "overlay",
+    "unset_defaults",
 )
 """What runs of a comparison may differ in, one at a time; topology first."""
 
@@ -33,7 +37,18 @@ SAID_ELSEWHERE = ("topology", "protocol", "runtime", "rate", "producers", "consu
 SAID_BY_USERS = ("connections", "pool_size", "transaction_size")
 FILES = ("junit", "markdown")
 OF_A_COMPARISON = ("session", "block", "order", "analyse_later")
-NO_CONDITIONS = ("seed", "runs", "spark_master", "base_port", "keep_data", "load_s", *FILES, *OF_A_COMPARISON)
+OVERLAY = "overlay"
+NO_CONDITIONS = (
+    "overlay_digest",
+    "seed",
+    "runs",
+    "spark_master",
+    "base_port",
+    "keep_data",
+    "load_s",
+    *FILES,
+    *OF_A_COMPARISON,
+)
 """Options that change no figure, or are said by another field."""
 LENGTH_TOLERANCE = 0.1
 COMMIT = "commit"
@@ -42,6 +57,7 @@ FOLLOW = {
     "image": (*OF_THE_BROKERS, "versions.java"),
     "broker_version": OF_THE_BROKERS,
     "distribution": OF_THE_BROKERS,
+    "client_version": ("versions.openwire client", "versions.core client"),
 }
 """By the field that makes the arms: versions that may differ with it."""
 
@@ -70,6 +86,8 @@ def conditions(run: RunInfo) -> dict[str, Value]:
     found: dict[str, Value] = {"topology": run.topology, "protocol": run.protocol, "runtime": run.runtime}
     found |= {"scenario": run.scenario}
     found |= {name: value for name, value in run.options.items() if name not in left_out}
+    if digest := run.options.get("overlay_digest"):
+        found[OVERLAY] = f"{PurePath(str(run.options.get(OVERLAY))).name} ({digest})"
     found |= _load(run.users)
     found |= {"p99 of a rate that is held": run.held_p99_ms}
     found |= {"proxied links": "some" if any(link.proxied for link in run.links) else "none"}
@@ -112,19 +130,26 @@ def differences(runs: Sequence[FinishedRun]) -> dict[str, Difference]:
     for other in others:
         here = conditions(other.info)
         for field in (*reference, *(name for name in here if name not in reference)):
-            if field not in found and not _alike(field, reference.get(field), here.get(field)):
+            if field not in found and not alike(field, reference.get(field), here.get(field)):
                 found[field] = Difference(field, other.name, here.get(field), first.name, reference.get(field))
         if _length_differs(first, other) and "load_s" not in found:
             found["load_s"] = Difference("load_s", other.name, load_s(other), first.name, load_s(first))
     return found
 
 
-def _alike(field: str, first: Value, other: Value) -> bool:
+def essence(field: str, value: Value) -> Value:
+    """What is equal in runs that are alike: of an overlay its content, whatever its file is called."""
+    return value.rpartition(" ")[2] if field == OVERLAY and isinstance(value, str) else value
+
+
+def alike(field: str, first: Value, other: Value) -> bool:
     """A version that only one run names is of a product that its topology takes, and the other's does not.
 
     What only one run says of its machine, the other's harness did not record yet.
     """
-    return first == other or (field.startswith(("versions.", "machine.")) and None in (first, other))
+    return essence(field, first) == essence(field, other) or (
+        field.startswith(("versions.", "machine.")) and None in (first, other)
+    )
 
 
 def load_s(run: FinishedRun) -> float:

@@ -9,7 +9,7 @@ from reports.charts import chart
 from reports.comparison.arms import Arm
 from reports.comparison.cells import ArmTable, arm_table
 from reports.comparison.comparison import Comparison, Test
-from reports.comparison.conditions import conditions, shown
+from reports.comparison.conditions import OVERLAY, conditions, shown
 from reports.comparison.document import text as document_text
 from reports.comparison.sentences import answer, doubts, lead, left_out, messages
 from reports.comparison.spectra import band_curve, band_table
@@ -19,7 +19,7 @@ from reports.embedded import safe_in_script
 from reports.figures import bands, differences
 from reports.numbers import seconds_text
 from reports.values import Cell, Chart, Column, DotRow, Table
-from reports.views.provenance import command, moment
+from reports.views.provenance import OVERLAY_FILE, command, moment
 
 SYMBOLS = {BETTER: "✓", WORSE: "✗", INVALID: "!", "same": "=", "undecided": "?", "unstable": "~"}
 
@@ -59,6 +59,7 @@ class ComparisonPage:
     effects: tuple[Table, ...]
     runs: tuple[Table, ...]
     commands: tuple[tuple[str, str], ...]
+    overlays: tuple[tuple[str, str], ...]
     downloads: tuple[Download, ...]
     data: str
 
@@ -81,6 +82,7 @@ def comparison_page(comparisons: Sequence[Comparison]) -> ComparisonPage:
         effects=tuple(_under(each, effects(each), several) for each in comparisons),
         runs=tuple(_under(each, table, several) for each in comparisons for table in (_runs(each), _made_alike(each))),
         commands=tuple(_command(each, arm, several) for each in comparisons for arm in each.design.arms),
+        overlays=_overlays(comparisons),
         downloads=tuple(download for each in comparisons for download in _downloads(each, several)),
         data=safe_in_script(document_text(comparisons)),
     )
@@ -89,6 +91,19 @@ def comparison_page(comparisons: Sequence[Comparison]) -> ComparisonPage:
 def _command(comparison: Comparison, arm: Arm, several: bool) -> tuple[str, str]:
     name = f"{arm.name}, {comparison.scenario}" if several else arm.name
     return name, command(arm.runs[0].info)
+
+
+def _overlays(comparisons: Sequence[Comparison]) -> tuple[tuple[str, str], ...]:
+    """The settings that were laid over the topology's: each file once, by its name and digest."""
+    runs = [arm.runs[0].info for each in comparisons for arm in each.design.arms]
+    found = {
+        str(told): text
+        for run in runs
+        if (told := conditions(run).get(OVERLAY))
+        for name, text in run.rendered.items()
+        if name.startswith(OVERLAY_FILE)
+    }
+    return tuple(found.items())
 
 
 def _under(comparison: Comparison, table: Table, several: bool) -> Table:

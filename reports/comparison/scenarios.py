@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from reports.comparison.arms import Design, design
-from reports.comparison.conditions import conditions, shown
+from reports.comparison.conditions import alike, conditions, shown
 from reports.comparison.metrics import (
     METRICS,
     PRIMARY,
@@ -15,7 +15,7 @@ from reports.comparison.metrics import (
 from reports.comparison.runs import FinishedRun
 from reports.numbers import joined
 
-ALIKE = ("protocol", "runtime", "image", "broker_version", "distribution")
+ALIKE = ("protocol", "runtime", "image", "broker_version", "distribution", "overlay", "unset_defaults")
 ALIKE_BEGIN = ("machine.", "versions.")
 """Fields in which runs of different scenarios have to be alike too, unless they make the arms."""
 
@@ -59,7 +59,7 @@ def _require_alike(reference: Design, other: Design) -> None:
     here, there = conditions(first.info), conditions(second.info)
     for field in here:
         asked = field in ALIKE or field.startswith(ALIKE_BEGIN)
-        if asked and field in there and field != reference.field and here[field] != there[field]:
+        if asked and field in there and field != reference.field and not alike(field, here[field], there[field]):
             raise ComparisonImpossible(
                 f"{field} is {shown(there[field])} in {second.name}, but {shown(here[field])} in {first.name}: runs of "
                 "all scenarios of one page have to be alike in it, or mark the page by --allow-unlike"

@@ -17,6 +17,8 @@ WARM_UP_ENDS = {
 }
 UNITS = {"s": "s", "ms": "ms", "mb": "MB", "bytes": "bytes"}
 NAME_VALUE = (Column("Name"), Column("Value"))
+OVERLAY_FILE = "overlay/"
+"""How the name of a run's overlay begins among its rendered files."""
 MOST_RENDERED_CHARACTERS = 240_000
 
 

@@ -25,7 +25,6 @@ from gevent.event import Event
 from locust import events
 from locust.runners import STATE_SPAWNING, MasterRunner, WorkerRunner
 
-from drivers.jvm import vm
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
 from scenarios.harness import distributed, web
@@ -39,7 +38,7 @@ from scenarios.harness.run.controller import CANNOT_RUN, CannotRun, RunControlle
 from scenarios.harness.run.load_generators import LoadGenerators, LocalLoadGenerator
 from scenarios.harness.run.snapshot import Snapshot
 from scenarios.harness.scenario import Scenario
-from scenarios.java_parts import find_java_parts
+from scenarios.java_parts import use_java_clients
 
 log = logging.getLogger("brokerbench")
 
@@ -49,7 +48,7 @@ def run(scenario: Scenario, *, reroute: Reroute | None = None) -> None:
 
     ``reroute``: where clients go instead of a broker's own listener, for a proxy in between.
     """
-    vm.use(find_java_parts)
+    use_java_clients()
     lifecycle = Lifecycle(scenario, reroute)
     events.init_command_line_parser.add_listener(lifecycle.on_parser)
     events.init.add_listener(lifecycle.on_init)

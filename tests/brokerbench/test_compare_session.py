@@ -43,6 +43,7 @@ def test_without_a_number_of_blocks_there_are_as_many_as_a_verdict_takes() -> No
         (None, ("protocol=stomp,amqp",), "protocol", ("stomp", "amqp")),
         (None, ("broker-version=5.16.6,5.18.3",), "broker-version", ("5.16.6", "5.18.3")),
         (None, ("distribution=a.tar.gz,../b",), "distribution", ("a.tar.gz", "../b")),
+        (None, ("overlay=none,tuned.yaml",), "overlay", ("none", "tuned.yaml")),
         (None, ("failover=randomize=true,randomize=false",), "failover", ("randomize=true", "randomize=false")),
         (None, ("link=*:delay=1ms,jitter=1ms", "link=*:delay=9ms"), "link", ("*:delay=1ms,jitter=1ms", "*:delay=9ms")),
     ],
@@ -67,6 +68,7 @@ def test_only_commas_outside_brackets_part_values(values: list[str]) -> None:
         ({"topologies": "mesh"}, "at least two different values"),
         ({"topologies": "mesh,mesh"}, "at least two different values"),
         ({"vary": ("protocol=stomp,amqp",)}, "vary one option at a time"),
+        ({"topologies": None, "vary": ("unset-defaults=1,2",)}, "unset-defaults: not an option that can be varied"),
         ({"topologies": None, "vary": ("rate=1,2",)}, "rate: not an option that can be varied"),
         ({"scenario": "unsteady"}, "unsteady: no such file, and none of backlog, capacity, "),
         ({"others": ("--topology=single",)}, "--topology: the arms differ in it"),
@@ -96,6 +98,18 @@ def test_a_topology_that_was_edited_since_is_another_comparison(tmp_path: Path) 
     planned(asked, 1).begin()
     planned(asked, 1).begin()
     file.write_text("name: other", encoding="utf-8")
+    with pytest.raises(ValueError, match="or of files with other contents"):
+        planned(asked, 1).begin()
+
+
+@pytest.mark.parametrize("others", [("--overlay", "{}"), ("--overlay={}",)])
+def test_so_is_an_overlay_of_every_run(tmp_path: Path, others: tuple[str, ...]) -> None:
+    file = tmp_path / "tuned.yaml"
+    file.write_text("brokers: {}", encoding="utf-8")
+    asked = replace(ASKED, others=tuple(word.format(file) for word in others), runs=tmp_path)
+    planned(asked, 1).begin()
+    planned(asked, 1).begin()
+    file.write_text("links: {}", encoding="utf-8")
     with pytest.raises(ValueError, match="or of files with other contents"):
         planned(asked, 1).begin()
 

@@ -101,6 +101,10 @@ def upped(folder: Path, *arguments: str) -> Iterator[Up]:
         (("mesh", "--image", "x", "--runtime", "processes"), "only containers have an image"),
         (("mesh", "--broker-version", "5.17.0"), "--broker-version 5.17.0: not known of classic brokers; write one of"),
         (("mesh", "--distribution", "none"), "--distribution none: there is no such file or folder; name an unpacked"),
+        (
+            ("mesh", "--overlay", "none.yaml"),
+            "--overlay none.yaml: No such file or directory; name a YAML file with set",
+        ),
         (("mesh", "--broker-version", "5.16.6", "--image", "x"), "--broker-version 5.16.6 --image x: only containers"),
         (("mesh", "--ca-file", "none", "--runtime", "processes"), "none: No such file or directory; give a file of"),
     ],

@@ -46,3 +46,26 @@ def test_steady_passes_on_a_build_of_ones_own_and_the_report_says_which(tmp_path
     page = (done.run / "report.html").read_text(encoding="utf-8")
     assert str(home) in page
     assert versions["activemq-build"] in page
+
+
+OVERLAY = "brokers: {all: {policies: [{queue_prefetch: 77}], jvm: {heap_mb: 140, options: [-XX:+UseSerialGC]}}}\n"
+
+
+def test_steady_passes_with_an_overlay_without_defaults_and_with_older_clients_and_the_report_says_so(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "tuned.yaml"
+    file.write_text(OVERLAY, encoding="utf-8")
+    asked = ("--protocol", "openwire", "--client-version", "5.16.6", "--overlay", str(file), "--unset-defaults")
+    done = steady_on("source-and-sink", *asked, runs=tmp_path / "runs")
+    rendered, versions = done.info["rendered"], done.info["versions"]
+    assert rendered["overlay/tuned.yaml"] == OVERLAY
+    assert rendered["sink/jvm.options"] == "-Xms140m\n-Xmx140m\n-XX:+UseSerialGC\n"
+    assert 'queuePrefetch="77"' in rendered["sink/activemq.xml"]
+    assert "topicPrefetch" not in rendered["sink/activemq.xml"]
+    assert (versions["openwire client"], versions["activemq"]) == ("5.16.6", "5.18.3")
+    log = (done.run / "brokers" / "sink" / "log" / "broker.log").read_text(encoding="utf-8")
+    assert "JVM args: -Xms140m -Xmx140m -XX:+UseSerialGC " in log
+    page = (done.run / "report.html").read_text(encoding="utf-8")
+    for told in (str(file), done.info["options"]["overlay_digest"], "queue_prefetch: 77", "5.16.6"):
+        assert told in page

@@ -49,3 +49,9 @@ def test_limits_of_a_container_are_on_record_where_there_are_any(
 def test_each_java_client_among_the_protocols_has_its_version() -> None:
     assert set(java_client_versions(("stomp", "core"))) == {"core client"}
     assert java_client_versions(("openwire",))["openwire client"].startswith("5.")
+
+
+def test_a_version_that_one_of_two_clients_has_leaves_the_other_its_default() -> None:
+    default = java_client_versions(("openwire", "core"))
+    assert java_client_versions(("openwire", "core"), "2.40.0") == default | {"core client": "2.40.0"}
+    assert java_client_versions(("openwire", "core"), "5.16.6") == default | {"openwire client": "5.16.6"}

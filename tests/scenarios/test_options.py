@@ -10,19 +10,24 @@ import trustme
 
 from drivers.protocols import PROTOCOLS, Spoken
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.rundir import RunDirectory
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.faults import FreezeBroker
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.plan import make, would_run
 from scenarios.harness.options.run_options import OptionError, read
 from topologies.artemis.broker import Acceptor, ArtemisBroker
+from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import ClientGroup
+from topologies.model.site import Site
 from topologies.model.topology import Topology
 from topologies.products import PRODUCTS
+from topologies.runtimes.own import OwnBrokers
 from topologies.runtimes.proxies import link_proxies as linkproxies
+from topologies.runtimes.runtime_factory import runtime_of
 
 
 class Producer(ProducerUser):
@@ -244,6 +249,90 @@ def test_a_version_of_the_brokers_is_that_of_local_processes_and_is_recorded() -
     assert options.as_record()["broker_version"] == "5.16.6"
     dry = would_run(make(scenario(), options))
     assert (dry["runtime"], dry["broker_version"], dry["distribution"]) == ("processes", "5.16.6", None)
+
+
+def test_an_overlay_changes_the_topology_of_the_run_and_is_recorded_with_its_content(tmp_path: Path) -> None:
+    file, text = tmp_path / "tuned.yaml", "brokers: {all: {memory_percent_of_heap: 33, jvm: {options: [-Xss1m]}}}\n"
+    file.write_text(text, encoding="utf-8")
+    options = read(namespace("--overlay", str(file), "--runtime", "processes"), scenario(), None)
+    assert [getattr(broker, "memory_percent_of_heap", 0) for broker in options.built_topology.brokers] == [33] * 3
+    record, plan = options.as_record(), make(scenario(), options)
+    assert options.overlay
+    assert (record["overlay"], record["overlay_digest"]) == (str(file), options.overlay.digest)
+    brokers = ("broker-1", "broker-2", "broker-3")
+    own = {f"{name}/jvm.options": "-Xss1m\n" for name in brokers}
+    assert plan.info.rendered == {"overlay/tuned.yaml": text, **own}
+    assert (would_run(plan)["overlay"], would_run(plan)["unset_defaults"]) == (str(file), False)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--overlay", "none"), ("--overlay", "")])
+def test_without_an_overlay_a_run_is_recorded_as_before_there_were_any(arguments: tuple[str, ...]) -> None:
+    record = read(namespace(*arguments, "--runtime", "processes"), scenario(), None).as_record()
+    assert [record[name] for name in ("overlay", "overlay_digest", "unset_defaults")] == [None] * 3
+
+
+def test_the_version_of_java_clients_is_recorded() -> None:
+    asked = ("--client-version", "5.16.6", "--protocol", "openwire", "--runtime", "processes")
+    options = read(namespace(*asked), scenario(), None)
+    plan = make(scenario(), options)
+    assert (options.as_record()["client_version"], would_run(plan)["client_version"]) == ("5.16.6", "5.16.6")
+    assert plan.info.versions["openwire client"] == "5.16.6"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "told"),
+    [
+        ("stomp", "clients of stomp have no version; choose --protocol openwire or core"),
+        ("openwire", "not known of these clients; write one of openwire 5.18.3, 5.16.6"),
+        ("openwire:core", "not known of these clients; write one of openwire 5.18.3, 5.16.6; core 2.44.0, 2.40.0"),
+    ],
+)
+def test_a_version_that_no_client_of_the_run_has_is_refused(protocol: str, told: str) -> None:
+    asked = ("--client-version", "5.17.0", "--protocol", protocol, "--runtime", "processes")
+    assert message_of(*asked) == f"--client-version 5.17.0: {told}"
+
+
+@pytest.mark.parametrize("runtime", ["processes", "containers"])
+def test_by_unset_defaults_brokers_of_a_run_have_only_what_was_stated(tmp_path: Path, runtime: str) -> None:
+    wanted = read(namespace("--unset-defaults", "--runtime", "processes"), scenario(), None).wanted
+    assert wanted.unset_defaults
+    build_runtime = runtime_of(replace(wanted, runtime=runtime), build("mesh"), RunDirectory.create(tmp_path, "run"))
+    assert isinstance(build_runtime, OwnBrokers)
+    site = Site({(broker.name, protocol): 1 for broker in build("mesh").brokers for protocol in broker.protocols})
+    text = build_runtime._wishes.renderer(build("mesh"), build("mesh").brokers[0], site)["activemq.xml"]
+    assert "queuePrefetch" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--overlay", "gone.yaml"), "--overlay gone.yaml: No such file or directory; name a YAML file with settings"),
+        (
+            ("--overlay", "{}"),
+            "--overlay {}:1:17: brokers[all]: 'acceptors' is not known here: it is of Artemis; of Cl",
+        ),
+        (("--overlay", "{jvm}"), "broker 'broker-1': jvm options -XX:+UseNothing: Java "),
+        (("--overlay", "{fine}", "--runtime", "memory"), "--overlay {fine} --runtime memory: no broker is started; "),
+        (("--unset-defaults", "--runtime", "memory"), "--unset-defaults --runtime memory: no broker is started; leave"),
+        (
+            ("--unset-defaults", "--brokers-file", "b"),
+            "--unset-defaults --runtime external: brokers that run already are as they are; leave it out",
+        ),
+    ],
+)
+def test_an_overlay_that_no_run_can_have_is_refused(
+    arguments: tuple[str, ...], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "{}": "brokers: {all: {acceptors: []}}",
+        "{jvm}": "brokers: {all: {jvm: {options: ['-XX:+UseNothing']}}}",
+        "{fine}": "brokers: {all: {}}",
+    }
+    for name, text in texts.items():
+        Path(name).write_text(text, encoding="utf-8")
+    runtime = () if {"--runtime", "--brokers-file"} & {*arguments} else ("--runtime", "processes")
+    assert message_of(*arguments, *runtime).startswith(told)
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ SLOW = (
     r"topologies_runtime/test_external_brokers\.py::test_(brokers_whose|without_management)",
     r"management/test_on_brokers\.py::test_(a_link_with_a_wrong|.*duplex=True)",
     r"management/test_artemis_on_brokers\.py::test_(brokers_take_every|links_are_proven)",
-    r"topologies/test_rendered_brokers\.py::test_brokers_start",
+    r"topologies/test_rendered_brokers\.py::test_(brokers_start|without_defaults)",
     # versions beside the default ones, which are fetched for it: of those, test_steady.py is in make test
     r"lifecycle/test_versions\.py::",
     r"topologies/test_rendered_brokers\.py::test_an_older_version",

@@ -142,7 +142,7 @@ def test_the_schema_refuses_an_element_that_does_not_exist(artemis_schema: etree
             ArtemisBroker,
             (names.BROKER,),
             "region standby_of acceptors address_settings addresses persistence ha memory_percent_of_heap"
-            " memory_limit_bytes",
+            " memory_limit_bytes jvm",
         ),
         (Journal, (names.JOURNAL,), ""),
         (

@@ -130,14 +130,13 @@ def test_the_schema_refuses_an_attribute_that_does_not_exist(classic_schema: etr
             Broker,
             (names.BROKER, names.SYSTEM_USAGE),
             "region standby_of connectors policies persistence memory_percent_of_heap memory_limit_bytes"
-            " store_limit_bytes temp_limit_bytes trace_broker_path",
+            " store_limit_bytes temp_limit_bytes trace_broker_path jvm",
         ),
         (KahaDb, (names.KAHADB, names.STORE_LOCK), ""),
         (
             TransportConnector,
-            (names.TRANSPORT_CONNECTOR,),
-            "protocol transport maximum_connections max_frame_size_bytes max_inactivity_ms heartbeat_grace_multiplier"
-            " transformer idle_timeout_ms producer_credit update_cluster_filter published_host transport_options",
+            (names.TRANSPORT_CONNECTOR, names.LISTENING, *names.LISTENING_BY.values()),
+            "protocol transport update_cluster_filter published_host transport_options",
         ),
         (DestinationPolicy, (names.POLICY,), "pattern kind dead_letters bridge_filter"),
         (DeadLetters, (names.DEAD_LETTERS,), "kind queue"),

@@ -15,6 +15,7 @@ from topologies.classic.network_connectors import MulticastDiscovery, NetworkCon
 from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.client_groups import ClientGroup
+from topologies.model.jvm import Jvm
 
 PAGE = (Path(__file__).parents[2] / "docs" / "topology-fields.md").read_text(encoding="utf-8")
 SECTIONS = {
@@ -40,6 +41,7 @@ SECTIONS = {
     "Mirror": Mirror,
     "Artemis: cluster links": ClusterLink,
     "Cluster": ClusterConnection,
+    "JVM": Jvm,
 }
 MAPPINGS = ("transport_options", "properties")
 SIGNS = ("", "#", ">")  # what YAML would not read as a text without quotes

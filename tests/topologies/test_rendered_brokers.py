@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,9 +12,15 @@ from records.rundir import RunDirectory
 from tests.support.waiting import until
 from tests.topologies.artemis_samples import every_artemis_feature
 from tests.topologies.samples import every_feature
+from topologies.catalogue.lookup import build
+from topologies.catalogue.overlay import Overlay
+from topologies.classic.management import broker_mbean
+from topologies.management.jolokia import Jolokia
 from topologies.management.links import prove_links
+from topologies.model.broker import GIB
 from topologies.model.endpoints import Credentials
 from topologies.model.topology import Topology
+from topologies.render.files import render, without_defaults
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.distribution import pinned_versions
 from topologies.runtimes.processes.runtime import ProcessRuntime
@@ -21,6 +28,7 @@ from topologies.runtimes.release import release_of
 
 pytestmark = pytest.mark.brokers
 
+MBEAN = {"classic": broker_mbean, "artemis": 'org.apache.activemq.artemis:broker="{}"'.format}
 ESTABLISHED = "has been established"
 
 
@@ -82,6 +90,40 @@ def test_an_older_version_starts_from_what_the_catalogue_does_not_use_and_its_li
         prove_links(older, topology, timeout_s=60)
     finally:
         older.close()
+
+
+JVM = "jvm: {heap_mb: 130, options: [-XX:+UseSerialGC]}"
+
+
+@pytest.mark.parametrize(
+    ("entry", "stated", "own"),
+    [
+        # By the project's defaults these would be 1 GiB, and 10.
+        ("source-and-sink", "dedicated_task_runner: true", lambda found: found["TempLimit"] > 2 * GIB),
+        (
+            "cluster(brokers=2)",
+            "memory_limit_bytes: 12345678",
+            lambda found: (found["GlobalMaxSize"], found["JournalPoolFiles"]) == (12345678, -1),
+        ),
+    ],
+)
+def test_without_defaults_brokers_have_what_an_overlay_states_and_else_their_own(
+    entry: str, stated: str, own: Callable[[dict[str, int]], bool], tmp_path: Path
+) -> None:
+    topology = Overlay(Path("o.yaml"), f"brokers: {{all: {{{stated}, {JVM}}}}}").over(build(entry))
+    directory = RunDirectory.create(tmp_path, "unset")
+    running = ProcessRuntime(topology, directory, renderer=without_defaults(render))
+    try:
+        running.up(lambda line: None)
+        prove_links(running, topology, timeout_s=60)
+        broker = topology.brokers[0].name
+        with closing(Jolokia(running.management(broker))) as agent:
+            found = agent.read(MBEAN[topology.flavour](broker))
+            arguments = agent.read("java.lang:type=Runtime", "InputArguments")["InputArguments"]
+    finally:
+        running.close()
+    assert own(found)
+    assert arguments[:3] == ["-Xms130m", "-Xmx130m", "-XX:+UseSerialGC"]
 
 
 def test_the_right_password_is_let_in(runtime: Runtime) -> None:

@@ -1,12 +1,23 @@
 """Checks the command line of a Classic broker, and that it holds no password."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from topologies.catalogue.lookup import build
+from topologies.catalogue.overlay import Overlay
 from topologies.classic.launch import command
 from topologies.model.endpoints import ManagementEndpoint
+from topologies.model.jvm import Jvm
 from topologies.model.launch import BrokerFolders, Launch, agent_properties, environment
+from topologies.model.topology import BrokerProduct
+from topologies.products import PRODUCTS
+from topologies.runtimes.containers.broker_command import command_inside
+from topologies.runtimes.java import JvmRefuses, require_taken
 
 LAUNCH = Launch(Path("/jdk/bin/java"), Path("/activemq"), Path("/agent.jar"), Path("/private/brokers.properties"), 256)
+OVERLAY = "brokers: {all: {jvm: {heap_mb: 1024, options: [-XX:+UseZGC, -Xss1m]}}}"
 FOLDERS = BrokerFolders(Path("/run/brokers/hub"))
 
 
@@ -16,6 +27,15 @@ def line() -> list[str]:
 
 def test_the_heap_neither_grows_nor_shrinks_during_a_run() -> None:
     assert line()[:3] == ["/jdk/bin/java", "-Xms256m", "-Xmx256m"]
+
+
+def test_a_broker_with_a_jvm_of_its_own_has_its_heap_and_options_before_those_of_the_run() -> None:
+    launch = replace(LAUNCH, jvm=Jvm(1024, ("-XX:+UseZGC", "-Xss1m")))
+    found = command(launch, FOLDERS, Path("/private/agent-hub.properties"))
+    assert found[:5] == ["/jdk/bin/java", "-Xms1024m", "-Xmx1024m", "-XX:+UseZGC", "-Xss1m"]
+    assert found[5:] == line()[3:]
+    without_heap = command(replace(LAUNCH, jvm=Jvm(0, ("-Xss1m",))), FOLDERS, Path("/private/agent-hub.properties"))
+    assert without_heap[:4] == ["/jdk/bin/java", "-Xms256m", "-Xmx256m", "-Xss1m"]
 
 
 def test_the_distributions_own_jar_is_started() -> None:
@@ -55,3 +75,21 @@ def test_the_agent_listens_where_its_endpoint_says_and_does_not_answer_multicast
         "password=s3cret",
         "discoveryEnabled=false",
     ]
+
+
+@pytest.mark.parametrize("product", PRODUCTS.values(), ids=PRODUCTS)
+def test_in_a_container_it_is_the_same(product: BrokerProduct) -> None:
+    topology = Overlay(Path("o.yaml"), OVERLAY).over(
+        build({"classic": "single", "artemis": "artemis-single"}[product.name])
+    )
+    found = command_inside(product.launch, Path("/opt"), topology.brokers[0], 512, tls=False, shares_store=False)
+    assert found[:5] == ["java", "-Xms1024m", "-Xmx1024m", "-XX:+UseZGC", "-Xss1m"]
+
+
+@pytest.mark.java
+def test_java_is_asked_before_a_run_whether_it_takes_the_options() -> None:
+    require_taken(("-XX:+UseSerialGC", "-Xss1m"), "hub")
+    with pytest.raises(
+        JvmRefuses, match=r"^broker 'hub': jvm options -XX:\+UseNothing: Java .* does not start with them: .*UseNothing"
+    ):
+        require_taken(("-XX:+UseNothing",), "hub")

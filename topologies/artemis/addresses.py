@@ -4,6 +4,7 @@ Defaults are those of Artemis 2.44.0 unless a comment says otherwise.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from topologies.model.broker import MIB
 from topologies.model.validity import (
@@ -20,6 +21,8 @@ DEAD_LETTERS, EXPIRED = "DLQ", "ExpiryQueue"
 @dataclass(frozen=True)
 class AddressSetting:
     """Settings of every address that ``match`` matches (``#`` is any words, ``*`` one word)."""
+
+    KEY: ClassVar[tuple[str, ...]] = ("match",)
 
     match: str = "#"
     dead_letter_address: str = DEAD_LETTERS  # as `artemis create` writes; 2.44.0's own is none: a message would vanish
@@ -104,6 +107,8 @@ DEFAULT_ADDRESS_SETTINGS = (AddressSetting(),)
 @dataclass(frozen=True)
 class Address:
     """An address that is there from the start, with a queue of its own name or of ``queue``; a topic has none."""
+
+    KEY: ClassVar[tuple[str, ...]] = ("name",)
 
     name: str
     routing: str = "ANYCAST"  # ANYCAST | MULTICAST

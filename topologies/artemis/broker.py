@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from topologies.artemis.addresses import DEFAULT_ADDRESS_SETTINGS, Address, AddressSetting
 from topologies.model.broker import MIB, AnyBroker
+from topologies.model.jvm import Jvm
 from topologies.model.validity import (
     TopologyInvalid,
     require_at_least,
@@ -33,6 +34,8 @@ PREFIXES = {
 @dataclass(frozen=True)
 class Acceptor:
     """One listening port, for one protocol or for `ALL`."""
+
+    KEY: ClassVar[tuple[str, ...]] = ("protocol",)
 
     protocol: str = "core"  # core | amqp | stomp | openwire | mqtt | all
     name: str = ""  # default: the protocol's
@@ -98,10 +101,6 @@ class Journal:
     def __post_init__(self) -> None:
         of = "journal"
         require_choice(of, ("NIO", "ASYNCIO", "MAPPED"), kind=self.kind)
-        if self.buffer_timeout_ns == 0:
-            object.__setattr__(self, "buffer_timeout_ns", 500_000 if self.kind == "ASYNCIO" else 3_333_333)
-        if self.max_io == 0:
-            object.__setattr__(self, "max_io", 4096 if self.kind == "ASYNCIO" else 1)
         require_limit(of, pool_files=self.pool_files)
         require_between(of, 1, 100, compact_percent=self.compact_percent)
         require_at_least(of, 2, min_files=self.min_files)
@@ -109,9 +108,9 @@ class Journal:
             of, 1,
             file_size_bytes=self.file_size_bytes, compact_min_files=self.compact_min_files,
             device_block_bytes=self.device_block_bytes, buffer_bytes=self.buffer_bytes,
-            buffer_timeout_ns=self.buffer_timeout_ns, max_io=self.max_io,
             file_open_timeout_s=self.file_open_timeout_s, page_max_concurrent_io=self.page_max_concurrent_io,
         )  # fmt: skip
+        require_at_least(of, 0, buffer_timeout_ns=self.buffer_timeout_ns, max_io=self.max_io)
 
 
 SHARED_STORE, REPLICATION = "shared-store", "replication"
@@ -196,6 +195,7 @@ class ArtemisBroker(AnyBroker):
     mirror_ack_page_attempts: int = 2
     mirror_ack_retry_delay_ms: int = 100
     mirror_page_transaction: bool = False
+    jvm: Jvm = field(default_factory=Jvm)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -255,6 +255,10 @@ class ArtemisBroker(AnyBroker):
     @property
     def store(self) -> object | None:
         return self.persistence
+
+    @property
+    def java(self) -> Jvm:
+        return self.jvm
 
     def listener(self, protocol: str) -> str:
         return ALL if ALL in self.protocols and protocol in ACCEPTED else super().listener(protocol)

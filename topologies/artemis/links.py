@@ -4,11 +4,12 @@ Defaults are those of Artemis 2.44.0.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 from topologies.model.broker import AnyBroker
 from topologies.model.link import Link
+from topologies.model.stated import changed
 from topologies.model.validity import (
     UNLIMITED,
     TopologyInvalid,
@@ -193,7 +194,7 @@ class BrokerConnection(Link):
 
     def between(self, opened_by: AnyBroker, to: AnyBroker) -> Link:
         """Without the alternates: they belong to the other end."""
-        return replace(self, name="", opened_by=opened_by, to=to, alternates=())
+        return changed(self, name="", opened_by=opened_by, to=to, alternates=())
 
     @property
     def _forth(self) -> bool:

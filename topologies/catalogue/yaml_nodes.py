@@ -8,7 +8,7 @@ import dataclasses
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, Union
 
 import yaml
@@ -16,6 +16,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from topologies.catalogue.yaml_words import spellings
 from topologies.model.spelling import nearest
+from topologies.model.stated import changed, mark_stated
 from topologies.model.validity import TopologyInvalid
 
 PLAIN = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
@@ -89,41 +90,60 @@ class Reader:
     hint: Callable[[str, str, bool], str] = lambda word, path, is_spelt_otherwise: ""
     last_hint: Callable[[str], str] = lambda word: ""
 
-    def read(self, node: Node, wanted: Any, path: str) -> Any:
-        """The value of ``node`` as type ``wanted``. Raises `TopologyInvalid`."""
+    def read(self, node: Node, wanted: Any, path: str, over: Any = None) -> Any:
+        """The value of ``node`` as type ``wanted``. Raises `TopologyInvalid`.
+
+        ``over``: a value over which that of ``node`` is laid: see `laid_over`.
+        """
         if wanted in self.references:
             return self.references[wanted](node, path)
         if wanted in PLAIN:
             return self._plain(node, wanted, path)
         if dataclasses.is_dataclass(wanted):
+            if over is not None:
+                return self.laid_over(over, node, path)
             return self.part(node, {"": typing.cast(type, wanted)}, path)
         if typing.get_origin(wanted) in (Union, types.UnionType):
-            return self._either(node, typing.get_args(wanted), path)
+            return self._either(node, typing.get_args(wanted), path, over)
         if typing.get_origin(wanted) is tuple:
-            return self._several(node, typing.get_args(wanted)[0], path)
+            return self._several(node, typing.get_args(wanted)[0], path, over or ())
         raise TypeError(f"{path}: nothing here reads a {wanted}")
 
     def part(self, node: Node, kinds: Mapping[str, type], path: str) -> Any:
         """One of several kinds of values. ``kind`` in the file says which; the first is the default."""
         usual = next(iter(kinds.values()))
         if isinstance(node, ScalarNode) and node.tag == f"{TAG}str" and _required(usual) == ["name"]:
-            return self._made(usual, {"name": node.value}, node, {}, path)
+            return self._made(usual, {"name": (node, node)}, node, path)
         if isinstance(node, ScalarNode) and node.value:
             raise self.document.wrong(node, path, f"{_told(node)}, but it must be a mapping, {_as_a_part(node, kinds)}")
         given = dict(self.document.mapping(node, path))
         kind = self._kind(given, kinds, path)
-        hints = {
-            name: hint for name, hint in typing.get_type_hints(kind).items() if typing.get_origin(hint) != ClassVar
-        }
-        known = [field.name for field in dataclasses.fields(kind)]
-        for name, (key, _) in given.items():
-            if name not in known:
-                raise self.document.wrong(key, path, f"{name!r} is not known here{self._hint(name, known, path)}")
+        self._require_known(kind, given, path)
         for name in _required(kind):
             if name not in given:
                 raise self.document.wrong(node, path, f"{name} is missing; add a line {name}: …")
-        values = {name: self.read(value, hints[name], f"{path}.{name}") for name, (_, value) in given.items()}
-        return self._made(kind, values, node, {name: value for name, (_, value) in given.items()}, path)
+        return self._made(kind, given, node, path)
+
+    def laid_over(self, base: Any, node: Node, path: str, fixed: Collection[str] = ()) -> Any:
+        """``base`` with the fields that ``node`` has; parts within it are laid over its own parts in the same way.
+
+        In a list an entry is laid over the one with the same `KEY`, and else added. A list of plain values takes the
+        place of the other. ``fixed``: fields that cannot be changed.
+        """
+        given = self.document.mapping(node, path)
+        self._require_known(type(base), given, path, fixed)
+        return self._made(type(base), given, node, path, base)
+
+    def _require_known(
+        self, kind: type, given: Mapping[str, tuple[Node, Node]], path: str, fixed: Collection[str] = ()
+    ) -> None:
+        known = [field.name for field in dataclasses.fields(kind) if field.name not in fixed]
+        for name, (key, _) in given.items():
+            if name in fixed:
+                told = f"{name!r} is what a topology is made of; change it there, and leave it out here"
+                raise self.document.wrong(key, path, told)
+            if name not in known:
+                raise self.document.wrong(key, path, f"{name!r} is not known here{self._hint(name, known, path)}")
 
     def _kind(self, given: dict[str, tuple[Node, Node]], kinds: Mapping[str, type], path: str) -> type:
         usual = next(iter(kinds.values()))
@@ -140,9 +160,18 @@ class Reader:
         del given["kind"]
         return kinds[name]
 
-    def _made(self, kind: type, values: dict[str, Any], node: Node, at: Mapping[str, Node], path: str) -> Any:
+    def _made(self, kind: type, given: Mapping[str, tuple[Node, Node]], node: Node, path: str, base: Any = None) -> Any:
+        """A value of the given fields; those of ``base`` where it has others."""
+        hints = {
+            name: hint for name, hint in typing.get_type_hints(kind).items() if typing.get_origin(hint) != ClassVar
+        }
+        at = {name: value for name, (_, value) in given.items()}
+        values = {
+            name: self.read(value, hints[name], f"{path}.{name}", getattr(base, name, None))
+            for name, value in at.items()
+        }
         try:
-            made = kind(**values)
+            made = kind(**values) if base is None else changed(base, **values)
         except TopologyInvalid as error:
             named = f"{path}.{error.field}" if error.field else path
             problem = "; ".join(error.problems)
@@ -151,6 +180,7 @@ class Reader:
             if (followed := getattr(made, name)) != value:
                 rule = f"{value!r}, but it follows from the other fields that it is {followed!r}; leave it out"
                 raise self.document.wrong(at.get(name, node), f"{path}.{name}", rule)
+        mark_stated(made, values)
         return made
 
     def _plain(self, node: Node, wanted: type, path: str) -> Any:
@@ -164,18 +194,37 @@ class Reader:
             raise self.document.wrong(node, path, f"{_told(node)}, but it must be {rule}")
         return value
 
-    def _either(self, node: Node, wanted: tuple[Any, ...], path: str) -> Any:
-        """A value or null, or one of several kinds."""
+    def _either(self, node: Node, wanted: tuple[Any, ...], path: str, over: Any) -> Any:
+        """A value or null, or one of several kinds. ``over``: as `read` has it."""
         kinds = [kind for kind in wanted if kind is not type(None)]
         if isinstance(node, ScalarNode) and node.tag == f"{TAG}null" and len(kinds) < len(wanted):
             return None
+        if over is not None and len(kinds) == 1:
+            return self.laid_over(over, node, path)
         return self.part(node, {getattr(kind, "kind", ""): kind for kind in kinds}, path)
 
-    def _several(self, node: Node, wanted: Any, path: str) -> tuple[Any, ...]:
+    def _several(self, node: Node, wanted: Any, path: str, over: tuple[Any, ...]) -> tuple[Any, ...]:
         if typing.get_origin(wanted) is tuple:  # pairs are written as FIELD: VALUE
             fields = self.document.mapping(node, path)
-            return tuple((name, self._plain(value, str, f"{path}.{name}")) for name, (_, value) in fields.items())
-        return tuple(self.read(item, wanted, at) for item, at in self.document.items(node, path))
+            pairs = {name: self._plain(value, str, f"{path}.{name}") for name, (_, value) in fields.items()}
+            return tuple((dict(over) | pairs).items())
+        items = self.document.items(node, path)
+        if not (key := getattr(wanted, "KEY", ())):
+            return tuple(self.read(item, wanted, at) for item, at in items)
+        found: dict[object, Any] = {tuple(getattr(each, name) for name in key): each for each in over}
+        for item, at in items:
+            same = found.get(self._key(item, wanted, key, at))
+            made = self.read(item, wanted, at, same)
+            found[tuple(getattr(made, name) for name in key) if over else len(found)] = made
+        return tuple(found.values())
+
+    def _key(self, node: Node, wanted: type, key: Sequence[str], path: str) -> tuple[Any, ...]:
+        """By which an entry of a list is found again; a field that is left out has its default."""
+        if not isinstance(node, MappingNode):
+            return ()
+        given = self.document.mapping(node, path)
+        usual = {field.name: field.default for field in dataclasses.fields(wanted)}
+        return tuple(self.document.scalar(given[name][1]) if name in given else usual[name] for name in key)
 
     def _hint(self, name: str, known: list[str], path: str) -> str:
         is_spelt_otherwise = any(spellings(name) & spellings(one) for one in known)

@@ -176,13 +176,16 @@ def _reader(
     return Reader(document, references or {}, told, lambda word: known_to_the_other(word, flavour))
 
 
-def hint(word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, type]]) -> str:
-    """The advice about an unknown word at ``path`` of a section with parts of those kinds; '' if there is none."""
+def hint(word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, type]], chosen_here: bool = True) -> str:
+    """The advice about an unknown word at ``path`` of a section with parts of those kinds; '' if there is none.
+
+    ``chosen_here``: whether the file itself says of which flavour it is.
+    """
     of_another_kind = bool(spellings(word) & words_at(path, kinds[flavour]))
     return (
         (_elsewhere(word, flavour) if of_another_kind else "")
         or known_elsewhere(word, flavour, path)
-        or _other_flavours(word, path, flavour, kinds)
+        or _other_flavours(word, path, flavour, kinds, chosen_here)
     )
 
 
@@ -197,19 +200,20 @@ def _elsewhere(word: str, flavour: str) -> str:
     return f"it belongs {' or '.join(found)}; write it there" if told else ""
 
 
-def known_to_the_other(word: str, flavour: str) -> str:
+def known_to_the_other(word: str, flavour: str, chosen_here: bool = True) -> str:
     """A sentence if topologies of the other flavour have this word; '' otherwise."""
-    return next(filter(None, (_other_flavours(word, ANYWHERE, flavour, each) for each in (BROKERS, LINKS))), "")
+    told = (_other_flavours(word, ANYWHERE, flavour, each, chosen_here) for each in (BROKERS, LINKS))
+    return next(filter(None, told), "")
 
 
-def _other_flavours(word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, type]]) -> str:
+def _other_flavours(
+    word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, type]], chosen_here: bool
+) -> str:
     """A sentence if brokers or links of the other flavour have this word and ours do not; '' otherwise."""
     for other, classes in kinds.items():
         if other != flavour and (spellings(word) & words_at(path, classes)) - words_at(path, kinds[flavour]):
-            return (
-                f"it belongs to flavour {other}, and this topology's is {flavour}; leave it out, or write flavour:"
-                f" {other}"
-            )
+            or_else = f", or write flavour: {other}" if chosen_here else ""
+            return f"it belongs to flavour {other}, and this topology's is {flavour}; leave it out{or_else}"
     return ""
 
 

@@ -10,7 +10,7 @@ from topologies.model.spelling import plainly
 
 ANYWHERE = ""
 UNITS = ("_ms", "_bytes")  # what our names carry, and the manuals' do not
-INDEX = re.compile(r"\[\d+\]")
+INDEX = re.compile(r"\[[^\]]*\]")
 
 
 def words_at(path: str, kinds: Mapping[str, type]) -> frozenset[str]:

@@ -1,11 +1,13 @@
 """Models a Classic broker: its name, its limits, what it stores and where it listens."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from topologies.classic.policies import DEFAULT_POLICIES, DestinationPolicy
 from topologies.classic.transport_connectors import DEFAULT_CONNECTORS, TransportConnector
 from topologies.model.broker import GIB, MIB, AnyBroker
+from topologies.model.jvm import Jvm
+from topologies.model.stated import changed
 from topologies.model.validity import (
     TopologyInvalid,
     require_at_least,
@@ -102,6 +104,7 @@ class Broker(AnyBroker):
     use_virtual_topics: bool = True
     use_virtual_dest_subs: bool = False
     use_virtual_dest_subs_on_creation: bool = False
+    jvm: Jvm = field(default_factory=Jvm)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -149,6 +152,10 @@ class Broker(AnyBroker):
     def store(self) -> object | None:
         return self.persistence
 
+    @property
+    def java(self) -> Jvm:
+        return self.jvm
+
     def client_scheme(self, protocol: str) -> str:
         return self.connector(protocol).called_by_clients
 
@@ -161,4 +168,4 @@ def without_broker_path(broker: AnyBroker) -> AnyBroker:
     """For topics. The plugin that stamps the path changes a message while it is being written to other subscribers:
     such a frame is too short or too long, and that connection hangs (Classic 5.18.3)."""
     assert isinstance(broker, Broker)  # a Topology of Classic has no other
-    return replace(broker, trace_broker_path=False)
+    return changed(broker, trace_broker_path=False)

@@ -1,10 +1,9 @@
 """Says what a Classic broker tells clients from within a container, and which cannot be in one."""
 
-from dataclasses import replace
-
 from topologies.classic.broker import Broker
 from topologies.classic.render.network_connectors import looked_for
 from topologies.model.broker import AnyBroker
+from topologies.model.stated import changed
 from topologies.model.topology import Topology
 
 
@@ -27,7 +26,7 @@ def in_container(topology: Topology, broker: AnyBroker) -> AnyBroker:
     if not isinstance(broker, Broker):
         return broker
     host = "hostname" if looked_for(topology, broker) else "ipaddress"
-    return replace(broker, connectors=tuple(replace(each, published_host=host) for each in broker.connectors))
+    return changed(broker, connectors=tuple(changed(each, published_host=host) for each in broker.connectors))
 
 
 def _tells_clients(broker: Broker) -> bool:

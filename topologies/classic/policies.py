@@ -4,6 +4,7 @@ Defaults are those of ActiveMQ Classic 5.18.3 unless a comment says otherwise. T
 """
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from topologies.model.validity import require_at_least, require_between, require_choice, require_plain
 
@@ -53,6 +54,8 @@ class BridgeFilter:
 @dataclass(frozen=True)
 class DestinationPolicy:
     """Settings of every queue or topic that ``pattern`` matches (``>`` is all, ``*`` one level)."""
+
+    KEY: ClassVar[tuple[str, ...]] = ("kind", "pattern")
 
     pattern: str = ">"
     kind: str = "queue"  # queue | topic

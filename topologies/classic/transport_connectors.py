@@ -1,6 +1,7 @@
 """Models where a Classic broker listens and what it tells its clients: values behind its ``transportConnector``."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from topologies.model.validity import (
     TopologyInvalid,
@@ -22,6 +23,8 @@ OPENWIRE_TRANSPORTS = (*TRANSPORTS, "http", "https", "auto", "auto+nio", "auto+s
 @dataclass(frozen=True)
 class TransportConnector:
     """One listening port for one protocol. The renderer's site says which port."""
+
+    KEY: ClassVar[tuple[str, ...]] = ("protocol",)
 
     protocol: str = "openwire"  # openwire | stomp | amqp | mqtt
     name: str = ""  # default: the protocol's

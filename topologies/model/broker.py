@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from topologies.model.jvm import Jvm
 from topologies.model.validity import require_name
 
 GIB = 1024**3
@@ -44,6 +45,11 @@ class AnyBroker:
     def store(self) -> object | None:
         """Its message store; None for memory only. A pair of brokers has the same."""
         return None
+
+    @property
+    def java(self) -> Jvm:
+        """Its Java virtual machine, if it runs in one."""
+        return Jvm()
 
     @property
     def copies_store(self) -> bool:

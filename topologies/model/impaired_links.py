@@ -12,6 +12,7 @@ from dataclasses import replace
 from topologies.model.impairment import Impairment, parse_impairment
 from topologies.model.link import Link
 from topologies.model.spelling import nearest
+from topologies.model.stated import changed
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 
@@ -27,22 +28,22 @@ def impaired(topology: Topology, text: str | None) -> Topology:
         if not which:
             raise TopologyInvalid(f"{part!r} names no link; {HOW}")
         impairment = _read(part, settings)
-        for link in _meant(topology, which):
+        for link in links_meant(topology, which):
             wanted[link.name] = impairment
-    links = tuple(replace(link, impairment=wanted[link.name]) for link in topology.links)
+    links = tuple(changed(link, impairment=wanted[link.name]) for link in topology.links)
     return replace(topology, links=links)
 
 
 def through_proxies(topology: Topology) -> Topology:
     """The same with every link through a proxy, which delays nothing where the topology sets no delay."""
     return replace(
-        topology, links=tuple(replace(link, impairment=link.impairment or Impairment()) for link in topology.links)
+        topology, links=tuple(changed(link, impairment=link.impairment or Impairment()) for link in topology.links)
     )
 
 
 def as_they_come(topology: Topology) -> Topology:
     """The same with no link delayed, narrowed or measured."""
-    return replace(topology, links=tuple(replace(link, impairment=None) for link in topology.links))
+    return replace(topology, links=tuple(changed(link, impairment=None) for link in topology.links))
 
 
 def _read(part: str, settings: str) -> Impairment:
@@ -52,7 +53,7 @@ def _read(part: str, settings: str) -> Impairment:
         raise TopologyInvalid(f"{part!r}: {error}") from error
 
 
-def _meant(topology: Topology, which: str) -> list[Link]:
+def links_meant(topology: Topology, which: str) -> list[Link]:
     """At least one."""
     if not topology.links:
         raise TopologyInvalid(f"{which!r}: topology {topology.name!r} has no links; leave it out")

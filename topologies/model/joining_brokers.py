@@ -8,6 +8,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from topologies.model.link import Link
+from topologies.model.stated import changed
 from topologies.model.topology import Topology
 
 
@@ -34,4 +35,4 @@ def _turned(link: Link) -> Link:
     """Under its own name, if it was given one."""
     turned = link.between(link.to, link.opened_by)
     is_named = link.name != link.between(link.opened_by, link.to).name
-    return replace(turned, name=link.name) if is_named else turned
+    return changed(turned, name=link.name) if is_named else turned

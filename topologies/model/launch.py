@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from topologies.model.endpoints import ManagementEndpoint
+from topologies.model.jvm import Jvm
 
 LOOPBACK = "127.0.0.1"
 KEY_STORE, TRUST_STORE = "keys.p12", "trusted.p12"
@@ -70,17 +71,22 @@ class Launch:
     distribution: Path  # the unpacked folder
     agent: Path  # Jolokia's jar
     secrets_file: Path
-    memory_mb: int
+    memory_mb: int  # of brokers whose own JVM has no other
     stores: Stores | None = None  # where brokers speak TLS
     hosts_file: Path | None = None  # the names that an Artemis broker knows, instead of this machine's
+    jvm: Jvm = field(default_factory=Jvm)  # of one broker
+
+    @property
+    def heap_and_options(self) -> list[str]:
+        """The heap is as large from the start as at most: one that grows meanwhile would be measured too."""
+        return replace(self.jvm, heap_mb=self.jvm.heap_mb or self.memory_mb).arguments
 
 
 def jvm(launch: Launch, folders: BrokerFolders, agent_file: Path) -> list[str]:
     """Java and the options of every broker's JVM. ``agent_file``: see `agent_properties`."""
     return [
         str(launch.java),
-        f"-Xms{launch.memory_mb}m",  # as much as -Xmx: a heap that grows meanwhile would be measured too
-        f"-Xmx{launch.memory_mb}m",
+        *launch.heap_and_options,
         *KEPT_TO_ITSELF,
         f"-XX:ErrorFile={folders.log}/jvm-error-%p.log",
         f"-Djava.io.tmpdir={folders.temporary}",

@@ -4,11 +4,12 @@ Each product has kinds of its own. `Link` has the fields that all kinds share, a
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from topologies.model.broker import AnyBroker
 from topologies.model.impairment import Impairment
+from topologies.model.stated import changed
 from topologies.model.validity import require_limit, require_name
 
 
@@ -69,4 +70,4 @@ class Link:
 
     def between(self, opened_by: AnyBroker, to: AnyBroker) -> "Link":
         """A link like it between two other brokers."""
-        return replace(self, name="", opened_by=opened_by, to=to)
+        return changed(self, name="", opened_by=opened_by, to=to)

@@ -21,6 +21,7 @@ class Site:
     ``announced``: "host:port" by broker where members of a cluster tell another address than their own.
     ``loopback_interface``: where multicast goes when brokers listen on loopback; the system chooses it otherwise.
     ``version``: of the brokers; '' is the one that the images have.
+    ``unset_defaults``: whether what nobody stated is left to the broker.
     """
 
     ports: Mapping[tuple[str, str], int]
@@ -30,6 +31,7 @@ class Site:
     announced: Mapping[str, str] = field(default_factory=dict)
     loopback_interface: str = "lo"
     version: str = ""
+    unset_defaults: bool = False
 
     def port(self, broker: str, protocol: str) -> int:
         """Raises KeyError that names the broker and the protocol."""

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from lxml import etree
 
+from topologies.model.stated import Written, every_field
+
 SPRING = "http://www.springframework.org/schema/beans"
 ACTIVEMQ = "http://activemq.apache.org/schema/core"
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
@@ -22,9 +24,9 @@ def add(parent: etree._Element, tag: str, attributes: Mapping[str, str] | None =
     return etree.SubElement(parent, f"{{{ACTIVEMQ}}}{tag}", dict(attributes or {}))
 
 
-def attributes_of(value: object, table: Mapping[str, str]) -> dict[str, str]:
+def attributes_of(value: object, table: Mapping[str, str], written: Written = every_field) -> dict[str, str]:
     """The fields of ``value`` that ``table`` names, as attributes. ``table``: field of the model to XML attribute."""
-    return {attribute: text(getattr(value, field)) for field, attribute in table.items()}
+    return {attribute: text(getattr(value, field)) for field, attribute in table.items() if written(value, field)}
 
 
 def text(value: object) -> str:

@@ -8,10 +8,11 @@ from topologies.model.launch import LOOPBACK, BrokerFolders
 from topologies.model.site import Site
 from topologies.model.topology import Topology
 from topologies.render import site as names
+from topologies.render.files import Render
 from topologies.render.secrets import SECRETS_FOLDER, filled
 from topologies.runtimes.contract import Progress
 from topologies.runtimes.distribution import Distribution, cached, ensure
-from topologies.runtimes.prepared import Ports, Render
+from topologies.runtimes.prepared import Ports
 from topologies.runtimes.private import PrivateFolder, new_password
 from topologies.runtimes.startup import MANAGEMENT
 

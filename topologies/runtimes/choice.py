@@ -16,10 +16,14 @@ from topologies.products import DEFAULT, PRODUCTS
 
 RUNTIMES = ("containers", "processes", "external", "memory")
 ASKED = "asked for by --runtime"
-OTHERS = {
-    "containers": "brokers in containers are those of their image; use --image instead, or --runtime processes",
+NOT_OURS = {
     "external": "brokers that run already are as they are; leave it out",
     "memory": "no broker is started; leave it out",
+}
+"""By runtime: why nothing can be said of how its brokers are started and configured."""
+OTHERS = {
+    "containers": "brokers in containers are those of their image; use --image instead, or --runtime processes",
+    **NOT_OURS,
 }
 """By runtime: why it takes no version of the brokers, and no build."""
 

@@ -10,7 +10,7 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +30,10 @@ exec {executable} "$@"
 
 class NoJava(Exception):
     """No Java of the wanted version was found; names what was looked at and what to install."""
+
+
+class JvmRefuses(ValueError):
+    """A Java virtual machine does not take the options for a broker; names them, its own words and the next step."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,29 @@ def ask_version(executable: Path) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return version_in(answer.stderr) if answer.returncode == 0 else None
+
+
+def require_taken(options: Sequence[str], broker: str) -> None:
+    """Raises JvmRefuses where the Java of this machine does not start with the ``options`` for a broker.
+
+    Silent without Java, and where it does not answer in time: the broker's own start tells of that.
+    """
+    if not options:
+        return
+    try:
+        java = find_java()
+        told = subprocess.run(
+            [str(java.executable), *options, "-version"],
+            capture_output=True, text=True, timeout=ASK_TIMEOUT_S, check=False,
+        )  # fmt: skip
+    except (NoJava, OSError, subprocess.TimeoutExpired):
+        return
+    if told.returncode:
+        said = " ".join((told.stderr or told.stdout).split())
+        raise JvmRefuses(
+            f"broker {broker!r}: jvm options {' '.join(options)}: Java {java.version} of {java.source} does not start "
+            f"with them: {said}; correct them, or leave them out"
+        )
 
 
 def version_in(text: str) -> str | None:

@@ -19,7 +19,7 @@ from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
 from topologies.model.launch import LOOPBACK
 from topologies.model.product import BrokerUnavailable
 from topologies.model.topology import Topology
-from topologies.render.files import render
+from topologies.render.files import Render, render
 from topologies.runtimes import readiness
 from topologies.runtimes.certificates import Authority
 from topologies.runtimes.contract import LOG_TAIL_LINES, Progress, Runtime, RuntimeFailed
@@ -27,7 +27,7 @@ from topologies.runtimes.distribution import DistributionUnavailable
 from topologies.runtimes.java import NoJava
 from topologies.runtimes.pairs import followers_of
 from topologies.runtimes.ports import PortUnavailable, taken
-from topologies.runtimes.prepared import AHandle, Prepared, Render, Wishes
+from topologies.runtimes.prepared import AHandle, Prepared, Wishes
 from topologies.runtimes.proxies.link_proxies import LinkProxies
 from topologies.runtimes.startup import agent_failure, explain
 

@@ -1,22 +1,18 @@
 """Holds what is chosen and prepared for one run's brokers before the first starts, and how each is then handled."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from topologies.model.broker import AnyBroker
 from topologies.model.endpoints import Credentials, ManagementEndpoint
 from topologies.model.launch import LOOPBACK, BrokerFolders
-from topologies.model.site import Site
-from topologies.model.topology import Topology
-from topologies.render.files import render
+from topologies.render.files import Render, render
 from topologies.runtimes.handle import Handle
 from topologies.runtimes.private import PrivateFolder
 from topologies.runtimes.proxies.link_proxies import LinkProxies
 from topologies.runtimes.startup import MANAGEMENT
 
 Ports = Mapping[tuple[str, str], int]
-Render = Callable[[Topology, AnyBroker, Site], Mapping[str, str]]
 
 
 AHandle = TypeVar("AHandle", bound=Handle)

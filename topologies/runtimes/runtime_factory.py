@@ -10,11 +10,13 @@ from records.rundir import RunDirectory
 from topologies.model.launch import LOOPBACK
 from topologies.model.topology import Topology
 from topologies.model.trust import Trust
-from topologies.render.files import render, render_for_topics
+from topologies.render.files import render, render_for_topics, without_defaults
+from topologies.runtimes.choice import NOT_OURS
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.external import credentials as external_credentials
 from topologies.runtimes.external import file as external_file
 from topologies.runtimes.external.runtime import ExternalRuntime
+from topologies.runtimes.java import require_taken
 from topologies.runtimes.processes.runtime import ProcessRuntime
 from topologies.runtimes.release import release_of
 
@@ -37,6 +39,8 @@ class Wanted:
     trust: Trust = field(default_factory=Trust)
     broker_version: str | None = None
     distribution: Path | None = None
+    overlay: Path | None = None  # that the topology has already
+    unset_defaults: bool = False
 
     @property
     def release(self) -> str:
@@ -46,9 +50,12 @@ class Wanted:
         return f"--broker-version {self.broker_version}" if self.broker_version else ""
 
     def check(self, topology: Topology) -> None:
-        """Raises WishesConflict or ReleaseImpossible."""
+        """Raises WishesConflict, ReleaseImpossible or JvmRefuses."""
         if self.runtime == "processes":
             release_of(topology, self.broker_version, self.distribution)
+            for options, broker in {broker.java.options: broker.name for broker in topology.brokers[::-1]}.items():
+                require_taken(options, broker)
+        self._check_overlay()
         if self.runtime != "external":
             if self.trust.file:
                 told = "brokers of our own have an authority of their own, which clients believe; leave it out"
@@ -68,6 +75,11 @@ class Wanted:
                 told = "brokers that run already are as they are; leave it out"
                 raise WishesConflict(f"{option} with --runtime external: {told}")
 
+    def _check_overlay(self) -> None:
+        given = {f"--overlay {self.overlay}": self.overlay, "--unset-defaults": self.unset_defaults}
+        for option in (option for option, value in given.items() if value and self.runtime in NOT_OURS):
+            raise WishesConflict(f"{option} --runtime {self.runtime}: {NOT_OURS[self.runtime]}")
+
 
 def runtime_of(wanted: Wanted, topology: Topology, directory: RunDirectory, *, topics: bool = False) -> Runtime:
     """The runtime of real brokers; nothing is started yet. Raises ValueError for what cannot be made.
@@ -76,12 +88,13 @@ def runtime_of(wanted: Wanted, topology: Topology, directory: RunDirectory, *, t
     """
     if wanted.runtime == "external":
         return external_of(wanted, topology)
+    renderer = render_for_topics if topics else render
     wishes: dict[str, Any] = {
         "broker_memory_mb": wanted.broker_memory_mb,
         "base_port": wanted.base_port,
         "bind_host": wanted.bind_host,
         "keep_data": wanted.keep_data,
-        "renderer": render_for_topics if topics else render,
+        "renderer": without_defaults(renderer) if wanted.unset_defaults else renderer,
     }
     if wanted.runtime == "containers":
         from topologies.runtimes.containers.runtime import (

@@ -23,6 +23,7 @@ def equip(equipment: Equipment, index: int, settings: Mapping[str, Any], build_i
         "index": index,
         "run_number": equipment.run_number,
         "seed": equipment.seed,
+        "client_version": equipment.client_version,
         "realtime": equipment.realtime,
         "settings": dict(settings),
         "network": {

@@ -25,6 +25,7 @@ from records.writer import Recorder
 from scenarios.harness.distributed import messages
 from scenarios.harness.distributed.build_id import another_build, build_id
 from scenarios.harness.run.load_generators import process_info, with_priority, with_tally
+from scenarios.java_parts import use_java_clients
 from topologies.management.sampling import PERIOD_S, process_rows
 
 log = logging.getLogger("brokerbench")
@@ -85,6 +86,7 @@ class WorkerDuty:
         self._info = process_info(name, data["index"])
         recorder = Recorder(_shared(data["run"]) or partial(self._send_events, name), name)
         recorder.start()
+        use_java_clients(data["client_version"])
         network = messages.network_in(data)
         connectors = connectors_of(network.spoken, network.trust)
         self._session = Session(

@@ -157,6 +157,17 @@ def _add_what_runs_where(add: Callable[..., None], scenario: Scenario) -> None:
         help="what links are like: 'LINK:delay=40ms,jitter=5ms,bandwidth=10MB/s', where LINK is a link's name, all "
         "between two brokers or regions (A<->B), or *; several by ';'",
     )
+    add("--client-version", default=None, help="version of OpenWire's or Core's Java clients, as of --broker-version")
+    add(
+        "--overlay",
+        default=None,
+        help="YAML file with settings of brokers and of their JVMs, laid over those of the topology",
+    )
+    add(
+        "--unset-defaults",
+        action="store_true",
+        help="write only what the topology and the overlay set into the brokers' files; all else is the brokers' own",
+    )
     add(
         "--runtime",
         default="",

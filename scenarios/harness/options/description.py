@@ -46,9 +46,22 @@ def describe(scenario: Scenario, options: Options, topology: Topology, groups: t
         premises=scenario.premises,
         warnings=(*topology.warnings, *reachability_warnings(topology, scenario.users)),
         options=options.as_record(),
-        versions={**machine.versions(), **java_client_versions(Spoken.parse(options.protocol).distinct)},
+        versions={**machine.versions(), **_client_versions(options)},
         machine=machine.describe(),
+        rendered=_files(options, topology),
     )
+
+
+def _client_versions(options: Options) -> dict[str, str]:
+    return java_client_versions(Spoken.parse(options.protocol).distinct, options.client_version or "")
+
+
+def _files(options: Options, topology: Topology) -> dict[str, str]:
+    """The overlay as it was asked for, and each JVM with settings of its own; the runtime adds the rendered files."""
+    overlay = {f"overlay/{options.overlay.path.name}": options.overlay.text} if options.overlay else {}
+    jvms = {broker.name: broker.java.arguments for broker in topology.brokers}
+    own = {f"{name}/jvm.options": "".join(f"{line}\n" for line in lines) for name, lines in jvms.items() if lines}
+    return overlay | own
 
 
 def _links(topology: Topology) -> tuple[LinkInfo, ...]:

@@ -20,7 +20,9 @@ from records.rate_search import BadSearchError, SearchSettings
 from records.rate_steps import BadStepsError, RateStep, ends_s, text_of
 from scenarios.harness.options.rate_option import search_of, stated_warm_up_s, steps_of
 from scenarios.harness.scenario import SEARCH_AT_MOST_S, Scenario, Search
+from scenarios.java_parts import why_no_client
 from topologies.catalogue import lookup as catalogue
+from topologies.catalogue.overlay import Overlay, overlaid
 from topologies.catalogue.yaml_topology import is_file
 from topologies.model.impaired_links import as_they_come, impaired
 from topologies.model.launch import LOOPBACK
@@ -30,6 +32,7 @@ from topologies.model.trust import Trust, TrustInvalid
 from topologies.model.validity import TopologyInvalid
 from topologies.runtimes.addresses import addresses_here, no_address_to_bind
 from topologies.runtimes.choice import RUNTIMES, Look, RuntimeImpossible, choose, containers_for, look_here
+from topologies.runtimes.java import JvmRefuses
 from topologies.runtimes.release import ReleaseImpossible
 from topologies.runtimes.runtime_factory import Wanted, WishesConflict
 
@@ -97,12 +100,21 @@ class Options:
     steps: tuple[RateStep, ...] = ()  # of a load whose rate changes, of all producers together
     priority: str = NORMAL  # of the threads that send and receive
     search: SearchSettings | None = None  # for the highest rate that is held
+    overlay: Overlay | None = None
+    unset_defaults: bool = False
+    client_version: str | None = None  # of the Java clients
 
     def as_record(self) -> dict[str, str | int | float | bool | None]:
         """For run.json."""
-        others = ("built_topology", "runtime_reason", "trust", "steps", "search")
+        others = ("built_topology", "runtime_reason", "trust", "steps", "search", "overlay", "unset_defaults")
         names = (field.name for field in fields(self) if field.name not in others)
         values = {name: getattr(self, name) for name in names} | {"ca_file": self.trust.file or None}
+        # None where they were not given: as in runs of before there were such options
+        values |= {
+            "overlay": self.overlay and self.overlay.path,
+            "overlay_digest": self.overlay and self.overlay.digest,
+        }
+        values |= {"unset_defaults": self.unset_defaults or None}
         values["rate"] = (str(self.search) if self.search else text_of(self.steps)) or self.rate
         return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
 
@@ -125,6 +137,8 @@ class Options:
             self.trust,
             self.broker_version,
             self.distribution,
+            self.overlay.path if self.overlay else None,
+            self.unset_defaults,
         )
 
 
@@ -145,15 +159,12 @@ def read(
     broker_memory_mb = _integer(namespace, "broker_memory")
     runtime = namespace.runtime or _runtime_implied(namespace)
     topology = namespace.topology or scenario.default_topology
-    try:
-        rate = str(namespace.rate or "").strip()
-        steps, search = steps_of(rate, scenario, load_s, messages), search_of(rate, scenario, messages)
-    except (BadStepsError, BadSearchError) as error:
-        raise OptionError(f"--rate {error}") from error
+    steps, search = _changing_rate(namespace, scenario, load_s, messages)
+    built_topology, overlay = _built(topology, namespace.overlay, namespace.link or None, runtime)
     default_warm_up_s = stated_warm_up_s(scenario, steps, messages)
     options = Options(
         topology=topology,
-        built_topology=_built(topology, namespace.link or None, runtime),
+        built_topology=built_topology,
         runtime=runtime,
         runtime_reason="",
         image=namespace.image or None,
@@ -193,11 +204,25 @@ def read(
         steps=steps,
         priority=namespace.priority or NORMAL,
         search=search,
+        overlay=overlay,
+        unset_defaults=bool(namespace.unset_defaults),
+        client_version=namespace.client_version or None,
     )
     _check(options)
     if options.priority == REALTIME and (refused := why_refused()):
         raise OptionError(f"--priority {REALTIME}: {refused}")
     return _on_brokers(options, namespace.ca_file, look)
+
+
+def _changing_rate(
+    namespace: Namespace, scenario: Scenario, load_s: float | None, messages: int | None
+) -> tuple[tuple[RateStep, ...], SearchSettings | None]:
+    """The steps or the search that ``--rate`` asks for, if any. Raises OptionError."""
+    rate = str(namespace.rate or "").strip()
+    try:
+        return steps_of(rate, scenario, load_s, messages), search_of(rate, scenario, messages)
+    except (BadStepsError, BadSearchError) as error:
+        raise OptionError(f"--rate {error}") from error
 
 
 def _search_s(scenario: Scenario) -> float:
@@ -214,23 +239,27 @@ def _on_brokers(options: Options, ca_file: str | None, look: Look) -> Options:
         options.wanted.check(options.built_topology)
     except TrustInvalid as error:
         raise OptionError(f"--ca-file {error}") from error
-    except (RuntimeImpossible, WishesConflict, ReleaseImpossible) as error:
+    except (RuntimeImpossible, WishesConflict, ReleaseImpossible, JvmRefuses) as error:
         raise OptionError(str(error)) from error
     return options
 
 
-def _built(text: str, link: str | None, runtime: str) -> Topology:
-    """The topology that ``text`` names, its links as ``link`` says. Raises OptionError."""
+def _built(text: str, overlay: str | None, link: str | None, runtime: str) -> tuple[Topology, Overlay | None]:
+    """The topology that ``text`` names, with the overlay, its links as ``link`` says. Raises OptionError."""
     try:
         topology = catalogue.build(text)
     except TopologyInvalid as error:
         of_what = "" if is_file(text) else f"{text}: "  # a file is named in each problem
         raise OptionError(f"--topology {of_what}{error}") from error
+    try:
+        topology, laid = overlaid(topology, overlay)
+    except TopologyInvalid as error:
+        raise OptionError(str(error)) from error
     if runtime == "external" and not link and proxied(topology.links):
         log.warning("the brokers run already, so their links are left as they are, whatever %s says", text)
-        return as_they_come(topology)
+        return as_they_come(topology), laid
     try:
-        return impaired(topology, link)
+        return impaired(topology, link), laid
     except TopologyInvalid as error:
         raise OptionError(f"--link {error}") from error
 
@@ -291,6 +320,9 @@ def _check(options: Options) -> None:
     if options.connections not in (None, *CONNECTION_MODES):
         raise OptionError(f"--connections {options.connections}: not known; write one of {', '.join(CONNECTION_MODES)}")
     _check_protocol(options.protocol)
+    version = options.client_version
+    if version and (why := why_no_client(version, Spoken.parse(options.protocol).distinct)):
+        raise OptionError(f"--client-version {version}: {why}")
     if (options.protocol == "memory") != (options.runtime == "memory"):
         raise OptionError(
             f"--protocol {options.protocol} --runtime {options.runtime}: "

@@ -30,6 +30,7 @@ from scenarios.harness.run.load import Load, done_without
 from scenarios.harness.run.load_generators import Equipment, LoadGenerators, NotEquipped
 from scenarios.harness.run.record import RunRecord
 from scenarios.harness.run.snapshot import FaultState, Snapshot
+from scenarios.java_parts import use_java_clients
 from topologies.management.contract import management_of
 from topologies.management.jolokia import ManagementFailed
 from topologies.management.links import LinksNotProven
@@ -97,6 +98,7 @@ class RunController:
             self._say(f"topology {self.info.topology} on {self.info.runtime}: {self.info.runtime_reason}")
             for warning in self.info.warnings:
                 self._say(f"warning: {warning}")
+            use_java_clients(self.plan.options.client_version or "")
             self.brokers.up(
                 self._say,
                 self.plan.roles,
@@ -105,10 +107,7 @@ class RunController:
             )
             self.run_record.ended("prove")
             self._describe()
-            network = self.brokers.network()
-            realtime = self.plan.options.priority == REALTIME
-            equipment = Equipment(self.directory, network, self.run_number, self.plan.options.seed, realtime)
-            self.load_generators.equip(equipment)
+            self.load_generators.equip(self._equipment())
         except (RuntimeFailed, LinksNotProven, PathsUnproven, ManagementFailed, NotEquipped, RunUnwritable) as error:
             self._fail()
             raise CannotRun("interrupted before any load was run" if self.interrupted else str(error)) from error
@@ -118,9 +117,21 @@ class RunController:
         finally:
             self._beginning = False
 
+    def _equipment(self) -> Equipment:
+        options = self.plan.options
+        return Equipment(
+            self.directory,
+            self.brokers.network(),
+            self.run_number,
+            options.seed,
+            client_version=options.client_version or "",
+            realtime=options.priority == REALTIME,
+        )
+
     def _describe(self) -> None:
         versions = {**self.info.versions, **self.brokers.runtime.versions()}
-        self.run_record.update(state="running", versions=versions, rendered=self.brokers.runtime.rendered())
+        rendered = {**self.info.rendered, **self.brokers.runtime.rendered()}
+        self.run_record.update(state="running", versions=versions, rendered=rendered)
         self.run_record.write()
 
     def _fail(self) -> None:

@@ -30,6 +30,7 @@ class Equipment:
     network: Network
     run_number: int
     seed: int
+    client_version: str = ""  # of the Java clients; '' for the defaults
     realtime: bool = False  # the threads that send and receive get real-time priority
 
 

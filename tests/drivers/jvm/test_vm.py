@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from topologies.runtimes.distribution import pinned
+
 pytestmark = pytest.mark.java
 ROOT = Path(__file__).parents[3]
 ENDS_WHILE_JAVA_COLLECTS = """
@@ -57,6 +59,19 @@ for _ in range(4):
     lang.Thread.sleep(500)
 print(seen.count("stop"))
 """
+EDITIONS = """
+from drivers.jvm.hub import hub
+from drivers.jvm.vm import java_class
+from scenarios.java_parts import use_java_clients
+
+hubs = set()
+for protocol, jar, version in PARTS:
+    use_java_clients(version)
+    hubs.add(id(hub(protocol)))
+    urls = java_class("Hub", protocol).class_.getClassLoader().getParent().getURLs()
+    print(*(each for each in (str(url).rpartition("/")[2] for url in urls) if each.startswith(jar)))
+print(len(hubs))
+"""
 
 
 def said(program: str) -> str:
@@ -70,6 +85,20 @@ def test_java_does_not_collect_all_because_python_did_and_grew() -> None:
 
 def test_python_does_not_collect_all_because_java_did() -> None:
     assert int(said(COLLECTS)) <= 1, "JPype may do it once, if Java did not collect while it started"
+
+
+def test_clients_of_two_versions_are_beside_each_other_in_one_process() -> None:
+    wanted = [("openwire", ""), ("openwire", "5.16.6"), ("core", "2.40.0"), ("openwire", "")]
+    jars = {"openwire": "activemq-client-", "core": "artemis-jms-client-"}
+    parts = [(protocol, jars[protocol], version) for protocol, version in wanted]
+    default = f"activemq-client-{pinned('activemq-classic').version}.jar"
+    assert said(EDITIONS.replace("PARTS", repr(parts))).splitlines() == [
+        default,
+        "activemq-client-5.16.6.jar",
+        "artemis-jms-client-2.40.0.jar",
+        default,
+        "3",
+    ]
 
 
 def test_a_process_ends_well_in_the_midst_of_javas_collections() -> None:

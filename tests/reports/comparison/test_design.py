@@ -184,6 +184,55 @@ def test_another_version_or_build_has_another_broker(
     assert (found.field, [arm.name for arm in found.arms]) == (option, [f"{option} {value}" for value in values])
 
 
+def test_another_version_of_the_java_clients_is_told_by_their_version_too(tmp_path: Path) -> None:
+    arms = [
+        Planted(run={"options": {**OPTIONS, "client_version": version}, "versions": {"openwire client": version}})
+        for version in ("5.16.6", "5.18.3")
+    ]
+    found = design(read_runs(pair(tmp_path, *arms)))
+    assert (found.field, [arm.name for arm in found.arms]) == (
+        "client_version",
+        ["client_version 5.16.6", "client_version 5.18.3"],
+    )
+
+
+def with_overlay(path: str | None, text: str = "", **fields: Any) -> Planted:
+    options = {**OPTIONS, "overlay": path, "overlay_digest": path and f"{len(text):012x}", "unset_defaults": None}
+    files = {f"overlay/{Path(path).name}": text} if path else {}
+    return Planted(run={"options": options, "rendered": files}, **fields)
+
+
+def test_overlays_of_other_contents_are_the_arms_whatever_their_files_are_called(tmp_path: Path) -> None:
+    runs = [with_overlay(None), with_overlay("a/tuned.yaml", "x"), with_overlay("b/tuned.yaml", "xx")]
+    again = [with_overlay(None), with_overlay("c/copied.yaml", "x"), with_overlay("/tmp/tuned.yaml", "xx")]
+    found = design(read_runs([write_planted(tmp_path, f"run-{n}", run) for n, run in enumerate((*runs, *again))]))
+    assert found.field == "overlay"
+    assert [(arm.name, [run.name for run in arm.runs]) for arm in found.arms] == [
+        ("overlay not set", ["run-0", "run-3"]),
+        ("overlay tuned.yaml (000000000001)", ["run-1", "run-4"]),
+        ("overlay tuned.yaml (000000000002)", ["run-2", "run-5"]),
+    ]
+
+
+def test_runs_with_one_content_under_two_names_are_alike(tmp_path: Path) -> None:
+    alike = [with_overlay("a.yaml", "x"), replace(with_overlay("b.yaml", "x"), topology="ring")]
+    assert design(read_runs(pair(tmp_path, *alike))).field == "topology"
+
+
+def test_another_overlay_beside_another_topology_is_unlike(tmp_path: Path) -> None:
+    runs = [with_overlay("a.yaml", "x"), replace(with_overlay("a.yaml", "xx"), topology="ring")]
+    told = (
+        r"^overlay is a\.yaml \(000000000002\) in run-2, but a\.yaml \(000000000001\) in run-1: arms differ in topology"
+    )
+    with pytest.raises(ComparisonImpossible, match=told):
+        design(read_runs(pair(tmp_path, *runs)))
+
+
+def test_runs_of_before_there_were_overlays_are_like_those_without(tmp_path: Path) -> None:
+    older = Planted("ring", run={"options": OPTIONS})
+    assert design(read_runs(pair(tmp_path, with_overlay(None), older))).field == "topology"
+
+
 def test_another_java_beside_another_version_of_the_brokers_is_unlike(tmp_path: Path) -> None:
     first = of_broker("5.16.6", broker_version="5.16.6")
     second = of_broker("5.18.3", broker_version="5.18.3")

@@ -62,6 +62,25 @@ def test_the_page_is_one_small_file_that_asks_for_nothing(html: str, page: Parse
     assert [address for address in addresses if not address.startswith(("#", "data:"))] == []
 
 
+def test_the_page_shows_each_overlay_once_with_its_content(tmp_path: Path) -> None:
+    folders = []
+    for n, text in enumerate(("", "heap: 1 & more\n", "heap: 2\n", "heap: 1 & more\n")):
+        options = {"overlay": f"{n}/tuned.yaml", "overlay_digest": str(len(text))} if text else {}
+        run = {"options": options, "rendered": {"overlay/tuned.yaml": text} if text else {}}
+        folders.append(write_planted(tmp_path, f"run-{n}", Planted(run=run)))
+    comparisons = [
+        *compared(Wanted(tuple(folders[:3]), (), 5.0, allow_unlike=False)),
+        *compared(Wanted(tuple([folders[0], folders[3]]), (), 5.0, allow_unlike=False)),
+    ]
+    for comparison, shown in zip(comparisons, (("15", "8"), ("15",)), strict=True):
+        text = parse(render((comparison,))).text()
+        assert [text.count(f"Overlay tuned.yaml ({digest})") for digest in ("15", "8")] == [
+            int(digest in shown) for digest in ("15", "8")
+        ]
+        assert text.count("heap: 1 & more") == 1
+        assert text.count("heap: 2") == int("8" in shown)
+
+
 def test_every_id_on_the_page_is_there_once_and_every_anchor_leads_somewhere(page: Parsed) -> None:
     ids = page.values("id")
     assert len(ids) == len(set(ids)) > 10

@@ -1,6 +1,7 @@
 """Renders the configuration of an Artemis 2.44.0 broker. Text out of values; no file is touched.
 
-Every setting that a benchmark depends on is written out, default or not. broker.xml holds no user and no password:
+Every setting that a benchmark depends on is written out, default or not. With `Site.unset_defaults` only what somebody
+stated is, and what a run needs (see `written`). broker.xml holds no user and no password:
 passwords are in the files below `SECRETS_FOLDER` as ``${…}`` placeholders. A runtime fills them in a folder of its own
 (see topologies.artemis.render.files).
 """
@@ -12,8 +13,10 @@ from topologies.artemis.broker import ACCEPTED, ALL, SHARED_STORE, Acceptor, Art
 from topologies.artemis.render import names
 from topologies.artemis.render.files import files_beside
 from topologies.artemis.render.links import add_links
+from topologies.artemis.render.written import DISPENSABLE, written_at
 from topologies.artemis.render.xml import CONFIGURATION, CORE, add, add_all, element
 from topologies.model.site import Site
+from topologies.model.stated import Written
 from topologies.model.topology import Topology
 from topologies.render.site import DATA_PROPERTY, STORE_PROPERTY
 from topologies.render.xml import attributes_of, text, to_text
@@ -44,10 +47,12 @@ def render(topology: Topology, broker: ArtemisBroker, site: Site) -> dict[str, s
 def core(topology: Topology, broker: ArtemisBroker, site: Site) -> etree._Element:
     """The ``core`` element; Artemis' own schema describes it."""
     parent = element(CORE, "core")
-    add_all(parent, attributes_of(broker, names.BROKER))
-    add_all(parent, HOUSEKEEPING)
-    _add_memory(parent, broker)
-    _add_store(parent, broker)
+    written = written_at(site)
+    add_all(parent, attributes_of(broker, names.BROKER, written))
+    left_out = DISPENSABLE if site.unset_defaults else ()
+    add_all(parent, {tag: value for tag, value in HOUSEKEEPING.items() if tag not in left_out})
+    _add_memory(parent, broker, written)
+    _add_store(parent, broker, written)
     acceptors = add(parent, "acceptors")
     for acceptor in broker.acceptors:
         add(acceptors, "acceptor", {"name": acceptor.name}, listening_uri(broker, acceptor, site))
@@ -55,7 +60,7 @@ def core(topology: Topology, broker: ArtemisBroker, site: Site) -> etree._Elemen
     _add_security(parent)
     settings = add(parent, "address-settings")
     for setting in broker.address_settings:
-        _add_setting(settings, setting)
+        _add_setting(settings, setting, written)
     addresses = add(parent, "addresses")
     for address in _addresses(broker):
         _add_address(addresses, address)
@@ -66,22 +71,22 @@ def listening_uri(broker: ArtemisBroker, acceptor: Acceptor, site: Site) -> str:
     """``tcp://127.0.0.1:61613?protocols=STOMP;…``."""
     served = tuple(ACCEPTED) if acceptor.protocol == ALL else (acceptor.protocol,)
     options = {"protocols": ",".join(ACCEPTED[protocol] for protocol in served)}
-    options |= attributes_of(acceptor, names.ACCEPTOR)
+    options |= attributes_of(acceptor, names.ACCEPTOR, written_at(site))
     for protocol in served:
-        options |= attributes_of(acceptor, names.ACCEPTOR_OF_A_PROTOCOL.get(protocol, {}))
+        options |= attributes_of(acceptor, names.ACCEPTOR_OF_A_PROTOCOL.get(protocol, {}), written_at(site))
     options |= {key: prefix for key, prefix in attributes_of(acceptor, names.ACCEPTOR_PREFIXES).items() if prefix}
     query = ";".join(f"{key}={value}" for key, value in options.items())
     return f"tcp://{site.bind_host}:{site.port(broker.name, acceptor.protocol)}?{query}"
 
 
-def _add_memory(parent: etree._Element, broker: ArtemisBroker) -> None:
+def _add_memory(parent: etree._Element, broker: ArtemisBroker, written: Written) -> None:
     if broker.memory_limit_bytes:
         add(parent, "global-max-size", {}, str(broker.memory_limit_bytes))
-    else:
+    elif written(broker, "memory_percent_of_heap"):
         add(parent, "global-max-size-percent-of-jvm-max-memory", {}, str(broker.memory_percent_of_heap))
 
 
-def _add_store(parent: etree._Element, broker: ArtemisBroker) -> None:
+def _add_store(parent: etree._Element, broker: ArtemisBroker, written: Written) -> None:
     """A backup of a shared store works in its active's folder; one of replication has a copy of its own."""
     add(parent, "persistence-enabled", {}, text(broker.persistence is not None))
     shared = broker.standby_of and broker.ha is not None and broker.ha.kind == SHARED_STORE
@@ -89,7 +94,9 @@ def _add_store(parent: etree._Element, broker: ArtemisBroker) -> None:
     for what in ("bindings", "journal", "paging", "large-messages"):
         add(parent, f"{what}-directory", {}, f"{folder}/{what}")
     if broker.persistence is not None:
-        add_all(parent, attributes_of(broker.persistence, names.JOURNAL))
+        values = attributes_of(broker.persistence, names.JOURNAL, written)
+        by_kind = names.JOURNAL_BY_KIND["ASYNCIO" if broker.persistence.kind == "ASYNCIO" else "NIO"]
+        add_all(parent, {tag: by_kind.get(tag, value) if value == "0" else value for tag, value in values.items()})
 
 
 def _add_security(parent: etree._Element) -> None:
@@ -98,9 +105,9 @@ def _add_security(parent: etree._Element) -> None:
         add(setting, "permission", {"type": permission, "roles": ROLES})
 
 
-def _add_setting(parent: etree._Element, setting: AddressSetting) -> None:
+def _add_setting(parent: etree._Element, setting: AddressSetting, written: Written) -> None:
     added = add(parent, "address-setting", {"match": setting.match})
-    add_all(added, attributes_of(setting, names.ADDRESS_SETTING))
+    add_all(added, attributes_of(setting, names.ADDRESS_SETTING, written))
     if setting.max_redelivery_delay_ms:
         add(added, "max-redelivery-delay", {}, str(setting.max_redelivery_delay_ms))
     # Not default-queue-routing-type: a STOMP subscriber's queue has no other, and as ANYCAST got nothing of its topic.

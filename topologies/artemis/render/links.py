@@ -10,10 +10,12 @@ from lxml import etree
 from topologies.artemis.broker import ArtemisBroker, HaPolicy
 from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
 from topologies.artemis.render import names
+from topologies.artemis.render.written import written_at
 from topologies.artemis.render.xml import add, add_all
 from topologies.artemis.since import TOPOLOGY_SCANNER
 from topologies.model.broker import AnyBroker
 from topologies.model.site import Site, is_before
+from topologies.model.stated import Written
 from topologies.model.topology import Topology
 from topologies.render.xml import attributes_of
 
@@ -27,14 +29,14 @@ def add_links(parent: etree._Element, topology: Topology, broker: ArtemisBroker,
         _add_connectors(parent, topology, broker, clusters, site)
         connections = add(parent, "cluster-connections")
         for cluster, others in clusters.items():
-            _add_cluster(connections, broker, cluster, others, site.version)
+            _add_cluster(connections, broker, cluster, others, site)
     if broker.ha is not None:
-        _add_ha(parent, broker.ha, backup=bool(broker.standby_of))
+        _add_ha(parent, broker.ha, written_at(site), backup=bool(broker.standby_of))
     opened = connections_of(topology, broker)
     if opened:
         listed = add(parent, "broker-connections")
         for link in opened:
-            _add_connection(listed, link, connection_uri(link, site))
+            _add_connection(listed, link, connection_uri(link, site), written_at(site))
 
 
 def clusters_of(topology: Topology, broker: ArtemisBroker) -> dict[ClusterConnection, tuple[AnyBroker, ...]]:
@@ -88,40 +90,40 @@ def _add_cluster(
     broker: ArtemisBroker,
     cluster: ClusterConnection,
     others: Sequence[AnyBroker],
-    version: str,
+    site: Site,
 ) -> None:
     connection = add(parent, "cluster-connection", {"name": cluster.name})
     add(connection, "connector-ref", {}, broker.name)
-    settings = attributes_of(cluster, names.CLUSTER_CONNECTION)
-    if is_before(version, TOPOLOGY_SCANNER):
-        del settings["topology-scanner-attempts"]
+    settings = attributes_of(cluster, names.CLUSTER_CONNECTION, written_at(site))
+    if is_before(site.version, TOPOLOGY_SCANNER):
+        settings.pop("topology-scanner-attempts", None)
     add_all(connection, settings)
     static = add(connection, "static-connectors")
     for other in others:
         add(static, "connector-ref", {}, other.name)
 
 
-def _add_ha(parent: etree._Element, policy: HaPolicy, *, backup: bool) -> None:
+def _add_ha(parent: etree._Element, policy: HaPolicy, written: Written, *, backup: bool) -> None:
     role = add(add(add(parent, "ha-policy"), policy.kind), "backup" if backup else "primary")
-    values = attributes_of(policy, names.HA[policy.kind, backup])
+    values = attributes_of(policy, names.HA[policy.kind, backup], written)
     add_all(role, {tag: value for tag, value in values.items() if value})
 
 
-def _add_connection(parent: etree._Element, link: BrokerConnection, uri: str) -> None:
-    connection = add(parent, "amqp-connection", {"uri": uri} | attributes_of(link, names.BROKER_CONNECTION))
+def _add_connection(parent: etree._Element, link: BrokerConnection, uri: str, written: Written) -> None:
+    connection = add(parent, "amqp-connection", {"uri": uri} | attributes_of(link, names.BROKER_CONNECTION, written))
     for tag, matches in (("sender", link.senders), ("receiver", link.receivers), ("peer", link.peers)):
         for match in matches:
             add(connection, tag, _matching(match))
     if link.mirror is not None:
-        _add_mirror(connection, link.mirror)
+        _add_mirror(connection, link.mirror, written)
 
 
 def _matching(match: AddressMatch) -> dict[str, str]:
     return {"queue-name": match.queue_name} if match.queue_name else {"address-match": match.address_match}
 
 
-def _add_mirror(parent: etree._Element, mirror: Mirror) -> None:
-    added = add(parent, "mirror", attributes_of(mirror, names.MIRROR))
+def _add_mirror(parent: etree._Element, mirror: Mirror, written: Written) -> None:
+    added = add(parent, "mirror", attributes_of(mirror, names.MIRROR, written))
     if mirror.address_filter:
         added.set("address-filter", mirror.address_filter)
     for key, value in mirror.properties:

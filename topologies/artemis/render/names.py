@@ -43,6 +43,12 @@ JOURNAL = {
     "page_max_concurrent_io": "page-max-concurrent-io",
 }
 
+# What 2.44.0 has by itself where a journal of the kind leaves it open, by 0.
+JOURNAL_BY_KIND = {
+    "NIO": {"journal-buffer-timeout": "3333333", "journal-max-io": "1"},
+    "ASYNCIO": {"journal-buffer-timeout": "500000", "journal-max-io": "4096"},
+}
+
 ADDRESS_SETTING = spelled(
     hyphenated,
     """

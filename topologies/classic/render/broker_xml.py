@@ -1,21 +1,26 @@
 """Renders the configuration of an ActiveMQ Classic 5.18.3 broker. Text out of values; no file is touched.
 
-Every property that a benchmark depends on is written out, default or not, since defaults changed between versions.
+Every property that a benchmark depends on is written out, default or not, since defaults changed between versions. With
+`Site.unset_defaults` only what somebody stated is, and what a run needs (see `written`).
 Secrets are ``${…}`` placeholders. Spring fills them from the file that the system property `SECRETS_PROPERTY` names.
 render/site.py has the values that a runtime must pass. The broker's own elements are in alphabetical order: every
 version of its schema accepts that.
 """
 
+from dataclasses import fields
+
 from lxml import etree
 
 from topologies.classic.broker import Broker
-from topologies.classic.policies import DeadLetters, DestinationPolicy
+from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.classic.render import names
 from topologies.classic.render.discovery_agents import add_discovery_agents, add_services
 from topologies.classic.render.network_connectors import add_network_connectors, telling_uri
 from topologies.classic.render.tls import add_tls
+from topologies.classic.render.written import DISPENSABLE, written_at
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.site import Site, is_before
+from topologies.model.stated import Written
 from topologies.model.topology import Topology
 from topologies.render.log4j import log4j1_properties, log4j2_properties
 from topologies.render.site import (
@@ -37,6 +42,7 @@ LOG4J2_PROPERTIES = "log4j2.properties"
 LOG4J_PROPERTIES = "log4j.properties"
 LOG4J2_SINCE = (5, 17)
 
+LIMITS = ("memory_limit_bytes", "memory_percent_of_heap", "store_limit_bytes", "temp_limit_bytes")
 HOUSEKEEPING = {
     "dataDirectory": f"${{{DATA_PROPERTY}}}",
     "deleteAllMessagesOnStartup": "false",  # a restarted broker still has its data
@@ -80,41 +86,51 @@ def _add_placeholders(root: etree._Element) -> None:
 
 
 def _broker(topology: Topology, broker: Broker, site: Site) -> etree._Element:
-    attributes = attributes_of(broker, names.BROKER) | {"persistent": text(broker.persistence is not None)}
-    element = root_of(ACTIVEMQ, "broker", attributes | HOUSEKEEPING)
-    _add_policies(element, broker)
+    written = written_at(site)
+    attributes = attributes_of(broker, names.BROKER, written) | {"persistent": text(broker.persistence is not None)}
+    housekeeping = {
+        name: value for name, value in HOUSEKEEPING.items() if not (site.unset_defaults and name in DISPENSABLE)
+    }
+    element = root_of(ACTIVEMQ, "broker", attributes | housekeeping)
+    _add_policies(element, broker, written)
     management = {"createConnector": "false"}  # management goes through Jolokia's agent, not through an RMI port
     add(add(element, "managementContext"), "managementContext", management)
     add_network_connectors(element, topology, broker, site)
-    _add_persistence(element, broker)
+    _add_persistence(element, broker, written)
     _add_plugins(element, broker)
     add_services(element, topology, broker, site)
     add_tls(element, topology, broker)
-    _add_limits(element, broker)
+    _add_limits(element, broker, written)
     connectors = add(element, "transportConnectors")
     for connector in broker.connectors:
-        added = _add_connector(connectors, connector, _listening_uri(broker, connector, site))
+        added = _add_connector(connectors, connector, _listening_uri(broker, connector, site, written), written)
         if connector.protocol == "openwire" and (telling := telling_uri(topology, broker, site)):
             added.set("discoveryUri", telling)
     return element
 
 
-def _add_policies(parent: etree._Element, broker: Broker) -> None:
+def _add_policies(parent: etree._Element, broker: Broker, written: Written) -> None:
     if broker.policies:
         entries = add(add(add(parent, "destinationPolicy"), "policyMap"), "policyEntries")
         for policy in broker.policies:
-            _add_policy(entries, policy)
+            _add_policy(entries, policy, written)
 
 
-def _add_policy(parent: etree._Element, policy: DestinationPolicy) -> None:
-    entry = add(parent, "policyEntry", {policy.kind: policy.pattern} | attributes_of(policy, names.POLICY))
-    _add_dead_letters(add(entry, "deadLetterStrategy"), policy.dead_letters)
-    bridge_filter = attributes_of(policy.bridge_filter, names.BRIDGE_FILTER)
-    add(add(entry, "networkBridgeFilterFactory"), "conditionalNetworkBridgeFilterFactory", bridge_filter)
+def _add_policy(parent: etree._Element, policy: DestinationPolicy, written: Written) -> None:
+    entry = add(parent, "policyEntry", {policy.kind: policy.pattern} | attributes_of(policy, names.POLICY, written))
+    if _any(policy.dead_letters, written):
+        _add_dead_letters(add(entry, "deadLetterStrategy"), policy.dead_letters, written)
+    if _any(policy.bridge_filter, written):
+        bridge_filter = attributes_of(policy.bridge_filter, names.BRIDGE_FILTER, written)
+        add(add(entry, "networkBridgeFilterFactory"), "conditionalNetworkBridgeFilterFactory", bridge_filter)
 
 
-def _add_dead_letters(parent: etree._Element, dead_letters: DeadLetters) -> None:
-    attributes = attributes_of(dead_letters, names.DEAD_LETTERS)
+def _any(part: DeadLetters | BridgeFilter, written: Written) -> bool:
+    return any(written(part, field.name) for field in fields(part))
+
+
+def _add_dead_letters(parent: etree._Element, dead_letters: DeadLetters, written: Written) -> None:
+    attributes = attributes_of(dead_letters, names.DEAD_LETTERS, written)
     if dead_letters.kind == "shared":
         shared = add(parent, "sharedDeadLetterStrategy", attributes)
         add(add(shared, "deadLetterQueue"), "queue", {"physicalName": dead_letters.queue})
@@ -123,12 +139,13 @@ def _add_dead_letters(parent: etree._Element, dead_letters: DeadLetters) -> None
         add(parent, "individualDeadLetterStrategy", attributes | prefixes)
 
 
-def _add_persistence(parent: etree._Element, broker: Broker) -> None:
+def _add_persistence(parent: etree._Element, broker: Broker, written: Written) -> None:
     if broker.persistence is not None:
-        attributes = attributes_of(broker.persistence, names.KAHADB)
+        attributes = attributes_of(broker.persistence, names.KAHADB, written)
         store = {"directory": f"${{{store_property(broker)}}}/kahadb"}
         kahadb = add(add(parent, "persistenceAdapter"), "kahaDB", store | attributes)
-        add(add(kahadb, "locker"), "shared-file-locker", attributes_of(broker.persistence, names.STORE_LOCK))
+        if lock := attributes_of(broker.persistence, names.STORE_LOCK, written):
+            add(add(kahadb, "locker"), "shared-file-locker", lock)
 
 
 def _add_plugins(parent: etree._Element, broker: Broker) -> None:
@@ -144,8 +161,11 @@ def _add_plugins(parent: etree._Element, broker: Broker) -> None:
         add(plugins, "traceBrokerPathPlugin", {"stampProperty": BROKER_PATH_PROPERTY})
 
 
-def _add_limits(parent: etree._Element, broker: Broker) -> None:
-    usage = add(add(parent, "systemUsage"), "systemUsage", attributes_of(broker, names.SYSTEM_USAGE))
+def _add_limits(parent: etree._Element, broker: Broker, written: Written) -> None:
+    """All limits or none: a broker that is told of one has no others (5.18.3), and lets its memory fill."""
+    if not any(written(broker, field) for field in (*names.SYSTEM_USAGE, *LIMITS)):
+        return
+    usage = add(add(parent, "systemUsage"), "systemUsage", attributes_of(broker, names.SYSTEM_USAGE, written))
     if broker.memory_limit_bytes:
         memory = {"limit": str(broker.memory_limit_bytes)}
     else:
@@ -155,8 +175,9 @@ def _add_limits(parent: etree._Element, broker: Broker) -> None:
     add(add(usage, "tempUsage"), "tempUsage", {"limit": str(broker.temp_limit_bytes)})
 
 
-def _add_connector(parent: etree._Element, connector: TransportConnector, uri: str) -> etree._Element:
-    element = add(parent, "transportConnector", attributes_of(connector, names.TRANSPORT_CONNECTOR) | {"uri": uri})
+def _add_connector(parent: etree._Element, connector: TransportConnector, uri: str, written: Written) -> etree._Element:
+    attributes = attributes_of(connector, names.TRANSPORT_CONNECTOR, written)
+    element = add(parent, "transportConnector", attributes | {"uri": uri})
     if connector.update_cluster_filter:
         element.set("updateClusterFilter", connector.update_cluster_filter)
     strategy = {"publishedHostStrategy": connector.published_host.upper()}
@@ -164,25 +185,14 @@ def _add_connector(parent: etree._Element, connector: TransportConnector, uri: s
     return element
 
 
-def _listening_uri(broker: Broker, connector: TransportConnector, site: Site) -> str:
+def _listening_uri(broker: Broker, connector: TransportConnector, site: Site, written: Written) -> str:
     start = f"{connector.scheme}://{site.bind_host}:{site.port(broker.name, connector.protocol)}"
-    options = _listening_options(connector) | dict(connector.transport_options)
+    options = _listening_options(connector, written) | dict(connector.transport_options)
     return f"{start}?{'&'.join(f'{key}={value}' for key, value in options.items())}" if options else start
 
 
-def _listening_options(connector: TransportConnector) -> dict[str, str]:
+def _listening_options(connector: TransportConnector, written: Written) -> dict[str, str]:
     if connector.is_http:  # neither Jetty nor its XML knows any of these
         return {}
-    options = {
-        "maximumConnections": text(connector.maximum_connections),
-        "wireFormat.maxFrameSize": text(connector.max_frame_size_bytes),
-    }
-    if connector.protocol == "openwire":
-        options["wireFormat.maxInactivityDuration"] = text(connector.max_inactivity_ms)
-    if connector.protocol == "stomp":
-        options["transport.hbGracePeriodMultiplier"] = text(connector.heartbeat_grace_multiplier)
-    if connector.protocol == "amqp":
-        options["transport.transformer"] = connector.transformer
-        options["wireFormat.idleTimeout"] = text(connector.idle_timeout_ms)
-        options["wireFormat.producerCredit"] = text(connector.producer_credit)
-    return options
+    table = names.LISTENING | names.LISTENING_BY.get(connector.protocol, {})
+    return attributes_of(connector, table, written)

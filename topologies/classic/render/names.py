@@ -42,6 +42,22 @@ TRANSPORT_CONNECTOR = spelled(
     maximum_consumers_per_connection="maximumConsumersAllowedPerConnection",
     maximum_producers_per_connection="maximumProducersAllowedPerConnection",
 )
+
+# Of a transport connector's URI: for every protocol, and for one.
+LISTENING = {
+    "maximum_connections": "maximumConnections",
+    "max_frame_size_bytes": "wireFormat.maxFrameSize",
+}
+LISTENING_BY = {
+    "openwire": {"max_inactivity_ms": "wireFormat.maxInactivityDuration"},
+    "stomp": {"heartbeat_grace_multiplier": "transport.hbGracePeriodMultiplier"},
+    "amqp": {
+        "transformer": "transport.transformer",
+        "idle_timeout_ms": "wireFormat.idleTimeout",
+        "producer_credit": "wireFormat.producerCredit",
+    },
+}
+
 POLICY = spelled(
     camel_case,
     """

@@ -7,11 +7,15 @@ from lxml import etree
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector
 from topologies.classic.render import names
+from topologies.classic.render.written import written_at
 from topologies.model.broker import AnyBroker
 from topologies.model.site import Site
+from topologies.model.stated import Written
 from topologies.model.topology import Topology
 from topologies.render.site import BRIDGE_PASSWORD, BRIDGE_USERNAME
 from topologies.render.xml import add, attributes_of
+
+INACTIVITY = "wireFormat.maxInactivityDuration"
 
 
 def add_network_connectors(parent: etree._Element, topology: Topology, broker: Broker, site: Site) -> None:
@@ -24,21 +28,22 @@ def add_network_connectors(parent: etree._Element, topology: Topology, broker: B
     if links:
         connectors = add(parent, "networkConnectors")
         for link in links:
-            _add_network_connector(connectors, link, bridge_uri(topology, link, site))
+            _add_network_connector(connectors, link, bridge_uri(topology, link, site), written_at(site))
 
 
 def bridge_uri(topology: Topology, link: NetworkConnector, site: Site) -> str:
     """``static:(tcp://host:port?…)?…``, ``masterslave:(…)`` where a standby waits behind the end, or ``multicast://…``."""
     if isinstance(link.discovery, MulticastDiscovery):
-        inactivity = {"discovered.wireFormat.maxInactivityDuration": str(link.max_inactivity_ms)}
+        inactivity = attributes_of(link, {"max_inactivity_ms": f"discovered.{INACTIVITY}"}, written_at(site))
         return _multicast_uri(link.discovery, *_group(link, site), site, inactivity)
     standbys = [broker for broker in topology.brokers if broker.standby_of == link.to.name]
     called = (link.to, *standbys)
     uris = ",".join(
-        _with_options(link, _called_uri(each, site.address_for(link.name, each.name, "openwire"))) for each in called
+        _with_options(link, _called_uri(each, site.address_for(link.name, each.name, "openwire")), written_at(site))
+        for each in called
     )
-    options = _query(attributes_of(link.discovery, names.STATIC_DISCOVERY))
-    return f"{'masterslave' if standbys else 'static'}:({uris})?{options}"
+    options = attributes_of(link.discovery, names.STATIC_DISCOVERY, written_at(site))
+    return f"{'masterslave' if standbys else 'static'}:({uris}){'?' if options else ''}{_query(options)}"
 
 
 def _called_uri(broker: AnyBroker, address: str) -> str:
@@ -47,10 +52,10 @@ def _called_uri(broker: AnyBroker, address: str) -> str:
     return f"{broker.connector('openwire').called_by}://{address}"
 
 
-def _with_options(link: NetworkConnector, uri: str) -> str:
+def _with_options(link: NetworkConnector, uri: str, written: Written) -> str:
     options: dict[str, str] = {}
     if not uri.startswith("http"):  # its XML has no such negotiation
-        options["wireFormat.maxInactivityDuration"] = str(link.max_inactivity_ms)
+        options |= attributes_of(link, {"max_inactivity_ms": INACTIVITY}, written)
     if uri.startswith("ssl:"):
         options["socket.verifyHostName"] = "true"
     return f"{uri}?{_query(options)}" if options else uri
@@ -101,7 +106,7 @@ def _multicast_uri(discovery: MulticastDiscovery, group: str, reached: str, site
     options = {"group": f"{group}-{site.port(reached, 'openwire')}"}
     if site.bind_host.startswith("127."):
         options |= {"joinNetworkInterface": site.loopback_interface, "networkInterface": site.loopback_interface}
-    options |= attributes_of(discovery, names.MULTICAST_DISCOVERY) | dict(more)
+    options |= attributes_of(discovery, names.MULTICAST_DISCOVERY, written_at(site)) | dict(more)
     return f"multicast://{discovery.address}:{discovery.port}?{_query(options)}"
 
 
@@ -109,9 +114,9 @@ def _query(options: Mapping[str, str]) -> str:
     return "&".join(f"{key}={value}" for key, value in options.items())
 
 
-def _add_network_connector(parent: etree._Element, link: NetworkConnector, uri: str) -> None:
+def _add_network_connector(parent: etree._Element, link: NetworkConnector, uri: str, written: Written) -> None:
     login = {"userName": f"${{{BRIDGE_USERNAME}}}", "password": f"${{{BRIDGE_PASSWORD}}}", "uri": uri}
-    element = add(parent, "networkConnector", attributes_of(link, names.NETWORK_CONNECTOR) | login)
+    element = add(parent, "networkConnector", attributes_of(link, names.NETWORK_CONNECTOR, written) | login)
     if link.destination_filter:
         element.set("destinationFilter", link.destination_filter)
     for field, tag in names.NETWORK_CONNECTOR_LISTS.items():

@@ -14,6 +14,7 @@ from records.rundir import RunDirectory
 from topologies.model.broker import AnyBroker
 from topologies.model.endpoints import Credentials, ManagementEndpoint
 from topologies.model.launch import LOOPBACK, BrokerFolders, Launch, Stores, agent_properties, properties
+from topologies.model.product import ProductLaunch
 from topologies.model.site import Site
 from topologies.model.topology import Topology
 from topologies.render import site as names
@@ -190,6 +191,15 @@ def _network(engine: Engine, name: str, made: Mapping[str, str]) -> Network:
         raise EngineTrouble(f"network {name} cannot be made: {explained(error, engine.host)}") from error
 
 
+def command_inside(
+    product: ProductLaunch, home: Path, broker: AnyBroker, memory_mb: int, *, tls: bool, shares_store: bool
+) -> list[str]:
+    """The argument list of a broker's Java, by the places inside its container. ``home``: the distribution's. Pure."""
+    stores = STORES_INSIDE if tls else None
+    launch = Launch(Path("java"), home, AGENT_INSIDE, SECRETS_INSIDE, memory_mb, stores, jvm=broker.java)
+    return product.command(launch, INSIDE, AGENT_FILE_INSIDE, STORE_INSIDE if shares_store else None)
+
+
 def _container(
     broker: AnyBroker,
     wishes: Wishes,
@@ -211,9 +221,9 @@ def _container(
         broker.name, management.url.replace(LOOPBACK, EVERYWHERE), management.username, management.password
     )
     private.write(agent_file.name, agent_properties(inside))
-    stores, home = STORES_INSIDE if tls else None, Path(context.image.home)
-    launch = Launch(Path("java"), home, AGENT_INSIDE, SECRETS_INSIDE, wishes.memory_mb, stores)
-    line = context.launch.command(launch, INSIDE, AGENT_FILE_INSIDE, STORE_INSIDE if store else None)
+    line = command_inside(
+        context.launch, Path(context.image.home), broker, wishes.memory_mb, tls=tls, shares_store=store is not None
+    )
     container = DockerContainer(context.image.name, network=context.network, network_aliases=[host])
     container.with_name(f"{context.network.name}-{host}").with_command(line)
     for (name, protocol), port in ports.items():

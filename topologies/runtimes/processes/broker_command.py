@@ -12,6 +12,7 @@ from topologies.model.launch import BrokerFolders, Launch, agent_properties, env
 from topologies.model.site import Site
 from topologies.model.topology import Topology
 from topologies.render import site as names
+from topologies.render.files import Render
 from topologies.runtimes.broker_files import (
     CLIENT,
     JOLOKIA_AGENT,
@@ -29,7 +30,7 @@ from topologies.runtimes.distribution import pinned
 from topologies.runtimes.java import Java, find_java
 from topologies.runtimes.pairs import store_of
 from topologies.runtimes.ports import choose_ports
-from topologies.runtimes.prepared import Prepared, Render, Wishes
+from topologies.runtimes.prepared import Prepared, Wishes
 from topologies.runtimes.private import PrivateFolder, new_password
 from topologies.runtimes.processes.broker import BrokerProcess
 from topologies.runtimes.proxies.link_proxies import LinkProxies, Place, find_for
@@ -81,7 +82,8 @@ def prepare(
         launch = Launch(java.executable, home, agent, private.path, wishes.memory_mb, stores)
         lines = {name: executables.command(each, folders[name]) for name, each in found.items()}
         for name in management:
-            of_broker = replace(launch, secrets_file=private.path / launched.secrets.format(broker=name))
+            secrets_file = private.path / launched.secrets.format(broker=name)
+            of_broker = replace(launch, secrets_file=secrets_file, jvm=topology.broker(name).java)
             if f"{name}/{HOSTS}" in rendered:
                 of_broker = replace(of_broker, hosts_file=folders[name].conf / HOSTS)
             store = store_of(topology, name, lambda active: folders[active].data)

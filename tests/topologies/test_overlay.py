@@ -1,0 +1,233 @@
+"""Checks that an overlay changes what it names and nothing else, and that each mistake in it names its place."""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.topologies.golden_files import assert_golden
+from tests.topologies.samples import site_of, topologies
+from topologies.artemis.broker import ArtemisBroker
+from topologies.artemis.links import BrokerConnection
+from topologies.artemis.router import Router
+from topologies.catalogue.lookup import ENTRIES, build
+from topologies.catalogue.overlay import Overlay, overlay_named
+from topologies.catalogue.yaml_topology import parse_topology
+from topologies.classic.broker import Broker
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.model.jvm import Jvm
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
+from topologies.render.files import render, without_defaults
+
+
+def over(topology: str | Topology, text: str) -> Topology:
+    return Overlay(Path("tuned.yaml"), text).over(build(topology) if isinstance(topology, str) else topology)
+
+
+def classic(topology: Topology) -> list[Broker]:
+    return [broker for broker in topology.brokers if isinstance(broker, Broker)]
+
+
+def artemis(topology: Topology) -> list[ArtemisBroker]:
+    return [broker for broker in topology.brokers if isinstance(broker, ArtemisBroker)]
+
+
+def test_settings_of_all_of_a_group_and_of_one_broker_are_laid_over_each_other_in_the_files_order() -> None:
+    found = over(
+        "hub-and-spoke",
+        "brokers:\n  all: {memory_percent_of_heap: 60}\n  consumers: {memory_percent_of_heap: 50}\n"
+        "  hub: {memory_percent_of_heap: 40, dedicated_task_runner: true}\n",
+    )
+    entered = {broker.name for broker in found.group("consumers").enter_at}
+    assert entered
+    for broker in classic(found):
+        expected = 40 if broker.name == "hub" else 50 if broker.name in entered else 60
+        assert (broker.memory_percent_of_heap, broker.dedicated_task_runner) == (expected, broker.name == "hub")
+
+
+def test_links_and_client_groups_have_the_changed_brokers() -> None:
+    found = over("mirror", "brokers: {all: {id_cache_size: 7}}\n")
+    assert {broker.id_cache_size for broker in artemis(found)} == {7}
+    for link in found.links:
+        assert link.opened_by in found.brokers
+        assert link.to in found.brokers
+        assert isinstance(link, BrokerConnection)
+        assert set(link.alternates) <= set(found.brokers)
+    assert all(set(group.enter_at) <= set(found.brokers) for group in found.groups)
+
+
+def test_an_entry_of_a_list_changes_the_one_with_its_key_and_else_is_added() -> None:
+    (before,) = classic(build("single"))
+    text = (
+        "brokers:\n  broker-1:\n    policies: [{queue_prefetch: 1}, {pattern: orders.>, queue_prefetch: 2}]\n"
+        "    connectors: [{max_inactivity_ms: 5}, {protocol: mqtt}]\n"
+    )
+    (found,) = classic(over("single", text))
+    told = [(policy.kind, policy.pattern, policy.queue_prefetch) for policy in found.policies]
+    assert told == [("queue", ">", 1), ("topic", ">", 1000), ("queue", "orders.>", 2)]
+    assert found.protocols == (*before.protocols, "mqtt")
+    assert [connector.max_inactivity_ms for connector in found.connectors] == [5, 30_000, 30_000, 30_000]
+    assert found.policies[1] == before.policies[1]
+
+
+def test_a_part_within_a_part_keeps_what_is_not_named() -> None:
+    given = "brokers: {all: {policies: [{dead_letters: {expiration_ms: 9}}], persistence: {max_async_jobs: 8}}}\n"
+    for broker, before in zip(classic(over("mesh-of-pairs", given)), classic(build("mesh-of-pairs")), strict=True):
+        assert before.persistence is not None
+        assert broker.persistence == dataclasses.replace(before.persistence, max_async_jobs=8)
+        queues = before.policies[0]
+        letters = dataclasses.replace(queues.dead_letters, expiration_ms=9)
+        assert broker.policies[0] == dataclasses.replace(queues, dead_letters=letters)
+
+
+def test_a_store_can_be_taken_away_and_given_again() -> None:
+    without = over("single", "brokers: {all: {persistence: null}}")
+    assert [broker.persistence for broker in classic(without)] == [None]
+    again = over(without, "brokers: {all: {persistence: {max_async_jobs: 8}}}")
+    assert [broker.persistence and broker.persistence.max_async_jobs for broker in classic(again)] == [8]
+
+
+def test_a_journal_of_another_kind_has_what_artemis_gives_that_kind() -> None:
+    found = over("artemis-single", "brokers: {all: {persistence: {kind: ASYNCIO}}}")
+    text = render(found, found.brokers[0], site_of(found))["broker.xml"]
+    assert "<journal-max-io>4096</journal-max-io>" in text
+    assert "<journal-buffer-timeout>500000</journal-buffer-timeout>" in text
+
+
+def test_links_are_named_as_for_the_link_option() -> None:
+    found = over("mesh", "links:\n  all: {prefetch_size: 5}\n  broker-1<->broker-2: {prefetch_size: 6}\n")
+    links = {link.name: link.prefetch_size for link in found.links if isinstance(link, NetworkConnector)}
+    assert links == {"broker-1-to-broker-2": 6, "broker-1-to-broker-3": 5, "broker-2-to-broker-3": 5}
+
+
+def test_all_leaves_a_router_out_and_its_name_does_not() -> None:
+    text = "brokers: {all: {jvm: {heap_mb: 100}}, router: {waypoints: [steady]}}"
+    found = over("router-peer", text)
+    routers = [broker for broker in found.brokers if isinstance(broker, Router)]
+    assert [router.waypoints for router in routers] == [("steady",)]
+    assert [broker.java.heap_mb for broker in found.brokers if broker not in routers] == [100]
+
+
+def test_what_an_overlay_states_is_written_without_defaults_too() -> None:
+    found = over("single", "brokers: {all: {policies: [{queue_prefetch: 1000}], store_limit_bytes: 4294967296}}")
+    text = without_defaults(render)(found, found.brokers[0], site_of(found))["activemq.xml"]
+    assert 'queuePrefetch="1000"' in text
+    assert '<storeUsage limit="4294967296"/>' in text
+    assert "topicPrefetch" not in text
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_an_overlay_without_settings_changes_nothing(entry: str) -> None:
+    links = "links: {all: {}}" if build(entry).links else ""
+    assert over(entry, f"brokers: {{all: {{}}}}\n{links}") == build(entry)
+
+
+PLAIN = {
+    "memory_percent_of_heap": st.integers(1, 100),
+    "store_limit_bytes": st.integers(1 << 20, 1 << 40),
+    "send_fail_if_no_space": st.booleans(),
+    "scheduler_support": st.booleans(),
+    "advisory_support": st.booleans(),
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(topology=topologies(), values=st.fixed_dictionaries({}, optional=PLAIN), which=st.integers(0, 9))
+def test_what_is_named_is_so_and_all_else_as_it_was(topology: Topology, values: dict[str, Any], which: int) -> None:
+    """Of one broker, in any topology."""
+    name = topology.brokers[which % len(topology.brokers)].name
+    groups = {group.name for group in topology.groups}
+    found = over(topology, yaml.safe_dump({"brokers": {name: values}}))
+    meant = {name} if name not in groups | {"all"} else {broker.name for broker in topology.brokers}
+    assert found.brokers == tuple(
+        dataclasses.replace(broker, **values) if broker.name in meant else broker for broker in topology.brokers
+    )
+    assert [link.name for link in found.links] == [link.name for link in topology.links]
+
+
+def test_equal_contents_have_equal_digests_wherever_they_are(tmp_path: Path) -> None:
+    texts = {"a.yaml": "brokers: {}\n", "b.yaml": "brokers: {}\n", "c.yaml": "links: {}\n"}
+    found = []
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        overlay = overlay_named(str(tmp_path / name))
+        assert overlay
+        assert (overlay.path, overlay.text) == (tmp_path / name, text)
+        found.append(overlay.digest)
+    assert found[0] == found[1] != found[2]
+    assert overlay_named("") is overlay_named("none") is None
+
+
+MISTAKES = {
+    "nothing": "",
+    "a list": "- brokers\n",
+    "no YAML": "brokers: [a\n",
+    "a section misspelt": "broker: {}\n",
+    "a section of topologies": "groups: []\n",
+    "brokers as a list": "brokers: [broker-1]\n",
+    "no broker": "brokers:\n",
+    "a broker that is not there": "brokers:\n  all: {}\n  broker-9: {}\n",
+    "a link that is not there": "links: {broker-1-to-broker-9: {}}\n",
+    "no settings": "brokers: {all: }\n",
+    "a setting misspelt": "brokers:\n  all:\n    memory_percent: 5\n",
+    "a setting that nobody knows": "brokers: {all: {frobnicate: 5}}\n",
+    "a setting of another kind": "brokers: {all: {memory_percent_of_heap: much}}\n",
+    "a setting beyond its limits": "brokers: {all: {memory_percent_of_heap: 101}}\n",
+    "a setting as the manual spells it": "brokers: {all: {memoryPercentOfHeap: 5}}\n",
+    "a word of the manual": "brokers: {all: {persistenceAdapter: {}}}\n",
+    "a setting of policies": "brokers: {all: {queue_prefetch: 5}}\n",
+    "a setting of links": "brokers: {all: {prefetch_size: 5}}\n",
+    "a setting of Artemis": "brokers: {all: {max_disk_usage_percent: 5}}\n",
+    "acceptors": "brokers: {all: {acceptors: []}}\n",
+    "a journal of Artemis": "brokers: {all: {persistence: {kind: NIO}}}\n",
+    "a setting within a part": "brokers: {all: {policies: [{dead_letters: {expiry: 5}}]}}\n",
+    "another name": "brokers: {all: {name: x}}\n",
+    "other ends": "links: {all: {to: broker-2}}\n",
+    "a delay": "links: {all: {impairment: {delay_ms: 5}}}\n",
+    "a setting given twice": "brokers:\n  all:\n    use_jmx: true\n    use_jmx: false\n",
+    "a heap too small": "brokers: {all: {jvm: {heap_mb: 10}}}\n",
+    "the heap as an option": "brokers: {all: {jvm: {options: [-Xmx1g]}}}\n",
+    "two options in one": "brokers: {all: {jvm: {options: ['-XX:+UseZGC -Xss1m']}}}\n",
+    "an option that is none": "brokers: {all: {jvm: {options: [UseZGC]}}}\n",
+    "an option of the run": "brokers: {all: {jvm: {options: [-Dactivemq.data=/tmp]}}}\n",
+    "a password": "brokers: {all: {jvm: {options: [-Dmy.Password=x]}}}\n",
+    "a TTL that reaches nobody": "links: {all: {consumer_ttl: 0}}\n",
+}
+OF_ARTEMIS = {
+    "a setting of Classic": "brokers: {all: {store_limit_bytes: 5000000}}\n",
+    "policies": "brokers: {all: {policies: []}}\n",
+    "one of a pair alone": "brokers: {broker-1: {persistence: {min_files: 5}}}\n",
+}
+
+
+def test_each_mistake_is_one_sentence_with_its_place() -> None:
+    told = [*_told("mesh", MISTAKES), *_told("live-backup", OF_ARTEMIS)]
+    assert_golden("overlay-errors.txt", "".join(f"{line}\n" for line in told))
+
+
+def _told(topology: str, mistakes: dict[str, str]) -> Iterator[str]:
+    for what, text in mistakes.items():
+        with pytest.raises(TopologyInvalid) as raised:
+            over(topology, text)
+        (problem,) = raised.value.problems
+        assert problem.startswith("tuned.yaml:")
+        yield f"{what}: {problem}"
+
+
+def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(TopologyInvalid, match=r"gone\.yaml: No such file or directory; name a YAML file with settings"):
+        overlay_named(str(tmp_path / "gone.yaml"))
+    (tmp_path / "latin.yaml").write_bytes("brokers: {ä: 1}".encode("latin-1"))
+    with pytest.raises(TopologyInvalid, match=r"latin\.yaml: byte 11 is no UTF-8; save the file as UTF-8"):
+        overlay_named(str(tmp_path / "latin.yaml"))
+
+
+def test_a_topology_file_has_the_same_settings_of_the_jvm() -> None:
+    text = "name: t\nbrokers: [{name: a, jvm: {heap_mb: 100, options: [-Xss1m]}}]\n"
+    assert parse_topology(text, "t.yaml").broker("a").java == Jvm(100, ("-Xss1m",))

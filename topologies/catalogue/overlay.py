@@ -1,0 +1,168 @@
+"""Lays the settings of a user's YAML file over the brokers and links of any topology of one product.
+
+    brokers:
+      all:
+        persistence: {journal_disk_sync_strategy: periodic}
+        jvm: {heap_mb: 1024, options: [-XX:+UseZGC]}
+      broker-2: {memory_percent_of_heap: 50}
+    links:
+      all: {prefetch_size: 100}
+
+Field names are those of topology files. Each error names the file, the line and the field.
+"""
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from yaml.nodes import Node
+
+from topologies.catalogue.yaml_nodes import Document, Reader
+from topologies.catalogue.yaml_topology import BROKERS, LINKS, hint, known_to_the_other
+from topologies.model.broker import AnyBroker
+from topologies.model.impaired_links import ALL as EVERY_LINK
+from topologies.model.impaired_links import links_meant
+from topologies.model.link import Link
+from topologies.model.spelling import nearest
+from topologies.model.stated import changed
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
+
+ALL, NONE = "all", "none"
+FIXED_OF_BROKERS = ("name", "region", "standby_of")
+FIXED_OF_LINKS = ("name", "opened_by", "to", "alternates", "impairment")
+"""Fields that make the topology what it is; delays are those of ``--link``."""
+HOW = "write brokers: or links:, and below it all: or a name, with the settings below that"
+
+Found = dict[str, Any]
+"""Parts of a topology by name."""
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """A file as it was when the run was asked for. ``path``: as it was asked for."""
+
+    path: Path
+    text: str
+
+    @property
+    def digest(self) -> str:
+        """Runs with equal digests had equal settings, wherever their files were."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:12]
+
+    def over(self, topology: Topology) -> Topology:
+        """``topology`` with the settings of the file. Raises `TopologyInvalid`."""
+        document = Document(str(self.path), self.text)
+        if document.root is None:
+            raise document.wrong(None, "", f"the file is empty; {HOW}")
+        sections = {name: parts for name, (_, parts) in _sections(document).items()}
+        brokers: Found = {broker.name: broker for broker in topology.brokers}
+        if "brokers" in sections:
+            reader = _reader(document, topology.flavour, BROKERS)
+            _lay(reader, sections["brokers"], "brokers", brokers, _brokers_meant(topology), FIXED_OF_BROKERS)
+        links: Found = {link.name: _with_brokers(link, brokers) for link in topology.links}
+        if "links" in sections:
+            reader = _reader(document, topology.flavour, LINKS)
+            _lay(reader, sections["links"], "links", links, _links_meant(topology), FIXED_OF_LINKS)
+        groups = tuple(_with_brokers(group, brokers) for group in topology.groups)
+        try:
+            return dataclasses.replace(
+                topology, brokers=tuple(brokers.values()), links=tuple(links.values()), groups=groups
+            )
+        except TopologyInvalid as error:
+            raise TopologyInvalid(*(f"{self.path}: {problem}" for problem in error.problems)) from error
+
+
+def overlaid(topology: Topology, option: str | None) -> tuple[Topology, Overlay | None]:
+    """``topology`` as ``--overlay`` asks for it. Raises `TopologyInvalid`, each of its problems with the option."""
+    try:
+        overlay = overlay_named(option or "")
+        return (overlay.over(topology), overlay) if overlay else (topology, None)
+    except TopologyInvalid as error:
+        raise TopologyInvalid(*(f"--overlay {problem}" for problem in error.problems)) from error
+
+
+def overlay_named(text: str) -> Overlay | None:
+    """The overlay of an option ``--overlay``; None for '' and `NONE`. Raises `TopologyInvalid`."""
+    if text.strip() in ("", NONE):
+        return None
+    path = Path(text.strip())
+    try:
+        return Overlay(path, path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TopologyInvalid(f"{path}: {error.strerror}; name a YAML file with settings of brokers") from error
+    except UnicodeDecodeError as error:
+        raise TopologyInvalid(f"{path}: byte {error.start + 1} is no UTF-8; save the file as UTF-8") from error
+
+
+def _sections(document: Document) -> dict[str, tuple[Node, Node]]:
+    sections = document.mapping(document.root, "")
+    for name, (key, _) in sections.items():
+        if name not in ("brokers", "links"):
+            raise document.wrong(key, "", f"{name!r} is not known here{nearest(name, ['brokers', 'links'])}; {HOW}")
+    return sections
+
+
+def _lay(
+    reader: Reader,
+    node: Node,
+    section: str,
+    parts: Found,
+    meant: Callable[[str], Collection[str]],
+    fixed: Collection[str],
+) -> None:
+    """Changes ``parts``. A later entry of the file is laid over an earlier one."""
+    for which, (key, settings) in reader.document.mapping(node, section).items():
+        path = f"{section}[{which}]"
+        try:
+            names = meant(which)
+        except TopologyInvalid as error:
+            raise reader.document.wrong(key, section, str(error)) from error
+        for name in names:
+            parts[name] = reader.laid_over(parts[name], settings, path, fixed)
+
+
+def _brokers_meant(topology: Topology) -> Callable[[str], Collection[str]]:
+    groups = {group.name: [broker.name for broker in group.enter_at] for group in topology.groups}
+    usual = next(iter(topology.product.brokers.values()))
+    of_all = [broker.name for broker in topology.brokers if isinstance(broker, usual)]
+    known = {ALL: of_all} | groups | {broker.name: [broker.name] for broker in topology.brokers}
+
+    def meant(which: str) -> Collection[str]:
+        if which not in known:
+            names = f"(brokers: {', '.join(broker.name for broker in topology.brokers)}; groups: {', '.join(groups)})"
+            told = f"{which!r} is no broker of topology {topology.name!r}, no client group, and not {ALL!r}"
+            raise TopologyInvalid(f"{told}{nearest(which, list(known))} {names}")
+        return known[which]
+
+    return meant
+
+
+def _links_meant(topology: Topology) -> Callable[[str], Collection[str]]:
+    return lambda which: [link.name for link in links_meant(topology, EVERY_LINK if which == ALL else which)]
+
+
+def _with_brokers(part: Any, brokers: Mapping[str, AnyBroker]) -> Any:
+    """A link or a client group with the changed brokers in the place of those that it names."""
+    return changed(part, **dict(_named(part, brokers)))
+
+
+def _named(part: Link, brokers: Mapping[str, AnyBroker]) -> Iterator[tuple[str, object]]:
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        if isinstance(value, AnyBroker):
+            yield field.name, brokers[value.name]
+        elif isinstance(value, tuple) and value and all(isinstance(each, AnyBroker) for each in value):
+            yield field.name, tuple(brokers[each.name] for each in value)
+
+
+def _reader(document: Document, flavour: str, kinds: Mapping[str, Mapping[str, type]]) -> Reader:
+    """A reader whose errors know the words of other places, of the other product and of the manuals."""
+
+    def told(word: str, path: str, is_spelt_otherwise: bool) -> str:
+        return "" if is_spelt_otherwise else hint(word, path, flavour, kinds, chosen_here=False)
+
+    return Reader(document, hint=told, last_hint=lambda word: known_to_the_other(word, flavour, chosen_here=False))
