@@ -17,13 +17,19 @@ SEARCH_AT_MOST_S = 900.0
 
 @dataclass(frozen=True)
 class Hold:
-    """A steady load for a time; ``-t`` on the command line overrides it."""
+    """A steady load for a time; ``-t`` on the command line overrides it.
+
+    ``after_faults_s``: it ends sooner if all faults have been over for so long. None: it does not.
+    """
 
     for_s: float
+    after_faults_s: float | None = None
 
     def __post_init__(self) -> None:
         if self.for_s <= 0:
             raise ValueError(f"load Hold(for_s={self.for_s}): must last longer than 0 s")
+        if self.after_faults_s is not None and self.after_faults_s < 0:
+            raise ValueError(f"load Hold(after_faults_s={self.after_faults_s}): must be 0 s or more, or None")
 
     @property
     def steps(self) -> tuple[RateStep, ...]:

@@ -20,7 +20,7 @@ from scenarios.harness.options.fault_options import planned_faults
 from scenarios.harness.options.run_options import OptionError, Options
 from scenarios.harness.options.user_settings import configure_users
 from scenarios.harness.run.warm_up import AT_MOST_S
-from scenarios.harness.scenario import Scenario
+from scenarios.harness.scenario import Hold, Scenario
 from topologies.catalogue.yaml_topology import place_of
 from topologies.model.client_groups import ClientGroup
 from topologies.model.impaired_links import through_proxies
@@ -47,6 +47,7 @@ class Plan:
     load_s: float | None
     faults: tuple[Fault, ...]
     info: RunInfo
+    after_faults_s: float | None = None  # the load ends once all faults have been over for so long
 
     @property
     def topology(self) -> Topology:
@@ -77,6 +78,7 @@ def would_run(plan: Plan) -> dict[str, object]:
         "users": dict(plan.counts),
         "warm_up_at_most_s": AT_MOST_S if warm_up_s is None else warm_up_s,
         "load_s": plan.load_s,
+        "load_ends_after_faults_s": plan.after_faults_s,
         "rate_steps": text_of(plan.options.steps) if plan.options.search is None else str(plan.options.search),
         "faults": [f"{fault.kind} {fault.target}" for fault in plan.faults],
     }
@@ -115,7 +117,14 @@ def make(scenario: Scenario, options: Options) -> Plan:
         load_s=load_s,
         faults=faults,
         info=describe(replace(scenario, checks=checks, premises=premises), options, topology, groups),
+        after_faults_s=_after_faults_s(scenario, options) if faults else None,
     )
+
+
+def _after_faults_s(scenario: Scenario, options: Options) -> float | None:
+    """Whoever gives the load's length, its messages or its rates has said when it ends."""
+    given = options.load_s is not None or options.messages is not None or options.steps or options.search
+    return None if given or not isinstance(scenario.load, Hold) else scenario.load.after_faults_s
 
 
 def _searching(search: SearchSettings, options: Options, producing: Sequence[type[ProducerUser]]) -> Options:

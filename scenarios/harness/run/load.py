@@ -69,9 +69,15 @@ class Load:
                 told_s = time.monotonic()
                 self._tell(window, now_ns)
             self._say(self._clients_off.line(self._load_generators.tally().losses, now_ns))
+            if self._faults_are_long_over(now_ns):
+                return
             if self._search and self._search.is_over(self._load_generators.tally(), window, now_ns):
                 return
             time.sleep(LOOK_EVERY_S)
+
+    def _faults_are_long_over(self, now_ns: int) -> bool:
+        wanted_s, over_ns = self._plan.after_faults_s, self._faults.over_since_ns()
+        return wanted_s is not None and over_ns is not None and now_ns - over_ns >= wanted_s * NS_PER_S
 
     def _wait_until_ready(self) -> bool:
         wanted = sum(self._plan.counts.values())
@@ -137,7 +143,8 @@ class Load:
 
     def _tell(self, window: Window, now_ns: int) -> None:
         done_s = (now_ns - window.load_began_ns) / NS_PER_S
-        of = "" if self._plan.load_s is None else f" of {self._plan.load_s:g} s"
+        at_most = "" if self._plan.after_faults_s is None else "at most "
+        of = "" if self._plan.load_s is None else f" of {at_most}{self._plan.load_s:g} s"
         to_go = f"{'at most ' if window.is_open else ''}{-done_s:.0f} s to go"
         phase = f"load: {done_s:.0f} s{of}" if done_s >= 0 else f"warm-up: {to_go}"
         tally = self._load_generators.tally()
