@@ -22,6 +22,7 @@ from records.run import Phases, ProcessInfo, RunInfo
 from records.summary import (
     SUMMARY_VERSION,
     Blocked,
+    Consumers,
     Messages,
     Rebalance,
     Recovery,
@@ -45,7 +46,7 @@ class Findings:
     load, and blocked_slots.
     leftovers: messages found on queues, foreign_leftovers included.
     cpu_ns: brokers_ns and generator_ns within the load, None where unknown. blocked: as analysis.blocked has it.
-    recovery, rebalance, unplanned: as the modules of these names have them.
+    recovery, rebalance, consumers, unplanned: as the modules of these names have them.
     """
 
     outcomes: Mapping[str, int]
@@ -58,6 +59,7 @@ class Findings:
     blocked: Mapping[str, Any]
     recovery: Recovery
     rebalance: Rebalance
+    consumers: Consumers
     unplanned: list[Unplanned]
     leftovers: int
     foreign_leftovers: int
@@ -88,6 +90,7 @@ def summarise(info: RunInfo, found: Findings) -> Summary:
         blocked=blocked(found),
         recovery=found.recovery,
         rebalance=found.rebalance,
+        consumers=found.consumers,
         unplanned=found.unplanned,
         steps=of_steps,
         limit=limit(info, of_steps, found.resources, found.latency),

@@ -51,8 +51,8 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
         default="",
         action=Joined,
         help="what is done during the load: 'kill(broker-2, at=10, for=15)'; to brokers kill, stop, restart, freeze, "
-        "rolling-restart, disconnect, full-store or join, to links cut, blackhole, slow or stop-link; instead of the scenario's own; "
-        "several by ';'",
+        "rolling-restart, disconnect, full-store or join, to links cut, blackhole, slow or stop-link; instead of the "
+        "scenario's own; several by ';'",
     )
     add(
         "--check",
