@@ -29,7 +29,8 @@ def test_the_messages_of_each_consumer_stand_by_broker_beside_an_even_split() ->
         ("idle", 5, "here", 0),
     )
     assert consumers.bars(found, brokers) == (ConsumerBars("q", (2, 3, 1), (0, 0, 1), (8, 7, 15), 10.0),)
-    assert consumers.consumers_table(found).rows == (
+    rows: tuple[object, ...] = consumers.consumers_table(found).rows
+    assert rows == (
         ("queue://alone", 4, "here", 99, 100.0, 100.0),
         ("queue://idle", 5, "here", 0, None, None),
         ("queue://q", 1, "here", 15, 50.0, pytest.approx(100 / 3)),
@@ -48,6 +49,6 @@ def test_of_many_consumers_the_table_has_those_with_the_most_messages() -> None:
 def test_a_bar_is_drawn_for_each_consumer_in_its_brokers_colour_and_a_line_for_the_even_split() -> None:
     brokers = (NamedColour("here", 0), NamedColour("there", 1), NamedColour("far", 2, muted=True))
     (axes,) = draw([ConsumerBars("q", (4, 2, 3), (0, 1, 2), (15, 8, 7), 10.0)], brokers).axes
-    assert [float(np.asarray(patch.get_path().vertices)[:, 1].max()) for patch in axes.patches] == [15, 8, 7]  # type: ignore[attr-defined]
+    assert [float(np.asarray(patch.get_path().vertices)[:, 1].max()) for patch in axes.patches] == [15, 8, 7]
     assert len({patch.get_facecolor() for patch in axes.patches}) == 3
     assert [np.asarray(line.get_ydata()).tolist() for line in axes.lines] == [[10.0, 10.0]]

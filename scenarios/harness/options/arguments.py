@@ -108,6 +108,13 @@ def _add_load(add: Callable[..., None], scenario: Scenario) -> None:
         default=None,
         help="connections that producers, and consumers, of a group share in each process if pooled",
     )
+    add("--prefetch", type=int, default=None, help="messages that a broker may send a consumer ahead")
+    add(
+        "--work-ms",
+        default=None,
+        help="milliseconds that a consumer takes for a message before it acknowledges it: 5, '2..8' or "
+        "'exponential(5)'",
+    )
     add("--transaction-size", type=int, default=None, help="messages of a producer that arrive together or not at all")
 
 

@@ -19,6 +19,7 @@ from scenarios.harness.options.description import describe
 from scenarios.harness.options.fault_options import planned_faults
 from scenarios.harness.options.run_options import OptionError, Options
 from scenarios.harness.options.user_settings import configure_users
+from scenarios.harness.options.work_check import require_work_done
 from scenarios.harness.run.warm_up import AT_MOST_S
 from scenarios.harness.scenario import Hold, Scenario
 from topologies.catalogue.yaml_topology import place_of
@@ -90,6 +91,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     _check_failover(options)
     configure_users(scenario, options)
     groups = tuple(_group(topology, options, user) for user in scenario.users)
+    _require_entries(scenario, options, groups)
     producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
     by_count_alone = options.messages is not None and options.load_s is None
@@ -107,6 +109,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     own = [check for check in scenario.checks if options.search or options.steps or check.metric != HELD]
     checks = (*own, *parse_checks(options.check or "", faults=bool(faults)))
     _require_stays(consuming, load_s)
+    require_work_done(consuming, producing, options)
     return Plan(
         options=options,
         counts={user.__name__: user.fixed_count for user in scenario.users},
@@ -146,6 +149,18 @@ def _searching(search: SearchSettings, options: Options, producing: Sequence[typ
             "it longer, or leave it out"
         )
     return replace(options, steps=search.first_steps(producers))
+
+
+def _require_entries(scenario: Scenario, options: Options, groups: Iterable[ClientGroup]) -> None:
+    """The topology lets the clients enter at as many brokers as the scenario's question needs."""
+    for group in groups:
+        least, brokers = scenario.entries.get(group.name, 1), len(group.enter_at)
+        if brokers < least:
+            raise OptionError(
+                f"--topology {options.topology}: group {group.name!r} enters at {brokers} broker"
+                f"{'' if brokers == 1 else 's'}, and scenario {scenario.name} asks about {least}; leave --topology out "
+                f"for {scenario.default_topology}, or choose one where {group.name} enter at {least} brokers or more"
+            )
 
 
 def _require_stays(consuming: Iterable[type[ConsumerUser]], load_s: float | None) -> None:
