@@ -62,10 +62,10 @@ def _require_served(destination: str, rate_per_s: float, works: dict[type[Consum
         can_per_s = sum(user.fixed_count * per_s for user, per_s in most.items())
     else:
         can_per_s = min(most.values(), default=rate_per_s)
-    if rate_per_s > can_per_s:
+    if rate_per_s >= can_per_s:
         told = " and ".join(f"{user.fixed_count} {user.__name__} of {user.work_ms} ms" for user in works)
         share = "together" if destination.startswith(QUEUE) else "each, and each subscriber gets all messages"
         raise OptionError(
             f"{destination}: {rate_per_s:,g} messages a second are sent to it, and its consumers ({told}) can take "
-            f"{can_per_s:,.6g} a second {share}; lower --rate or --work-ms, or use more --consumers"
+            f"at most {can_per_s:,.6g} a second {share}; lower --rate or --work-ms, or use more --consumers"
         )
