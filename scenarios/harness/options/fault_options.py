@@ -22,12 +22,11 @@ from scenarios.harness.faults import (
     StopBroker,
     StopLink,
     absent_at_start,
-    in_turn,
     repeated,
 )
 from scenarios.harness.faults.command import EXPECT_S
 from scenarios.harness.faults.probe import partners
-from scenarios.harness.faults.rolling_restart import PAUSE_S
+from scenarios.harness.faults.rolling_restart import PAUSE_S, in_turn
 from scenarios.harness.memory_runtime import NO_JOIN, NO_MANAGEMENT
 from scenarios.harness.options.run_options import OptionError, Options
 from topologies.management.contract import management_of

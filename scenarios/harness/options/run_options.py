@@ -147,11 +147,7 @@ def read(
     broker_memory_mb = _integer(namespace, "broker_memory")
     runtime = namespace.runtime or _runtime_implied(namespace)
     topology = namespace.topology or scenario.default_topology
-    try:
-        rate = str(namespace.rate or "").strip()
-        steps, search = steps_of(rate, scenario, load_s, messages), search_of(rate, scenario, messages)
-    except (BadStepsError, BadSearchError) as error:
-        raise OptionError(f"--rate {error}") from error
+    steps, search = _changing_rate(namespace, scenario, load_s, messages)
     default_warm_up_s = stated_warm_up_s(scenario, steps, messages)
     options = Options(
         topology=topology,
@@ -202,6 +198,17 @@ def read(
     if options.priority == REALTIME and (refused := why_refused()):
         raise OptionError(f"--priority {REALTIME}: {refused}")
     return _on_brokers(options, namespace.ca_file, look)
+
+
+def _changing_rate(
+    namespace: Namespace, scenario: Scenario, load_s: float | None, messages: int | None
+) -> tuple[tuple[RateStep, ...], SearchSettings | None]:
+    """The steps of a load, or the search that it is; neither if its rate is constant. Raises OptionError."""
+    rate = str(namespace.rate or "").strip()
+    try:
+        return steps_of(rate, scenario, load_s, messages), search_of(rate, scenario, messages)
+    except (BadStepsError, BadSearchError) as error:
+        raise OptionError(f"--rate {error}") from error
 
 
 def _search_s(scenario: Scenario) -> float:
