@@ -29,8 +29,10 @@ from analysis.blocked import blocked
 from analysis.clocks import error_bound_ns
 from analysis.connection_counts import connection_counts
 from analysis.connections import connections
+from analysis.consumers import received
 from analysis.distribution import distribution
 from analysis.disturbance import back
+from analysis.division import divided
 from analysis.fault_spans import FaultSpan, fault_spans
 from analysis.figures import paths
 from analysis.frames import Frames
@@ -116,6 +118,8 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             results = _of_messages(frames, timeline, clock_error_ns, progress)
             with _step(progress, "added up the run"):
                 load = _row(totals(frames.messages, frames.deliveries, timeline))
+            with _step(progress, "divided the messages by consumer"):
+                results["consumers"], shares = divided(received(frames.deliveries, frames.subscriptions).toArrow())
             results |= of_brokers.result()
             of_stays, balance = moved.result()
             recovered = _recovery(frames, fault_spans(faults), timeline, results, of_stays["stays"], progress)
@@ -133,6 +137,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             recovery=recovered,
             rebalance=balance,
             connection_counts=_connection_counts(frames, timeline, results),
+            consumers=shares,
             unplanned=unasked,
             leftovers=sealing.rows["leftovers"],
             foreign_leftovers=_foreign(frames.directory),

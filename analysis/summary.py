@@ -23,6 +23,7 @@ from records.summary import (
     SUMMARY_VERSION,
     Blocked,
     ConnectionCounts,
+    Consumers,
     Messages,
     Rebalance,
     Recovery,
@@ -47,7 +48,7 @@ class Findings:
     leftovers: messages found on queues, foreign_leftovers included.
     cores: cpu_ns and core_wait_ns within the load, as analysis.resources.cores_in_load has them. blocked: as
     analysis.blocked has it.
-    recovery, rebalance, connection_counts, unplanned: as the modules of these names have them.
+    recovery, rebalance, connection_counts, consumers, unplanned: as the modules of these names have them.
     """
 
     outcomes: Mapping[str, int]
@@ -61,6 +62,7 @@ class Findings:
     recovery: Recovery
     rebalance: Rebalance
     connection_counts: ConnectionCounts
+    consumers: Consumers
     unplanned: list[Unplanned]
     leftovers: int
     foreign_leftovers: int
@@ -92,6 +94,7 @@ def summarise(info: RunInfo, found: Findings) -> Summary:
         recovery=found.recovery,
         rebalance=found.rebalance,
         connection_counts=found.connection_counts,
+        consumers=found.consumers,
         unplanned=found.unplanned,
         steps=of_steps,
         limit=limit(info, of_steps, found.resources, found.latency),

@@ -122,6 +122,17 @@ STAYS = _table(
 # second of a group adds up to all its clients.
 DISTRIBUTION = _table(("second", SECOND), ("group", TEXT), ("broker", TEXT), ("clients", COUNT))
 
+# How the messages of a subscription were divided: one row a consumer that held it, also one that received nothing.
+# broker: where it received most of them, or subscribed. messages: first deliveries; all consumers together received as
+# many as the accounting has.
+CONSUMERS = _table(
+    ("destination", TEXT),
+    ("subscription", TEXT),
+    ("consumer", pa.int32()),
+    ("broker", TEXT),
+    ("messages", COUNT),
+)
+
 RESULT_TABLES: dict[str, pa.Schema] = {
     "rates": RATES,
     "latency": LATENCY,
@@ -134,4 +145,5 @@ RESULT_TABLES: dict[str, pa.Schema] = {
     "outages": OUTAGES,
     "stays": STAYS,
     "distribution": DISTRIBUTION,
+    "consumers": CONSUMERS,
 }

@@ -315,6 +315,35 @@ class ConnectionCounts(TypedDict):
     brokers: list[str]
 
 
+class Division(Evenness):
+    """How the messages of one subscription were divided among its consumers: first deliveries, all phases.
+
+    The evenness is of messages over consumers. ``least``, ``most``: the messages of those with the fewest and the most.
+    ``idle``: consumers without any. ``brokers``: messages by the broker where they were received.
+    """
+
+    destination: str
+    subscription: str
+    consumers: int
+    messages: int
+    least: int
+    most: int
+    idle: int
+    brokers: dict[str, int]
+
+
+class Consumers(TypedDict):
+    """How messages were divided among consumers. ``subscriptions``: those with several consumers.
+
+    ``share``: the evenness of the least even of them; null if none received anything. ``idle``: of those that received
+    messages, consumers without any.
+    """
+
+    share: Evenness
+    idle: int
+    subscriptions: list[Division]
+
+
 class Unplanned(TypedDict):
     """An outage that no fault of the run was meant to bring about (`analysis.unplanned`). Seconds count from the load.
 
@@ -398,6 +427,7 @@ class Summary(TypedDict):
     recovery: Recovery
     rebalance: Rebalance
     connection_counts: ConnectionCounts
+    consumers: Consumers
     unplanned: list[Unplanned]  # outages
     steps: list[StepResult]  # of a load whose rate changes: those that it went through to their ends
     limit: Limit  # of such a load

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from matplotlib.figure import Figure
 
 from reports.figures import clients as clients_figure
+from reports.figures import consumers as consumers_figure
 from reports.figures import heatmap as heatmap_figure
 from reports.figures import outages as outages_figure
 from reports.figures import spectrum as spectrum_figure
@@ -21,6 +22,7 @@ from reports.values import Backdrop, Chart, Curve, Table, TimeSeries
 from reports.views import (
     brokers,
     clients,
+    consumers,
     heatmap,
     latency,
     network,
@@ -180,6 +182,18 @@ def client_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
             nobody,
         ),
     )
+
+
+def consumers_chart(results: Results) -> Chart:
+    named, table = clients.named(results), results.tables["consumers"]
+    bars = consumers.bars(table, named)
+    lead = (
+        "A bar is a consumer, in the colour of the broker where it received most. Dashed: what each had if all "
+        "consumers of the subscription had the same share."
+    )
+    draw = (lambda: consumers_figure.draw(bars, named)) if bars else None
+    missing = "No subscription with several consumers received anything."
+    return chart("consumers", "Messages of each consumer", lead, consumers.consumers_table(table), draw, missing)
 
 
 def _areas(results: Results, backdrop: Backdrop) -> Figure:

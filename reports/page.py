@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from reports.charts import (
     broker_charts,
     client_charts,
+    consumers_chart,
     latency_charts,
     load_charts,
     network_chart,
@@ -78,7 +79,7 @@ def page(results: Results) -> Page:
         network=Section("topology", "Topology", (network_chart(net),), tables=network_tables(results, net)),
         latency=Section("latency", "Latency", latency_charts(results, behind), tables=latency_tables),
         load=Section("load", "Load", (*steps_charts(results), *load_charts(results, behind))),
-        brokers=Section("brokers", "Brokers and clients", broker_charts(results, behind)),
+        brokers=Section("brokers", "Brokers and clients", (consumers_chart(results), *broker_charts(results, behind))),
         accounting=accounting_section(results),
         provenance=provenance_section(results),
         command=provenance.command(run),

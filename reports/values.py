@@ -237,5 +237,19 @@ class ClientAreas:
     told: tuple[tuple[float, tuple[int, ...]], ...] = ()
 
 
+@dataclass(frozen=True)
+class ConsumerBars:
+    """The messages of each consumer of one subscription, by broker. ``even``: what each had of an even split.
+
+    ``brokers``: for each consumer the position of its broker in the picture.
+    """
+
+    subscription: str
+    consumers: tuple[int, ...]
+    brokers: tuple[int, ...]
+    messages: tuple[int, ...]
+    even: float
+
+
 NOWHERE = -1
 """The cell of a client that is connected to no broker."""

@@ -17,6 +17,7 @@ from drivers.client.events import Received, Settled
 from drivers.client.producer import Producer
 from drivers.client.sends import BrokerAnswer, SendAttempt
 from drivers.client.transacted_producer import TransactedProducer
+from drivers.client.work import Work
 from drivers.contract import (
     Connection,
     Connector,
@@ -150,9 +151,13 @@ class Client:
         *,
         number: int | None = None,
         run: int,
+        work: Work | None = None,
+        work_rng: Random | None = None,
         on_receipt: Callable[[Received], None] | None = None,
     ) -> Consumer:
         """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError.
+
+        ``work``: how long the consumer takes for a message, by ``work_rng``.
 
         ``on_receipt`` hears of each delivery: the client's statistics by default.
         """
@@ -163,7 +168,7 @@ class Client:
                 f"client {number} asks for the durable subscription {subscription.durable_name!r} without a "
                 "client id: give Client a client_id that stays the same"
             )
-        consumer = Consumer(self, subscription, number=number, run=run, on_receipt=on_receipt)
+        consumer = Consumer(self, subscription, number=number, run=run, on_receipt=on_receipt, work=work, rng=work_rng)
         self._consumers.append(consumer)
         while True:
             connection = self.usable()

@@ -1,11 +1,19 @@
-"""Receives for a client: records every delivery, then acknowledges it, and subscribes again after each failover."""
+"""Receives for a client: records every delivery, then acknowledges it, and subscribes again after each failover.
+
+A consumer that takes time has a thread of its own. It takes one delivery at a time: it records it, works, and then
+acknowledges it. What the broker has sent ahead waits meanwhile, and counts as received when its turn comes.
+"""
 
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
+from queue import SimpleQueue
+from random import Random
 
 from drivers.client.access import ClientAccess
 from drivers.client.events import Received
+from drivers.client.work import Work
 from drivers.contract import Delivery, Subscription
 from drivers.failover.client_connection import ClientConnection
 from records.identity import read
@@ -37,7 +45,10 @@ class Consumer:
         number: int,
         run: int,
         on_receipt: Callable[[Received], None],
+        work: Work | None = None,
+        rng: Random | None = None,
     ) -> None:
+        """``work``: how long it takes for a message, by ``rng``; None: no time."""
         self.subscription = subscription
         self.number = number
         self.name = name_of(subscription, number)
@@ -50,10 +61,17 @@ class Consumer:
         self._connection: ClientConnection | None = None
         self._known = False
         self._closed = False
+        self._waiting: SimpleQueue[tuple[ClientConnection, Delivery] | None] | None = None
+        if work is not None:
+            self._waiting = SimpleQueue()
+            arguments = (self._waiting, work, rng or Random())
+            threading.Thread(target=self._work_off, args=arguments, name=f"consumer-{number}", daemon=True).start()
 
     def close(self) -> None:
         """Take no further delivery: later messages are neither recorded nor acknowledged, so the broker keeps them."""
         self._closed = True
+        if self._waiting is not None:
+            self._waiting.put(None)
 
     def attach(self, connection: ClientConnection) -> None:
         """Subscribe on it, once. Raises ConnectionError when it is lost, `Refused` when the broker says no."""
@@ -71,9 +89,28 @@ class Consumer:
                 )
 
     def _take(self, connection: ClientConnection, delivery: Delivery) -> None:
-        """Record first, acknowledge after: a receipt that is not recorded must come again."""
-        if self._closed:
-            return
+        if self._waiting is not None:
+            self._waiting.put((connection, delivery))
+        elif not self._closed:
+            received = self._record(connection, delivery, delivery.received_ns)
+            self._acknowledge(connection, delivery, received)
+
+    def _work_off(
+        self, waiting: SimpleQueue[tuple[ClientConnection, Delivery] | None], work: Work, rng: Random
+    ) -> None:
+        """What came by a connection that is lost meanwhile is left out: the broker gives it out again."""
+        free_ns = 0
+        while (turn := waiting.get()) is not None and not self._closed:
+            connection, delivery = turn
+            if not connection.alive:
+                continue
+            received = self._record(connection, delivery, max(delivery.received_ns, free_ns))
+            time.sleep(work.draw_s(rng))
+            self._acknowledge(connection, delivery, received)
+            free_ns = self._access.clock()
+
+    def _record(self, connection: ClientConnection, delivery: Delivery, received_ns: int) -> Received:
+        """Before it is acknowledged: a receipt that is not recorded must come again."""
         body = delivery.body
         integrity, producer, seq, attempt = read(body, self._run)
         received = Received(
@@ -84,13 +121,16 @@ class Consumer:
             attempt,
             self._destination,
             connection.broker,
-            delivery.received_ns,
+            received_ns,
             delivery.redelivered,
             integrity,
             delivery.hops,
             len(body),
         )
         self._access.recorder.receipt(*received[:-1])
+        return received
+
+    def _acknowledge(self, connection: ClientConnection, delivery: Delivery, received: Received) -> None:
         connection.protocol_connection.settle(delivery)
         self.received += 1
         self._on_receipt(received)

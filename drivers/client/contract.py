@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from drivers.client.events import Received, ScheduledSend, Settled
 from drivers.client.pacing import Schedule
+from drivers.client.work import Work
 from drivers.contract import Destination, DriverError, Subscription
 from drivers.failover.supported_options import SupportedOptions
 from drivers.failover.uri import FailoverUri
@@ -154,8 +155,20 @@ class LoadClient(Protocol):
         all; 0: each by itself.
         """
 
-    def consumer(self, subscription: Subscription, *, number: int | None = None, run: int) -> Any:
-        """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError."""
+    def consumer(
+        self,
+        subscription: Subscription,
+        *,
+        number: int | None = None,
+        run: int,
+        work: Work | None = None,
+        work_rng: Random | None = None,
+    ) -> Any:
+        """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError.
+
+        ``work``: how long it takes for a message before it acknowledges it, by ``work_rng``. The next message counts as
+        received after that.
+        """
 
     def usable(self) -> Any:
         """Raises DriverError once there will be no connection again. May wait until there is a connection."""

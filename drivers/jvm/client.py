@@ -7,10 +7,12 @@ hands down when messages are due, and hears of every attempt, connection and los
 import threading
 import time
 from collections.abc import Callable, Mapping
+from random import Random
 from typing import Any
 
 from drivers.broker_errors import refused_user
 from drivers.client.consumer import kind_of, name_of
+from drivers.client.work import Work
 from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.failover.uri import FailoverUri
 from drivers.jvm.event_buffers import EventBuffers
@@ -131,7 +133,15 @@ class JavaClient:
         settings = SendSettings(durable, resend_in_doubt, transaction_size)
         return JavaProducer(self, number, destination, settings, run)
 
-    def consumer(self, subscription: Subscription, *, number: int | None = None, run: int) -> None:
+    def consumer(
+        self,
+        subscription: Subscription,
+        *,
+        number: int | None = None,
+        run: int,
+        work: Work | None = None,
+        work_rng: Random | None = None,
+    ) -> None:
         """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError."""
         if subscription.durable_name and not self._client_id:
             raise DriverError(f"client {self.number} asks for a durable subscription without a client id: give it one")
@@ -158,6 +168,7 @@ class JavaClient:
                 self._recorder.number(name),
                 self._recorder.number(str(wanted)),
                 _signed(run),
+                *_work(work, work_rng),
             )
             began_ns, address, _ = self._await(answer, "subscribed", f"to subscribe {wanted}")
         subscribed(began_ns, address)
@@ -303,6 +314,13 @@ def _stop(what: str, sender: Any, *_: Any) -> None:
     """Nobody will ever hand it a due time."""
     if what == "sender":
         sender.stop()
+
+
+def _work(work: Work | None, rng: Random | None) -> tuple[float, float, bool, int]:
+    """As the receiver in the JVM takes it: milliseconds, the kind, and the seed of its own numbers."""
+    if work is None:
+        return 0.0, 0.0, False, 0
+    return work.low_ms, work.high_ms, work.exponential, (rng or Random()).getrandbits(63)
 
 
 def _signed(number: int) -> int:

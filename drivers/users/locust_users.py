@@ -6,6 +6,7 @@ statistics get one request for each outcome. The analysis uses the event tables 
 """
 
 import math
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +20,7 @@ from drivers.client.contract import KeepsSchedule, LoadProducer
 from drivers.client.pacing import Schedule, ScheduleProgress, random_phase_ns, share
 from drivers.client.per_message import PerMessageProducer
 from drivers.client.stepped_schedule import SteppedSchedule
+from drivers.client.work import Work
 from drivers.contract import Destination, DriverError, Subscription
 from drivers.users.broker_user import LOOK_EVERY_S, BrokerUser
 from drivers.users.session import Go, Session
@@ -175,7 +177,8 @@ class ConsumerUser(BrokerUser):
 
     If producers connect for each message, a consumer still keeps a connection of its own, like a service that calls
     functions. ``stays``: when and where it is connected; it closes its connection at the end of each. A later stay is
-    another client of the run, so a durable subscription has one stay only.
+    another client of the run, so a durable subscription has one stay only. ``work_ms``: how long it takes for a message
+    before it acknowledges it, as `drivers.client.work` reads it: 5, '2..8' or 'exponential(5)'.
     """
 
     abstract = True
@@ -184,6 +187,7 @@ class ConsumerUser(BrokerUser):
     selector: ClassVar[str] = ""
     durable_subscription: ClassVar[bool] = False
     stays: ClassVar[tuple[Stay, ...]] = (Stay(),)
+    work_ms: ClassVar[float | str] = 0
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -218,7 +222,13 @@ class ConsumerUser(BrokerUser):
         )
         try:
             self.join(session, client)
-            client.client.consumer(self._subscription(client.number), number=client.number, run=session.run_number)
+            client.client.consumer(
+                self._subscription(client.number),
+                number=client.number,
+                run=session.run_number,
+                work=Work.parse(str(self.work_ms)),
+                work_rng=random.Random(f"{session.seed}:work:{client.number}"),
+            )
             self.be_ready(session)
             if stay.until_s is None:
                 self.stay(client)  # deliveries are recorded and acknowledged by the client

@@ -3,6 +3,7 @@
 A scenario names client groups, never brokers, so that one scenario runs on every topology.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,13 +18,19 @@ SEARCH_AT_MOST_S = 900.0
 
 @dataclass(frozen=True)
 class Hold:
-    """A steady load for a time; ``-t`` on the command line overrides it."""
+    """A steady load for a time; ``-t`` on the command line overrides it.
+
+    ``after_faults_s``: it ends sooner if all faults have been over for so long. None: it does not.
+    """
 
     for_s: float
+    after_faults_s: float | None = None
 
     def __post_init__(self) -> None:
         if self.for_s <= 0:
             raise ValueError(f"load Hold(for_s={self.for_s}): must last longer than 0 s")
+        if self.after_faults_s is not None and self.after_faults_s < 0:
+            raise ValueError(f"load Hold(after_faults_s={self.after_faults_s}): must be 0 s or more, or None")
 
     @property
     def steps(self) -> tuple[RateStep, ...]:
@@ -76,7 +83,8 @@ class Scenario:
 
     ``premises``: what ``faults`` must have brought about for the run to have asked its question; without it the run is
     invalid. They are left out with the scenario's faults (``--fault``).
-    ``question``: the locustfile's docstring, shown at the top of the report.
+    ``question``: the locustfile's docstring, shown at the top of the report. ``entries``: the least number of brokers
+    where a client group has to enter, by its name; a topology with fewer cannot answer the question.
     """
 
     users: tuple[type[BrokerUser], ...]
@@ -88,6 +96,7 @@ class Scenario:
     question: str = ""
     warm_up_s: float | None = None  # None: until latency has settled
     default_protocol: str = "stomp"  # of brokers in memory it is always memory
+    entries: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not {"producer", "consumer"} <= {user.role for user in self.users}:

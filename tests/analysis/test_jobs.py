@@ -346,6 +346,9 @@ def check_moves(directory: RunDirectory, summary: Summary) -> None:
     at_end = {(row["group"], row["broker"]): row["clients"] for row in rows if row["second"] == 9}
     assert at_end[("producers", "a")] == at_end[("producers", "")] == at_end[("consumers", "")] == 0
     assert at_end[("producers", "b")] == at_end[("consumers", "b")] == 1
+    (consumer,) = pq.read_table(directory.results("consumers")).to_pylist()
+    assert (consumer["consumer"], consumer["broker"], consumer["messages"]) == (7, "b", 1_000)
+    assert (summary["consumers"]["subscriptions"], summary["consumers"]["idle"]) == ([], 0)
 
 
 def test_receipts_without_any_send_make_the_run_invalid(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from drivers.client.events import Received
+from drivers.client.work import Work
 from drivers.contract import Delivery, Destination, DriverError, Refused, Subscription
 from records.identity import Identity, stamp
 from tests.drivers.doubles import (
@@ -151,3 +152,55 @@ def test_a_durable_subscription_without_a_client_id_is_refused() -> None:
     client = client_of(ScriptedConnector(), KeepingRecorder(), stomp_uri())
     with pytest.raises(DriverError, match="durable subscription 'book' without a client id: give Client a client_id"):
         client.consumer(Subscription(Destination.parse("topic://p"), durable_name="book"), run=RUN, on_receipt=print)
+
+
+def test_a_consumer_that_takes_time_records_one_message_at_a_time_and_acknowledges_it_after_its_work() -> None:
+    recorder, connector, received = KeepingRecorder(), ScriptedConnector(), list[Received]()
+    client = client_of(connector, recorder, stomp_uri(), number=4)
+    client.open()
+    client.consumer(ORDERS, run=RUN, on_receipt=received.append, work=Work(300, 300))
+    connection = connector.connections[0]
+    came = [delivery(body_of(seq)) for seq in range(3)]
+    for each in came:
+        connection.subscriptions[0][1](each)
+    eventually(lambda: recorder.receipts)
+    assert (len(recorder.receipts), connection.settled) == (1, []), "the first is worked on, the others wait"
+    eventually(lambda: len(received) == 3)
+    client.close()
+    assert connection.settled == came
+    times_ns = [row.received_ns for row in recorder.receipts]
+    assert times_ns[0] == came[0].received_ns, "it was taken as it came"
+    assert times_ns[1] - times_ns[0] >= 300_000_000
+    assert times_ns[2] - times_ns[1] >= 300_000_000
+
+
+def test_what_waits_for_a_consumer_when_its_connection_goes_is_left_to_the_broker() -> None:
+    recorder, connector = KeepingRecorder(), ScriptedConnector()
+    client = client_of(connector, recorder, stomp_uri())
+    client.open()
+    client.consumer(ORDERS, run=RUN, on_receipt=lambda _: None, work=Work(200, 200))
+    take = connector.connections[0].subscriptions[0][1]
+    take(delivery(body_of(0)))
+    take(delivery(body_of(1)))
+    eventually(lambda: recorder.receipts)
+    connector.connections[0].on_lost("reset")
+    eventually(lambda: client.broker == "b")
+    connector.connections[1].subscriptions[0][1](delivery(body_of(1), redelivered=True))
+    eventually(lambda: connector.connections[1].settled)
+    client.close()
+    assert [(row.seq, row.redelivered, row.broker) for row in recorder.receipts] == [(0, False, "a"), (1, True, "b")]
+
+
+def test_a_closed_consumer_takes_nothing_of_what_waits_for_it() -> None:
+    recorder, connector = KeepingRecorder(), ScriptedConnector()
+    client = client_of(connector, recorder, stomp_uri())
+    client.open()
+    consumer = client.consumer(ORDERS, run=RUN, on_receipt=lambda _: None, work=Work(200, 200))
+    for seq in range(3):
+        connector.connections[0].subscriptions[0][1](delivery(body_of(seq)))
+    eventually(lambda: recorder.receipts)
+    consumer.close()
+    eventually(lambda: connector.connections[0].settled)
+    time.sleep(0.3)
+    client.close()
+    assert [row.seq for row in recorder.receipts] == [0]

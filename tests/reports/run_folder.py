@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.division import divided
 from analysis.limits import NOTHING
 from records.buckets import bucket_of
 from records.checks import Check
@@ -127,7 +128,24 @@ def result_tables(plan: Plan, messages: Messages) -> dict[str, dict[str, list[An
         "outages": outages(plan),
         "stays": stays_of(plan).to_pydict(),
         "distribution": distribution_of(stays_of(plan), plan.brokers, plan.load_s),
+        "consumers": divided(received(plan, messages))[0].to_pydict(),
     }
+
+
+def received(plan: Plan, messages: Messages) -> pa.Table:
+    """Two consumers at each broker: the first takes two of three messages there."""
+    rows = [
+        {
+            "destination": f"queue://{plan.queue}",
+            "subscription": plan.queue,
+            "consumer": 10 * at + number,
+            "broker": broker,
+            "messages": round(int((messages.receiver == at).sum()) * part),
+        }
+        for at, broker in enumerate(plan.names)
+        for number, part in ((4, 2 / 3), (5, 1 / 3))
+    ]
+    return pa.Table.from_pylist(rows)
 
 
 def counted(columns: dict[str, Any]) -> dict[str, list[Any]]:
@@ -410,6 +428,7 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
         "lag_ms": {name: lag[name] for name in ("p50", "p99", "p99_9", "max")} | {"blocked_slots": 0},
         "blocked": {"periods": 0, "total_ms": 0.0, "longest_ms": 0.0, "brokers": []},
         "recovery": recovery(plan),
+        "consumers": divided(received(plan, messages))[1],
         "rebalance": rebalance_of(stays_of(plan), info, faults(plan), plan.brokers, plan.load_s),
         "connection_counts": {"compared": 240, "differed": 0, "brokers": []},
         "unplanned": [],

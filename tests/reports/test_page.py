@@ -11,7 +11,7 @@ from reports.inputs import read_results
 from tests.reports.markup import Parsed, parse
 from tests.reports.run_folder import Plan, write_run_folder
 
-CHARTS = 14
+CHARTS = 15
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,7 @@ from scenarios.harness.faults import (
     JoinBroker,
     KillBroker,
     RestartBroker,
+    RollingRestart,
     SlowLink,
     StopBroker,
     StopLink,
@@ -135,6 +136,61 @@ def test_a_link_of_a_broker_that_joins_is_found_by_the_name_that_it_has_then() -
     )
 
 
+def turns(plan: Plan) -> list[tuple[str, str, float, float | None]]:
+    return [(fault.kind, fault.target, fault.at_s, fault.turn_pause_s) for fault in plan.faults]
+
+
+def test_a_rolling_restart_is_a_restart_of_each_broker_and_each_waits_for_the_one_before() -> None:
+    expected = [
+        ("restart", "broker-1", 4, None),
+        ("restart", "broker-2", 4, 2.5),
+        ("restart", "broker-3", 4, 2.5),
+    ]
+    assert turns(planned("--fault", "rolling-restart(all, at=4, pause=2.5)")) == expected
+    assert turns(planned(faults=(RollingRestart("all", 4, 2.5),))) == expected
+    assert RollingRestart("all", 4) == parse_faults("rolling-restart(all, at=4)")[0]
+
+
+def test_a_rolling_restart_of_a_client_group_takes_only_the_brokers_where_it_enters() -> None:
+    of_sinks = turns(planned("--fault", "rolling-restart(consumers, at=4)", topology="source-and-sink"))
+    assert of_sinks == [("restart", "sink", 4, None)]
+
+
+def test_a_rolling_restart_takes_each_standby_before_its_active() -> None:
+    found = turns(planned("--fault", "rolling-restart(all, at=4)", topology="active-standby"))
+    assert [target for _, target, _, _ in found] == ["broker-1-standby", "broker-1"]
+
+
+def test_a_second_rolling_restart_waits_until_the_first_is_over() -> None:
+    text = "kill(broker-1, at=1, for=1); rolling-restart(consumers, at=4, pause=3, every=10, times=2)"
+    found = turns(planned("--fault", text, topology="two-one-way"))
+    assert found == [
+        ("kill", "broker-1", 1, None),
+        ("restart", "broker-1", 4, None),
+        ("restart", "broker-2", 4, 3),
+        ("restart", "broker-1", 14, 3),
+        ("restart", "broker-2", 14, 3),
+    ]
+
+
+def test_a_load_that_ends_after_its_faults_does_so_unless_its_end_is_given() -> None:
+    scenario = Scenario((Producer, Consumer), "mesh", Hold(for_s=90, after_faults_s=10), (no_acked_send_lost(),))
+
+    def of(*arguments: str, load_s: float | None = None) -> tuple[float | None, float | None]:
+        parser = ArgumentParser()
+        add_arguments(parser, scenario)
+        parsed = parser.parse_args([*arguments, "--runtime", "processes"])
+        plan = make(scenario, read(parsed, scenario, load_s))
+        return plan.load_s, plan.after_faults_s
+
+    fault = ("--fault", "restart(broker-1, at=1)")
+    assert of(*fault) == (90, 10)
+    assert of() == (90, None)
+    assert of(*fault, load_s=60) == (60, None)
+    assert of(*fault, "--messages", "100") == (None, None)
+    assert of(*fault, "--rate", "100@20s") == (20, None)
+
+
 def test_the_option_may_be_given_several_times_and_takes_the_place_of_the_scenarios_own() -> None:
     own = (KillBroker("broker-3", 1, 2),)
     plan = planned("--fault", "kill(broker-1, at=1, for=2)", "--fault", "freeze(broker-2, at=3, for=1)", faults=own)
@@ -162,6 +218,8 @@ def test_the_option_may_be_given_several_times_and_takes_the_place_of_the_scenar
         ("kill(broker-1, at=-1)", "fault kill of broker-1: at=-1 must be 0 or more seconds into the load"),
         ("kill(broker-1, at=nan)", "at=nan must be 0 or more seconds into the load"),
         ("kill(broker-1, at=1, for=-2)", "for=-2 must be 0 or more seconds"),
+        ("rolling-restart(all, at=1, for=2)", "rolling-restart takes at and pause in seconds, and at is required"),
+        ("rolling-restart(all, at=1, pause=-2)", "fault rolling-restart of all: pause=-2 must be 0 or more seconds"),
     ],
 )
 def test_what_is_no_fault_is_refused_with_the_way_to_write_it(text: str, problem: str) -> None:
@@ -177,6 +235,7 @@ def test_what_is_no_fault_is_refused_with_the_way_to_write_it(text: str, problem
             "kill(brokr-2, at=1)",
             "has no broker 'brokr-2'; did you mean 'broker-2'? It has broker-1, broker-2, broker-3",
         ),
+        ("rolling-restart(brokr-2, at=1)", "has no broker 'brokr-2'; did you mean 'broker-2'? It has broker-1"),
         ("kill(nothing-like-it, at=1)", "has no broker 'nothing-like-it'; It has broker-1, broker-2, broker-3"),
         ("kill(broker-2, at=20, for=15)", "it lasts from 20 s to 35 s of the load, which is over after 30 s"),
         ("kill(broker-2, at=30)", "it begins 30 s into the load, which is over after 30 s; make the load longer (-t)"),

@@ -55,6 +55,8 @@ def test_a_broker_of_a_pair_may_stand_by_while_its_partner_takes_logins(
 class Linked:
     """A runtime of a mesh whose brokers run but for those ``absent``; no agent answers."""
 
+    name = "processes"
+
     def __init__(self, absent: Collection[str] = ()) -> None:
         self._absent = absent
 

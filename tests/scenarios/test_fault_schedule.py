@@ -11,6 +11,7 @@ import pytest
 
 from scenarios.harness.faults import CommandFault, Fault, FreezeBroker, FullStore, JoinBroker, KillBroker
 from scenarios.harness.faults import command as command_fault
+from scenarios.harness.faults.rolling_restart import RestartInTurn
 from scenarios.harness.faults.schedule import FaultSchedule
 from tests.support.waiting import until
 from topologies.runtimes.contract import RuntimeFailed
@@ -43,6 +44,7 @@ class Brokers:
     lame: bool = False
     unlinked: bool = False
     seen_down: bool = False
+    started: list[str] = field(default_factory=list)
     turns: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(1_000))
 
     def pause(self, broker: str) -> None:
@@ -64,6 +66,7 @@ class Brokers:
         if self.lame:
             raise RuntimeFailed(f"broker {broker} died while starting")
         self.down = False
+        self.started.append(broker)
 
     def gone(self, broker: str) -> bool:
         return self.down
@@ -203,6 +206,52 @@ def test_the_moments_of_a_fault_are_in_their_order() -> None:
     assert error is None
     assert None not in in_order
     assert in_order == sorted(in_order)  # type: ignore[type-var]
+
+
+def several(*faults: Fault, brokers: Brokers, notebook: Notebook) -> FaultSchedule:
+    line = FaultSchedule(faults, brokers, notebook, brokers)  # type: ignore[arg-type]
+    line.start(time.perf_counter_ns())
+    return line
+
+
+def test_a_restart_in_turn_begins_its_pause_after_the_one_before_it_is_back_with_its_links() -> None:
+    brokers, notebook = Brokers(unlinked=True), Notebook()
+    line = several(RestartInTurn("a", 0), RestartInTurn("b", 0, after_s=0.3), brokers=brokers, notebook=notebook)
+    until(lambda: brokers.started == ["a"])
+    time.sleep(0.5)
+    assert (brokers.started, line.over_since_ns()) == (["a"], None), "the links of the first are not up yet"
+    brokers.unlinked = False
+    until(lambda: len(notebook.rows) == 2)
+    until(lambda: line.over_since_ns() is not None)
+    line.end()
+    assert [(row[0], row[1], row[4]) for row in notebook.rows] == [("restart", "a", None), ("restart", "b", None)]
+    first, second = notebook.moments
+    assert first["restored_ns"] is not None
+    assert second["requested_ns"] is not None
+    assert second["requested_ns"] - first["restored_ns"] >= 0.3 * S
+    assert notebook.rows[1][2] >= second["requested_ns"]
+
+
+def test_after_a_restart_that_failed_the_next_broker_is_left_alone() -> None:
+    brokers, notebook = Brokers(lame=True), Notebook()
+    line = several(RestartInTurn("a", 0), RestartInTurn("b", 0, after_s=0), brokers=brokers, notebook=notebook)
+    until(lambda: len(notebook.rows) == 2)
+    line.end()
+    assert [(row[1], row[4]) for row in notebook.rows] == [
+        ("a", "broker a died while starting"),
+        ("b", "the fault before it failed"),
+    ]
+    assert line.expected_down() == {"a"}
+
+
+def test_a_restart_whose_turn_does_not_come_before_the_load_is_over_says_so() -> None:
+    brokers, notebook = Brokers(), Notebook()
+    line = several(RestartInTurn("a", 0), RestartInTurn("b", 0, after_s=60), brokers=brokers, notebook=notebook)
+    until(lambda: notebook.rows)
+    assert line.over_since_ns() is None
+    line.end()
+    assert [(row[1], row[4]) for row in notebook.rows] == [("a", None), ("b", "the load was over before it was due")]
+    assert brokers.started == ["a"]
 
 
 def joining(*faults: JoinBroker, brokers: Brokers, notebook: Notebook) -> FaultSchedule:

@@ -36,8 +36,14 @@ def active_standby() -> Topology:
     return Topology("active-standby", both, (), clients(both, both), CLASSIC)
 
 
-def source_and_sink(duplex: bool = False, transport: str = "tcp") -> Topology:
-    """Every message crosses one link: producers on its one end, consumers on the other.
+def source_and_sink(
+    duplex: bool = False,
+    transport: str = "tcp",
+    consumers_at_both: bool = False,
+    conduit_subscriptions: bool = True,
+    decrease_network_consumer_priority: bool = True,
+) -> Topology:
+    """Every message crosses one link: producers on its one end, consumers on the other, or on both.
 
     producers --> source --------> sink --> consumers
     """
@@ -47,11 +53,23 @@ def source_and_sink(duplex: bool = False, transport: str = "tcp") -> Topology:
     )
     source, sink = Broker("source"), Broker("sink", connectors=called)
     by = "" if transport == "tcp" else f"-{transport.replace('+', '-')}"
+    link = NetworkConnector(
+        opened_by=source,
+        to=sink,
+        duplex=duplex,
+        conduit_subscriptions=conduit_subscriptions,
+        decrease_network_consumer_priority=decrease_network_consumer_priority,
+    )
     return Topology(
-        name=("source-and-sink-duplex" if duplex else "source-and-sink") + by,
+        name="source-and-sink"
+        + "-duplex" * duplex
+        + by
+        + "-consumers-at-both" * consumers_at_both
+        + "-each-subscription" * (not conduit_subscriptions)
+        + "-same-priority" * (not decrease_network_consumer_priority),
         brokers=(source, sink),
-        links=(NetworkConnector(opened_by=source, to=sink, duplex=duplex),),
-        groups=clients((source,), (sink,)),
+        links=(link,),
+        groups=clients((source,), (source, sink) if consumers_at_both else (sink,)),
         product=CLASSIC,
     )
 

@@ -1,6 +1,7 @@
 package brokerbench;
 
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.jms.Connection;
@@ -115,13 +116,15 @@ public abstract class LoadClient extends ClientState implements ExceptionListene
     /** Subscribe: "subscribed" with the time and the broker's address, or "unsubscribed". */
     public void receiver(
             long request, boolean topic, String name, int prefetch, String selector, String durableName, int number,
-            int subscription, int destination, int run) {
+            int subscription, int destination, int run, double lowMs, double highMs, boolean exponential, long seed) {
         worker.add(new BrokerRequest(this, "unsubscribed", request, () -> {
             Library.expect(connection, prefetch);
             MessageConsumer consumer = consumer(Library.destination(topic, name), selector, durableName);
             long beganNs = System.nanoTime();
             consumer.setMessageListener(
-                new Receiver(this, receipts, names, number, subscription, destination, run));
+                new Receiver(
+                    this, receipts, names, number, subscription, destination, run,
+                    highMs > 0 ? new Work(lowMs, highMs, exponential, new Random(seed)) : null));
             hub.tell(id, "subscribed", beganNs, address(), request);
         }));
     }

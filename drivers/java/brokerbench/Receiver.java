@@ -4,9 +4,13 @@ import javax.jms.JMSException;
 import javax.jms.Message;
 import javax.jms.MessageListener;
 
-/** Records every delivery of one consumer, then acknowledges it: what is not recorded must come again. */
+/**
+ * Records every delivery of one consumer, works if it has to, then acknowledges it: what is not recorded must come
+ * again. `work`: null for none.
+ */
 record Receiver(
-        LoadClient client, ReceiptRows rows, Names names, int consumer, int subscription, int destination, int run)
+        LoadClient client, ReceiptRows rows, Names names, int consumer, int subscription, int destination, int run,
+        Work work)
         implements MessageListener {
     @Override
     public void onMessage(Message message) {
@@ -16,6 +20,9 @@ record Receiver(
             rows.add(
                 consumer, subscription, of.producer(), of.seq(), of.attempt(), destination, client.broker(), receivedNs,
                 message.getJMSRedelivered(), names.integrity(of.integrity()), BrokerPath.hops(message));
+            if (work != null) {
+                work.pause();
+            }
             Library.recorded(message);
         } catch (JMSException error) {
             Library.unrecorded(error); // the connection is going: the broker delivers it again

@@ -11,6 +11,7 @@ from scenarios.harness.faults.join import JoinBroker, absent_at_start
 from scenarios.harness.faults.kill import KillBroker
 from scenarios.harness.faults.repeated import repeated
 from scenarios.harness.faults.restart import RestartBroker
+from scenarios.harness.faults.rolling_restart import RollingRestart
 from scenarios.harness.faults.slow import SlowLink
 from scenarios.harness.faults.stop import StopBroker
 from scenarios.harness.faults.stop_link import StopLink
@@ -26,6 +27,7 @@ __all__ = [
     "JoinBroker",
     "KillBroker",
     "RestartBroker",
+    "RollingRestart",
     "SlowLink",
     "StopBroker",
     "StopLink",

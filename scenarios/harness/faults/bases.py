@@ -50,6 +50,10 @@ class TimedFault:
     def has_end(self) -> bool:
         return True
 
+    @property
+    def turn_pause_s(self) -> float | None:
+        return None
+
     def aimed_at(self, target: str) -> Self:
         return replace(self, target=target)
 

@@ -50,6 +50,8 @@ class Fault(Protocol):
     ``effect_timeout_s``: how long after `begin` the effect may take. ``mended_timeout_s``: the same after `end`.
     ``look_every_s``: how long between two looks at either. ``mended_as`` and ``not_mended_as`` say what is measured
     after `end`, and what was not.
+    ``turn_pause_s``: None, or it begins so many seconds after the fault before it in the plan is over, ``at_s`` at the
+    earliest; it does not begin at all if that one failed.
     """
 
     @property
@@ -84,6 +86,8 @@ class Fault(Protocol):
     def mended_as(self) -> str: ...
     @property
     def not_mended_as(self) -> str: ...
+    @property
+    def turn_pause_s(self) -> float | None: ...
 
     def aimed_at(self, target: str) -> Self:
         """The same fault of this broker or link."""

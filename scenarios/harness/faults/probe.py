@@ -107,7 +107,9 @@ class RuntimeProbe:
         return next(link for link in self._topology.links if link.name == name)
 
     def _are_up(self, links: Sequence[Link]) -> bool:
-        """False too where an end does not answer."""
+        """False too where an end does not answer. Brokers in memory have no links that could be down."""
+        if self._runtime.name == "memory":
+            return True
         try:
             return not unproven(self._runtime, self._topology, links)
         except ManagementFailed:

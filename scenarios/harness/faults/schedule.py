@@ -23,6 +23,7 @@ from topologies.runtimes.contract import Runtime, RuntimeFailed
 log = logging.getLogger("brokerbench")
 
 NS_PER_S = 1_000_000_000
+FAILED = "failed"
 
 
 @dataclass
@@ -50,6 +51,7 @@ class FaultSchedule:
         self.states = ["planned"] * len(faults)  # or: going on, over, failed: why
         self._load_began_ns = 0
         self._began_ns: list[int] = []  # each fault; of one that joins also when it began to leave
+        self._over_ns: list[int] = []  # each fault that is over, whatever came of it
         self._down = {*absent_at_start(faults)}
         self._not_joined, self._left = {*self._down}, set[str]()
         self._one_at_a_time = {fault.target: threading.Lock() for fault in faults}
@@ -86,6 +88,11 @@ class FaultSchedule:
         """When the last fault that had begun by then began; None: none had. A broker that leaves counts as well."""
         return max((began_ns for began_ns in list(self._began_ns) if began_ns <= by_ns), default=None)
 
+    def over_since_ns(self) -> int | None:
+        """When the last fault was over; None while one is still to come or going on, and without faults."""
+        ended_ns = list(self._over_ns)
+        return max(ended_ns) if ended_ns and len(ended_ns) == len(self._threads) else None
+
     def _bring_back(self, broker: str) -> None:
         log.info("broker %s left during the load: it is started again, for what it has stored", broker)
         try:
@@ -96,16 +103,18 @@ class FaultSchedule:
             self._down.discard(broker)
 
     def _apply(self, index: int, fault: Fault) -> None:
-        requested_ns = self._load_began_ns + round(fault.at_s * NS_PER_S)
+        requested_ns, error = self._turn(index, fault)
         moments = Moments(requested_ns, requested_ns)
-        if self._over.wait(max(0.0, (requested_ns - time.perf_counter_ns()) / NS_PER_S)):
-            error: str | None = "the load was over before it was due"
+        if error:
+            moments.began_ns = time.perf_counter_ns()
+        elif self._over.wait(max(0.0, (requested_ns - time.perf_counter_ns()) / NS_PER_S)):
+            error = "the load was over before it was due"
             moments.began_ns = time.perf_counter_ns()
         else:
             self.states[index] = "going on"
             with self._one_at_a_time[fault.target]:
                 error = self._guarded(fault, moments)
-        self.states[index] = f"failed: {error}" if error else "over"
+        self.states[index] = f"{FAILED}: {error}" if error else "over"
         if error:
             log.warning("fault %s of %s: %s", fault.kind, fault.target, error)
         self._recorder.fault(
@@ -118,6 +127,17 @@ class FaultSchedule:
             effective_ns=moments.effective_ns,
             restored_ns=moments.restored_ns,
         )
+        self._over_ns.append(time.perf_counter_ns())
+
+    def _turn(self, index: int, fault: Fault) -> tuple[int, str | None]:
+        """When it is due, and why it is not to begin at all, or None. Waits for the fault before it if it has to."""
+        due_ns = self._load_began_ns + round(fault.at_s * NS_PER_S)
+        if fault.turn_pause_s is None:
+            return due_ns, None
+        self._threads[index - 1].join()
+        failed = self.states[index - 1].startswith(FAILED)
+        pause_ns = round(fault.turn_pause_s * NS_PER_S)
+        return max(due_ns, time.perf_counter_ns() + pause_ns), "the fault before it failed" if failed else None
 
     def _guarded(self, fault: Fault, moments: Moments) -> str | None:
         """What went wrong, or None. A broker that could not be mended stays expected to be down."""

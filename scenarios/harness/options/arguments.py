@@ -51,8 +51,8 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
         default="",
         action=Joined,
         help="what is done during the load: 'kill(broker-2, at=10, for=15)'; to brokers kill, stop, restart, freeze, "
-        "disconnect, full-store or join, to links cut, blackhole, slow or stop-link; instead of the scenario's own; "
-        "several by ';'",
+        "rolling-restart, disconnect, full-store or join, to links cut, blackhole, slow or stop-link; instead of the "
+        "scenario's own; several by ';'",
     )
     add(
         "--check",
@@ -107,6 +107,13 @@ def _add_load(add: Callable[..., None], scenario: Scenario) -> None:
         type=int,
         default=None,
         help="connections that producers, and consumers, of a group share in each process if pooled",
+    )
+    add("--prefetch", type=int, default=None, help="messages that a broker may send a consumer ahead")
+    add(
+        "--work-ms",
+        default=None,
+        help="milliseconds that a consumer takes for a message before it acknowledges it: 5, '2..8' or "
+        "'exponential(5)'",
     )
     add("--transaction-size", type=int, default=None, help="messages of a producer that arrive together or not at all")
 

@@ -4,6 +4,7 @@ import sys
 from dataclasses import asdict
 
 from drivers.client.connection_modes import POOLED
+from drivers.client.work import Work
 from drivers.protocols import Spoken
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
@@ -104,6 +105,8 @@ def _user_info(user: type[BrokerUser]) -> UserInfo:
         settings = {"prefetch": user.prefetch, "selector": user.selector, "durable": user.durable_subscription}
         if len(user.stays) > 1 or user.stays[0].until_s is not None or user.stays[0].place is not None:
             settings["stays"] = "; ".join(map(str, user.stays))
+        if Work.parse(str(user.work_ms)):
+            settings["work_ms"] = str(user.work_ms)
     if user.may_fail:
         settings["may_fail"] = True
     settings["connections"] = user.connections

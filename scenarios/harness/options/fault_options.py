@@ -17,6 +17,7 @@ from scenarios.harness.faults import (
     JoinBroker,
     KillBroker,
     RestartBroker,
+    RollingRestart,
     SlowLink,
     StopBroker,
     StopLink,
@@ -25,6 +26,7 @@ from scenarios.harness.faults import (
 )
 from scenarios.harness.faults.command import EXPECT_S
 from scenarios.harness.faults.probe import partners
+from scenarios.harness.faults.rolling_restart import PAUSE_S, in_turn
 from scenarios.harness.memory_runtime import NO_JOIN, NO_MANAGEMENT
 from scenarios.harness.options.run_options import OptionError, Options
 from topologies.management.contract import management_of
@@ -64,6 +66,9 @@ KINDS: Mapping[str, FaultKind] = {
     "stop": _lasting(StopBroker),
     "restart": FaultKind(lambda target, times: RestartBroker(target, times["at"]), takes=()),
     "freeze": _lasting(FreezeBroker),
+    "rolling-restart": FaultKind(
+        lambda target, times: RollingRestart(target, times["at"], times.get("pause", PAUSE_S)), takes=("pause",)
+    ),
     "disconnect": FaultKind(lambda target, times: DisconnectClients(target, times["at"]), takes=()),
     "full-store": _lasting(FullStore),
     "join": _lasting(JoinBroker),
@@ -161,6 +166,7 @@ def planned_faults(
     """
     asked = parse_faults(options.fault) if options.fault else tuple(own)
     _require_ours(asked, options.runtime)
+    asked = in_turn(asked, topology)
     chance = random.Random(f"{options.seed}:faults")
     joining = absent_at_start(_aimed(fault, topology, chance) for fault in asked if fault.joins)
     topology = opened_by_joining(topology, joining)  # its links have other names then: only now aim at links

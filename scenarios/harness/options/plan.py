@@ -19,8 +19,9 @@ from scenarios.harness.options.description import describe
 from scenarios.harness.options.fault_options import planned_faults
 from scenarios.harness.options.run_options import OptionError, Options
 from scenarios.harness.options.user_settings import configure_users
+from scenarios.harness.options.work_check import require_work_done
 from scenarios.harness.run.warm_up import AT_MOST_S
-from scenarios.harness.scenario import Scenario
+from scenarios.harness.scenario import Hold, Scenario
 from topologies.catalogue.yaml_topology import place_of
 from topologies.model.client_groups import ClientGroup
 from topologies.model.impaired_links import through_proxies
@@ -47,6 +48,7 @@ class Plan:
     load_s: float | None
     faults: tuple[Fault, ...]
     info: RunInfo
+    after_faults_s: float | None = None  # the load ends once all faults have been over for so long
 
     @property
     def topology(self) -> Topology:
@@ -80,6 +82,7 @@ def would_run(plan: Plan) -> dict[str, object]:
         "users": dict(plan.counts),
         "warm_up_at_most_s": AT_MOST_S if warm_up_s is None else warm_up_s,
         "load_s": plan.load_s,
+        "load_ends_after_faults_s": plan.after_faults_s,
         "rate_steps": text_of(plan.options.steps) if plan.options.search is None else str(plan.options.search),
         "faults": [f"{fault.kind} {fault.target}" for fault in plan.faults],
     }
@@ -91,6 +94,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     _check_failover(options)
     configure_users(scenario, options)
     groups = tuple(_group(topology, options, user) for user in scenario.users)
+    _require_entries(scenario, options, groups)
     producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
     by_count_alone = options.messages is not None and options.load_s is None
@@ -108,6 +112,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     own = [check for check in scenario.checks if options.search or options.steps or check.metric != HELD]
     checks = (*own, *parse_checks(options.check or "", faults=bool(faults)))
     _require_stays(consuming, load_s)
+    require_work_done(consuming, producing, options)
     return Plan(
         options=options,
         counts={user.__name__: user.fixed_count for user in scenario.users},
@@ -118,7 +123,14 @@ def make(scenario: Scenario, options: Options) -> Plan:
         load_s=load_s,
         faults=faults,
         info=describe(replace(scenario, checks=checks, premises=premises), options, topology, groups),
+        after_faults_s=_after_faults_s(scenario, options) if faults else None,
     )
+
+
+def _after_faults_s(scenario: Scenario, options: Options) -> float | None:
+    """Whoever gives the load's length, its messages or its rates has said when it ends."""
+    given = options.load_s is not None or options.messages is not None or options.steps or options.search
+    return None if given or not isinstance(scenario.load, Hold) else scenario.load.after_faults_s
 
 
 def _searching(search: SearchSettings, options: Options, producing: Sequence[type[ProducerUser]]) -> Options:
@@ -140,6 +152,18 @@ def _searching(search: SearchSettings, options: Options, producing: Sequence[typ
             "it longer, or leave it out"
         )
     return replace(options, steps=search.first_steps(producers))
+
+
+def _require_entries(scenario: Scenario, options: Options, groups: Iterable[ClientGroup]) -> None:
+    """The topology lets the clients enter at as many brokers as the scenario's question needs."""
+    for group in groups:
+        least, brokers = scenario.entries.get(group.name, 1), len(group.enter_at)
+        if brokers < least:
+            raise OptionError(
+                f"--topology {options.topology}: group {group.name!r} enters at {brokers} broker"
+                f"{'' if brokers == 1 else 's'}, and scenario {scenario.name} asks about {least}; leave --topology out "
+                f"for {scenario.default_topology}, or choose one where {group.name} enter at {least} brokers or more"
+            )
 
 
 def _require_stays(consuming: Iterable[type[ConsumerUser]], load_s: float | None) -> None:

@@ -75,6 +75,8 @@ class Options:
     connections: str | None
     pool_size: int | None
     transaction_size: int | None
+    prefetch: int | None
+    work_ms: str | None  # as `drivers.client.work` reads it
     failover: str | None
     drain_s: float
     seed: int
@@ -180,6 +182,8 @@ def read(
         connections=namespace.connections or None,
         pool_size=_integer(namespace, "pool_size"),
         transaction_size=_integer(namespace, "transaction_size"),
+        prefetch=_integer(namespace, "prefetch"),
+        work_ms=str(namespace.work_ms or "").strip() or None,
         failover=namespace.failover or None,
         drain_s=DRAIN_S if drain_s is None else drain_s,
         seed=random.SystemRandom().randrange(1 << 31) if seed is None else seed,
@@ -309,6 +313,7 @@ _AT_LEAST: tuple[tuple[str, str, float, bool], ...] = (
     ("--in-flight", "in_flight", 1, True),
     ("--pool-size", "pool_size", 1, True),
     ("--transaction-size", "transaction_size", 1, True),
+    ("--prefetch", "prefetch", 1, True),
     ("--drain-timeout", "drain_s", 0, False),
     ("--broker-memory", "broker_memory_mb", 64, True),
 )

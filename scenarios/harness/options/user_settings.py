@@ -24,6 +24,8 @@ CONFIGURED = (
     "connections",
     "pool_size",
     "transaction_size",
+    "prefetch",
+    "work_ms",
 )
 
 
@@ -77,6 +79,8 @@ def configure_users(scenario: Scenario, options: Options) -> None:
         if steps:
             shares = [step.of_one_in(producers) for step in steps]
             user.sends_per_second, user.rate_steps = shares[0].from_per_s, text_of(shares)
+    for consumer in consuming:
+        _receive(consumer, options)
     for each in scenario.users:
         _connect(each, options)
     _require_transactions(producing)
@@ -84,6 +88,11 @@ def configure_users(scenario: Scenario, options: Options) -> None:
         raise OptionError(
             f"--pool-size {options.pool_size}: nobody shares connections; add --connections {POOLED}, or leave it out"
         )
+
+
+def _receive(user: type[ConsumerUser], options: Options) -> None:
+    user.prefetch = user.prefetch if options.prefetch is None else options.prefetch
+    user.work_ms = user.work_ms if options.work_ms is None else options.work_ms
 
 
 def _connect(user: type[BrokerUser], options: Options) -> None:

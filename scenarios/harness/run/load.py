@@ -4,6 +4,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from drivers.client.pacing import NS_PER_S
 from drivers.users.session import Go, Tally, Window
@@ -15,7 +16,7 @@ from scenarios.harness.run import warm_up
 from scenarios.harness.run.brokers import BrokerEnvironment
 from scenarios.harness.run.clients_off import ClientsOff
 from scenarios.harness.run.load_generators import LoadGenerators
-from scenarios.harness.run.rate_search import RateSearch
+from scenarios.harness.run.rate_search import AHEAD_S, RateSearch
 from scenarios.harness.run.record import RunRecord
 
 log = logging.getLogger("brokerbench")
@@ -44,6 +45,7 @@ class Load:
     ) -> None:
         self.window: Window | None = None
         self.over = False
+        self._end_is_fixed = False  # of a load that ends after its faults
         self._plan, self._run_record = plan, run_record
         self._load_generators, self._brokers, self._faults, self._recorder = load_generators, brokers, faults, recorder
         self._clients_off = ClientsOff(faults.last_began_ns)
@@ -69,9 +71,20 @@ class Load:
                 told_s = time.monotonic()
                 self._tell(window, now_ns)
             self._say(self._clients_off.line(self._load_generators.tally().losses, now_ns))
+            self._end_after_faults(window, now_ns)
             if self._search and self._search.is_over(self._load_generators.tally(), window, now_ns):
                 return
             time.sleep(LOOK_EVERY_S)
+
+    def _end_after_faults(self, window: Window, now_ns: int) -> None:
+        """Fix the end of the load once all faults are over. Every process knows in time, so no due send is missed."""
+        wanted_s, over_ns = self._plan.after_faults_s, self._faults.over_since_ns()
+        if wanted_s is None or over_ns is None or self._end_is_fixed or window.load_ends_ns is None:
+            return
+        self._end_is_fixed = True
+        ends_ns = max(over_ns + round(wanted_s * NS_PER_S), now_ns + round(AHEAD_S * NS_PER_S))
+        self.window = replace(window, load_ends_ns=min(ends_ns, window.load_ends_ns))
+        self._load_generators.settle(self.window)
 
     def _wait_until_ready(self) -> bool:
         wanted = sum(self._plan.counts.values())
@@ -137,7 +150,9 @@ class Load:
 
     def _tell(self, window: Window, now_ns: int) -> None:
         done_s = (now_ns - window.load_began_ns) / NS_PER_S
-        of = "" if self._plan.load_s is None else f" of {self._plan.load_s:g} s"
+        at_most = "" if self._plan.after_faults_s is None or self._end_is_fixed else "at most "
+        ends_ns = window.load_ends_ns
+        of = "" if ends_ns is None else f" of {at_most}{round((ends_ns - window.load_began_ns) / NS_PER_S, 1):g} s"
         to_go = f"{'at most ' if window.is_open else ''}{-done_s:.0f} s to go"
         phase = f"load: {done_s:.0f} s{of}" if done_s >= 0 else f"warm-up: {to_go}"
         tally = self._load_generators.tally()

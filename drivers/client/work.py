@@ -1,0 +1,57 @@
+"""Describes how long a consumer takes for a message: a fixed time, any within a range, or exponentially distributed.
+
+5          5 ms each
+2..8       2 to 8 ms, each as likely
+exponential(5)     5 ms on average, most less and a few many times as long
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from random import Random
+
+MS_PER_S = 1_000
+RULE = "write milliseconds such as 5, a range such as 2..8, or exponential(5)"
+FORM = re.compile(r"\s*(?:exponential\(\s*(?P<mean>\S+?)\s*\)|(?P<low>\S+?)\.\.(?P<high>\S+)|(?P<fixed>\S+))\s*")
+
+
+@dataclass(frozen=True)
+class Work:
+    """Milliseconds. A time is drawn from ``low_ms`` to ``high_ms``; if ``exponential``, both are its mean."""
+
+    low_ms: float
+    high_ms: float
+    exponential: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> "Work | None":
+        """``5``, ``2..8`` or ``exponential(5)``; None for 0: no work. Raises ValueError with the rule."""
+        found = FORM.fullmatch(text)
+        if not found:
+            raise ValueError(f"{text!r} cannot be read; {RULE}")
+        mean, low, high, fixed = (found[name] for name in ("mean", "low", "high", "fixed"))
+        low_ms = _milliseconds(text, mean or low or fixed)
+        high_ms = _milliseconds(text, high) if high else low_ms
+        if high_ms < low_ms:
+            raise ValueError(f"{text!r}: a range begins with its lower end, such as 2..8")
+        return cls(low_ms, high_ms, bool(mean)) if high_ms else None
+
+    @property
+    def mean_ms(self) -> float:
+        return (self.low_ms + self.high_ms) / 2
+
+    def draw_s(self, rng: Random) -> float:
+        """Seconds for the next message."""
+        if self.exponential:
+            return rng.expovariate(MS_PER_S / self.mean_ms)
+        return rng.uniform(self.low_ms, self.high_ms) / MS_PER_S
+
+
+def _milliseconds(text: str, number: str) -> float:
+    try:
+        found = float(number)
+    except ValueError:
+        found = math.nan
+    if not (math.isfinite(found) and found >= 0):
+        raise ValueError(f"{text!r}: {number!r} is no time in milliseconds; {RULE}")
+    return found

@@ -1,0 +1,87 @@
+"""Restarts brokers in turn, like an administrator who installs an update: never two of them at once.
+
+    broker-1: stop, start, links up │ pause │ broker-2: stop, start, links up │ pause │ broker-3 …
+
+Each is a fault of its own, so that a run tells what each restart did.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from scenarios.harness.faults.contract import Fault, Probe
+from scenarios.harness.faults.restart import RestartBroker
+from topologies.model.topology import Topology
+
+ALL = "all"
+PAUSE_S = 5.0
+
+
+@dataclass(frozen=True)
+class RestartInTurn(RestartBroker):
+    """One restart of several. Implements `scenarios.harness.faults.contract.Fault`.
+
+    It is over once the broker takes logins and each of its links is up. ``after_s``: its `turn_pause_s`.
+    """
+
+    look_every_s: ClassVar[float] = 0.25  # each look asks the brokers at both ends of its links
+    mended_as: ClassVar[str] = "takes logins again, and its links are up"
+    not_mended_as: ClassVar[str] = "did not take logins with all its links up"
+
+    after_s: float | None = None
+
+    @property
+    def turn_pause_s(self) -> float | None:
+        return self.after_s
+
+    def mended(self, probe: Probe) -> bool:
+        return probe.joined(self.target)
+
+
+@dataclass(frozen=True)
+class RollingRestart(RestartBroker):
+    """Stands for the restarts of every broker in a plan: `in_turn` makes them.
+
+    ``target``: ``all`` or a client group, of which it takes the brokers where the group enters. ``pause_s``: from the
+    end of one restart to the beginning of the next.
+    """
+
+    kind: ClassVar[str] = "rolling-restart"
+
+    target: str = ALL
+    at_s: float = 0.0
+    pause_s: float = PAUSE_S
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.pause_s < math.inf:
+            raise ValueError(f"fault {self.kind} of {self.target}: pause={self.pause_s:g} must be 0 or more seconds")
+
+
+def in_turn(faults: Iterable[Fault], topology: Topology) -> tuple[Fault, ...]:
+    """The faults, with the restarts of each broker in place of a rolling restart. Pure.
+
+    A rolling restart of one broker, or of a name that is not there, stays as it is: a restart of that name.
+    """
+    made: list[Fault] = []
+    for fault in faults:
+        if isinstance(fault, RollingRestart):
+            follows = bool(made) and isinstance(made[-1], RestartInTurn)
+            for broker in _brokers(fault.target, topology):
+                made.append(RestartInTurn(broker, fault.at_s, fault.pause_s if follows else None))
+                follows = True
+        else:
+            made.append(fault)
+    return tuple(made)
+
+
+def _brokers(target: str, topology: Topology) -> Sequence[str]:
+    """In the topology's order, each standby before its active: its restart moves no client."""
+    groups = {group.name: {broker.name for broker in group.enter_at} for group in topology.groups}
+    if target != ALL and target not in groups:
+        return (target,)
+    wanted = {broker.name for broker in topology.brokers} if target == ALL else groups[target]
+    actives = [broker.name for broker in topology.brokers if not broker.standby_of]
+    pairs = [(*(each.name for each in topology.brokers if each.standby_of == active), active) for active in actives]
+    return [broker for pair in pairs for broker in pair if broker in wanted]

@@ -1,0 +1,35 @@
+"""Every broker in turn is stopped in order and started again under load, each once the one before it is back.
+
+Asks: what do clients notice of it, is a message lost or doubled, and how long does it take?
+"""
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, every_client_back, no_acked_send_lost, run, somebody_cut_off
+from scenarios.harness.faults import RollingRestart
+
+
+class RollingRestartProducer(ProducerUser):
+    group = "producers"
+    destination, body_bytes, durable = "queue://rolling-restart", 1_024, True
+    sends_per_second = 20
+    fixed_count = 12
+
+
+class RollingRestartConsumer(ConsumerUser):
+    group = "consumers"
+    destination = "queue://rolling-restart"
+    fixed_count = 6
+
+
+run(
+    Scenario(
+        users=(RollingRestartProducer, RollingRestartConsumer),
+        default_topology="mesh",
+        load=Hold(for_s=900, after_faults_s=10),  # more brokers take longer
+        checks=(no_acked_send_lost(), every_client_back()),
+        faults=(RollingRestart("all", at_s=10),),
+        premises=(somebody_cut_off(),),
+        question=__doc__,
+        warm_up_s=5,
+    )
+)

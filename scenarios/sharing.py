@@ -1,0 +1,41 @@
+"""One consumer beside the producers, two of the same queue at the far side of a link.
+
+Asks: which share of the messages does each consumer get, and what do the link's settings change about it?
+"""
+
+from drivers.users import ConsumerUser, ProducerUser, Stay
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_stranded, run
+
+
+class SharingProducer(ProducerUser):
+    group = "producers"
+    destination, body_bytes, durable = "queue://sharing", 1_024, True
+    sends_per_second = 50
+    fixed_count = 2
+
+
+class NearConsumer(ConsumerUser):
+    group = "consumers"
+    destination = "queue://sharing"
+    stays = (Stay(place=0),)
+    fixed_count = 1
+
+
+class FarConsumer(ConsumerUser):
+    group = "consumers"
+    destination = "queue://sharing"
+    stays = (Stay(place=1),)
+    fixed_count = 2
+
+
+run(
+    Scenario(
+        users=(SharingProducer, NearConsumer, FarConsumer),
+        default_topology="source-and-sink(consumers_at_both=True)",
+        load=Hold(for_s=30),
+        checks=(no_acked_send_lost(), none_stranded()),
+        entries={"consumers": 2},
+        question=__doc__,
+        warm_up_s=5,
+    )
+)

@@ -1,0 +1,126 @@
+"""Checks how messages were divided among consumers: planted histories give their shares, random ones as Python has."""
+
+from collections import Counter, defaultdict
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+from pyspark.testing import assertDataFrameEqual
+
+from analysis.consumers import received
+from analysis.deliveries import deliveries
+from analysis.division import divided
+from analysis.messages import messages
+from records.results import CONSUMERS
+from records.summary import Consumers
+from tests.analysis.rows import QUEUE, Row, frame, receipt, send, subscription
+
+COLUMNS = ("destination", "subscription", "consumer", "broker", "messages")
+NOBODY = {"max_to_mean": None, "cv": None, "jain": None}
+
+
+def of(*rows: tuple[Any, ...]) -> tuple[list[dict[str, Any]], Consumers]:
+    """Rows of (subscription, consumer, broker, messages) of a queue of the subscription's name."""
+    table = pa.Table.from_pylist(
+        [dict(zip(COLUMNS, (f"queue://{name}", name, *others), strict=True)) for name, *others in rows],
+        pa.schema([CONSUMERS.field(name) for name in COLUMNS]),
+    )
+    found, summary = divided(table)
+    assert found.schema == CONSUMERS
+    return found.to_pylist(), summary
+
+
+@pytest.mark.spark
+def test_each_message_counts_once_for_its_first_consumer_and_who_got_none_is_there(spark: SparkSession) -> None:
+    receipts = [
+        receipt(1, consumer=7, broker="a"),
+        receipt(2, consumer=7, broker="b"),  # it has moved
+        receipt(3, consumer=8, broker="a"),
+        receipt(1, consumer=8, broker="a", at=2_100, redelivered=True),  # given out again: consumer 7 was first
+        receipt(4, consumer=8, integrity="unreadable"),
+    ]
+    subscriptions: list[Row] = [subscription("orders", kind="queue", consumer=number) for number in (7, 8, 9)]
+    sends = frame(spark, "sends", [send(seq) for seq in (1, 2, 3, 4)])
+    arrived = deliveries(frame(spark, "receipts", receipts), messages(sends), sends)
+    found = received(arrived, frame(spark, "subscriptions", subscriptions))
+    expected = [
+        (QUEUE, "orders", 7, "a", 1),
+        (QUEUE, "orders", 7, "b", 1),
+        (QUEUE, "orders", 8, "a", 1),
+        (QUEUE, "orders", 8, "b", 0),
+        (QUEUE, "orders", 9, "b", 0),
+    ]
+    schema = "destination string, subscription string, consumer int, broker string, messages bigint"
+    assertDataFrameEqual(found, spark.createDataFrame(expected, schema))
+
+
+def test_half_of_the_messages_for_one_of_three_consumers_is_told_as_that_much_more_than_the_mean() -> None:
+    rows, found = of(("q", 1, "here", 15), ("q", 2, "there", 8), ("q", 3, "there", 7))
+    assert [(row["consumer"], row["broker"], row["messages"]) for row in rows] == [
+        (1, "here", 15),
+        (2, "there", 8),
+        (3, "there", 7),
+    ]
+    (division,) = found["subscriptions"]
+    told = {name: division[name] for name in ("consumers", "messages", "least", "most", "idle", "brokers")}
+    assert told == {
+        "consumers": 3,
+        "messages": 30,
+        "least": 7,
+        "most": 15,
+        "idle": 0,
+        "brokers": {"here": 15, "there": 15},
+    }
+    assert found["share"]["max_to_mean"] == 1.5
+    assert found["share"]["jain"] == pytest.approx(30**2 / (3 * (15**2 + 8**2 + 7**2)))
+    assert found["idle"] == 0
+
+
+def test_the_least_even_subscription_is_told_and_those_of_one_consumer_are_none_of_them() -> None:
+    _, found = of(
+        ("even", 1, "a", 10), ("even", 2, "a", 10), ("one", 3, "a", 99), ("odd", 4, "a", 4), ("odd", 5, "a", 0)
+    )
+    assert [each["subscription"] for each in found["subscriptions"]] == ["even", "odd"]
+    assert found["share"] == {"max_to_mean": 2.0, "cv": 1.0, "jain": 0.5}
+    assert found["idle"] == 1
+
+
+def test_a_consumer_that_moved_is_at_the_broker_where_it_received_most_and_its_messages_are_where_they_came() -> None:
+    rows, found = of(("q", 1, "a", 3), ("q", 1, "b", 5), ("q", 2, "a", 8))
+    assert [(row["consumer"], row["broker"], row["messages"]) for row in rows] == [(1, "b", 8), (2, "a", 8)]
+    assert found["subscriptions"][0]["brokers"] == {"a": 11, "b": 5}
+
+
+def test_a_queue_from_which_nothing_came_has_no_evenness_and_nobody_is_idle_at_it() -> None:
+    rows, found = of(("q", 1, "a", 0), ("q", 2, "a", 0))
+    assert [row["messages"] for row in rows] == [0, 0]
+    assert (found["share"], found["idle"]) == (NOBODY, 0)
+
+
+def test_without_consumers_there_is_nothing_to_divide() -> None:
+    assert of() == ([], {"share": NOBODY, "idle": 0, "subscriptions": []})
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from("pq"), st.integers(1, 4), st.sampled_from("ab")), st.integers(0, 9), max_size=12
+    )
+)
+def test_random_messages_are_divided_as_plain_python_does(counts: dict[tuple[str, int, str], int]) -> None:
+    rows, found = of(*((*key, count) for key, count in counts.items()))
+    by_consumer: dict[str, Counter[int]] = defaultdict(Counter)
+    for (name, consumer, _), count in counts.items():
+        by_consumer[name][consumer] += count
+    assert {(row["subscription"], row["consumer"]): row["messages"] for row in rows} == {
+        (name, consumer): count for name, consumers in by_consumer.items() for consumer, count in consumers.items()
+    }
+    least = [
+        max(consumers.values()) * len(consumers) / consumers.total()
+        for consumers in by_consumer.values()
+        if len(consumers) > 1 and consumers.total()
+    ]
+    assert (found["share"]["max_to_mean"] is None) == (not least)
+    assert not least or min(least) - 1e-9 <= (found["share"]["max_to_mean"] or 0) <= max(least) + 1e-9

@@ -1,0 +1,56 @@
+"""Checks the documented experiment on real brokers: 30 messages, one consumer here, two beyond a link."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.support.locust_run import make_run, nothing_left
+
+pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
+
+SHARING = "scenarios/sharing.py"
+WORK_MS, NS_PER_MS = 20, 1_000_000
+SAME_PRIORITY = ", decrease_network_consumer_priority=False"
+
+
+@pytest.mark.parametrize(
+    ("link", "here", "there", "max_to_mean"),
+    [
+        ("", 30, (0, 0), 3.0),
+        (SAME_PRIORITY, 15, (7, 8), 1.5),
+        (f"{SAME_PRIORITY}, conduit_subscriptions=False", 10, (10, 10), 1.0),
+    ],
+)
+def test_the_settings_of_the_link_decide_which_share_each_consumer_gets(
+    tmp_path: Path, link: str, here: int, there: tuple[int, int], max_to_mean: float
+) -> None:
+    topology = ("--topology", f"source-and-sink(consumers_at_both=True{link})")
+    check = ("--check", f"consumers.share.max_to_mean == {max_to_mean}")
+    size = ("--messages", "30", "--rate", "30", "--warm-up", "0", "--seed", "3")
+    found = make_run(SHARING, *topology, *size, *check, runs=tmp_path / "runs")
+    assert (found.summary["verdict"], found.status) == ("pass", 0), found.output
+    by_broker: dict[str, list[int]] = {"source": [], "sink": []}
+    for row in found.results("consumers"):
+        by_broker[row["broker"]].append(row["messages"])
+    assert (by_broker["source"], tuple(sorted(by_broker["sink"]))) == ([here], there)
+    (division,) = found.summary["consumers"]["subscriptions"]
+    assert division["brokers"] == {"sink": sum(there), "source": here}
+    assert nothing_left(tmp_path / "runs")
+
+
+@pytest.mark.parametrize("protocol", ["stomp", pytest.param("amqp", marks=pytest.mark.amqp), "openwire"])
+def test_a_consumer_that_takes_time_has_one_message_at_a_time_and_the_rest_crosses_the_link(
+    tmp_path: Path, protocol: str
+) -> None:
+    size = ("--messages", "300", "--rate", "100", "--warm-up", "0", "--seed", "3")
+    work = ("--protocol", protocol, "--runtime", "processes", "--work-ms", str(WORK_MS), "--prefetch", "5")
+    found = make_run(SHARING, *size, *work, runs=tmp_path / "runs")
+    assert (found.summary["verdict"], found.status) == ("pass", 0), found.output
+    times_ns: dict[int, list[int]] = {}
+    for row in found.events("receipts"):
+        times_ns.setdefault(row["consumer"], []).append(row["received_ns"])
+    gaps_ns = [later - one for its in times_ns.values() for one, later in pairwise(sorted(its))]
+    assert sum(map(len, times_ns.values())) == 300
+    assert min(gaps_ns) >= WORK_MS * NS_PER_MS
+    assert found.summary["consumers"]["idle"] == 0, "the near one cannot take all of it"

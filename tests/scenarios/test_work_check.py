@@ -1,0 +1,123 @@
+"""Checks that consumers that take time can do what the rate gives them, before anything starts."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+import pytest
+
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, no_acked_send_lost
+from scenarios.harness.options.arguments import add_arguments
+from scenarios.harness.options.plan import Plan, make
+from scenarios.harness.options.run_options import OptionError, read
+from scenarios.harness.options.user_settings import remember, restore, settings
+
+
+class Producer(ProducerUser):
+    group, destination, fixed_count, sends_per_second = "producers", "queue://q", 2, 50
+
+
+class Slow(ConsumerUser):
+    group, destination, fixed_count, work_ms = "consumers", "queue://q", 1, "exponential(20)"
+
+
+class Quick(ConsumerUser):
+    group, destination, fixed_count, work_ms = "consumers", "queue://q", 2, 10
+
+
+class ToTopic(ProducerUser):
+    group, destination, fixed_count, sends_per_second = "producers", "topic://t", 1, 90
+
+
+class OfTopic(ConsumerUser):
+    group, destination, fixed_count, work_ms = "consumers", "topic://t", 8, 10
+
+
+def planned(*arguments: str, users: tuple[Any, ...] = (Producer, Slow, Quick)) -> Plan:
+    scenario = Scenario(users, "mesh", Hold(for_s=30), (no_acked_send_lost(),))
+    parser = ArgumentParser()
+    add_arguments(parser, scenario)
+    own = remember(scenario)
+    try:
+        runtime = () if "--runtime" in arguments else ("--runtime", "processes")
+        return make(scenario, read(parser.parse_args([*arguments, *runtime]), scenario, None))
+    finally:
+        restore(own)
+
+
+def refused(*arguments: str, **more: Any) -> str:
+    with pytest.raises(OptionError) as raised:
+        planned(*arguments, **more)
+    return str(raised.value)
+
+
+def test_consumers_of_a_queue_together_take_what_one_alone_could_not() -> None:
+    users = {user.name: user.settings for user in planned("--rate", "240").info.users}
+    assert (users["Slow"]["work_ms"], users["Quick"]["work_ms"]) == ("exponential(20)", "10")
+    assert refused("--rate", "250") == (
+        "queue://q: 250 messages a second are sent to it, and its consumers (1 Slow of exponential(20) ms and 2 Quick "
+        "of 10 ms) can take at most 250 a second together; lower --rate or --work-ms, or use more --consumers"
+    )
+
+
+def test_a_consumer_that_takes_no_time_takes_what_the_others_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Quick, "work_ms", 0)
+    assert planned("--rate", "5000")
+
+
+def test_each_subscriber_of_a_topic_has_to_take_all_of_it() -> None:
+    assert planned(users=(ToTopic, OfTopic))
+    told = refused("--rate", "100", users=(ToTopic, OfTopic))
+    assert "can take at most 100 a second each, and each subscriber gets all messages; lower --rate" in told
+
+
+def test_a_rate_that_changes_has_to_be_served_where_it_is_lowest() -> None:
+    assert planned("--rate", "100,1000@10s")
+    assert "queue://q: 300 messages a second are sent" in refused("--rate", "300..1000@10s")
+
+
+def test_the_option_takes_the_place_of_what_every_class_has_and_workers_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Slow, "work_ms", 0)
+    plan = planned("--work-ms", "2..4", "--prefetch", "7", "--rate", "900")
+    consumers = [user for user in plan.info.users if user.role == "consumer"]
+    assert [(user.settings["work_ms"], user.settings["prefetch"]) for user in consumers] == [("2..4", 7)] * 2
+    assert plan.info.options["work_ms"] == "2..4"
+    assert {"work_ms", "prefetch"} < settings((Slow,))["Slow"].keys()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (
+            ("--work-ms", "soon"),
+            "Slow: work_ms = 'soon': 'soon' is no time in milliseconds; write milliseconds such as",
+        ),
+        (("--prefetch", "0"), "--prefetch 0: must be at least 1"),
+        (
+            ("--topology", "cluster", "--protocol", "core"),
+            "Slow: work_ms = 'exponential(20)' (--work-ms): core clients cannot do this: its library shares a few",
+        ),
+        (
+            ("--topology", "cluster", "--protocol", "core", "--work-ms", "0", "--prefetch", "5"),
+            "--prefetch 5: core clients take none: its library counts bytes, not messages; set consumerWindowSize",
+        ),
+    ],
+)
+def test_work_that_cannot_be_done_so_is_refused_before_anything_starts(
+    arguments: tuple[str, ...], problem: str
+) -> None:
+    assert refused(*arguments).startswith(problem)
+
+
+def test_a_scenario_about_two_brokers_is_refused_where_the_group_enters_at_one() -> None:
+    scenario = Scenario((ToTopic, OfTopic), "mesh", Hold(for_s=30), (no_acked_send_lost(),), entries={"consumers": 2})
+    parser = ArgumentParser()
+    add_arguments(parser, scenario)
+    arguments = parser.parse_args(["--runtime", "processes", "--topology", "source-and-sink"])
+    with pytest.raises(OptionError) as raised:
+        make(scenario, read(arguments, scenario, None))
+    assert str(raised.value).startswith(
+        "--topology source-and-sink: group 'consumers' enters at 1 broker, and scenario test_work_check asks about 2; "
+    )
