@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from drivers.client.access import ClientAccess
 from drivers.client.contract import NO_STATISTICS, LoadStatistics
 from drivers.client.events import Settled
+from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
 from drivers.client.producer import Producer
 from drivers.client.sends import SendAttempt
 from drivers.contract import Destination, Transaction
@@ -45,6 +46,7 @@ class TransactedProducer(Producer):
         resend_in_doubt: bool,
         on_settled: Callable[[Settled], None],
         statistics: LoadStatistics = NO_STATISTICS,
+        message_settings: MessageSettings = PLAIN_MESSAGES,
     ) -> None:
         super().__init__(
             access,
@@ -56,6 +58,7 @@ class TransactedProducer(Producer):
             resend_in_doubt=resend_in_doubt,
             on_settled=on_settled,
             statistics=statistics,
+            message_settings=message_settings,
         )
         self._size = size
         self._current: _Current | None = None
