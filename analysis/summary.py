@@ -45,7 +45,8 @@ class Findings:
     load, and blocked_slots.
     leftovers: messages found on queues, foreign_leftovers included.
     cpu_ns: brokers_ns and generator_ns within the load, None where unknown. blocked: as analysis.blocked has it.
-    recovery, rebalance, unplanned: as the modules of these names have them.
+    recovery, rebalance, unplanned: as the modules of these names have them. unsearched: why messages are
+    unaccounted for, beside what the run itself tells.
     """
 
     outcomes: Mapping[str, int]
@@ -65,6 +66,7 @@ class Findings:
     clock_error_ns: int
     problems: tuple[str, ...] = ()
     failed_faults: tuple[FailedFault, ...] = ()
+    unsearched: tuple[str, ...] = ()
 
 
 def summarise(info: RunInfo, found: Findings) -> Summary:
@@ -110,7 +112,7 @@ def evidence(info: RunInfo, found: Findings, summary: Summary) -> Evidence:
         state=info.state,
         problems=tuple(dict.fromkeys((*info.problems, *found.problems, *unmet(info.premises, summary)))),
         unknowns=tuple(text for text in info.unknowns if text not in info.unsearched or not unaccounted),
-        unsearched=info.unsearched,
+        unsearched=(*info.unsearched, *found.unsearched),
         messages=summary["messages"],
         lag=summary["lag_ms"],
         checks=summary["checks"],
@@ -142,6 +144,8 @@ def messages(found: Findings, withheld: int) -> Messages:
         lost=total("lost"),
         stranded=total("stranded"),
         dead_lettered=total("dead_lettered"),
+        expired=total("expired"),
+        unselected=total("unselected"),
         duplicated=total("duplicated"),
         duplicated_by_resend=total("duplicated_by_resend"),
         redelivered=total("redelivered"),
@@ -155,6 +159,8 @@ def messages(found: Findings, withheld: int) -> Messages:
         missed_away=total("missed_away"),
         missing_unconfirmed=total("missing_unconfirmed"),
         refused_yet_received=total("refused_yet_received"),
+        expired_yet_received=total("expired_yet_received"),
+        unselected_yet_received=total("unselected_yet_received"),
     )
 
 

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from analysis import deliveries, message_outcomes
 from analysis.accounting import COUNTS, accounting
+from analysis.expectations import NOTHING_SPECIAL, Expectations
 from analysis.messages import messages
 from records.schemas import UNKNOWN
 from tests.analysis import oracle
@@ -26,6 +27,7 @@ def counted(
     connections: list[Row] | None = None,
     *,
     searched: bool = True,
+    of: Expectations = NOTHING_SPECIAL,
 ) -> dict[oracle.Key, dict[str, int]]:
     """The accounting by (destination, subscription)."""
     attempts = frame(spark, "sends", sends)
@@ -33,11 +35,12 @@ def counted(
     arrived = frame(spark, "receipts", receipts)
     delivered = deliveries.deliveries(arrived, sent, attempts)
     absences = message_outcomes.absences(frame(spark, "connections", connections or []))
-    expected = message_outcomes.expected(sent, frame(spark, "subscriptions", subscriptions or []), absences)
+    expected = message_outcomes.expected(sent, frame(spark, "subscriptions", subscriptions or []), absences, of)
     found = message_outcomes.found(frame(spark, "leftovers", leftovers or []))
     became = message_outcomes.message_outcomes(expected, deliveries.first(delivered), found, searched=searched)
     disorder, strange = deliveries.out_of_order(delivered), deliveries.strangers(arrived)
-    result = accounting(expected, became, delivered, disorder, strange)
+    marked = of.marked(delivered, frame(spark, "subscriptions", subscriptions or []))
+    result = accounting(expected, became, marked, disorder, strange)
     return {(row["destination"], row["subscription"]): {name: row[name] for name in COUNTS} for row in result.collect()}
 
 

@@ -169,7 +169,7 @@ def test_a_stream_of_another_version_is_refused_and_kept(run: RunDirectory, monk
     stream = _record(run, "worker-1", 3)
     monkeypatch.undo()
     with pytest.raises(
-        RunUnreadable, match=r"worker-1\.arrows: its events are of schema version 3, .* reads version 2"
+        RunUnreadable, match=r"worker-1\.arrows: its events are of schema version 4, .* reads version 3"
     ):
         seal(run)
     assert stream.exists()
@@ -179,7 +179,7 @@ def test_a_sealed_run_of_another_version_is_refused(run: RunDirectory, monkeypat
     _record(run, "worker-1", 3)
     seal(run)
     monkeypatch.setattr(streams, "SCHEMA_VERSION", 4)
-    with pytest.raises(RunUnreadable, match=r"\.parquet: its events are of schema version 2, .* reads version 3"):
+    with pytest.raises(RunUnreadable, match=r"\.parquet: its events are of schema version 3, .* reads version 4"):
         inspect(run)
 
 

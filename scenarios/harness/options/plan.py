@@ -17,6 +17,7 @@ from scenarios.harness.faults.away import absences
 from scenarios.harness.options.check_options import parse_checks
 from scenarios.harness.options.description import describe
 from scenarios.harness.options.fault_options import planned_faults
+from scenarios.harness.options.message_options import configure_messages
 from scenarios.harness.options.run_options import OptionError, Options
 from scenarios.harness.options.user_settings import configure_users
 from scenarios.harness.run.warm_up import AT_MOST_S
@@ -90,6 +91,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     groups = tuple(_group(topology, options, user) for user in scenario.users)
     producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
+    configure_messages(producing, consuming, options)
     by_count_alone = options.messages is not None and options.load_s is None
     load_s = None if by_count_alone else options.load_s or scenario.load.for_s
     _require_brokers(options, topology)

@@ -97,6 +97,10 @@ class Options:
     steps: tuple[RateStep, ...] = ()  # of a load whose rate changes, of all producers together
     priority: str = NORMAL  # of the threads that send and receive
     search: SearchSettings | None = None  # for the highest rate that is held
+    time_to_live_s: float | None = None
+    message_priority: int | None = None
+    properties: str | None = None  # JSON
+    selector: str | None = None
 
     def as_record(self) -> dict[str, str | int | float | bool | None]:
         """For run.json."""
@@ -169,6 +173,10 @@ def read(
         connections=namespace.connections or None,
         pool_size=_integer(namespace, "pool_size"),
         transaction_size=_integer(namespace, "transaction_size"),
+        time_to_live_s=_number(namespace, "ttl"),
+        message_priority=_integer(namespace, "message_priority"),
+        properties=namespace.properties or None,
+        selector=namespace.selector or None,
         failover=namespace.failover or None,
         drain_s=DRAIN_S if drain_s is None else drain_s,
         seed=random.SystemRandom().randrange(1 << 31) if seed is None else seed,
@@ -280,6 +288,8 @@ _AT_LEAST: tuple[tuple[str, str, float, bool], ...] = (
     ("--in-flight", "in_flight", 1, True),
     ("--pool-size", "pool_size", 1, True),
     ("--transaction-size", "transaction_size", 1, True),
+    ("--ttl", "time_to_live_s", 0, False),
+    ("--message-priority", "message_priority", 0, True),
     ("--drain-timeout", "drain_s", 0, False),
     ("--broker-memory", "broker_memory_mb", 64, True),
 )

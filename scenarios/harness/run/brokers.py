@@ -182,20 +182,28 @@ class BrokerEnvironment:
         return leftovers.of_run(depths, self._destinations) if self.runtime.name == "external" else depths
 
     def browse(self, run_number: int) -> list[str]:
-        """Record every message left on a queue; returns what could not be established."""
+        """Record every message left on a queue; returns what could not be established.
+
+        Dead letters last: a message that expires meanwhile goes there from another queue.
+        """
         unknowns: list[str] = []
-        credentials = self.runtime.credentials()
+        for dead in (False, True):
+            for broker in self._ever_there():
+                unknowns += self._browse(broker, run_number, dead=dead)
+        return list(dict.fromkeys(unknowns))
+
+    def _browse(self, broker: str, run_number: int, *, dead: bool) -> list[str]:
+        """The dead-letter queues of one broker, or its other ones."""
         protocol = self._spoken.consumers  # as what was to come to a consumer
-        for broker in self._ever_there():
-            try:
-                depths = self._depths(broker)
-            except ManagementFailed as error:
-                unknowns.append(f"what is left on {broker} is not known: {error}")
-                continue
-            endpoint = self._endpoint(protocol, broker)
+        try:
+            found = self._depths(broker)
+            depths = {queue: depth for queue, depth in found.items() if leftovers.is_dead_letter(queue) is dead}
             browser = self._watch.browser(self.connectors[protocol], self._trust)
-            unknowns += leftovers.browse_broker(endpoint, depths, browser, credentials, self._recorder, run_number)
-        return unknowns
+            where, credentials = self._endpoint(protocol, broker), self.runtime.credentials()
+            to = self._recorder, run_number
+            return leftovers.browse_broker(where, depths, browser, credentials, *to, lambda: self._depths(broker))
+        except ManagementFailed as error:
+            return [f"what is left on {broker} is not known: {error}"]
 
     def close(self) -> None:
         """Stop sampling and take every broker down."""
