@@ -85,7 +85,7 @@ class Frames:
     @cached_property
     def expectations(self) -> Expectations:
         held = stored_events(self.directory, "subscriptions").select(["destination", "selector"])
-        return Expectations.of(self.info, (tuple(row.values()) for row in held.to_pylist()))  # type: ignore[misc]
+        return Expectations.of(self.info, (tuple(row.values()) for row in held.to_pylist()))
 
     @cached_property
     def marked(self) -> DataFrame:

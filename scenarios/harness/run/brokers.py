@@ -1,5 +1,6 @@
 """The brokers' side of one run: brings brokers up, watches them, browses their queues and takes them down."""
 
+import time
 from collections.abc import Callable, Collection, Mapping
 
 import psutil
@@ -18,7 +19,7 @@ from scenarios.harness.options.run_options import Options
 from scenarios.harness.run import leftovers
 from scenarios.harness.run.watch import ManagedWatch, MemoryWatch, Watch
 from topologies.management.jolokia import ManagementFailed
-from topologies.management.sampling import Reading, Series
+from topologies.management.sampling import PERIOD_S, Reading, Series
 from topologies.model.client_groups import ClientGroup
 from topologies.model.endpoints import Endpoint
 from topologies.model.trust import Trust
@@ -181,15 +182,18 @@ class BrokerEnvironment:
         depths = self._watch.depths(broker)
         return leftovers.of_run(depths, self._destinations) if self.runtime.name == "external" else depths
 
-    def browse(self, run_number: int) -> list[str]:
+    def browse(self, run_number: int, *, expires: bool) -> list[str]:
         """Record every message left on a queue; returns what could not be established.
 
-        Dead letters last: a message that expires meanwhile goes there from another queue.
+        Dead letters last: a message that expires meanwhile goes there from another queue. ``expires``: whether messages
+        may; then it goes on until the brokers were sampled again, as only they know what they dropped for its age.
         """
         unknowns: list[str] = []
         for dead in (False, True):
             for broker in self._ever_there():
                 unknowns += self._browse(broker, run_number, dead=dead)
+        if expires:
+            time.sleep(2 * PERIOD_S)
         return list(dict.fromkeys(unknowns))
 
     def _browse(self, broker: str, run_number: int, *, dead: bool) -> list[str]:
