@@ -20,7 +20,7 @@ from scenarios.harness import (
 class SelectorsProducer(ProducerUser):
     group = "producers"
     destination, body_bytes, durable = "queue://selectors", 1_024, True
-    # Brokers hand messages to their links in turn: colours that take turns too would each find the right link by chance.
+    # Brokers hand messages to their links in turn: if the colours took turns, each would find its link by chance.
     properties: ClassVar = {"colour": ["red", "blue", "blue", "red", "blue", "red", "red", "blue"]}
     sends_per_second = 10
     fixed_count = 6
