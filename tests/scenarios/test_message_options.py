@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from drivers.users.locust_users import ConsumerUser, ProducerUser
+from drivers.users.locust_users import ConsumerUser, ProducerUser, Stay
 from scenarios.harness.options import user_settings
 from scenarios.harness.options.plan import make
 from scenarios.harness.options.run_options import OptionError, read
@@ -87,3 +87,18 @@ def test_two_classes_that_send_to_one_place_carry_the_same() -> None:
     both = replace(scenario(), users=(Producer, Other, Reading))
     with pytest.raises(OptionError, match="Producer and Other send to queue://q with different properties or times"):
         make(both, read(namespace(), both, None))
+
+
+def test_classes_that_are_to_be_at_different_brokers_need_a_topology_that_has_them() -> None:
+    class Elsewhere(ConsumerUser):
+        group, destination, fixed_count = "consumers", "queue://q", 1
+        stays = (Stay(place=1),)
+
+    class Here(ConsumerUser):
+        group, destination, fixed_count = "consumers", "queue://q", 1
+        stays = (Stay(place=0),)
+
+    both = replace(scenario(), users=(Producer, Here, Elsewhere))
+    assert make(both, read(namespace(), both, None)).counts["Here"] == 1
+    with pytest.raises(OptionError, match=r"Here and Elsewhere are to be at different brokers .* consumers of single"):
+        make(both, read(namespace("--topology", "single"), both, None))

@@ -107,6 +107,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     own = [check for check in scenario.checks if options.search or options.steps or check.metric != HELD]
     checks = (*own, *parse_checks(options.check or "", faults=bool(faults)))
     _require_stays(consuming, load_s)
+    _require_places(consuming, topology)
     return Plan(
         options=options,
         counts={user.__name__: user.fixed_count for user in scenario.users},
@@ -150,6 +151,21 @@ def _require_stays(consuming: Iterable[type[ConsumerUser]], load_s: float | None
                 f"{user.__name__}: its last stay begins {last.from_s:g} s into the load, which is over after "
                 f"{load_s:g} s; make the load longer (-t)"
             )
+
+
+def _require_places(consuming: Iterable[type[ConsumerUser]], topology: Topology) -> None:
+    """Classes of consumers that are to be at different brokers are, on this topology."""
+    at: dict[tuple[str, int], tuple[type[ConsumerUser], int]] = {}
+    for user in consuming:
+        brokers = topology.group(user.group).enter_at
+        for place in {stay.place for stay in user.stays if stay.place is not None}:
+            other, others_place = at.setdefault((user.group, place % len(brokers)), (user, place))
+            if other is not user and others_place != place:
+                raise OptionError(
+                    f"{other.__name__} and {user.__name__} are to be at different brokers of their group "
+                    f"({others_place} and {place}, counted from 0), and {user.group} of {topology.name} enters at "
+                    f"{len(brokers)}; choose a --topology where it enters at {max(place, others_place) + 1} or more"
+                )
 
 
 def _require_proxies(options: Options, topology: Topology) -> None:

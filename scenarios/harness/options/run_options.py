@@ -172,11 +172,7 @@ def read(
         in_flight=_integer(namespace, "in_flight"),
         connections=namespace.connections or None,
         pool_size=_integer(namespace, "pool_size"),
-        transaction_size=_integer(namespace, "transaction_size"),
-        time_to_live_s=_number(namespace, "ttl"),
-        message_priority=_integer(namespace, "message_priority"),
-        properties=namespace.properties or None,
-        selector=namespace.selector or None,
+        **_of_messages(namespace),
         failover=namespace.failover or None,
         drain_s=DRAIN_S if drain_s is None else drain_s,
         seed=random.SystemRandom().randrange(1 << 31) if seed is None else seed,
@@ -210,6 +206,17 @@ def read(
 
 def _search_s(scenario: Scenario) -> float:
     return scenario.load.for_s if isinstance(scenario.load, Search) else SEARCH_AT_MOST_S
+
+
+def _of_messages(namespace: Namespace) -> dict[str, Any]:
+    """What messages carry, how they go together, and what consumers select."""
+    return {
+        "transaction_size": _integer(namespace, "transaction_size"),
+        "time_to_live_s": _number(namespace, "ttl"),
+        "message_priority": _integer(namespace, "message_priority"),
+        "properties": namespace.properties or None,
+        "selector": namespace.selector or None,
+    }
 
 
 def _on_brokers(options: Options, ca_file: str | None, look: Look) -> Options:
