@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 RUNTIMES = {
     "memory": ("--runtime", "memory"),
     "classic": ("--topology", "single", "--protocol", "amqp"),
-    "artemis": ("--topology", "artemis-single", "--protocol", "core"),
+    "artemis": ("--topology", "artemis-single", "--protocol", "amqp"),
 }
 
 
