@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analysis.deliveries import unexpected
+from analysis.expiry import BETWEEN
 from records.results import ACCOUNTING
 
 SUBSCRIPTION = ["destination", "subscription"]
@@ -18,6 +19,9 @@ BEYOND_THE_TABLE = (
     "repeated",
     "unaccounted",
     "missed_away",
+    *BETWEEN,
+    "expired_yet_received",
+    "unselected_yet_received",
 )
 """Counted with the rest and needed for the summary, but no columns of the result table."""
 
@@ -29,7 +33,8 @@ def accounting(
 ) -> DataFrame:
     """One row a subscription of a destination: the columns of ACCOUNTING, then BEYOND_THE_TABLE. Never null.
 
-    A body with an unreadable identity counts as corrupted: it is not as any producer sent it.
+    ``deliveries``: as `Expectations.marked` returns them. A body with an unreadable identity counts as corrupted: it is
+    not as any producer sent it.
     """
     of_messages = (of_expected(expected), of_outcomes(outcomes))
     parts = (*of_messages, of_deliveries(deliveries), of_order(out_of_order), of_strangers(strangers))
@@ -50,6 +55,9 @@ def of_outcomes(outcomes: DataFrame) -> DataFrame:
         "missed_away",
         "stranded",
         "dead_lettered",
+        "expired",
+        "unselected",
+        *BETWEEN,
         "recovered",
         "missing_unconfirmed",
         "refused_yet_received",
@@ -66,6 +74,8 @@ def of_deliveries(deliveries: DataFrame) -> DataFrame:
         _count("repeated", F.col("redelivered") & (F.col("copy") > 1)),
         _count("corrupted", F.col("integrity") == "corrupted"),
         _count("unexpected", unexpected()),
+        _count("expired_yet_received", F.col("late")),
+        _count("unselected_yet_received", F.col("unselected")),
     )
 
 

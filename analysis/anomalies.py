@@ -30,8 +30,11 @@ def anomalies(
 def _ends(outcomes: DataFrame) -> DataFrame:
     attempts = F.concat(F.col("attempts").cast("string"), F.lit(" attempt(s)"))
     where = F.coalesce(F.concat(F.lit(", left on "), F.col("found_at")), F.lit(""))
-    named = outcomes.where(F.col("message_outcome") != "missing_unconfirmed")
-    return _rows(named, F.col("message_outcome"), F.concat(F.col("outcome"), F.lit(" after "), attempts, where))
+    named = outcomes.where(~F.col("message_outcome").isin("missing_unconfirmed", "past_ttl_unconfirmed"))
+    gone = F.col("message_outcome") == "past_ttl"
+    told = F.when(gone, F.lit(", nowhere once its time to live was over")).otherwise(where)
+    anomaly = F.when(gone, "expired").otherwise(F.col("message_outcome"))
+    return _rows(named, anomaly, F.concat(F.col("outcome"), F.lit(" after "), attempts, told))
 
 
 def _copies(deliveries: DataFrame) -> DataFrame:

@@ -13,10 +13,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from analysis import deliveries, message_outcomes
 from analysis.clocks import on_the_masters_clock
+from analysis.expectations import Expectations
 from analysis.message_outcomes import absences
 from analysis.messages import messages
 from analysis.stalls import Stalls, stalls, with_own_waits
 from analysis.tables import read_events
+from records.reader import read_events as stored_events
 from records.run import RunInfo
 from records.rundir import RunDirectory
 
@@ -81,7 +83,18 @@ class Frames:
 
     @cached_property
     def expected(self) -> DataFrame:
-        return message_outcomes.expected(self.messages, self.subscriptions, absences(self.connections, self.members))
+        events = (self.messages, self.subscriptions, absences(self.connections, self.members))
+        return message_outcomes.expected(*events, self.expectations)
+
+    @cached_property
+    def expectations(self) -> Expectations:
+        held = stored_events(self.directory, "subscriptions").select(["destination", "selector"])
+        return Expectations.of(self.info, (tuple(row.values()) for row in held.to_pylist()))
+
+    @cached_property
+    def marked(self) -> DataFrame:
+        """The deliveries, and whether each came too late or to a consumer that does not want it."""
+        return self.expectations.marked(self.deliveries, self.subscriptions)
 
     @cached_property
     def outcomes(self) -> DataFrame:

@@ -33,6 +33,7 @@ from analysis.consumers import received
 from analysis.distribution import distribution
 from analysis.disturbance import back
 from analysis.division import divided
+from analysis.expiry import BETWEEN, expired_counts, settled
 from analysis.fault_spans import FaultSpan, fault_spans
 from analysis.figures import paths
 from analysis.frames import Frames
@@ -67,6 +68,8 @@ ODD = (
     "missed_away",
     "stranded",
     "dead_lettered",
+    "expired",
+    "unselected",
     "duplicated",
     "recovered",
     "reordered",
@@ -115,7 +118,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             held = aside.submit(lambda: _row(blocked(frames.connections)))
             moved = aside.submit(_rebalance, frames, fault_spans(faults), timeline, progress)
             cores = aside.submit(lambda: cores_in_load(frames.samples, timeline).collect())
-            results = _of_messages(frames, timeline, clock_error_ns, progress)
+            results, unsearched = _of_messages(frames, timeline, clock_error_ns, progress)
             with _step(progress, "added up the run"):
                 load = _row(totals(frames.messages, frames.deliveries, timeline))
             with _step(progress, "divided the messages by consumer"):
@@ -145,14 +148,18 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             clock_error_ns=clock_error_ns,
             problems=(*sealing.problems, *missing_rows(frames.directory, info.processes)),
             failed_faults=_failed(faults),
+            unsearched=unsearched,
         )
     finally:
         frames.release()
     return results | of_stays, found
 
 
-def _of_messages(frames: Frames, timeline: Timeline, clock_error_ns: int, progress: Progress) -> dict[str, pa.Table]:
-    """Results about messages. The first step also reads the events that the later ones share."""
+def _of_messages(
+    frames: Frames, timeline: Timeline, clock_error_ns: int, progress: Progress
+) -> tuple[dict[str, pa.Table], tuple[str, ...]]:
+    """Results about messages, and why some are unaccounted for. The first step also reads the events that the later
+    ones share."""
     of = frames
     results = {}
     with _step(progress, "timed the messages"):
@@ -160,14 +167,23 @@ def _of_messages(frames: Frames, timeline: Timeline, clock_error_ns: int, progre
         results["latency"] = timed.toArrow()
         results["paths"] = paths(results["latency"])
     with _step(progress, "accounted for the messages"):
-        counted = accounting(of.expected, of.outcomes, of.deliveries, of.out_of_order, of.strangers)
-        results["accounting"] = counted.toArrow()
+        counted = accounting(of.expected, of.outcomes, of.marked, of.out_of_order, of.strangers)
+        results["accounting"], doubts = _with_expired(of, counted.toArrow())
     with _step(progress, "looked up the odd ones"):
         odd = anomalies(of.outcomes, of.deliveries, of.out_of_order, of.strangers, timeline)
         results["anomalies"] = odd.toArrow() if _any_odd(results["accounting"]) else ANOMALIES.empty_table()
     with _step(progress, "counted the rates"):
         results["rates"] = rates(of.sends, of.messages, of.deliveries, of.strangers, timeline).toArrow()
-    return results
+    return results, doubts
+
+
+def _with_expired(of: Frames, accounting: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:
+    """The accounting once it is decided which missing messages expired, and what nobody knows."""
+    if not any(any(accounting[name].to_pylist()) for name in BETWEEN):
+        return accounting, ()
+    counts = expired_counts(of.samples, fresh=of.info.runtime != "external").collect()
+    by_queue = {row["queue"]: row["expired"] for row in counts}
+    return settled(accounting, by_queue, searched=not of.info.unsearched)
 
 
 def _of_brokers(frames: Frames, timeline: Timeline, progress: Progress) -> dict[str, pa.Table]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from analysis.expectations import NOTHING_SPECIAL, Expectations
 from analysis.members import of_users
 from analysis.messages import MESSAGE, laid_out
 from analysis.timeline import FOREVER_NS, NS_PER_S
@@ -18,26 +19,37 @@ NOBODY = ""
 """The subscription of a topic's message that nobody was subscribed for."""
 
 
-def expected(messages: DataFrame, subscriptions: DataFrame, absences: DataFrame) -> DataFrame:
-    """One row a (message, subscription): a queue's own, and each of a topic's that had begun before the first attempt.
+def expected(
+    messages: DataFrame, subscriptions: DataFrame, absences: DataFrame, of: Expectations = NOTHING_SPECIAL
+) -> DataFrame:
+    """One row a (message, subscription): a queue's own, and each of a topic's that had begun before the first attempt
+    and whose selector matches.
 
     Adds subscription; it is NOBODY for a message to a topic that had no subscription then. Adds away: the subscription
-    is not durable, and its consumer was away as the message was sent.
+    is not durable, and its consumer was away as the message was sent. unselected: no consumer of its queue has a
+    selector that matches. over: its time to live was over at the end.
     """
     topics = (
         subscriptions.where(F.col("kind") != "queue")
         .join(F.broadcast(absences), (F.col("consumer") == F.col("user")) & (F.col("kind") == "topic"), "left")
         .groupBy("destination", F.col("subscription").alias("subscriber"))
-        .agg(F.min("began_ns").alias("began_ns"), F.flatten(F.collect_list("absences")).alias("absences"))
+        .agg(
+            F.min("began_ns").alias("began_ns"),
+            F.flatten(F.collect_list("absences")).alias("absences"),
+            F.min("selector").alias("selector"),
+        )
         .withColumnRenamed("destination", "topic")
     )
     had_begun = (F.col("destination") == F.col("topic")) & (F.col("began_ns") <= F.col("sent_ns"))
+    owed = had_begun & of.matches(F.col("selector")) if of.selects else had_begun
     queue = F.when(~F.col("destination").startswith("topic://"), queue_name(F.col("destination")))
     return (
-        messages.join(F.broadcast(topics), had_begun, "left")
+        messages.join(F.broadcast(topics), owed, "left")
         .withColumn("subscription", F.coalesce(queue, F.col("subscriber"), F.lit(NOBODY)))
         .withColumn("away", F.coalesce(F.exists("absences", _holds(F.col("sent_ns"))), F.lit(False)))
-        .drop("topic", "subscriber", "began_ns", "absences")
+        .withColumn("unselected", of.unselected())
+        .withColumn("over", of.over())
+        .drop("topic", "subscriber", "began_ns", "absences", "selector", "last_sent_ns")
     )
 
 
@@ -71,9 +83,10 @@ def queue_name(column: Column) -> Column:
 def found(leftovers: DataFrame) -> DataFrame:
     """One row a message that was left somewhere: on a queue (from where it could still be read) before a dead one.
 
-    dead_letter, and found_at: ``queue at broker``, one of them.
+    dead_letter, found_at: ``queue at broker``, one of them, and dead_by_age: a dead letter because it expired.
     """
-    place = F.struct(F.col("dead_letter"), F.concat_ws(" at ", "queue", "broker").alias("found_at"))
+    at = F.concat_ws(" at ", "queue", "broker").alias("found_at")
+    place = F.struct(F.col("dead_letter"), at, F.col("expired").alias("dead_by_age"))
     return laid_out(leftovers).groupBy(*MESSAGE).agg(F.min(place).alias("place")).select(*MESSAGE, "place.*")
 
 
@@ -84,6 +97,9 @@ def message_outcomes(
 
     message_outcome: lost | stranded | dead_lettered (acked, not received) | recovered (in doubt, received)
         | refused_yet_received (failed, received) | missing_unconfirmed (unconfirmed, neither received nor found)
+        | expired (acked or unconfirmed, not received, found where that shows that its time to live was over)
+        | unselected (acked, not received, found on a queue, no consumer's selector matches)
+        | past_ttl, past_ttl_unconfirmed (neither received nor found, its time to live was over: `analysis.expiry`)
         | missed_away (acked or unconfirmed, neither received nor found, its subscriber was away)
         | unaccounted (in place of lost and missing_unconfirmed, if not every place was searched).
     """
@@ -100,12 +116,17 @@ def message_outcomes(
 def _message_outcome(searched: bool) -> Column:
     outcome, missing, nowhere = F.col("outcome"), ~F.col("received"), F.col("dead_letter").isNull()
     acked_and_missing = (outcome == "acked") & missing
-    gone = outcome.isin("acked", "unconfirmed") & missing & nowhere
+    promised = outcome.isin("acked", "unconfirmed")
+    gone = promised & missing & nowhere
+    too_old = promised & missing & F.when(F.col("dead_letter"), F.col("dead_by_age")).otherwise(F.col("over"))
     return (
         F.when(gone & F.col("away"), "missed_away")
+        .when(too_old & ~nowhere, "expired")
+        .when(gone & F.col("over"), F.when(outcome == "acked", "past_ttl").otherwise("past_ttl_unconfirmed"))
         .when(gone & F.lit(not searched), "unaccounted")
         .when(acked_and_missing & nowhere, "lost")
         .when(acked_and_missing & F.col("dead_letter"), "dead_lettered")
+        .when(acked_and_missing & F.col("unselected"), "unselected")
         .when(acked_and_missing, "stranded")
         .when((outcome == "in_doubt") & F.col("received"), "recovered")
         .when((outcome == "failed") & F.col("received"), "refused_yet_received")

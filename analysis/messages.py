@@ -21,7 +21,7 @@ def messages(sends: DataFrame) -> DataFrame:
 
     due_ns: the first due time. first_attempt, sent_ns, from_broker, destination, blocked: of the first attempt on
     record. own_ns: the generator's own lag, by which that was sent after it was ready; never below 0. outcome: the best
-    of any. acked_ns: the first confirmation, null without one. attempts: how many.
+    of any. acked_ns: the first confirmation, null without one. attempts: how many. last_sent_ns: of the last one.
     """
     first = F.struct("attempt", "sent_ns", "ready_ns", "broker", "destination", "blocked")
     of_one = (
@@ -32,6 +32,7 @@ def messages(sends: DataFrame) -> DataFrame:
             F.max(_goodness(F.col("outcome"))).alias("goodness"),
             F.min(F.when(F.col("outcome") == "acked", F.col("settled_ns"))).alias("acked_ns"),
             F.count("*").alias("attempts"),
+            F.max("sent_ns").alias("last_sent_ns"),
             F.min(first).alias("first"),
         )
     )
@@ -47,6 +48,7 @@ def messages(sends: DataFrame) -> DataFrame:
         F.array(*map(F.lit, WORST_TO_BEST))[F.col("goodness")].alias("outcome"),
         "acked_ns",
         "attempts",
+        "last_sent_ns",
     )
 
 

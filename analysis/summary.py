@@ -49,6 +49,7 @@ class Findings:
     cores: cpu_ns and core_wait_ns within the load, as analysis.resources.cores_in_load has them. blocked: as
     analysis.blocked has it.
     recovery, rebalance, connection_counts, consumers, unplanned: as the modules of these names have them.
+    unsearched: why messages are unaccounted for, beside what the run itself tells.
     """
 
     outcomes: Mapping[str, int]
@@ -70,6 +71,7 @@ class Findings:
     clock_error_ns: int
     problems: tuple[str, ...] = ()
     failed_faults: tuple[FailedFault, ...] = ()
+    unsearched: tuple[str, ...] = ()
 
 
 def summarise(info: RunInfo, found: Findings) -> Summary:
@@ -117,7 +119,7 @@ def evidence(info: RunInfo, found: Findings, summary: Summary) -> Evidence:
         state=info.state,
         problems=tuple(dict.fromkeys((*info.problems, *found.problems, *unmet(info.premises, summary)))),
         unknowns=tuple(text for text in info.unknowns if text not in info.unsearched or not unaccounted),
-        unsearched=info.unsearched,
+        unsearched=(*info.unsearched, *found.unsearched),
         messages=summary["messages"],
         lag=summary["lag_ms"],
         checks=summary["checks"],
@@ -149,6 +151,8 @@ def messages(found: Findings, withheld: int) -> Messages:
         lost=total("lost"),
         stranded=total("stranded"),
         dead_lettered=total("dead_lettered"),
+        expired=total("expired"),
+        unselected=total("unselected"),
         duplicated=total("duplicated"),
         duplicated_by_resend=total("duplicated_by_resend"),
         redelivered=total("redelivered"),
@@ -162,6 +166,8 @@ def messages(found: Findings, withheld: int) -> Messages:
         missed_away=total("missed_away"),
         missing_unconfirmed=total("missing_unconfirmed"),
         refused_yet_received=total("refused_yet_received"),
+        expired_yet_received=total("expired_yet_received"),
+        unselected_yet_received=total("unselected_yet_received"),
     )
 
 

@@ -13,7 +13,13 @@ from records.summary import CheckResult, Lag, Messages
 
 ENDED = "ended"
 INTERRUPTED = "interrupted"
-UNDELIVERED = {"lost": "lost", "stranded": "left on a queue", "dead_lettered": "on a dead-letter queue"}
+UNDELIVERED = {
+    "lost": "lost",
+    "stranded": "left on a queue",
+    "dead_lettered": "on a dead-letter queue",
+    "expired": "expired",
+    "unselected": "of no consumer's selector",
+}
 """What became of confirmed messages that a subscription was owed and did not get."""
 
 

@@ -177,7 +177,14 @@ def receipts(of: Batch, *, attempt: int = 1, later_ns: int = 0, redelivered: boo
 def leftovers(of: Batch, *, dead_letter: bool) -> Columns:
     queue = "ActiveMQ.DLQ" if dead_letter else SUBSCRIPTION
     who = {"producer": client(of.producer), "seq": of.seq, "attempt": 1}
-    return {"broker": broker(of.consumer), "queue": queue, "dead_letter": dead_letter, **who, "age_ns": None}
+    return {
+        "broker": broker(of.consumer),
+        "queue": queue,
+        "dead_letter": dead_letter,
+        **who,
+        "age_ns": None,
+        "expired": False,
+    }
 
 
 def write_clients_and_samples(writers: dict[str, "Writer"], length_s: int) -> None:
@@ -188,6 +195,7 @@ def write_clients_and_samples(writers: dict[str, "Writer"], length_s: int) -> No
         "client", {"client": client(clients), "group": group, "broker": broker(clients), **event}
     )
     held: Columns = {"subscription": SUBSCRIPTION, "destination": QUEUE, "kind": "queue", "began_ns": began_ns}
+    held["selector"] = ""
     consumers = np.arange(CONSUMERS)
     writers["subscriptions"].add("consumer", {"consumer": client(consumers), "broker": broker(consumers), **held})
     at_s = np.arange(length_s + WARM_UP_S)

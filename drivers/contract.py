@@ -23,11 +23,12 @@ Outcomes state only facts that are known:
 * ``unconfirmed``  a non-durable send: it has no answer and is never resent. Only sent and received are claimed.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from records.message_properties import Value
 from topologies.model.endpoints import Credentials, Endpoint
 
 
@@ -81,6 +82,24 @@ class Destination:
         return f"{self.kind}://{self.name}"
 
 
+DEFAULT_PRIORITY = 4  # of JMS
+
+
+@dataclass(frozen=True, eq=False)
+class MessageHeaders:
+    """What a message carries beside its body. Many messages share one of these: they are told apart by identity.
+
+    ``time_to_live_ms``: counted from the send by the sender's clock; 0: it never expires. ``priority``: 0 to 9.
+    """
+
+    properties: Mapping[str, Value] = field(default_factory=dict)
+    time_to_live_ms: int = 0
+    priority: int = DEFAULT_PRIORITY
+
+
+PLAIN = MessageHeaders()
+
+
 class Outgoing(NamedTuple):
     """One attempt to send one message. ``token`` comes back in ``on_settled``.
 
@@ -91,6 +110,7 @@ class Outgoing(NamedTuple):
     body: bytes
     durable: bool
     token: object
+    headers: MessageHeaders = PLAIN
 
 
 @dataclass(frozen=True)
@@ -130,10 +150,18 @@ OnLost = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Browsed:
-    """A message found on a queue; ``age_ns`` is null where the broker does not say when it was sent."""
+    """A message found on a queue; ``age_ns`` is null where the broker does not say when it was sent.
+
+    ``expired``: the broker says that it is there because its time to live was over.
+    """
 
     body: bytes
     age_ns: int | None
+    expired: bool = False
+
+
+EXPIRED_CAUSE = "Message Expired"
+"""In the property ``dlqDeliveryFailureCause`` of Classic's dead letters. Artemis has a queue for expired ones."""
 
 
 class Connection(Protocol):

@@ -49,6 +49,8 @@ ACCOUNTING = _table(
     ("lost", COUNT),
     ("stranded", COUNT),
     ("dead_lettered", COUNT),
+    ("expired", COUNT),
+    ("unselected", COUNT),
     ("duplicated", COUNT),
     ("duplicated_by_resend", COUNT),
     ("recovered", COUNT),

@@ -12,7 +12,7 @@ A *client number* names one user of one run, or a connection that is not one use
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 CLIENTS_PER_PROCESS = 1_000_000
 CANARY_PREFIX = "brokerbench.canary."  # queues of the canaries before the load: these are no user's messages
 UNKNOWN = -1  # producer or seq of a body with an unreadable identity
@@ -65,7 +65,7 @@ RECEIPTS = _table(
 )
 
 # One row a subscription that a consumer holds, so that one which never received anything is known too.
-# kind: queue | topic | durable_topic. began_ns: when the broker confirmed it for the first time.
+# kind: queue | topic | durable_topic. began_ns: when the broker confirmed it for the first time. selector: '' for none.
 SUBSCRIPTIONS = _table(
     ("consumer", pa.int32()),
     ("subscription", TEXT),
@@ -73,6 +73,7 @@ SUBSCRIPTIONS = _table(
     ("kind", TEXT),
     ("broker", TEXT),
     ("began_ns", TIME_NS),
+    ("selector", TEXT),
 )
 
 # event: attempt | connected | ready | lost | moved | closed | blocked | unblocked. broker: its name, never its URI;
@@ -102,7 +103,8 @@ MEMBERS = _table(
     nullable=("connection",),
 )
 
-# One row a message found when every queue was browsed after the drain; producer/seq UNKNOWN if not ours.
+# One row a message found when every queue was browsed after the drain; producer/seq UNKNOWN if not ours. expired: it is
+# a dead letter because its time to live was over.
 LEFTOVERS = _table(
     ("broker", TEXT),
     ("queue", TEXT),
@@ -111,6 +113,7 @@ LEFTOVERS = _table(
     ("seq", pa.int64()),
     ("attempt", pa.int32()),
     ("age_ns", TIME_NS),
+    ("expired", pa.bool_()),
     nullable=("age_ns",),
 )
 

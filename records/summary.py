@@ -22,6 +22,9 @@ class Messages(TypedDict):
     seen at least once, corrupted ones included. ``lost``: acked, expected by a subscription, never received, nowhere
     found.
     ``stranded``/``dead_lettered``: acked, not received, found on a queue / on a dead-letter queue after the drain.
+    ``expired``: acked or unconfirmed, not received, and their time to live was over, by what the brokers tell: found
+    among the dead letters for that, found on a queue after it, or counted by the queue's broker.
+    ``unselected``: acked, not received, found on a queue none of whose consumers has a selector that matches.
     ``duplicated``: deliveries beyond the first of a (message, subscription) that the broker did not mark as
     redelivered; ``duplicated_by_resend`` is the part of them where the copies carry different attempts.
     ``redelivered``: deliveries that carry the broker's redelivered flag; ``repeated`` is the part of them beyond the
@@ -32,6 +35,8 @@ class Messages(TypedDict):
     ``missed_away``: never received by a subscriber without a durable subscription that was away: nobody owed them.
     ``missing_unconfirmed``: unconfirmed, never received, nowhere found: nobody promised them.
     ``refused_yet_received``: failed, yet received: a broker refused the message and delivered it.
+    ``expired_yet_received``: received for the first time after its time to live was over.
+    ``unselected_yet_received``: received for the first time by a consumer whose selector does not match.
     """
 
     sent: int
@@ -45,6 +50,8 @@ class Messages(TypedDict):
     lost: int
     stranded: int
     dead_lettered: int
+    expired: int
+    unselected: int
     duplicated: int
     duplicated_by_resend: int
     redelivered: int
@@ -58,6 +65,8 @@ class Messages(TypedDict):
     missed_away: int
     missing_unconfirmed: int
     refused_yet_received: int
+    expired_yet_received: int
+    unselected_yet_received: int
 
 
 class Latency(TypedDict):

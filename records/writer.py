@@ -152,9 +152,16 @@ class Recorder:
         buffer.add(rows)
 
     def subscription(
-        self, consumer: int, subscription: str, destination: str, kind: str, broker: str, began_ns: int
+        self,
+        consumer: int,
+        subscription: str,
+        destination: str,
+        kind: str,
+        broker: str,
+        began_ns: int,
+        selector: str = "",
     ) -> None:
-        self._plain["subscriptions"].add((consumer, subscription, destination, kind, broker, began_ns))
+        self._plain["subscriptions"].add((consumer, subscription, destination, kind, broker, began_ns, selector))
 
     def connection(
         self, client: int, group: str, protocol: str, broker: str | None, event: str, at_ns: int, reason: str
@@ -165,9 +172,17 @@ class Recorder:
         self._plain["members"].add((user, connection, group, role, user_class, from_ns))
 
     def leftover(
-        self, broker: str, queue: str, dead_letter: bool, producer: int, seq: int, attempt: int, age_ns: int | None
+        self,
+        broker: str,
+        queue: str,
+        dead_letter: bool,
+        producer: int,
+        seq: int,
+        attempt: int,
+        age_ns: int | None,
+        expired: bool = False,
     ) -> None:
-        self._plain["leftovers"].add((broker, queue, dead_letter, producer, seq, attempt, age_ns))
+        self._plain["leftovers"].add((broker, queue, dead_letter, producer, seq, attempt, age_ns, expired))
 
     def fault(
         self,

@@ -55,4 +55,4 @@ class Browser:
 
     def _take(self, message: Incoming, _received_ns: int, _number: int) -> None:
         age_ns = None if not message.created_ms else time.time_ns() - message.created_ms * 1_000_000
-        self.found.append(Browsed(message.body, age_ns))
+        self.found.append(Browsed(message.body, age_ns, message.expired))

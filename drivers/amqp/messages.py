@@ -10,21 +10,23 @@ import itertools
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from drivers.contract import Destination
+from drivers.contract import DEFAULT_PRIORITY, EXPIRED_CAUSE, PLAIN, Destination, MessageHeaders
+from records.message_properties import Value
 
 BROKER_PATH_PROPERTY = "bbBrokerPath"  # as the renderers name it; a test holds the two together
 LEAST_IDLE_TIMEOUT_MS = 100
 
 _HEADER, _PROPERTIES, _APPLICATION_PROPERTIES, _DATA, _VALUE = 0x70, 0x73, 0x74, 0x75, 0x77
-_DURABLE = bytes.fromhex(
-    "005370 c0 02 01 41"
-)  # header: a list of one, durable=true; without a header it is not durable
+_HEADER_SECTION, _PROPERTIES_SECTION = bytes.fromhex("005370"), bytes.fromhex("005374")
+_TRUE, _FALSE = b"\x41", b"\x42"
 _CREATED = bytes.fromhex("005373 c0 13 0a" + "40" * 9 + "83")  # properties: nine nulls, then creation-time
 _SMALL, _LARGE = bytes.fromhex("005375 a0"), bytes.fromhex("005375 b0")  # data: binary with a length of 1 or 4 bytes
 _PATH_KEY = b"\xa1" + bytes([len(BROKER_PATH_PROPERTY)]) + BROKER_PATH_PROPERTY.encode()
+_EXPIRED = EXPIRED_CAUSE.encode()
 _FIXED = {0x4: 0, 0x5: 1, 0x6: 2, 0x7: 4, 0x8: 8, 0x9: 16}  # by the first half of a constructor: bytes of the value
 _CONTAINERS = (0x45, 0xC0, 0xD0, 0xC1, 0xD1)  # the lists and maps
 
@@ -32,13 +34,15 @@ _CONTAINERS = (0x45, 0xC0, 0xD0, 0xC1, 0xD1)  # the lists and maps
 class Incoming(NamedTuple):
     """The parts of a message that we read.
 
-    ``path``: the brokers crossed, as they stamped it; ``created_ms``: since 1970.
+    ``path``: the brokers crossed, as they stamped it; ``created_ms``: since 1970; ``expired``: a dead letter that
+    is one because it expired.
     """
 
     body: bytes
     redelivered: bool
     path: bytes
     created_ms: int | None
+    expired: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,16 +78,54 @@ def node_address(destination: Destination, prefixes: Mapping[str, str]) -> str:
     return prefixes.get(f"{destination.kind}-prefix", "") + destination.name
 
 
-def write_message(body: bytes, durable: bool, created_ms: int) -> bytes:
-    """Header (if durable), creation time and body. The body is one data section, so every broker keeps it binary."""
+def write_message(body: bytes, durable: bool, created_ms: int, headers: MessageHeaders = PLAIN) -> bytes:
+    """Header, creation time, properties and body. The body is one data section, so every broker keeps it binary."""
     size = len(body)
     data = _SMALL + bytes((size,)) if size < 256 else _LARGE + struct.pack(">I", size)
-    return (_DURABLE if durable else b"") + _CREATED + struct.pack(">q", created_ms) + data + body
+    header, properties = _around(durable, headers)
+    return header + _CREATED + struct.pack(">q", created_ms) + properties + data + body
+
+
+@lru_cache(maxsize=4_096)
+def _around(durable: bool, headers: MessageHeaders) -> tuple[bytes, bytes]:
+    """The sections before and after the creation time: header and application properties, each b'' without content."""
+    fields = [_TRUE if durable else _FALSE]
+    if headers.time_to_live_ms:
+        fields += [_ubyte(headers.priority), b"\x70" + struct.pack(">I", headers.time_to_live_ms)]
+    elif headers.priority != DEFAULT_PRIORITY:
+        fields.append(_ubyte(headers.priority))
+    wanted = durable or len(fields) > 1
+    header = b"".join(fields)
+    section = _HEADER_SECTION + b"\xc0" + bytes((len(header) + 1, len(fields))) + header
+    return section if wanted else b"", _application_properties(headers.properties)
+
+
+def _ubyte(value: int) -> bytes:
+    return bytes((0x50, value))
+
+
+def _application_properties(properties: Mapping[str, Value]) -> bytes:
+    if not properties:
+        return b""
+    items = b"".join(_encoded(each) for item in properties.items() for each in item)
+    return _PROPERTIES_SECTION + b"\xd1" + struct.pack(">II", len(items) + 4, 2 * len(properties)) + items
+
+
+def _encoded(value: Value) -> bytes:
+    """Text, truth value, long or double."""
+    if isinstance(value, bool):
+        return _TRUE if value else _FALSE
+    if isinstance(value, int):
+        return b"\x81" + struct.pack(">q", value)
+    if isinstance(value, float):
+        return b"\x82" + struct.pack(">d", value)
+    text = value.encode()
+    return (b"\xa1" + bytes((len(text),)) if len(text) < 256 else b"\xb1" + struct.pack(">I", len(text))) + text
 
 
 def read_message(raw: bytes) -> Incoming:
     """The parts that are measured. Raises ValueError for bytes that are no AMQP message."""
-    body, redelivered, path, created_ms = b"", False, b"", None
+    body, redelivered, path, created_ms, expired = b"", False, b"", None, False
     try:
         for code, at, end in _sections(raw):
             if code == _HEADER:
@@ -91,12 +133,12 @@ def read_message(raw: bytes) -> Incoming:
             elif code == _PROPERTIES:
                 created_ms = _created_ms(raw, at)
             elif code == _APPLICATION_PROPERTIES:
-                path = _path(raw, at, end)
+                path, expired = _path(raw, at, end), raw.find(_EXPIRED, at, end) >= 0
             elif code in (_DATA, _VALUE):
                 body += _bytes(raw, at)
     except (IndexError, KeyError, struct.error) as error:
         raise ValueError(f"{len(raw)} bytes are no AMQP message: {raw[:16].hex()}…") from error
-    return Incoming(body, redelivered, path, created_ms)
+    return Incoming(body, redelivered, path, created_ms, expired)
 
 
 def _sections(raw: bytes) -> Iterator[tuple[int, int, int]]:

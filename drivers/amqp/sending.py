@@ -67,13 +67,13 @@ class Sending:
         Returns the time (ns) before the first.
         """
         outlet, now_ms = self._outlet(messages[0].destination), time.time_ns() // 1_000_000
-        encoded = [write_message(each.body, each.durable, now_ms) for each in messages]
+        encoded = [write_message(each.body, each.durable, now_ms, each.headers) for each in messages]
         return self._pass(outlet, deque(partial(self._put, *each) for each in zip(messages, encoded, strict=True)))
 
     def send_in(self, transaction: bytes, messages: Sequence[Outgoing], on_answers: Sequence[OnAnswer]) -> int:
         """The same in a transaction; ``on_answers``: for each message, the callback for the broker's answer."""
         outlet, now_ms = self._outlet(messages[0].destination), time.time_ns() // 1_000_000
-        encoded = [write_message(each.body, each.durable, now_ms) for each in messages]
+        encoded = [write_message(each.body, each.durable, now_ms, each.headers) for each in messages]
         return self._pass(
             outlet, deque(partial(self._put_in, transaction, *each) for each in zip(encoded, on_answers, strict=True))
         )

@@ -14,6 +14,7 @@ from uuid import uuid4
 from drivers.client.consumer import Consumer
 from drivers.client.contract import NO_STATISTICS, LoadStatistics
 from drivers.client.events import Received, Settled
+from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
 from drivers.client.producer import Producer
 from drivers.client.sends import BrokerAnswer, SendAttempt
 from drivers.client.transacted_producer import TransactedProducer
@@ -121,6 +122,7 @@ class Client:
         run: int,
         resend_in_doubt: bool = True,
         transaction_size: int = 0,
+        message_settings: MessageSettings = PLAIN_MESSAGES,
         on_settled: Callable[[Settled], None] | None = None,
     ) -> Producer:
         """A producer of this number: give each seq once. ``run`` is the number stamped into the bodies.
@@ -139,6 +141,7 @@ class Client:
             run=run,
             timeout_s=timeout_ms / MS_PER_S if timeout_ms > 0 else None,
             resend_in_doubt=resend_in_doubt,
+            message_settings=message_settings,
             on_settled=on_settled or self._statistics.settled,
             statistics=self._statistics,
         )

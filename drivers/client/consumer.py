@@ -85,7 +85,13 @@ class Consumer:
             if not self._known:
                 self._known = True
                 self._access.recorder.subscription(
-                    self.number, self.name, self._destination, kind_of(self.subscription), connection.broker, began_ns
+                    self.number,
+                    self.name,
+                    self._destination,
+                    kind_of(self.subscription),
+                    connection.broker,
+                    began_ns,
+                    self.subscription.selector,
                 )
 
     def _take(self, connection: ClientConnection, delivery: Delivery) -> None:

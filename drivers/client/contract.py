@@ -14,6 +14,7 @@ from random import Random
 from typing import Any, Protocol
 
 from drivers.client.events import Received, ScheduledSend, Settled
+from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
 from drivers.client.pacing import Schedule
 from drivers.client.work import Work
 from drivers.contract import Destination, DriverError, Subscription
@@ -147,6 +148,7 @@ class LoadClient(Protocol):
         run: int,
         resend_in_doubt: bool = True,
         transaction_size: int = 0,
+        message_settings: MessageSettings = PLAIN_MESSAGES,
     ) -> LoadProducer:
         """A producer of this number: by default the client's own number; different if several producers share its
         connection.

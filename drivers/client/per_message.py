@@ -16,6 +16,7 @@ from typing import Protocol
 
 from drivers.client.contract import LoadClient, LoadStatistics, NoSenderError
 from drivers.client.events import ScheduledSend, Settled
+from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
 from drivers.client.schedule_loop import ScheduleLoop
 from drivers.contract import Destination, DriverError, Outcome
 from records.writer import Recorder
@@ -56,11 +57,19 @@ class PerMessageProducer(ScheduleLoop):
     """Keeps a schedule with a new client for each message."""
 
     def __init__(
-        self, source: MakesConnections, group: str, destination: Destination, *, durable: bool, resend_in_doubt: bool
+        self,
+        source: MakesConnections,
+        group: str,
+        destination: Destination,
+        *,
+        durable: bool,
+        resend_in_doubt: bool,
+        message_settings: MessageSettings = PLAIN_MESSAGES,
     ) -> None:
         super().__init__(source.next_number(), source.statistics, source.clock)
         self._source, self._group, self._destination = source, group, destination
         self._durable, self._resend = durable, resend_in_doubt
+        self._message_settings = message_settings
         self._numbers = Numbers(source.next_number)
         self._changed = threading.Condition()
         self._under_way: dict[int, LoadClient] = {}  # by seq
@@ -126,6 +135,7 @@ class PerMessageProducer(ScheduleLoop):
             durable=self._durable,
             run=self._source.run_number,
             resend_in_doubt=self._resend,
+            message_settings=self._message_settings,
         )
         try:
             producer.send_one(send, body_bytes)

@@ -18,6 +18,7 @@ from drivers.client.access import ClientAccess
 from drivers.client.blocked_detection import BlockedDetector
 from drivers.client.contract import NO_STATISTICS, LoadStatistics
 from drivers.client.events import ScheduledSend, Settled
+from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
 from drivers.client.schedule_loop import ScheduleLoop
 from drivers.client.sends import UNCONFIRMED, BrokerAnswer, SendAttempt
 from drivers.contract import Destination, DriverError, Outcome, Outgoing
@@ -42,6 +43,7 @@ class Producer(ScheduleLoop):
         resend_in_doubt: bool,
         on_settled: Callable[[Settled], None],
         statistics: LoadStatistics = NO_STATISTICS,
+        message_settings: MessageSettings = PLAIN_MESSAGES,
     ) -> None:
         """``on_settled`` is called for each attempt. ``statistics`` counts the messages that `keep` begins."""
         super().__init__(number, statistics, access.clock)
@@ -53,6 +55,7 @@ class Producer(ScheduleLoop):
         self._timeout_s = timeout_s
         self._resend = resend_in_doubt
         self._on_settled = on_settled
+        self._message_settings = message_settings
         self._lock = threading.Lock()
         self._all_settled = threading.Condition(self._lock)
         self._open: dict[int, SendAttempt] = {}
@@ -268,7 +271,8 @@ class Producer(ScheduleLoop):
 
     def _outgoing(self, attempt: SendAttempt) -> Outgoing:
         identity = Identity(self._run, self.number, attempt.seq, attempt.number)
-        return Outgoing(self.destination, stamp(identity, attempt.body_bytes), self._durable, attempt)
+        body, headers = stamp(identity, attempt.body_bytes), self._message_settings.headers(attempt.seq)
+        return Outgoing(self.destination, body, self._durable, attempt, headers)
 
     def _sweep(self, connection: ClientConnection | None, *, resend: bool) -> int:
         """Mark the open attempts on a connection (None: all) as in doubt; return how many.

@@ -12,6 +12,7 @@ from typing import Any
 
 from drivers.broker_errors import refused_user
 from drivers.client.consumer import kind_of, name_of
+from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
 from drivers.client.work import Work
 from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.failover.uri import FailoverUri
@@ -127,10 +128,11 @@ class JavaClient:
         run: int,
         resend_in_doubt: bool = True,
         transaction_size: int = 0,
+        message_settings: MessageSettings = PLAIN_MESSAGES,
     ) -> JavaProducer:
         """A producer of this number. ``run`` is the number stamped into the bodies."""
         number = self.number if number is None else number
-        settings = SendSettings(durable, resend_in_doubt, transaction_size)
+        settings = SendSettings(durable, resend_in_doubt, transaction_size, message_settings)
         return JavaProducer(self, number, destination, settings, run)
 
     def consumer(
@@ -150,7 +152,8 @@ class JavaClient:
 
         def subscribed(began_ns: Any, address: Any) -> None:
             broker = self._brokers.get(str(address), "")
-            self._recorder.subscription(number, name, str(wanted), kind_of(subscription), broker, int(began_ns))
+            kind, selector = kind_of(subscription), subscription.selector
+            self._recorder.subscription(number, name, str(wanted), kind, broker, int(began_ns), selector)
 
         def late(what: str, began_ns: Any, address: Any) -> None:
             if what == "subscribed":  # and it receives: others may hold the connection open
@@ -224,6 +227,10 @@ class JavaClient:
                 in_flight,
                 settings.transaction_size,
                 template,
+                settings.messages.time_to_live_ms,
+                settings.messages.priority,
+                [name for name, _ in settings.messages.properties.cycles],
+                [list(values) for _, values in settings.messages.properties.cycles],
             )
             made, _, _ = self._await(answer, "sender", f"to send to {destination}")
             return made, finished

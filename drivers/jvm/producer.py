@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from drivers.client.contract import LoadControl, NoSenderError
 from drivers.client.events import ScheduledSend
+from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
 from drivers.client.pacing import Schedule
 from drivers.contract import Destination, DriverError
 from drivers.jvm.hub import JavaReply
@@ -27,6 +28,7 @@ class SendSettings:
     durable: bool
     resend: bool
     transaction_size: int
+    messages: MessageSettings = PLAIN_MESSAGES
 
 
 class MakesSenders(Protocol):

@@ -166,7 +166,7 @@ class MemoryConnector(MakesPythonClients):
         )
         found, now_ns = self._network.browse(queue), self._network.clock()
         connection.close()
-        return [Browsed(stored.body, now_ns - stored.entered_ns) for stored in found]
+        return [Browsed(stored.body, now_ns - stored.entered_ns, stored.expired) for stored in found]
 
 
 def _ignore(*_: object) -> None:

@@ -22,6 +22,7 @@ from drivers.memory.delayed_delivery import DelayedDelivery
 from drivers.memory.places import Places
 from drivers.memory.queues import Stored, Taker, Waiting
 from drivers.memory.tampering import Tamperer, Tampering
+from records.selectors import BadSelectorError, Selector, parse
 from topologies.model.endpoints import Credentials, Endpoint
 
 
@@ -63,7 +64,7 @@ class MemoryNetwork:
         self._credentials = credentials
         self._changed = threading.Condition(threading.RLock())
         self._brokers = {name: _Broker() for name in brokers}
-        self._places = Places()
+        self._places = Places(clock)
         self._tamperer = Tamperer()
         self._delivery = DelayedDelivery(delivery_delay_s, most_per_s, self._changed, clock, self._places.deliver)
         self._refused: set[str] = set()
@@ -191,9 +192,9 @@ class MemoryNetwork:
         with self._changed:
             self._changed.wait_for(lambda: not (state.frozen and member.is_open()))
             self._require_open(member)
-            self._refuse_subscription(member, subscription)
+            selector = self._refuse_subscription(member, subscription)
             source = self._places.source(member.client_id, subscription)
-            taker = Taker(source, subscription.prefetch, lambda: not state.frozen, take)
+            taker = Taker(source, subscription.prefetch, lambda: not state.frozen, take, selector)
             source.takers.append(taker)
             member.takers.append(taker)
             began_ns = self.clock()
@@ -259,15 +260,18 @@ class MemoryNetwork:
             self._store(member, message)
 
     def _store(self, member: Member, message: Outgoing) -> None:
-        stored = Stored(message.body, member.broker, self.clock())
+        stored = Stored(message.body, member.broker, self.clock(), message.headers)
         for copy in self._tamperer.passed(str(message.destination), stored):
             self._delivery.forward(message.destination, copy)
 
-    def _refuse_subscription(self, member: Member, subscription: Subscription) -> None:
+    def _refuse_subscription(self, member: Member, subscription: Subscription) -> Selector | None:
+        """Its selector, if it has one. Raises `Refused`."""
         if str(subscription.destination) in self._refused:
             raise Refused(f"broker {member.broker} refuses subscriptions to {subscription.destination}")
-        if subscription.selector:
-            raise Refused(f"selector {subscription.selector!r}: brokers in memory know none; subscribe without")
+        try:
+            return parse(subscription.selector) if subscription.selector else None
+        except BadSelectorError as error:
+            raise Refused(f"broker {member.broker}: {error}") from error
 
     def _remove(self, member: Member) -> None:
         """Take back what it did not acknowledge; its topic subscriptions end unless durable."""

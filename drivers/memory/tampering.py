@@ -4,6 +4,7 @@ Plain data without a lock of its own: `drivers.memory.network` guards it.
 """
 
 from collections import Counter
+from dataclasses import replace
 from enum import StrEnum
 
 from drivers.memory.queues import Stored
@@ -41,6 +42,6 @@ class Tamperer:
             return []
         if what is Tampering.CORRUPT:
             flipped = stored.body[:-1] + bytes([stored.body[-1] ^ 0xFF])
-            stored = Stored(flipped, stored.entered_at, stored.entered_ns)
+            stored = replace(stored, body=flipped)
         copies = 2 if what is Tampering.DUPLICATE else 1
         return [stored] * copies + self._held_back.pop(destination, [])

@@ -178,7 +178,7 @@ class StompConnection:
 
     def _head(self, message: Outgoing) -> bytes:
         try:
-            return send_head(message.destination, len(message.body), message.durable)
+            return send_head(message)
         except ValueError as error:
             raise Refused(f"broker {self.broker}: {error}") from error
 

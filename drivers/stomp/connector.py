@@ -11,6 +11,7 @@ from functools import partial
 from drivers.broker_errors import answered, nothing_sent
 from drivers.client.makes_clients import MakesPythonClients
 from drivers.contract import (
+    EXPIRED_CAUSE,
     Browsed,
     Destination,
     DriverError,
@@ -72,7 +73,9 @@ class StompConnector(MakesPythonClients):
             if frame.header("browser") == "end":
                 ended.set()
             else:
-                found.append(Browsed(frame.body, _age_ns(frame.header("timestamp"), time.time_ns())))
+                cause = frame.header("dlqDeliveryFailureCause") or ""
+                age_ns = _age_ns(frame.header("timestamp"), time.time_ns())
+                found.append(Browsed(frame.body, age_ns, EXPIRED_CAUSE in cause))
 
         def on_lost(reason: str) -> None:
             trouble.append(reason)

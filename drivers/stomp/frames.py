@@ -3,11 +3,12 @@
 Source: the STOMP 1.2 specification, and what ActiveMQ 5.18.3 was seen to send.
 """
 
+import time
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import parse_qsl, urlsplit
 
-from drivers.contract import Destination, Subscription
+from drivers.contract import DEFAULT_PRIORITY, Destination, MessageHeaders, Outgoing, Subscription
 from drivers.stomp.stream import END
 from topologies.model.endpoints import Credentials
 
@@ -93,23 +94,51 @@ def destination_header(destination: Destination) -> str:
     return f"/{destination.kind}/{destination.name}"
 
 
-@lru_cache(maxsize=1_024)
-def send_head(destination: Destination, body_bytes: int, durable: bool) -> bytes:
-    """A SEND frame up to what changes from one message to the next: its receipt, if it is durable, and its body.
+def send_head(message: Outgoing) -> bytes:
+    """A SEND frame up to what no two messages share: its receipt, if it is durable, and its body.
 
     ``content-length`` makes it a BytesMessage and lets a body hold any byte. ValueError as `encode` raises it.
     """
-    headers = {"destination": destination_header(destination), "content-length": str(body_bytes)}
+    return _expiring(message, _send_head(message.destination, len(message.body), message.durable, message.headers))
+
+
+def transacted_head(message: Outgoing) -> bytes:
+    """The same in a transaction; its name and receipt are the lines that follow: it has one, durable or not."""
+    head = _transacted_head(message.destination, len(message.body), message.durable, message.headers)
+    return _expiring(message, head)
+
+
+def _expiring(message: Outgoing, head: bytes) -> bytes:
+    """With the time at which the message expires: by the sender's clock, as JMS clients write it."""
+    time_to_live_ms = message.headers.time_to_live_ms
+    if not time_to_live_ms:
+        return head
+    return b"SEND\nexpires:%d\n" % (time.time_ns() // 1_000_000 + time_to_live_ms) + head.removeprefix(b"SEND\n")
+
+
+@lru_cache(maxsize=4_096)
+def _send_head(destination: Destination, body_bytes: int, durable: bool, of: MessageHeaders) -> bytes:
+    headers = _message_headers(destination, body_bytes, of)
     if durable:
         return encode("SEND", headers | {"persistent": "true", "receipt": ""}).removesuffix(b"\n\n" + END)
     return encode("SEND", headers).removesuffix(END)
 
 
-@lru_cache(maxsize=1_024)
-def transacted_head(destination: Destination, body_bytes: int, durable: bool) -> bytes:
-    """The same in a transaction; its name and receipt are the lines that follow: it has one, durable or not."""
-    headers = {"destination": destination_header(destination), "content-length": str(body_bytes)}
+@lru_cache(maxsize=4_096)
+def _transacted_head(destination: Destination, body_bytes: int, durable: bool, of: MessageHeaders) -> bytes:
+    headers = _message_headers(destination, body_bytes, of)
     return encode("SEND", headers | ({"persistent": "true"} if durable else {})).removesuffix(b"\n" + END)
+
+
+def _message_headers(destination: Destination, body_bytes: int, of: MessageHeaders) -> dict[str, str]:
+    """Properties are headers like any other. ValueError for one that is no text: STOMP has no other type."""
+    for name, value in of.properties.items():
+        if not isinstance(value, str):
+            raise ValueError(f"property {name} = {value!r}: STOMP carries text only; write {str(value)!r}")
+    headers = {"destination": destination_header(destination), "content-length": str(body_bytes)}
+    if of.priority != DEFAULT_PRIORITY:
+        headers["priority"] = str(of.priority)
+    return headers | {name: str(value) for name, value in of.properties.items()}
 
 
 def login(address: Address, credentials: Credentials, client_id: str) -> bytes:

@@ -65,7 +65,7 @@ class StompTransaction:
 
     def _head(self, message: Outgoing) -> bytes:
         try:
-            return transacted_head(message.destination, len(message.body), message.durable)
+            return transacted_head(message)
         except ValueError as error:
             raise Refused(f"{self._who}: {error}") from error
 

@@ -7,7 +7,7 @@ statistics get one request for each outcome. The analysis uses the event tables 
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -17,13 +17,15 @@ from locust import task
 
 from drivers.client.connection_modes import PER_MESSAGE, PooledClient
 from drivers.client.contract import KeepsSchedule, LoadProducer
+from drivers.client.message_settings import MessageSettings
 from drivers.client.pacing import Schedule, ScheduleProgress, random_phase_ns, share
 from drivers.client.per_message import PerMessageProducer
 from drivers.client.stepped_schedule import SteppedSchedule
 from drivers.client.work import Work
-from drivers.contract import Destination, DriverError, Subscription
+from drivers.contract import DEFAULT_PRIORITY, Destination, DriverError, Subscription
 from drivers.users.broker_user import LOOK_EVERY_S, BrokerUser
 from drivers.users.session import Go, Session
+from records.message_properties import MessageProperties, Values
 from records.rate_steps import parse_steps
 
 
@@ -34,6 +36,9 @@ class ProducerUser(BrokerUser):
     its own due time, and counts as blocked. ``transaction_size``: how many messages arrive together or not at all; 0:
     no transactions. ``rate_steps``: how the rate of one producer changes in the load, as `records.rate_steps` reads it;
     '': it does not.
+
+    ``properties``: of each message, by name: one value, or several that messages take in turn by their numbers.
+    ``time_to_live_s``: None: messages never expire. ``priority``: 0 to 9.
     """
 
     abstract = True
@@ -45,7 +50,15 @@ class ProducerUser(BrokerUser):
     in_flight: ClassVar[int] = 1_000
     resend_in_doubt: ClassVar[bool] = True
     transaction_size: ClassVar[int] = 0
+    properties: ClassVar[Mapping[str, Values]] = {}
+    time_to_live_s: ClassVar[float | None] = None
+    priority: ClassVar[int] = DEFAULT_PRIORITY
     _progress: ScheduleProgress | None = None
+
+    @classmethod
+    def message_settings(cls) -> MessageSettings:
+        """What its messages carry. ValueError for what no message can have."""
+        return MessageSettings(MessageProperties.of(cls.properties), cls.time_to_live_s, cls.priority)
 
     @task
     def produce(self) -> None:
@@ -67,7 +80,12 @@ class ProducerUser(BrokerUser):
     def _produce_per_message(self, session: Session) -> None:
         to = Destination.parse(self.destination)
         producer = PerMessageProducer(
-            session, self.group, to, durable=self.durable, resend_in_doubt=self.resend_in_doubt
+            session,
+            self.group,
+            to,
+            durable=self.durable,
+            resend_in_doubt=self.resend_in_doubt,
+            message_settings=self.message_settings(),
         )
         self.record_member(session, producer.number, None)
         try:
@@ -85,6 +103,7 @@ class ProducerUser(BrokerUser):
             run=session.run_number,
             resend_in_doubt=self.resend_in_doubt,
             transaction_size=self.transaction_size,
+            message_settings=self.message_settings(),
         )
         producer.prepare(self.body_bytes, self.in_flight)
         return producer
@@ -178,13 +197,15 @@ class ConsumerUser(BrokerUser):
     If producers connect for each message, a consumer still keeps a connection of its own, like a service that calls
     functions. ``stays``: when and where it is connected; it closes its connection at the end of each. A later stay is
     another client of the run, so a durable subscription has one stay only. ``work_ms``: how long it takes for a message
-    before it acknowledges it, as `drivers.client.work` reads it: 5, '2..8' or 'exponential(5)'.
+    before it acknowledges it, as `drivers.client.work` reads it: 5, '2..8' or 'exponential(5)'. ``selector``: one for
+    all consumers of the class, or several that they take in turn, in each process; '': every message.
     """
 
     abstract = True
     role = "consumer"
     prefetch: ClassVar[int] = 100
-    selector: ClassVar[str] = ""
+    selector: ClassVar[str | Sequence[str]] = ""
+    _own_selector: str | None = None
     durable_subscription: ClassVar[bool] = False
     stays: ClassVar[tuple[Stay, ...]] = (Stay(),)
     work_ms: ClassVar[float | str] = 0
@@ -198,12 +219,18 @@ class ConsumerUser(BrokerUser):
                 f"{cls.__name__}: a durable subscription has one stay only, and there are {len(cls.stays)}"
             )
 
+    @classmethod
+    def selectors(cls) -> tuple[str, ...]:
+        """Those that its consumers take in turn."""
+        return (cls.selector,) if isinstance(cls.selector, str) else tuple(cls.selector)
+
     @task
     def consume(self) -> None:
         self.guard(self._consume)
 
     def _consume(self, session: Session) -> None:
         session.statistics.show(self.environment, self.destination)
+        self._own_selector = self.selectors()[session.next_index(type(self).__name__) % len(self.selectors())]
         for number, stay in enumerate(self.stays):
             while number and session.load_s() < stay.from_s:
                 gevent.sleep(LOOK_EVERY_S / 10)
@@ -246,6 +273,6 @@ class ConsumerUser(BrokerUser):
         return Subscription(
             Destination.parse(self.destination),
             prefetch=self.prefetch,
-            selector=self.selector,
+            selector=self._own_selector or "",
             durable_name=f"{type(self).__name__}-{number}" if self.durable_subscription else "",
         )

@@ -34,7 +34,10 @@ ARM_FIELDS = (
 """What runs of a comparison may differ in, one at a time; topology first."""
 
 SAID_ELSEWHERE = ("topology", "protocol", "runtime", "rate", "producers", "consumers", "body_bytes", "in_flight")
-SAID_BY_USERS = ("connections", "pool_size", "transaction_size")
+SAID_BY_USERS = (
+    *("connections", "pool_size", "transaction_size"),
+    *("properties", "time_to_live_s", "message_priority", "selector"),
+)
 FILES = ("junit", "markdown")
 OF_A_COMPARISON = ("session", "block", "order", "analyse_later")
 OVERLAY = "overlay"

@@ -22,12 +22,16 @@ MESSAGE_COUNTS = (
     ("missed_away", "missed by subscribers that were away"),
     ("stranded", "left on a queue"),
     ("dead_lettered", "sent to a dead-letter queue"),
+    ("expired", "expired"),
+    ("unselected", "left on a queue as no selector matches"),
     ("missing_unconfirmed", "unconfirmed and missing"),
     ("duplicated", "duplicated"),
     ("reordered", "out of order"),
     ("corrupted", "corrupted"),
     ("unexpected", "received without a known send"),
     ("refused_yet_received", "received though refused"),
+    ("expired_yet_received", "received after the time to live"),
+    ("unselected_yet_received", "received against a selector"),
     ("withheld", "more never sent, as the brokers kept producers waiting"),
 )
 

@@ -28,6 +28,31 @@ def sends_in_flight() -> Check:
     return Check("a send in flight", "recovery.in_flight", at_least=1)
 
 
+def none_expired() -> Check:
+    """No message's time to live was over before a consumer got it."""
+    return expired_at_most(0)
+
+
+def expired_at_most(count: int) -> Check:
+    """So many messages expired, by what the brokers keep or count."""
+    return Check(f"expired at most {count}", "messages.expired", at_most=count)
+
+
+def none_after_its_time_to_live() -> Check:
+    """No consumer got a message after its time to live."""
+    return Check("none after its time to live", "messages.expired_yet_received", at_most=0)
+
+
+def every_selected_message_received() -> Check:
+    """No message is left on a queue that the selector of one of its consumers matches."""
+    return Check("every selected message received", "messages.stranded", at_most=0)
+
+
+def none_against_a_selector() -> Check:
+    """No consumer got a message that its selector does not match."""
+    return Check("none against a selector", "messages.unselected_yet_received", at_most=0)
+
+
 def every_client_back() -> Check:
     """Every client that a fault cut off had a confirmed send or a receipt again."""
     return Check("every client back", "recovery.never_back", at_most=0)

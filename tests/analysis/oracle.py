@@ -8,7 +8,10 @@ from tests.analysis.rows import Row
 
 Key = tuple[str, str]  # destination, subscription
 GOODNESS = ["failed", "unconfirmed", "in_doubt", "acked"]
-BEYOND = ("repeated", "foreign", "unaccounted", "missed_away", "missing_unconfirmed", "refused_yet_received")
+BEYOND = (
+    *("repeated", "foreign", "unaccounted", "missed_away", "missing_unconfirmed", "refused_yet_received"),
+    *("past_ttl", "past_ttl_unconfirmed", "expired_yet_received", "unselected_yet_received"),  # none here
+)
 COUNTS = (*ACCOUNTING.names[2:], "redelivered", *BEYOND)
 GRACE_NS = 1_000_000_000
 

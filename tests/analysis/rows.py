@@ -82,7 +82,7 @@ def receipt(
     }
 
 
-def subscription(name: str, *, began: float = 0, consumer: int = 7, kind: str = "topic") -> Row:
+def subscription(name: str, *, began: float = 0, consumer: int = 7, kind: str = "topic", selector: str = "") -> Row:
     destination = QUEUE if kind == "queue" else TOPIC
     return {
         "consumer": consumer,
@@ -91,14 +91,21 @@ def subscription(name: str, *, began: float = 0, consumer: int = 7, kind: str = 
         "kind": kind,
         "broker": "b",
         "began_ns": int(began * MS),
+        "selector": selector,
     }
 
 
 def leftover(
-    seq: int, *, queue: str = "orders", broker: str = "a", dead_letter: bool = False, producer: int = 1
+    seq: int,
+    *,
+    queue: str = "orders",
+    broker: str = "a",
+    dead_letter: bool = False,
+    producer: int = 1,
+    expired: bool = False,
 ) -> Row:
     found = {"broker": broker, "queue": queue, "dead_letter": dead_letter, "producer": producer, "seq": seq}
-    return {**found, "attempt": 1, "age_ns": None}
+    return {**found, "attempt": 1, "age_ns": None, "expired": expired}
 
 
 def connection(

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from analysis import deliveries, message_outcomes
 from analysis.accounting import COUNTS, accounting
+from analysis.expectations import NOTHING_SPECIAL, Expectations
 from analysis.messages import messages
 from records.schemas import UNKNOWN
 from tests.analysis import oracle
@@ -27,6 +28,7 @@ def counted(
     members: Sequence[Row] = (),
     *,
     searched: bool = True,
+    of: Expectations = NOTHING_SPECIAL,
 ) -> dict[oracle.Key, dict[str, int]]:
     """The accounting by (destination, subscription)."""
     attempts = frame(spark, "sends", sends)
@@ -36,11 +38,12 @@ def counted(
     absences = message_outcomes.absences(
         frame(spark, "connections", connections or []), frame(spark, "members", members)
     )
-    expected = message_outcomes.expected(sent, frame(spark, "subscriptions", subscriptions or []), absences)
+    expected = message_outcomes.expected(sent, frame(spark, "subscriptions", subscriptions or []), absences, of)
     found = message_outcomes.found(frame(spark, "leftovers", leftovers or []))
     became = message_outcomes.message_outcomes(expected, deliveries.first(delivered), found, searched=searched)
     disorder, strange = deliveries.out_of_order(delivered), deliveries.strangers(arrived)
-    result = accounting(expected, became, delivered, disorder, strange)
+    marked = of.marked(delivered, frame(spark, "subscriptions", subscriptions or []))
+    result = accounting(expected, became, marked, disorder, strange)
     return {(row["destination"], row["subscription"]): {name: row[name] for name in COUNTS} for row in result.collect()}
 
 
@@ -251,4 +254,7 @@ def test_random_events_are_accounted_for_as_plain_python_does(spark: SparkSessio
     finally:
         spark.conf.set("spark.sql.codegen.wholeStage", "false")
     gone = {"unaccounted"} if searched else {"lost", "missing_unconfirmed"}
+    gone |= {
+        name for name in COUNTS if "expired" in name or "unselected" in name or "ttl" in name
+    }  # tests of their own
     assert all(sum(counts[name] for counts in expected.values()) for name in set(COUNTS) - gone)

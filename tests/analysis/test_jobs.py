@@ -76,6 +76,8 @@ def test_planted_fates_come_back_as_they_were_planted(everything_analysed: tuple
         "lost": 1,
         "stranded": 1,
         "dead_lettered": 1,
+        "expired": 0,
+        "unselected": 0,
         "duplicated": 2,
         "duplicated_by_resend": 1,
         "redelivered": 1,
@@ -89,6 +91,8 @@ def test_planted_fates_come_back_as_they_were_planted(everything_analysed: tuple
         "missed_away": 0,
         "missing_unconfirmed": 0,
         "refused_yet_received": 0,
+        "expired_yet_received": 0,
+        "unselected_yet_received": 0,
     }
     assert summary["leftovers"] == 2
     assert summary["verdict"] == "invalid"

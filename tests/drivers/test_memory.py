@@ -8,7 +8,16 @@ from random import Random
 
 import pytest
 
-from drivers.contract import ConnectFailed, Delivery, Destination, Outcome, Outgoing, Refused, Subscription
+from drivers.contract import (
+    ConnectFailed,
+    Delivery,
+    Destination,
+    MessageHeaders,
+    Outcome,
+    Outgoing,
+    Refused,
+    Subscription,
+)
 from drivers.memory.connector import MemoryConnection, MemoryConnector, MemoryNetwork
 from drivers.memory.tampering import Tampering
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, client_of, eventually, memory_uri
@@ -199,9 +208,35 @@ def test_a_refused_destination_fails_sends_and_subscriptions(bench: Bench) -> No
     assert bench.answers == [(b"1", Outcome.FAILED, "broker a takes no messages for queue://orders")]
 
 
-def test_a_selector_is_refused_rather_than_ignored(bench: Bench) -> None:
-    with pytest.raises(Refused, match="brokers in memory know none"):
-        bench.subscribe(bench.connect(), selector="colour = 'red'")
+def test_a_selector_that_does_not_parse_is_refused(bench: Bench) -> None:
+    with pytest.raises(Refused, match="broker a: selector 'colour = ': at character 10"):
+        bench.subscribe(bench.connect(), selector="colour = ")
+
+
+def test_what_no_selector_matches_stays_and_lets_others_pass(bench: Bench) -> None:
+    producer, consumer = bench.connect(), bench.connect("b")
+    bench.subscribe(consumer, selector="colour = 'red'", prefetch=1)
+    for body, colour in ((b"1", "blue"), (b"2", "red"), (b"3", "red")):
+        producer.send(Outgoing(ORDERS, body, True, body, MessageHeaders({"colour": colour})))
+    eventually(lambda: bench.received() == [b"2"])
+    consumer.settle(bench.deliveries[0])
+    eventually(lambda: bench.received() == [b"2", b"3"])
+    assert [stored.body for stored in bench.network.browse("orders")] == [b"3", b"1"]
+
+
+def test_a_message_expires_where_it_waits_and_not_once_it_was_delivered() -> None:
+    now_ns = [0]
+    bench = Bench(clock=lambda: now_ns[0])
+    producer, consumer = bench.connect(), bench.connect()
+    bench.subscribe(consumer, prefetch=1)
+    for body in (b"1", b"2"):
+        producer.send(Outgoing(ORDERS, body, True, body, MessageHeaders(time_to_live_ms=1)))
+    now_ns[0] = 1_000_000
+    assert bench.network.depths() == {"orders": 1, "ExpiryQueue": 1}
+    (dead,) = bench.network.browse("ExpiryQueue")
+    assert (dead.body, dead.expired) == (b"2", True)
+    eventually(lambda: bench.received() == [b"1"])
+    bench.network.close()
 
 
 def test_leftovers_are_browsed_with_their_age_and_stay(bench: Bench) -> None:

@@ -165,11 +165,11 @@ def test_a_disk_that_cannot_be_read_does_not_pass_for_a_torn_stream(
 
 
 def test_a_stream_of_another_version_is_refused_and_kept(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "SCHEMA_VERSION", 3)
+    monkeypatch.setattr(streams, "SCHEMA_VERSION", 4)
     stream = _record(run, "worker-1", 3)
     monkeypatch.undo()
     with pytest.raises(
-        RunUnreadable, match=r"worker-1\.arrows: its events are of schema version 3, .* reads version 2"
+        RunUnreadable, match=r"worker-1\.arrows: its events are of schema version 4, .* reads version 3"
     ):
         seal(run)
     assert stream.exists()
@@ -178,8 +178,8 @@ def test_a_stream_of_another_version_is_refused_and_kept(run: RunDirectory, monk
 def test_a_sealed_run_of_another_version_is_refused(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     _record(run, "worker-1", 3)
     seal(run)
-    monkeypatch.setattr(streams, "SCHEMA_VERSION", 3)
-    with pytest.raises(RunUnreadable, match=r"\.parquet: its events are of schema version 2, .* reads version 3"):
+    monkeypatch.setattr(streams, "SCHEMA_VERSION", 4)
+    with pytest.raises(RunUnreadable, match=r"\.parquet: its events are of schema version 3, .* reads version 4"):
         inspect(run)
 
 

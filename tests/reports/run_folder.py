@@ -25,8 +25,9 @@ LOAD_BEGAN_NS = 50 * SECOND_NS
 WARM_UP_S, DRAIN_S = 10, 3
 FORWARDED_MS = 0.7
 BOTH_COUNTS = ("count", "count_less_own")
-NOT_PLANTED = tuple(
-    ["withheld", "repeated", "foreign", "unaccounted", "missed_away", "missing_unconfirmed", "refused_yet_received"]
+NOT_PLANTED = (
+    *("withheld", "repeated", "foreign", "unaccounted", "missed_away", "missing_unconfirmed", "refused_yet_received"),
+    *("expired", "unselected", "expired_yet_received", "unselected_yet_received"),
 )
 GENERATOR_LATE = "the load generator itself was late"
 
@@ -238,6 +239,8 @@ def counts(plan: Plan, messages: Messages) -> dict[str, int]:
         "lost": plan.lost,
         "stranded": 0,
         "dead_lettered": 0,
+        "expired": 0,
+        "unselected": 0,
         "duplicated": plan.duplicated,
         "duplicated_by_resend": plan.duplicated // 2,
         "recovered": 0,

@@ -30,14 +30,17 @@ class Shelves:
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
         if queue not in self._queues:
             raise DriverError(f"{queue}: refused")
-        return [Browsed(body, 5) for body in self._queues[queue]]
+        return [Browsed(body, 5, body == EXPIRED) for body in self._queues[queue]]
 
 
-def browse(tmp_path: Path, shelves: Shelves, depths: dict[str, int]) -> tuple[list[str], list[dict[str, object]]]:
+def browse(
+    tmp_path: Path, shelves: Shelves, depths: dict[str, int], after: dict[str, int] | None = None
+) -> tuple[list[str], list[dict[str, object]]]:
     directory = RunDirectory.create(tmp_path, "run")
     directory.write_run(RunInfo("run", "s", "t", "processes", "stomp"))
     recorder = Recorder(directory, "main")
-    unknowns = leftovers.browse_broker(HERE, depths, shelves, NOBODY, recorder, RUN)  # type: ignore[arg-type]
+    to = recorder, RUN
+    unknowns = leftovers.browse_broker(HERE, depths, shelves, NOBODY, *to, lambda: after or depths)  # type: ignore[arg-type]
     recorder.close()
     seal(directory)
     return unknowns, read_events(directory, "leftovers").to_pylist()
@@ -47,10 +50,32 @@ def body(seq: int) -> bytes:
     return stamp(Identity(RUN, 3, seq, 1), 64)
 
 
+EXPIRED = body(4)
+
+
 def test_a_message_left_on_a_queue_is_recorded_by_its_identity(tmp_path: Path) -> None:
     unknowns, rows = browse(tmp_path, Shelves(q=[body(4)]), {"q": 1})
     assert unknowns == []
     assert [(row["producer"], row["seq"], row["queue"], row["dead_letter"]) for row in rows] == [(3, 4, "q", False)]
+
+
+def test_a_message_that_expires_as_it_is_browsed_is_missed_by_nobody(tmp_path: Path) -> None:
+    unknowns, rows = browse(tmp_path, Shelves(q=[body(4)]), {"q": 2}, after={"q": 1})
+    assert (unknowns, [row["seq"] for row in rows]) == ([], [4])
+    unknowns, _ = browse(tmp_path / "b", Shelves(q=[body(4)]), {"q": 3}, after={"q": 2})
+    assert unknowns == ["b: queue q holds 2 messages, browsing showed 1"]
+
+
+def test_a_dead_letter_that_expired_is_told_from_others(tmp_path: Path) -> None:
+    shelves = Shelves(**{"ActiveMQ.DLQ": [EXPIRED, body(5)], "ExpiryQueue": [body(6)], "q": [EXPIRED]})
+    _, rows = browse(tmp_path, shelves, {"ActiveMQ.DLQ": 2, "ExpiryQueue": 1, "q": 1})
+    told = {(row["queue"], row["seq"]): row["expired"] for row in rows}
+    assert told == {
+        ("ActiveMQ.DLQ", 4): True,
+        ("ActiveMQ.DLQ", 5): False,
+        ("ExpiryQueue", 6): True,
+        ("q", 4): False,  # of no dead letter does a broker say why it is there
+    }
 
 
 def test_a_dead_letter_is_marked_as_one(tmp_path: Path) -> None:

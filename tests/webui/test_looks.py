@@ -87,7 +87,7 @@ def test_a_large_seed_stays_what_it_is() -> None:
 
 
 ONE_EACH = {"connections": "one", "pool_size": 1}
-NONE = {"transaction_size": 0, "rate_steps": ""}
+NONE = {"transaction_size": 0, "rate_steps": "", "properties": {}, "time_to_live_s": None, "priority": 4}
 
 
 def test_what_one_run_chose_is_not_the_next_ones_default() -> None:
@@ -106,7 +106,7 @@ def test_what_one_run_chose_is_not_the_next_ones_default() -> None:
             **ONE_EACH,
             **NONE,
         },
-        "Consumer": {"fixed_count": 3, **ONE_EACH},
+        "Consumer": {"fixed_count": 3, "selector": "", **ONE_EACH},
     }
 
 

@@ -55,6 +55,7 @@ def mesh(
     discovery: str = "static",
     rebalance: bool = False,
     replay: bool = False,
+    conduit: bool = True,
 ) -> Topology:
     """Each pair of brokers shares one duplex link, opened by the earlier one; all clients enter anywhere.
 
@@ -71,12 +72,13 @@ def mesh(
     policies = REPLAYING if replay else DEFAULT_POLICIES
     brokers_alike = numbered("broker", brokers)
     members = tuple(replace(broker, connectors=connectors, policies=policies) for broker in brokers_alike)
-    links = _between_all(members, message_ttl, MESH_HOPS)
+    links = _between_all(members, message_ttl, MESH_HOPS, conduit=conduit)
     name = (
         f"mesh-of-{brokers}"
         + ("" if discovery == "static" else f"-{discovery}")
         + "-rebalanced" * rebalance
         + "-replaying" * replay
+        + "-not-conduit" * (not conduit)
     )
     found = tuple(replace(link, discovery=DISCOVERIES[discovery]) for link in links)
     return Topology(name, members, found, clients(members, members), CLASSIC)
@@ -128,10 +130,17 @@ def two_regions(brokers_each: int = 3, ttl: int = REGION_HOPS) -> Topology:
     return Topology(f"two-regions-of-{brokers_each}", (*east, *west), (*within, across), clients(east, west), CLASSIC)
 
 
-def _between_all(members: Sequence[Broker], message_ttl: int, consumer_ttl: int) -> Iterator[NetworkConnector]:
+def _between_all(
+    members: Sequence[Broker], message_ttl: int, consumer_ttl: int, *, conduit: bool = True
+) -> Iterator[NetworkConnector]:
     """One duplex link between any two, opened by the earlier one."""
     for index, earlier in enumerate(members):
         for later in members[index + 1 :]:
             yield NetworkConnector(
-                opened_by=earlier, to=later, duplex=True, message_ttl=message_ttl, consumer_ttl=consumer_ttl
+                opened_by=earlier,
+                to=later,
+                duplex=True,
+                message_ttl=message_ttl,
+                consumer_ttl=consumer_ttl,
+                conduit_subscriptions=conduit,
             )

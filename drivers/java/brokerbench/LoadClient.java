@@ -87,11 +87,13 @@ public abstract class LoadClient extends ClientState implements ExceptionListene
      */
     public void sender(
             long request, boolean topic, String name, int number, int destination, boolean durable, boolean resend,
-            int inFlight, int transaction, byte[] template) {
+            int inFlight, int transaction, byte[] template, long timeToLiveMs, int priority, String[] names,
+            Object[][] values) {
         worker.add(new BrokerRequest(this, "unsendable", request, () -> {
             var to = Library.destination(topic, name);
+            var headers = new MessageHeaders(timeToLiveMs, priority, names, values);
             Sender sender =
-                senderOf(new Task(to, number, destination, durable, resend, inFlight, transaction, template));
+                senderOf(new Task(to, number, destination, durable, resend, inFlight, transaction, template, headers));
             senders.add(sender);
             if (isClosing()) {
                 sender.stop(); // it was not there yet when the others were

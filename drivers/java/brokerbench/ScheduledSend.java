@@ -1,6 +1,7 @@
 package brokerbench;
 
 import javax.jms.JMSException;
+import javax.jms.Message;
 
 /**
  * One message of a schedule: it records each attempt to send once, when the attempt's outcome is known.
@@ -80,6 +81,11 @@ final class ScheduledSend implements Answer {
     /** The body of the attempt under way, or of the first one. */
     synchronized byte[] body() {
         return Identity.stamped(sender.template, seq, Math.max(1, attempt));
+    }
+
+    /** Give its message its properties. */
+    void putProperties(Message message) throws JMSException {
+        sender.headers.putInto(message, seq);
     }
 
     synchronized void written() {

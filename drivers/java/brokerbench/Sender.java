@@ -12,7 +12,6 @@ import javax.jms.Session;
 
 /** Sends the messages of one client to one destination, each when it is due, on a thread of its own. */
 public abstract class Sender implements Runnable {
-    static final int PRIORITY = 4;
     private static final long BLOCKED_AFTER_NS = 1_000_000_000L; // drivers/client/blocked_detection.py
 
     final SendRows rows;
@@ -24,6 +23,7 @@ public abstract class Sender implements Runnable {
     final boolean answered; // whether it answers at all
     final boolean resend;
     final byte[] template;
+    final MessageHeaders headers;
     private final LoadClient client;
     private final int inFlight;
     private final TransactedBatch transacted; // null: each message by itself
@@ -61,6 +61,7 @@ public abstract class Sender implements Runnable {
         this.resend = task.resend();
         this.inFlight = task.inFlight();
         this.template = task.template();
+        this.headers = task.headers();
     }
 
     /** Write it, and register it for its answer. */

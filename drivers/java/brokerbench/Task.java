@@ -9,4 +9,4 @@ import javax.jms.Destination;
  */
 record Task(
         Destination to, int number, int destination, boolean durable, boolean resend, int inFlight, int transaction,
-        byte[] template) {}
+        byte[] template, MessageHeaders headers) {}

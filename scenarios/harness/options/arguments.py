@@ -116,6 +116,18 @@ def _add_load(add: Callable[..., None], scenario: Scenario) -> None:
         "'exponential(5)'",
     )
     add("--transaction-size", type=int, default=None, help="messages of a producer that arrive together or not at all")
+    _add_messages(add)
+
+
+def _add_messages(add: Callable[..., None]) -> None:
+    add("--ttl", type=float, default=None, help="seconds that a message lives: after them no consumer gets it any more")
+    add("--message-priority", type=int, default=None, help="priority of the messages, 0 to 9 (default: the scenario's)")
+    add(
+        "--properties",
+        default=None,
+        help='of each message, as JSON; messages take several values in turn: \'{"colour": ["red", "blue"]}\'',
+    )
+    add("--selector", default=None, help="which messages consumers get: \"colour = 'red'\"; of all consumer classes")
 
 
 def _add_analysis(add: Callable[..., None]) -> None:

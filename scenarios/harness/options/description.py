@@ -4,7 +4,9 @@ import sys
 from dataclasses import asdict
 
 from drivers.client.connection_modes import POOLED
+from drivers.client.message_settings import MessageSettings
 from drivers.client.work import Work
+from drivers.contract import DEFAULT_PRIORITY
 from drivers.protocols import Spoken
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
@@ -101,8 +103,13 @@ def _user_info(user: type[BrokerUser]) -> UserInfo:
             settings["rate_steps"] = user.rate_steps
         if user.transaction_size:
             settings["transaction_size"] = user.transaction_size
+        settings |= _message_settings(user.message_settings())
     if issubclass(user, ConsumerUser):
-        settings = {"prefetch": user.prefetch, "selector": user.selector, "durable": user.durable_subscription}
+        settings = {
+            "prefetch": user.prefetch,
+            "selector": " | ".join(user.selectors()),
+            "durable": user.durable_subscription,
+        }
         if len(user.stays) > 1 or user.stays[0].until_s is not None or user.stays[0].place is not None:
             settings["stays"] = "; ".join(map(str, user.stays))
         if Work.parse(str(user.work_ms)):
@@ -113,6 +120,18 @@ def _user_info(user: type[BrokerUser]) -> UserInfo:
     if user.connections == POOLED:
         settings["pool_size"] = user.pool_size
     return UserInfo(user.__name__, user.role, user.group, user.destination, user.fixed_count, settings)
+
+
+def _message_settings(of: MessageSettings) -> dict[str, str | int | float | bool]:
+    """What messages carry beyond the defaults. The analysis reads properties and time to live from here."""
+    settings: dict[str, str | int | float | bool] = {}
+    if of.properties.cycles:
+        settings["properties"] = str(of.properties)
+    if of.time_to_live_s is not None:
+        settings["time_to_live_s"] = of.time_to_live_s
+    if of.priority != DEFAULT_PRIORITY:
+        settings["priority"] = of.priority
+    return settings
 
 
 def command_line(options: Options) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from scenarios.harness.faults.away import absences
 from scenarios.harness.options.check_options import parse_checks
 from scenarios.harness.options.description import describe
 from scenarios.harness.options.fault_options import planned_faults
+from scenarios.harness.options.message_options import configure_messages
 from scenarios.harness.options.run_options import OptionError, Options
 from scenarios.harness.options.user_settings import configure_users
 from scenarios.harness.options.work_check import require_work_done
@@ -97,6 +98,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     _require_entries(scenario, options, groups)
     producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
+    configure_messages(producing, consuming, options)
     by_count_alone = options.messages is not None and options.load_s is None
     load_s = None if by_count_alone else options.load_s or scenario.load.for_s
     _require_brokers(options, topology)
@@ -113,6 +115,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     checks = (*own, *parse_checks(options.check or "", faults=bool(faults)))
     _require_stays(consuming, load_s)
     require_work_done(consuming, producing, options)
+    _require_places(consuming, topology)
     return Plan(
         options=options,
         counts={user.__name__: user.fixed_count for user in scenario.users},
@@ -175,6 +178,21 @@ def _require_stays(consuming: Iterable[type[ConsumerUser]], load_s: float | None
                 f"{user.__name__}: its last stay begins {last.from_s:g} s into the load, which is over after "
                 f"{load_s:g} s; make the load longer (-t)"
             )
+
+
+def _require_places(consuming: Iterable[type[ConsumerUser]], topology: Topology) -> None:
+    """Classes of consumers that are to be at different brokers are, on this topology."""
+    at: dict[tuple[str, int], tuple[type[ConsumerUser], int]] = {}
+    for user in consuming:
+        brokers = topology.group(user.group).enter_at
+        for place in {stay.place for stay in user.stays if stay.place is not None}:
+            other, others_place = at.setdefault((user.group, place % len(brokers)), (user, place))
+            if other is not user and others_place != place:
+                raise OptionError(
+                    f"{other.__name__} and {user.__name__} are to be at different brokers of their group "
+                    f"({others_place} and {place}, counted from 0), and {user.group} of {topology.name} enters at "
+                    f"{len(brokers)}; choose a --topology where it enters at {max(place, others_place) + 1} or more"
+                )
 
 
 def _require_proxies(options: Options, topology: Topology) -> None:

@@ -105,6 +105,10 @@ class Options:
     overlay: Overlay | None = None
     unset_defaults: bool = False
     client_version: str | None = None  # of the Java clients
+    time_to_live_s: float | None = None
+    message_priority: int | None = None
+    properties: str | None = None  # JSON
+    selector: str | None = None
 
     def as_record(self) -> dict[str, str | int | float | bool | None]:
         """For run.json."""
@@ -184,6 +188,7 @@ def read(
         transaction_size=_integer(namespace, "transaction_size"),
         prefetch=_integer(namespace, "prefetch"),
         work_ms=str(namespace.work_ms or "").strip() or None,
+        **_of_messages(namespace),
         failover=namespace.failover or None,
         drain_s=DRAIN_S if drain_s is None else drain_s,
         seed=random.SystemRandom().randrange(1 << 31) if seed is None else seed,
@@ -231,6 +236,17 @@ def _changing_rate(
 
 def _search_s(scenario: Scenario) -> float:
     return scenario.load.for_s if isinstance(scenario.load, Search) else SEARCH_AT_MOST_S
+
+
+def _of_messages(namespace: Namespace) -> dict[str, Any]:
+    """What messages carry, how they go together, and what consumers select."""
+    return {
+        "transaction_size": _integer(namespace, "transaction_size"),
+        "time_to_live_s": _number(namespace, "ttl"),
+        "message_priority": _integer(namespace, "message_priority"),
+        "properties": namespace.properties or None,
+        "selector": namespace.selector or None,
+    }
 
 
 def _on_brokers(options: Options, ca_file: str | None, look: Look) -> Options:
@@ -314,6 +330,8 @@ _AT_LEAST: tuple[tuple[str, str, float, bool], ...] = (
     ("--pool-size", "pool_size", 1, True),
     ("--transaction-size", "transaction_size", 1, True),
     ("--prefetch", "prefetch", 1, True),
+    ("--ttl", "time_to_live_s", 0, False),
+    ("--message-priority", "message_priority", 0, True),
     ("--drain-timeout", "drain_s", 0, False),
     ("--broker-memory", "broker_memory_mb", 64, True),
 )

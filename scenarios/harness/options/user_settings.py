@@ -1,17 +1,18 @@
 """Sets a scenario's user classes as a run's options ask, checks them, and restores them for the next run."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from locust import User
 
 from drivers.client.connection_modes import CONNECTION_MODES, ONE, PER_MESSAGE, POOLED
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.message_properties import Values
 from records.rate_steps import text_of
 from scenarios.harness.options.run_options import OptionError, Options
 from scenarios.harness.scenario import Scenario
 
-Setting = int | float | str
+Setting = int | float | str | Mapping[str, Values] | Sequence[str] | None
 Own = tuple[tuple[type[BrokerUser], str, Setting], ...]
 """(user class, attribute, value)"""
 
@@ -26,6 +27,10 @@ CONFIGURED = (
     "transaction_size",
     "prefetch",
     "work_ms",
+    "properties",
+    "time_to_live_s",
+    "priority",
+    "selector",
 )
 
 

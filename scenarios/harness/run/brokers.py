@@ -1,6 +1,7 @@
 """The brokers' side of one run: brings brokers up, watches them, browses their queues and takes them down."""
 
 import logging
+import time
 from collections.abc import Callable, Collection, Mapping
 
 import psutil
@@ -20,7 +21,7 @@ from scenarios.harness.run import leftovers
 from scenarios.harness.run.watch import ManagedWatch, MemoryWatch, Watch
 from topologies.management.jolokia import ManagementFailed
 from topologies.management.link_traffic import whole_run_rows
-from topologies.management.sampling import Reading, Series
+from topologies.management.sampling import PERIOD_S, Reading, Series
 from topologies.model.client_groups import ClientGroup
 from topologies.model.endpoints import Endpoint
 from topologies.model.trust import Trust
@@ -185,21 +186,32 @@ class BrokerEnvironment:
         depths = self._watch.depths(broker)
         return leftovers.of_run(depths, self._destinations) if self.runtime.name == "external" else depths
 
-    def browse(self, run_number: int) -> list[str]:
-        """Record every message left on a queue; returns what could not be established."""
+    def browse(self, run_number: int, *, expires: bool) -> list[str]:
+        """Record every message left on a queue; returns what could not be established.
+
+        Dead letters last: a message that expires meanwhile goes there from another queue. ``expires``: whether messages
+        may; then it goes on until the brokers were sampled again, as only they know what they dropped for its age.
+        """
         unknowns: list[str] = []
-        credentials = self.runtime.credentials()
+        for dead in (False, True):
+            for broker in self._ever_there():
+                unknowns += self._browse(broker, run_number, dead=dead)
+        if expires:
+            time.sleep(2 * PERIOD_S)
+        return list(dict.fromkeys(unknowns))
+
+    def _browse(self, broker: str, run_number: int, *, dead: bool) -> list[str]:
+        """The dead-letter queues of one broker, or its other ones."""
         protocol = self._spoken.consumers  # as what was to come to a consumer
-        for broker in self._ever_there():
-            try:
-                depths = self._depths(broker)
-            except ManagementFailed as error:
-                unknowns.append(f"what is left on {broker} is not known: {error}")
-                continue
-            endpoint = self._endpoint(protocol, broker)
+        try:
+            found = self._depths(broker)
+            depths = {queue: depth for queue, depth in found.items() if leftovers.is_dead_letter(queue) is dead}
             browser = self._watch.browser(self.connectors[protocol], self._trust)
-            unknowns += leftovers.browse_broker(endpoint, depths, browser, credentials, self._recorder, run_number)
-        return unknowns
+            where, credentials = self._endpoint(protocol, broker), self.runtime.credentials()
+            to = self._recorder, run_number
+            return leftovers.browse_broker(where, depths, browser, credentials, *to, lambda: self._depths(broker))
+        except ManagementFailed as error:
+            return [f"what is left on {broker} is not known: {error}"]
 
     def count_links(self) -> None:
         """Close the proxies of links, and record the bytes that each link carried in the whole run."""

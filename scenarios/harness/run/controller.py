@@ -179,7 +179,8 @@ class RunController:
             return
         self.over = True
         try:
-            unknowns = self.brokers.browse(self.run_number)
+            expires = any("time_to_live_s" in user.settings for user in self.plan.info.users)
+            unknowns = self.brokers.browse(self.run_number, expires=expires)
             self.run_record.unknown(*unknowns)
             self.run_record.unsearched(*unknowns, *self._hidden_backlog())
             self.run_record.phases(browse_ended_ns=time.perf_counter_ns())

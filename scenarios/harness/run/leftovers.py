@@ -1,6 +1,6 @@
 """Records what was left on queues: every queue of every broker is browsed after the drain, dead-letter queues too."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from drivers.contract import Destination, DriverError
 from records import identity
@@ -15,6 +15,11 @@ BROWSE_TIMEOUT_S = 60.0
 def is_dead_letter(queue: str) -> bool:
     """Whether ActiveMQ names dead-letter queues like this: shared ones by name, individual ones by prefix."""
     return queue in ("ActiveMQ.DLQ", "DLQ", "ExpiryQueue") or queue.startswith(("ActiveMQ.DLQ.", "DLQ."))
+
+
+def is_for_expired(queue: str) -> bool:
+    """Whether only messages whose time to live was over come there."""
+    return queue == "ExpiryQueue"
 
 
 def is_ours(queue: str) -> bool:
@@ -43,8 +48,12 @@ def browse_broker(
     credentials: Credentials,
     recorder: Recorder,
     run_number: int,
+    depths_after: Callable[[], Mapping[str, int]],
 ) -> list[str]:
-    """Record the messages on one broker's queues. Returns a sentence for each queue that could not be read."""
+    """Record the messages on one broker's queues. Returns a sentence for each queue that could not be read.
+
+    ``depths_after``: the depths once more. Some messages expire because they are browsed, and are then elsewhere.
+    """
     unknowns = []
     for queue, depth in sorted(depths.items()):
         if depth == 0 or queue.startswith(CANARY_PREFIX):
@@ -64,7 +73,8 @@ def browse_broker(
                 reading.seq,
                 reading.attempt,
                 message.age_ns,
+                is_for_expired(queue) or (is_dead_letter(queue) and message.expired),
             )
-        if len(found) < depth:
+        if len(found) < depth and len(found) < (depth := depths_after().get(queue, 0)):
             unknowns.append(f"{endpoint.broker}: queue {queue} holds {depth} messages, browsing showed {len(found)}")
     return unknowns

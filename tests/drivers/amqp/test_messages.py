@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from proton import Message, symbol
 
 from drivers.amqp.messages import BROKER_PATH_PROPERTY, Address, node_address, read_address, read_message, write_message
-from drivers.contract import Destination
+from drivers.contract import Destination, MessageHeaders
 from drivers.stomp.frames import BROKER_PATH_PROPERTY as STOMP_HAS
 from topologies.classic.render.broker_xml import BROKER_PATH_PROPERTY as RENDERED
 
@@ -24,6 +24,25 @@ def test_what_is_written_reads_as_it_was_meant(body: bytes, durable: bool, creat
     assert bytes(message.body) == body
     assert message.inferred  # a data section: binary, whatever the broker makes of it
     assert (message.durable, message.creation_time) == (durable, created_ms / 1_000)
+
+
+settable = st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | texts
+
+
+@given(
+    st.booleans(),
+    st.dictionaries(st.text("xyz", min_size=1, max_size=9), settable, max_size=4),
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 9),
+)
+def test_properties_time_to_live_and_priority_read_as_they_were_meant(
+    durable: bool, properties: dict[str, str | int | float | bool], time_to_live_ms: int, priority: int
+) -> None:
+    message = Message()
+    message.decode(write_message(b"body", durable, 1, MessageHeaders(properties, time_to_live_ms, priority)))
+    assert (bytes(message.body), message.durable, message.priority) == (b"body", durable, priority)
+    assert message.ttl == time_to_live_ms / 1_000
+    assert message.properties == (properties or None) or message.properties == properties
 
 
 @given(

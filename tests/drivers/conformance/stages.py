@@ -7,7 +7,18 @@ from functools import partial
 from typing import Protocol
 
 from drivers.broker_errors import answered
-from drivers.contract import Browsed, Connection, Connector, Delivery, Destination, Outcome, Outgoing, Subscription
+from drivers.contract import (
+    PLAIN,
+    Browsed,
+    Connection,
+    Connector,
+    Delivery,
+    Destination,
+    MessageHeaders,
+    Outcome,
+    Outgoing,
+    Subscription,
+)
 from drivers.memory.connector import MemoryConnector, MemoryNetwork
 from records.identity import Identity, Reading, read, stamp
 from tests.support.relay import Relay
@@ -40,14 +51,15 @@ class Stage(Protocol):
     connector: Connector
     credentials: Credentials
     endpoint: Endpoint
-    selects: bool  # whether the broker knows selectors
-    durable_selector: str  # what selects the durable messages
+    durable_selector: str  # what selects the durable messages; '' where selectors may not ask that
+    dead_letters: str  # the queue of messages whose time to live is over
     hops_at_home: int | None  # of a message that crossed no link; None where brokers do not stamp their path
     tells_returns: bool | None  # whether what a consumer held that left politely is called redelivered; None: some is
     tells_losses: bool  # whether everything that a lost connection held is called redelivered, not just some of it
     prefetched_bytes: int  # how large a body has to be for a prefetch to count messages
     survives_refusals: bool  # whether the connection lives on after a subscription that was refused
     shares_ids: bool  # whether two connections may have one client id
+    keeps_priorities: bool  # whether waiting messages of a higher priority come first; Classic: prioritizedMessages
 
     @property
     def browses(self) -> bool:
@@ -68,14 +80,15 @@ class RealStage:
     credentials: Credentials
     endpoint: Endpoint
     relay: Relay
-    selects: bool = True
     durable_selector: str = "JMSDeliveryMode = 'PERSISTENT'"
+    dead_letters: str = "ActiveMQ.DLQ"
     hops_at_home: int | None = None
     tells_returns: bool | None = True
     tells_losses: bool = True
     prefetched_bytes: int = 64
     survives_refusals: bool = True
     shares_ids: bool = False
+    keeps_priorities: bool = False
     looks_by: tuple[Connector, Endpoint] | None = None
 
     @property
@@ -93,12 +106,12 @@ class RealStage:
 class MemoryStage:
     """A broker in memory: killed, which keeps its messages, and brought back."""
 
-    selects = False
-    durable_selector = ""
+    durable_selector, dead_letters = "", "ExpiryQueue"
     hops_at_home: int | None = 0
     tells_returns: bool | None = True
     prefetched_bytes = 64
     browses = survives_refusals = tells_losses = shares_ids = True
+    keeps_priorities = False
 
     def __init__(self) -> None:
         self.credentials = Credentials("anna", "s3cret")
@@ -136,12 +149,15 @@ class Peer:
         )
         self.connection: Connection = answered(log_in, 60)
 
-    def send(self, to: Destination, *bodies: bytes, durable: bool = True) -> list[int]:
+    def send(self, to: Destination, *bodies: bytes, durable: bool = True, headers: MessageHeaders = PLAIN) -> list[int]:
         """Each with its number in this call as its token; returns when each was written."""
-        return self.send_all(to, bodies, durable=durable)
+        return self.send_all(to, bodies, durable=durable, headers=headers)
 
-    def send_all(self, to: Destination, bodies: Iterable[bytes], *, durable: bool = True) -> list[int]:
-        return [self.connection.send(Outgoing(to, each, durable, number)) for number, each in enumerate(bodies)]
+    def send_all(
+        self, to: Destination, bodies: Iterable[bytes], *, durable: bool = True, headers: MessageHeaders = PLAIN
+    ) -> list[int]:
+        written = (Outgoing(to, each, durable, number, headers) for number, each in enumerate(bodies))
+        return [self.connection.send(each) for each in written]
 
     def outcomes(self, count: int) -> list[Outcome]:
         """Those of the first so many sends, once they are known."""

@@ -11,10 +11,13 @@ from typing import Any
 import jpype
 import pytest
 
+from drivers.client.message_settings import MessageSettings
 from drivers.contract import Destination, DriverError, Subscription
 from drivers.jvm import vm
 from drivers.jvm.client import JavaClient
 from drivers.jvm.vm import java_class
+from records.message_properties import MessageProperties
+from records.selectors import parse
 from scenarios.java_parts import find_java_parts
 from tests.drivers.conformance.stages import queue, topic
 from tests.drivers.java_bench import BROKER, RUN, Bench, Producing, bench_on, every_ms
@@ -168,6 +171,46 @@ def test_a_selector_selects_and_leaves_the_rest_to_others(bench: Bench) -> None:
         choosy.number: [(durable.number, 0), (durable.number, 1)],
         other.number: [(one_way.number, 0)],
     }
+
+
+def test_messages_carry_their_properties_by_number_and_selectors_of_each_type_match(bench: Bench) -> None:
+    prices = topic("properties")
+    selectors = ["colour = 'red'", "weight > 5000000000", "size = 2.5", "urgent = TRUE AND colour = 'green'"]
+    wanted = [receiving(bench, prices, selector=selector).number for selector in selectors]
+    properties = MessageProperties.of(
+        {
+            "colour": ["red", "blue", "green"],
+            "weight": [5_000_000_000, 5_000_000_001],
+            "size": [1.5, 2.5],
+            "urgent": [True, False],
+        }
+    )
+    expected = {
+        consumer: [seq for seq in range(12) if parse(selector).matches(properties.of_message(seq))]
+        for consumer, selector in zip(wanted, selectors, strict=True)
+    }
+    sender = bench.opened()
+    producer = sender.producer(prices, durable=True, run=RUN, message_settings=MessageSettings(properties))
+    producer.keep(every_ms(12), 64, 50, Producing())
+    received(bench, sum(map(len, expected.values())))
+    by_consumer = seqs_by_consumer(bench.tables()["receipts"])
+    assert {consumer: [seq for _, seq in got] for consumer, got in by_consumer.items()} == expected
+
+
+def test_a_message_whose_time_to_live_is_over_comes_no_more_and_a_priority_can_be_selected(bench: Bench) -> None:
+    orders = queue("mortal")
+    sender = bench.opened()
+    for settings, number in ((MessageSettings(time_to_live_s=0.3), 50), (MessageSettings(priority=9), 51)):
+        producer = sender.producer(orders, number=number, durable=True, run=RUN, message_settings=settings)
+        producer.keep(every_ms(2), 64, 50, Producing())
+    until(lambda: bench.statistics.settled == 4)
+    time.sleep(0.6)
+    consumer = receiving(bench, orders, selector="JMSPriority = 9")
+    rest = receiving(bench, orders)
+    received(bench, 2)
+    time.sleep(0.3)
+    by_consumer = seqs_by_consumer(bench.tables()["receipts"])
+    assert by_consumer == {consumer.number: [(51, 0), (51, 1)]}, rest.number
 
 
 def test_a_selector_that_is_none_is_refused_and_the_connection_lives_on(bench: Bench) -> None:

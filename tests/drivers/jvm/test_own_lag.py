@@ -16,6 +16,7 @@ from drivers.client.readiness import LONG_WRITE_NS, Readiness
 from drivers.jvm import vm
 from drivers.jvm.event_buffers import SEND_ROW
 from scenarios.java_parts import find_java_parts
+from tests.drivers.java_bench import PLAIN
 from tests.drivers.java_loading import classes
 from tests.support.waiting import until
 
@@ -43,7 +44,7 @@ class Bench:
 
     def sender(self, in_flight: int = 100, transaction_size: int = 0) -> Any:
         body = jpype.JArray(jpype.JByte)(BODY_BYTES)
-        self.client.sender(7, False, "orders", 1, 2, True, True, in_flight, transaction_size, body)
+        self.client.sender(7, False, "orders", 1, 2, True, True, in_flight, transaction_size, body, *PLAIN)
         return until(lambda: [first for _, what, first, _, _ in self._hub.take() if str(what) == "sender"])[0]
 
     def sent(self, count: int) -> list[Any]:

@@ -14,6 +14,7 @@ from drivers.jvm import vm
 from drivers.jvm.event_buffers import SEND_ROW
 from records.packing import NULL_INT64
 from scenarios.java_parts import find_java_parts
+from tests.drivers.java_bench import PLAIN
 from tests.drivers.java_loading import classes
 from tests.support.waiting import until
 
@@ -65,14 +66,14 @@ def test_an_error_while_it_connects_is_told_and_that_it_is_closed(hub: Any, brok
 
 
 def test_an_error_while_a_sender_is_made_is_told_to_who_asked(hub: Any, broken: Any) -> None:
-    broken.sender(7, False, "orders", 1, 2, True, True, 1, 0, b"")
+    broken.sender(7, False, "orders", 1, 2, True, True, 1, 0, b"", *PLAIN)
     assert told(hub) == ("unsendable", LACKING)
 
 
 def test_a_sender_whose_connection_goes_as_it_is_made_is_made_by_the_next_one(
     java: Callable[[str], Any], books: list[Any], hub: Any
 ) -> None:
-    java("brokerbench.Fleeting")(*books, 3).sender(7, False, "orders", 1, 2, True, True, 1, 0, b"")
+    java("brokerbench.Fleeting")(*books, 3).sender(7, False, "orders", 1, 2, True, True, 1, 0, b"", *PLAIN)
     _, what, made, _, request = until(lambda: list(hub.take()))[0]
     assert (str(what), int(request)) == ("sender", 7)
     made.stop()
@@ -82,7 +83,7 @@ def test_a_sender_that_no_connection_will_make_any_more_was_not_refused(
     java: Callable[[str], Any], books: list[Any], hub: Any
 ) -> None:
     client = java("brokerbench.Fleeting")(*books, 1_000_000)
-    client.sender(7, False, "orders", 1, 2, True, True, 1, 0, b"")
+    client.sender(7, False, "orders", 1, 2, True, True, 1, 0, b"", *PLAIN)
     client.give()
     events: list[Any] = []
     until(lambda: events.extend(hub.take()) or len(events) == 2)  # by two threads, in any order
@@ -98,7 +99,7 @@ def test_a_client_that_leaves_asks_no_further_and_its_goodbye_waits_for_no_such_
 ) -> None:
     client = java("brokerbench.Fleeting")(*books, losses)
     for request in (7, 8):
-        client.sender(request, False, "orders", 1, 2, True, True, 1, 0, b"")
+        client.sender(request, False, "orders", 1, 2, True, True, 1, 0, b"", *PLAIN)
     until(lambda: client.asked > 0)
     client.close()
     events: dict[str, list[Any]] = {}
@@ -112,7 +113,7 @@ def test_a_client_that_leaves_a_message_unanswered_says_so(
     java: Callable[[str], Any], books: list[Any], hub: Any
 ) -> None:
     client = java("brokerbench.Fleeting")(*books, 0)
-    client.sender(7, False, "orders", 1, 2, True, True, 1, 0, jpype.JArray(jpype.JByte)(64))
+    client.sender(7, False, "orders", 1, 2, True, True, 1, 0, jpype.JArray(jpype.JByte)(64), *PLAIN)
     _, what, sender, _, _ = until(lambda: list(hub.take()))[0]
     assert str(what) == "sender"
     sender.add(jpype.JArray(jpype.JLong)([time.perf_counter_ns()]), True)

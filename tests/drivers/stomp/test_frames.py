@@ -1,6 +1,7 @@
 """Frames in, values out: what each header and each byte means."""
 
 import itertools
+import time
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from stomp.utils import parse_frame
 
 from drivers.broker_errors import hops, may_try_again
-from drivers.contract import Destination, Subscription
+from drivers.contract import Destination, MessageHeaders, Outgoing, Subscription
 from drivers.stomp.frames import (
     BROKER_PATH_PROPERTY,
     Address,
@@ -20,6 +21,7 @@ from drivers.stomp.frames import (
     read_address,
     send_head,
     subscribe_headers,
+    transacted_head,
 )
 from topologies.classic.render import broker_xml as classic
 from topologies.model.endpoints import Credentials
@@ -72,15 +74,32 @@ def test_what_no_escape_can_carry_is_refused(command: str, value: str) -> None:
 
 
 def test_a_durable_send_asks_for_a_receipt_and_any_other_does_not() -> None:
-    durable = parse_frame(send_head(ORDERS, 3, True) + b"r\n\nabc")
+    durable = parse_frame(send_head(Outgoing(ORDERS, b"abc", True, None)) + b"r\n\nabc")
     assert durable.headers == {
         "destination": "/queue/orders",
         "content-length": "3",
         "persistent": "true",
         "receipt": "r",
     }
-    other = parse_frame(send_head(ORDERS, 3, False) + b"abc")
+    other = parse_frame(send_head(Outgoing(ORDERS, b"abc", False, None)) + b"abc")
     assert (other.headers.keys(), other.body) == ({"destination", "content-length"}, b"abc")
+
+
+def test_properties_priority_and_the_time_of_expiry_are_headers_of_a_send() -> None:
+    of = MessageHeaders({"colour": "red: dark"}, time_to_live_ms=5_000, priority=9)
+    before_ms = time.time_ns() // 1_000_000
+    for head in (
+        send_head(Outgoing(ORDERS, b"abc", False, None, of)),
+        transacted_head(Outgoing(ORDERS, b"abc", False, None, of)) + b"\n",
+    ):
+        headers = parse_frame(head + b"abc").headers
+        assert (headers["colour"], headers["priority"], headers["destination"]) == ("red: dark", "9", "/queue/orders")
+        assert 0 <= int(headers["expires"]) - before_ms - 5_000 < 10_000
+
+
+def test_a_property_that_is_no_text_is_refused_with_what_to_write() -> None:
+    with pytest.raises(ValueError, match="property weight = 3: STOMP carries text only; write '3'"):
+        send_head(Outgoing(ORDERS, b"abc", True, None, MessageHeaders({"weight": 3})))
 
 
 @pytest.mark.parametrize("client_id", ["", "shop-1"])

@@ -105,6 +105,7 @@ final class CoreSender extends Sender {
             makeProducer();
             BytesMessage message = session.createBytesMessage();
             message.writeBytes(send.body());
+            send.putProperties(message);
             handOver(message, send);
             if (!each) {
                 send.written();
@@ -120,9 +121,9 @@ final class CoreSender extends Sender {
             requireConnection();
             int mode = durable ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
             if (each) {
-                producer.send(message, mode, PRIORITY, 0L, new Library.Told(send));
+                producer.send(message, mode, headers.priority(), headers.timeToLiveMs(), new Library.Told(send));
             } else {
-                producer.send(message, mode, PRIORITY, 0L);
+                producer.send(message, mode, headers.priority(), headers.timeToLiveMs());
             }
             send.writtenTo(client.broker());
         } finally {

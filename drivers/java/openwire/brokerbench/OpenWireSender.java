@@ -21,7 +21,7 @@ final class OpenWireSender extends Sender {
     void send(ScheduledSend send) throws JMSException {
         ScheduledMessage message = new ScheduledMessage(send);
         int mode = durable ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
-        producer.send(to, message, mode, PRIORITY, 0L, each ? message : null);
+        producer.send(to, message, mode, headers.priority(), headers.timeToLiveMs(), each ? message : null);
     }
 
     /** The transport would have sent it again: it has given up. */

@@ -9,9 +9,10 @@ import org.apache.activemq.util.ByteSequence;
 final class ScheduledMessage extends ActiveMQBytesMessage implements AsyncCallback {
     private final ScheduledSend send;
 
-    ScheduledMessage(ScheduledSend send) {
+    ScheduledMessage(ScheduledSend send) throws JMSException {
         this.send = send;
         setContent(new ByteSequence(send.body()));
+        send.putProperties(this);
     }
 
     /** About to be written; false when it must not be. */

@@ -1,0 +1,52 @@
+"""Gives each message of a producer its headers: properties, time to live and priority."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from drivers.contract import DEFAULT_PRIORITY, MessageHeaders
+from records.message_properties import NO_PROPERTIES, MessageProperties
+
+LOWEST, HIGHEST = 0, 9
+LEAST_TIME_TO_LIVE_S = 0.001
+MS_PER_S = 1_000
+
+
+@dataclass(frozen=True)
+class MessageSettings:
+    """What the messages of one producer carry. ValueError for values that no message can have.
+
+    ``time_to_live_s``: None: messages never expire. An attempt that follows another one counts it anew, except by
+    OpenWire, whose library sends the same message again.
+    """
+
+    properties: MessageProperties = NO_PROPERTIES
+    time_to_live_s: float | None = None
+    priority: int = DEFAULT_PRIORITY
+
+    def __post_init__(self) -> None:
+        if self.time_to_live_s is not None and not LEAST_TIME_TO_LIVE_S <= self.time_to_live_s < float("inf"):
+            raise ValueError(
+                f"time_to_live_s = {self.time_to_live_s:g}: must be at least {LEAST_TIME_TO_LIVE_S:g} s, as brokers "
+                "take 0 for never; write None for messages that never expire"
+            )
+        if not LOWEST <= self.priority <= HIGHEST:
+            raise ValueError(f"priority = {self.priority}: must lie between {LOWEST} and {HIGHEST}")
+
+    @property
+    def time_to_live_ms(self) -> int:
+        """0 for never."""
+        return round((self.time_to_live_s or 0) * MS_PER_S)
+
+    def headers(self, seq: int) -> MessageHeaders:
+        """Those of the message with this number."""
+        return self._headers[seq % len(self._headers)]
+
+    @cached_property
+    def _headers(self) -> tuple[MessageHeaders, ...]:
+        return tuple(
+            MessageHeaders(self.properties.of_message(number), self.time_to_live_ms, self.priority)
+            for number in range(self.properties.period)
+        )
+
+
+PLAIN_MESSAGES = MessageSettings()

@@ -1,0 +1,314 @@
+"""Parses message selectors of JMS, and says which messages they match.
+
+    colour = 'red' AND (weight BETWEEN 1 AND 5 OR name LIKE 'a%')
+
+Brokers do the selecting. This module refuses a selector that does not parse before anything starts, and tells the
+analysis what each consumer should have got. A condition has three values: a comparison with a property that a message
+does not have is unknown (None), and only a true selector matches. Source: JMS 1.1, part 3.8.1.
+
+Selectors here use the properties of messages only, not the JMS headers.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from records.message_properties import MessageProperties, Value
+
+Result = Value | None
+Evaluate = Callable[[Mapping[str, Value]], Result]
+
+_TOKEN = re.compile(
+    r"\s+|(?P<text>'(?:[^']|'')*')|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)|(?P<sign><>|<=|>=|[=<>+\-*/(),])"
+)
+_WORDS = ("AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "ESCAPE", "IS", "NULL", "TRUE", "FALSE")
+
+
+class BadSelectorError(ValueError):
+    """A selector that does not parse, or that compares what cannot be compared. Names it, the place and the rule."""
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str  # text | number | name | sign | word | end
+    text: str
+    at: int
+
+
+@dataclass(frozen=True)
+class Selector:
+    """A selector that parses. Made by `parse`."""
+
+    text: str
+
+    @cached_property
+    def _evaluate(self) -> Evaluate:
+        return _Parser(self.text).parse()
+
+    def matches(self, properties: Mapping[str, Value]) -> bool:
+        """Whether a message with these properties matches. BadSelectorError: it compares text with a number, or so."""
+        try:
+            return _truth(self._evaluate(properties)) is True
+        except TypeError as error:
+            raise BadSelectorError(f"selector {self.text!r}: {error}") from None
+
+    def matched(self, properties: MessageProperties) -> tuple[bool, ...]:
+        """For each message of a period of the properties, whether it matches. Message n is n modulo the period."""
+        return tuple(self.matches(properties.of_message(number)) for number in range(properties.period))
+
+
+@lru_cache(maxsize=1_024)
+def parse(text: str) -> Selector:
+    """Read a selector. BadSelectorError says at which character it goes wrong."""
+    selector = Selector(text)
+    _ = selector._evaluate
+    return selector
+
+
+class _Parser:
+    """Recursive descent: OR, AND, NOT, comparison, sum, product, sign, and what is in brackets."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = list(self._split())
+        self._next = 0
+
+    def parse(self) -> Evaluate:
+        condition = self._either()
+        if self._token.kind != "end":
+            raise self._wrong("AND, OR or the end is expected")
+        return condition
+
+    def _split(self) -> Iterator[_Token]:
+        at = 0
+        while at < len(self._text):
+            match = _TOKEN.match(self._text, at)
+            if match is None:
+                raise self._bad(at, f"{self._text[at : at + 10]!r} is nothing that a selector may have")
+            if kind := match.lastgroup:
+                word = kind == "name" and match[0].upper() in _WORDS
+                yield _Token("word" if word else kind, match[0].upper() if word else match[0], at)
+            at = match.end()
+        yield _Token("end", "", at)
+
+    @property
+    def _token(self) -> _Token:
+        return self._tokens[self._next]
+
+    def _bad(self, at: int, why: str) -> BadSelectorError:
+        return BadSelectorError(f"selector {self._text!r}: at character {at + 1}: {why}")
+
+    def _wrong(self, expected: str) -> BadSelectorError:
+        found = repr(self._token.text) if self._token.text else "its end"
+        return self._bad(self._token.at, f"{expected}, not {found}")
+
+    def _takes(self, *texts: str) -> str:
+        """The next sign or word if it is one of these, else ''."""
+        token = self._token
+        if token.kind in ("sign", "word") and token.text in texts:
+            self._next += 1
+            return token.text
+        return ""
+
+    def _expect(self, text: str) -> None:
+        if not self._takes(text):
+            raise self._wrong(f"{text} is expected")
+
+    def _text_literal(self) -> str:
+        token = self._token
+        if token.kind != "text":
+            raise self._wrong("text in single quotes is expected")
+        self._next += 1
+        return token.text[1:-1].replace("''", "'")
+
+    def _either(self) -> Evaluate:
+        condition = self._both()
+        while self._takes("OR"):
+            condition = _or(condition, self._both())
+        return condition
+
+    def _both(self) -> Evaluate:
+        condition = self._negated()
+        while self._takes("AND"):
+            condition = _and(condition, self._negated())
+        return condition
+
+    def _negated(self) -> Evaluate:
+        if self._takes("NOT"):
+            return _not(self._negated())
+        return self._comparison()
+
+    def _comparison(self) -> Evaluate:
+        left = self._sum()
+        if sign := self._takes("=", "<>", "<", "<=", ">", ">="):
+            return _compare(sign, left, self._sum())
+        if self._takes("IS"):
+            negated = bool(self._takes("NOT"))
+            self._expect("NULL")
+            return lambda of: (left(of) is None) != negated
+        negated = bool(self._takes("NOT"))
+        if self._takes("BETWEEN"):
+            return _negate_if(negated, self._between(left))
+        if self._takes("IN"):
+            return _negate_if(negated, self._in(left))
+        if self._takes("LIKE"):
+            return _negate_if(negated, self._like(left))
+        if negated:
+            raise self._wrong("BETWEEN, IN or LIKE is expected")
+        return left
+
+    def _between(self, left: Evaluate) -> Evaluate:
+        low = self._sum()
+        self._expect("AND")
+        return _and(_compare(">=", left, low), _compare("<=", left, self._sum()))
+
+    def _in(self, left: Evaluate) -> Evaluate:
+        self._expect("(")
+        texts = {self._text_literal()}
+        while self._takes(","):
+            texts.add(self._text_literal())
+        self._expect(")")
+        return lambda of: None if (value := left(of)) is None else _text(value) in texts
+
+    def _like(self, left: Evaluate) -> Evaluate:
+        at, wanted = self._token.at, self._text_literal()
+        escape = self._text_literal() if self._takes("ESCAPE") else ""
+        if len(escape) > 1:
+            raise self._bad(at, "ESCAPE is one character")
+        pattern = re.compile(_regex(wanted, escape), re.DOTALL)
+        return lambda of: None if (value := left(of)) is None else pattern.fullmatch(_text(value)) is not None
+
+    def _sum(self) -> Evaluate:
+        value = self._product()
+        while sign := self._takes("+", "-"):
+            value = _calculate(sign, value, self._product())
+        return value
+
+    def _product(self) -> Evaluate:
+        value = self._signed()
+        while sign := self._takes("*", "/"):
+            value = _calculate(sign, value, self._signed())
+        return value
+
+    def _signed(self) -> Evaluate:
+        if sign := self._takes("+", "-"):
+            return _calculate(sign, lambda of: 0, self._signed())
+        return self._operand()
+
+    def _operand(self) -> Evaluate:
+        if self._takes("("):
+            inner = self._either()
+            self._expect(")")
+            return inner
+        if word := self._takes("TRUE", "FALSE"):
+            return lambda of: word == "TRUE"
+        token = self._token
+        if token.kind == "text":
+            text = self._text_literal()
+            return lambda of: text
+        if token.kind not in ("number", "name"):
+            raise self._wrong("a property, a number or text in single quotes is expected")
+        self._next += 1
+        if token.kind == "number":
+            number = int(token.text) if token.text.isdigit() else float(token.text)
+            return lambda of: number
+        if token.text.startswith("JMS"):
+            raise self._bad(token.at, f"{token.text} is a header of JMS; select by properties of the messages")
+        return lambda of: of.get(token.text)
+
+
+def _or(one: Evaluate, other: Evaluate) -> Evaluate:
+    def either(of: Mapping[str, Value]) -> Result:
+        values = _truth(one(of)), _truth(other(of))
+        return True if True in values else None if None in values else False
+
+    return either
+
+
+def _and(one: Evaluate, other: Evaluate) -> Evaluate:
+    return _not(_or(_not(one), _not(other)))
+
+
+def _not(one: Evaluate) -> Evaluate:
+    return lambda of: None if (value := _truth(one(of))) is None else not value
+
+
+def _negate_if(negated: bool, one: Evaluate) -> Evaluate:
+    return _not(one) if negated else one
+
+
+def _compare(sign: str, one: Evaluate, other: Evaluate) -> Evaluate:
+    def compare(of: Mapping[str, Value]) -> Result:
+        left, right = one(of), other(of)
+        if left is None or right is None:
+            return None
+        if _kind(left) != _kind(right):
+            raise TypeError(f"{left!r} and {right!r} cannot be compared; a number is written without quotes")
+        if sign in ("=", "<>"):
+            return (left == right) == (sign == "=")
+        if _kind(left) != "number":
+            raise TypeError(f"{left!r} {sign} {right!r}: only numbers have an order; use = or <>")
+        less, equal = _number(left) < _number(right), left == right
+        return {"<": less, "<=": less or equal, ">": not less and not equal, ">=": not less}[sign]
+
+    return compare
+
+
+def _calculate(sign: str, one: Evaluate, other: Evaluate) -> Evaluate:
+    def calculate(of: Mapping[str, Value]) -> Result:
+        left, right = one(of), other(of)
+        if left is None or right is None:
+            return None
+        left, right = _number(left), _number(right)
+        if sign == "/":
+            return _divided(left, right)
+        return {"+": left + right, "-": left - right, "*": left * right}[sign]
+
+    return calculate
+
+
+def _divided(left: float, right: float) -> Result:
+    """Whole numbers are divided as in Java, towards 0; a division by 0 is unknown."""
+    if right == 0:
+        return None
+    if isinstance(left, int) and isinstance(right, int):
+        return abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+    return left / right
+
+
+def _kind(value: Value) -> str:
+    return "truth" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
+
+
+def _truth(value: Result) -> bool | None:
+    if value is None or isinstance(value, bool):
+        return value
+    raise TypeError(f"{value!r} is no condition; compare it with something")
+
+
+def _number(value: Value) -> int | float:
+    if isinstance(value, bool | str):
+        raise TypeError(f"{value!r} is no number")
+    return value
+
+
+def _text(value: Value) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text; IN and LIKE take text only")
+    return value
+
+
+def _regex(wanted: str, escape: str) -> str:
+    """``%`` is any text, ``_`` one character; behind the escape they are themselves."""
+    parts, escaped = [], False
+    for character in wanted:
+        if escaped or character not in ("%", "_", escape):
+            parts.append(re.escape(character))
+            escaped = False
+        elif character == escape:
+            escaped = True
+        else:
+            parts.append(".*" if character == "%" else ".")
+    return "".join(parts)

@@ -1,0 +1,82 @@
+"""Sets what messages carry and what consumers select as a run's options ask, and checks it before anything starts."""
+
+import json
+from collections.abc import Iterable, Sequence
+
+from drivers.protocols import Spoken
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.message_properties import MessageProperties
+from records.selectors import BadSelectorError, parse
+from scenarios.harness.options.run_options import OptionError, Options
+
+Producers = Sequence[type[ProducerUser]]
+
+
+def configure_messages(producing: Producers, consuming: Sequence[type[ConsumerUser]], options: Options) -> None:
+    """Give user classes what the options ask for. Raises OptionError for what no message or consumer can have."""
+    for producer in producing:
+        if options.properties is not None:
+            producer.properties = _properties(options.properties)
+        if options.time_to_live_s is not None:
+            producer.time_to_live_s = options.time_to_live_s
+        if options.message_priority is not None:
+            producer.priority = options.message_priority
+    for consumer in consuming:
+        if options.selector is not None:
+            consumer.selector = options.selector
+    _require_sendable(producing, Spoken.parse(options.protocol).of("producer"))
+    _require_alike(producing)
+    for consumer in consuming:
+        _require_selectable(consumer, [each for each in producing if each.destination == consumer.destination])
+
+
+def _properties(text: str) -> dict[str, list[str | int | float | bool]]:
+    """``{"colour": ["red", "blue"]}``, the user classes' own attribute as JSON."""
+    try:
+        read = json.loads(text)
+        if not isinstance(read, dict):
+            raise ValueError("is no object of JSON")
+        return {name: list(values) for name, values in MessageProperties.of(read).cycles}
+    except ValueError as error:
+        raise OptionError(
+            f"""--properties {text}: {error}; write '{{"colour": ["red", "blue"]}}', for instance"""
+        ) from error
+
+
+def _require_sendable(producing: Producers, protocol: str) -> None:
+    for user in producing:
+        try:
+            properties = user.message_settings().properties
+        except ValueError as error:
+            raise OptionError(f"{user.__name__}: {error}") from error
+        for name, values in properties.cycles if protocol == "stomp" else ():
+            if wrong := [value for value in values if not isinstance(value, str)]:
+                raise OptionError(
+                    f"{user.__name__}: property {name} = {wrong[0]!r}: STOMP carries text only; write "
+                    f"{str(wrong[0])!r}, or choose another --protocol for the producers"
+                )
+
+
+def _require_alike(producing: Producers) -> None:
+    """The analysis knows a message's class only by its destination."""
+    first: dict[str, type[ProducerUser]] = {}
+    for user in producing:
+        other = first.setdefault(user.destination, user)
+        ours, theirs = user.message_settings(), other.message_settings()
+        if (ours.properties, ours.time_to_live_s) != (theirs.properties, theirs.time_to_live_s):
+            raise OptionError(
+                f"{other.__name__} and {user.__name__} send to {user.destination} with different properties or times "
+                "to live, so nobody could tell which message should have come; give them the same, or two destinations"
+            )
+
+
+def _require_selectable(consumer: type[ConsumerUser], producing: Iterable[type[ProducerUser]]) -> None:
+    """Each selector parses, and compares like with like for every message of its destination."""
+    try:
+        if not consumer.selectors():
+            raise OptionError(f"{consumer.__name__}: selector is an empty list; write '' for every message")
+        for selector in filter(None, consumer.selectors()):
+            for properties in {MessageProperties(), *(each.message_settings().properties for each in producing)}:
+                parse(selector).matched(properties)
+    except BadSelectorError as error:
+        raise OptionError(f"{consumer.__name__}: {error}") from error

@@ -1,0 +1,23 @@
+"""Checks what the links of a mesh do to consumers with selectors, and that one setting undoes it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.locust_run import make_run
+
+pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
+
+
+@pytest.mark.parametrize("conduit", [True, False])
+def test_messages_are_left_where_nobody_selects_them_only_if_links_ask_without_selectors(
+    tmp_path: Path, conduit: bool
+) -> None:
+    outcome = make_run(
+        "scenarios/message_selectors.py", "--topology", f"mesh(conduit={conduit})", runs=tmp_path / "runs"
+    )
+    messages = outcome.summary["messages"]
+    assert (messages["lost"], messages["unselected"], messages["unselected_yet_received"]) == (0, 0, 0)
+    assert messages["received"] + messages["stranded"] == messages["sent"]
+    assert bool(messages["stranded"]) is conduit, outcome.output
+    assert outcome.summary["verdict"] == ("fail" if conduit else "pass"), outcome.output

@@ -1,0 +1,50 @@
+"""Messages that nobody takes: some expire, some are of a colour that no selector names.
+
+Asks: is each told apart from a lost one, and from one that somebody should have had?
+"""
+
+from typing import ClassVar
+
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_expired, run
+
+
+class Mortal(ProducerUser):
+    group, destination, fixed_count = "producers", "queue://mortal", 1
+    properties: ClassVar = {"colour": ["red", "blue"]}
+    time_to_live_s = 4
+
+
+class Immortal(ProducerUser):
+    group, destination, fixed_count = "producers", "queue://immortal", 1
+    properties: ClassVar = {"colour": ["red", "blue"]}
+
+
+class OneWay(ProducerUser):
+    group, destination, fixed_count, durable = "producers", "queue://one-way", 1, False
+    properties: ClassVar = {"colour": ["red", "blue"]}
+    time_to_live_s = 4
+
+
+class MortalConsumer(ConsumerUser):
+    group, destination, fixed_count, selector = "consumers", "queue://mortal", 1, "colour = 'red'"
+
+
+class ImmortalConsumer(ConsumerUser):
+    group, destination, fixed_count, selector = "consumers", "queue://immortal", 1, "colour = 'red'"
+
+
+class OneWayConsumer(ConsumerUser):
+    group, destination, fixed_count, selector = "consumers", "queue://one-way", 1, "colour = 'red'"
+
+
+run(
+    Scenario(
+        (Mortal, Immortal, OneWay, MortalConsumer, ImmortalConsumer, OneWayConsumer),
+        "single",
+        Hold(for_s=10),
+        (no_acked_send_lost(), none_expired()),
+        question=__doc__,
+        warm_up_s=0,
+    )
+)

@@ -1,0 +1,38 @@
+"""Messages that expire, or that no selector matches, must come out as that: neither as lost nor as stranded."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.locust_run import make_run
+
+pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+
+RUNTIMES = {
+    "memory": ("--runtime", "memory"),
+    "classic": ("--topology", "single", "--protocol", "amqp"),
+    "artemis": ("--topology", "artemis-single", "--protocol", "amqp"),
+}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(RUNTIMES["memory"], marks=pytest.mark.nightly),
+        RUNTIMES["classic"],
+        pytest.param(RUNTIMES["artemis"], marks=pytest.mark.nightly),
+    ],
+    ids=RUNTIMES.keys(),
+)
+def test_what_expired_and_what_nobody_selects_is_told_apart_from_losses(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    outcome = make_run("tests/planted/locustfiles/mortal.py", "--messages", "150", *arguments, runs=tmp_path / "runs")
+    messages = outcome.summary["messages"]
+    wanted = {"sent": 150, "received": 75, "expired": 50, "unselected": 25}
+    nothing = ("lost", "stranded", "dead_lettered", "unaccounted", "missing_unconfirmed", "unselected_yet_received")
+    assert {name: messages[name] for name in (*wanted, *nothing)} == wanted | dict.fromkeys(nothing, 0), outcome.output
+    of_queue = {row["destination"]: (row["expired"], row["unselected"]) for row in outcome.results("accounting")}
+    assert of_queue == {"queue://mortal": (25, 0), "queue://immortal": (0, 25), "queue://one-way": (25, 0)}
+    assert outcome.summary["verdict"] == "fail"
+    assert outcome.summary["reasons"] == ["check 'expired at most 0' failed: messages.expired is 50, it must be <= 0"]

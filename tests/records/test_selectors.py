@@ -1,0 +1,135 @@
+"""Checks the parser of selectors against what JMS says of them, and against SQLite, which knows the same conditions."""
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from records.message_properties import MessageProperties
+from records.selectors import BadSelectorError, parse
+
+MESSAGE: Mapping[str, Any] = {"colour": "red", "weight": 5, "size": 2.5, "urgent": True}
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        "colour = 'red'",
+        "colour <> 'blue' AND weight >= 5",
+        "weight BETWEEN 5 AND 6 or colour = 'blue'",
+        "weight not between 6 and 7",
+        "colour IN ('green', 'red')",
+        "colour NOT IN ('green', 'blue')",
+        "colour LIKE 'r%'",
+        "colour LIKE '_e_'",
+        "colour NOT LIKE 'r!_d' ESCAPE '!'",
+        "missing IS NULL AND colour IS NOT NULL",
+        "NOT (missing = 'red') OR urgent",
+        "urgent = TRUE AND NOT (weight < 5 OR size > 2.5)",
+        "2 * weight - 1 = 9 AND weight / 2 = 2",
+        "-weight < -4 AND size = .25E1",
+        "'it''s' = 'it''s'",
+    ],
+)
+def test_a_selector_that_is_true_of_a_message_matches_it(selector: str) -> None:
+    assert parse(selector).matches(MESSAGE)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        "colour = 'RED'",
+        "Colour = 'red'",  # names of properties are told apart by their case
+        "missing = 'red'",
+        "NOT missing = 'red'",  # unknown, and so is its contrary
+        "missing <> 'red'",
+        "missing LIKE '%'",
+        "missing IN ('red')",
+        "weight / 0 = 1",
+        "colour = 'red' AND weight > 5",
+    ],
+)
+def test_a_selector_that_is_false_or_unknown_of_a_message_does_not_match(selector: str) -> None:
+    assert not parse(selector).matches(MESSAGE)
+
+
+@pytest.mark.parametrize(
+    ("selector", "told"),
+    [
+        ("colour = 'red", 'at character 10: "\'red" is nothing that a selector may have'),
+        ("colour = ", "at character 10: a property, a number or text in single quotes is expected, not its end"),
+        ("(colour = 'red'", "at character 16: \\) is expected, not its end"),
+        ("colour = 'red' weight", "at character 16: AND, OR or the end is expected, not 'weight'"),
+        ("colour = 'red' AND", "not its end"),
+        ("colour == 'red'", "at character 9"),
+        ('colour = "red"', "at character 10"),
+        ("colour IN ()", "text in single quotes is expected"),
+        ("colour NOT 'red'", "BETWEEN, IN or LIKE is expected"),
+        ("JMSPriority > 4", "JMSPriority is a header of JMS; select by properties"),
+        ("", "not its end"),
+    ],
+)
+def test_a_selector_that_does_not_parse_is_refused_with_the_place(selector: str, told: str) -> None:
+    with pytest.raises(BadSelectorError, match=told):
+        parse(selector)
+
+
+@pytest.mark.parametrize(
+    ("selector", "told"),
+    [
+        ("weight = '5'", "5 and '5' cannot be compared"),
+        ("colour > 'a'", "only numbers have an order"),
+        ("weight", "5 is no condition"),
+        ("colour + 1 = 2", "'red' is no number"),
+        ("weight LIKE '5'", "5 is no text"),
+    ],
+)
+def test_a_comparison_of_unlike_values_is_an_error(selector: str, told: str) -> None:
+    with pytest.raises(BadSelectorError, match=told):
+        parse(selector).matches(MESSAGE)
+
+
+def test_what_matches_is_told_for_each_message_of_a_period() -> None:
+    properties = MessageProperties.of({"colour": ["red", "blue"], "weight": [1, 2, 3]})
+    assert parse("colour = 'red' AND weight > 1").matched(properties) == (False, False, True, False, True, False)
+
+
+texts, numbers = st.sampled_from(["colour", "shade", "missing"]), st.sampled_from(["weight", "size", "absent"])
+words = st.sampled_from(["'red'", "'blue'", "'r%'", "'it''s'"])
+amounts = st.integers(0, 4).map(str) | numbers
+simple = st.one_of(
+    st.builds("{} {} {}".format, texts, st.sampled_from(["=", "<>", "LIKE", "NOT LIKE"]), words),
+    st.builds("{} IN ({}, {})".format, texts, words, words),
+    st.builds("{} NOT IN ({})".format, texts, words),
+    st.builds("{} IS {}NULL".format, texts | numbers, st.sampled_from(["", "NOT "])),
+    st.builds("{} {} {}".format, amounts, st.sampled_from(["=", "<>", "<", "<=", ">", ">="]), amounts),
+    st.builds("{} {} {} * {} > {}".format, amounts, st.sampled_from("+-"), amounts, amounts, amounts),
+    st.builds("{} {}BETWEEN {} AND {}".format, amounts, st.sampled_from(["", "NOT "]), amounts, amounts),
+)
+conditions = st.recursive(
+    simple,
+    lambda inner: st.one_of(
+        st.builds("{} AND {}".format, inner, inner),
+        st.builds("{} OR {}".format, inner, inner),
+        st.builds("NOT {}".format, inner),
+        st.builds("({})".format, inner),
+    ),
+    max_leaves=6,
+)
+
+
+@given(conditions, st.sampled_from(["red", "blue"]), st.integers(0, 4))
+@example("NOT colour = 'red' AND shade = 'red' OR weight > 1", "red", 0)
+def test_it_says_what_a_database_says_of_the_same_condition(condition: str, colour: str, weight: int) -> None:
+    message = {"colour": colour, "shade": "it's", "weight": weight, "size": 2}
+    row = ", ".join(
+        f"{each!r} AS {name}" if isinstance(each, int) else "? AS " + name for name, each in message.items()
+    )
+    with sqlite3.connect(":memory:") as database:
+        database.execute("PRAGMA case_sensitive_like = ON")
+        query = f"SELECT count(*) FROM (SELECT {row}, NULL AS missing, NULL AS absent) WHERE {condition}"
+        (found,) = database.execute(query, (colour, "it's")).fetchone()
+    assert parse(condition).matches(message) is bool(found)
