@@ -13,10 +13,21 @@ _COLUMNS = ["anomaly", "destination", "subscription", "producer", "seq", "from_b
 
 
 def anomalies(
-    outcomes: DataFrame, deliveries: DataFrame, out_of_order: DataFrame, strangers: DataFrame, timeline: Timeline
+    outcomes: DataFrame,
+    deliveries: DataFrame,
+    out_of_order: DataFrame,
+    strangers: DataFrame,
+    timeline: Timeline,
+    *,
+    all_expired: bool = True,
 ) -> DataFrame:
-    """Rows of ANOMALIES: the earliest of each anomaly. ``second`` is of the due time, else of the receipt."""
-    parts = (_ends(outcomes), _copies(deliveries), _overtaken(out_of_order), _unreadable(strangers))
+    """Rows of ANOMALIES: the earliest of each anomaly. ``second`` is of the due time, else of the receipt.
+
+    ``deliveries``: marked, as `analysis.expectations` does. ``all_expired``: what is nowhere, and past its time to
+    live, has expired; else some of it may be lost, and nobody knows which.
+    """
+    past_ttl = "expired" if all_expired else "expired or lost"
+    parts = (_ends(outcomes, past_ttl), _copies(deliveries), _overtaken(out_of_order), _unreadable(strangers))
     every = reduce(DataFrame.unionByName, parts)
     earliest = Window.partitionBy("anomaly").orderBy("at_ns", "producer", "seq", "subscription", "detail")
     return (
@@ -27,27 +38,34 @@ def anomalies(
     )
 
 
-def _ends(outcomes: DataFrame) -> DataFrame:
+def _ends(outcomes: DataFrame, past_ttl: str) -> DataFrame:
     attempts = F.concat(F.col("attempts").cast("string"), F.lit(" attempt(s)"))
     where = F.coalesce(F.concat(F.lit(", left on "), F.col("found_at")), F.lit(""))
     named = outcomes.where(~F.col("message_outcome").isin("missing_unconfirmed", "past_ttl_unconfirmed"))
     gone = F.col("message_outcome") == "past_ttl"
     told = F.when(gone, F.lit(", nowhere once its time to live was over")).otherwise(where)
-    anomaly = F.when(gone, "expired").otherwise(F.col("message_outcome"))
+    anomaly = F.when(gone, past_ttl).otherwise(F.col("message_outcome"))
     return _rows(named, anomaly, F.concat(F.col("outcome"), F.lit(" after "), attempts, told))
 
 
 def _copies(deliveries: DataFrame) -> DataFrame:
     """A delivery may be several of them at once: a corrupted duplicate is a row of each."""
     corrupted, duplicate = F.col("integrity") == "corrupted", F.col("duplicate")
+    late, unselected = F.col("late"), F.col("unselected")
+    too_late = _seen("its time to live was over")
+    not_its = _seen("its selector does not match")
     kinds = F.array_compact(
         F.array(
             F.when(duplicate, F.struct(F.lit("duplicated").alias("anomaly"), _copy_detail().alias("detail"))),
             F.when(corrupted, F.struct(F.lit("corrupted").alias("anomaly"), _seen("its body is not as it was sent"))),
             F.when(unexpected(), F.struct(F.lit("unexpected").alias("anomaly"), _seen("no send of it is on record"))),
+            F.when(late, F.struct(F.lit("expired_yet_received").alias("anomaly"), too_late)),
+            F.when(unselected, F.struct(F.lit("unselected_yet_received").alias("anomaly"), not_its)),
         )
     )
-    odd = deliveries.where(duplicate | corrupted | unexpected()).withColumn("kind", F.explode(kinds))
+    odd = deliveries.where(duplicate | corrupted | unexpected() | late | unselected).withColumn(
+        "kind", F.explode(kinds)
+    )
     return _rows(odd, F.col("kind.anomaly"), F.col("kind.detail"))
 
 

@@ -10,7 +10,9 @@ CONSUMER = [*SUBSCRIPTION, "consumer"]
 
 
 def received(deliveries: DataFrame, subscriptions: DataFrame) -> DataFrame:
-    """One row a consumer and broker: first deliveries there; 0 where it only subscribed."""
+    """One row a consumer and broker: first deliveries there; 0 where it only subscribed. selector: '' for none."""
     there = first(deliveries).select(*CONSUMER, F.col("to_broker").alias("broker"), F.lit(1).alias("messages"))
-    subscribed = subscriptions.select(*CONSUMER, "broker", F.lit(0).alias("messages"))
-    return there.unionByName(subscribed).groupBy(*CONSUMER, "broker").agg(F.sum("messages").alias("messages"))
+    subscribed = subscriptions.select(*CONSUMER, "broker", F.lit(0).alias("messages"), "selector")
+    every = there.withColumn("selector", F.lit("")).unionByName(subscribed)
+    counts = (F.sum("messages").alias("messages"), F.max("selector").alias("selector"))
+    return every.groupBy(*CONSUMER, "broker").agg(*counts)

@@ -13,11 +13,17 @@ from records.summary import Consumers, Division, Evenness
 
 @dataclass
 class _Subscription:
-    """Messages by consumer and by broker. ``at``: the broker of each consumer."""
+    """Messages by consumer and by broker. ``at``: the broker of each consumer. ``selectors``: of each consumer."""
 
     consumers: Counter[int] = field(default_factory=Counter)
     brokers: Counter[str] = field(default_factory=Counter)
     at: dict[int, str] = field(default_factory=dict)
+    selectors: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several consumers could get any of its messages, each as well as the others."""
+        return len(self.consumers) > 1 and len({*self.selectors.values()}) == 1
 
 
 def divided(received: pa.Table) -> tuple[pa.Table, Consumers]:
@@ -28,8 +34,9 @@ def divided(received: pa.Table) -> tuple[pa.Table, Consumers]:
         of.consumers[row["consumer"]] += row["messages"]
         of.brokers[row["broker"]] += row["messages"]
         of.at.setdefault(row["consumer"], row["broker"])
+        of.selectors[row["consumer"]] = max(row["selector"], of.selectors.get(row["consumer"], ""))
     rows = [row for name, of in sorted(found.items()) for row in _rows(name, of)]
-    shared = [_division(name, of) for name, of in sorted(found.items()) if len(of.consumers) > 1]
+    shared = [_division(name, of) for name, of in sorted(found.items()) if of.is_shared]
     columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * len(CONSUMERS)
     return pa.table(columns, schema=CONSUMERS), _summary(shared)
 

@@ -76,6 +76,8 @@ ODD = (
     "corrupted",
     "unexpected",
     "refused_yet_received",
+    "expired_yet_received",
+    "unselected_yet_received",
 )
 
 
@@ -170,7 +172,8 @@ def _of_messages(
         counted = accounting(of.expected, of.outcomes, of.marked, of.out_of_order, of.strangers)
         results["accounting"], doubts = _with_expired(of, counted.toArrow())
     with _step(progress, "looked up the odd ones"):
-        odd = anomalies(of.outcomes, of.deliveries, of.out_of_order, of.strangers, timeline)
+        strange = (of.marked, of.out_of_order, of.strangers)
+        odd = anomalies(of.outcomes, *strange, timeline, all_expired=_all_expired(results))
         results["anomalies"] = odd.toArrow() if _any_odd(results["accounting"]) else ANOMALIES.empty_table()
     with _step(progress, "counted the rates"):
         results["rates"] = rates(of.sends, of.messages, of.deliveries, of.strangers, timeline).toArrow()
@@ -210,7 +213,7 @@ def _recovery(
         with _step(progress, "followed the clients through the faults"):
             events = (of.connections, of.sends, of.receipts, of.subscriptions, of.members)
             results["outages"] = outages(*events, faults, timeline.load_began_ns).toArrow()
-            harmed = _row(harm(of.outcomes, of.deliveries, faults))
+            harmed = _row(harm(of.outcomes, of.deliveries, faults, all_expired=_all_expired(results)))
     began_ns = timeline.load_began_ns
     load_s = (_load_ended_ns(of, timeline) - began_ns) / NS_PER_S if faults else 0.0
     recovered = back(results["rates"], results["latency"], faults, began_ns, load_s)
@@ -253,6 +256,11 @@ def _unplanned(of: Frames, faults: Sequence[FaultSpan], timeline: Timeline, rate
     load = Span(timeline.load_began_ns, timeline.load_ended_ns)
     events = (of.sends, of.deliveries, of.connections)
     return unplanned(rates, *events, faults, list(stalls.values()), load, transacted=transacted)
+
+
+def _all_expired(results: Mapping[str, pa.Table]) -> bool:
+    """Whether no message is lost, or may be: then all that is nowhere, and past its time to live, has expired."""
+    return not any(any(results["accounting"][name].to_pylist()) for name in ("lost", "unaccounted"))
 
 
 def _any_odd(accounting: pa.Table) -> bool:

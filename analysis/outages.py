@@ -137,13 +137,17 @@ def _roles(sends: DataFrame, subscriptions: DataFrame) -> DataFrame:
     return producers.unionByName(consumers).groupBy("user").agg(F.max("role").alias("role"))
 
 
-def harm(outcomes: DataFrame, deliveries: DataFrame, faults: Sequence[FaultSpan]) -> DataFrame:
+def harm(
+    outcomes: DataFrame, deliveries: DataFrame, faults: Sequence[FaultSpan], *, all_expired: bool = True
+) -> DataFrame:
     """One row: lost_1, duplicated_1, lost_2 … by the faults' numbers. A message belongs to one fault at most.
 
     A lost message belongs to the first fault that was not over when the message was sent. A duplicate belongs to the
-    last fault that had begun when the duplicate came.
+    last fault that had begun when the duplicate came. ``all_expired``: as `analysis.anomalies` has it; if not, a
+    message that may have expired counts as lost.
     """
-    lost = outcomes.where(F.col("message_outcome") == "lost").select("sent_ns")
+    lost_ones = ["lost"] if all_expired else ["lost", "past_ttl"]
+    lost = outcomes.where(F.col("message_outcome").isin(lost_ones)).select("sent_ns")
     again = deliveries.where(F.col("duplicate")).select("received_ns")
     of_lost = lost.agg(*[_count(f"lost_{one.number}", _is_first_open(one, faults)) for one in faults])
     of_again = again.agg(*[_count(f"duplicated_{one.number}", _is_last_begun(one, faults)) for one in faults])

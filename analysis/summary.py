@@ -178,9 +178,13 @@ def steps(info: RunInfo, found: Findings) -> list[StepResult]:
 
 
 def copies_of_each(accounting: pa.Table, rates: pa.Table) -> float:
-    """How many deliveries a message should have: as many as its destination has subscriptions, on average."""
+    """How many deliveries a message should have: as many as its destination has subscriptions, on average.
+
+    A queue's message that no consumer's selector matches should have none.
+    """
     due = sum(by_second(rates, "due").values())
-    return expected(accounting) / due if due else 1.0
+    owed = expected(accounting) - int(pc.sum(accounting["unselected"]).as_py() or 0)
+    return owed / due if due else 1.0
 
 
 def expected(accounting: pa.Table) -> int:

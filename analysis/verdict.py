@@ -18,7 +18,6 @@ UNDELIVERED = {
     "stranded": "left on a queue",
     "dead_lettered": "on a dead-letter queue",
     "expired": "expired",
-    "unselected": "of no consumer's selector",
 }
 """What became of confirmed messages that a subscription was owed and did not get."""
 
@@ -90,7 +89,7 @@ def failed(evidence: Evidence) -> list[str]:
 
 def _nothing_arrived(messages: Messages) -> list[str]:
     """Confirmed and not delivered is the strongest finding of all, whatever the checks of a scenario are."""
-    if messages["received"] or not _undelivered(messages):
+    if messages["received"] or not messages["acked"] or not _undelivered(messages):
         return []
     fates = [f"{messages[key]:,} of them {word}" for key, word in UNDELIVERED.items() if messages[key]]  # type: ignore[literal-required]
     return [f"no message was received, though brokers confirmed {messages['acked']:,}: {', '.join(fates)}"]

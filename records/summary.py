@@ -342,7 +342,7 @@ class Division(Evenness):
 
 
 class Consumers(TypedDict):
-    """How messages were divided among consumers. ``subscriptions``: those with several consumers.
+    """How messages were divided among consumers. ``subscriptions``: with several consumers, all of one selector.
 
     ``share``: the evenness of the least even of them; null if none received anything. ``idle``: of those that received
     messages, consumers without any.

@@ -18,7 +18,7 @@ from records.rundir import RunDirectory
 from reports.comparison.conditions import ARM_FIELDS
 from reports.comparison.statistics import needed_blocks
 
-NO_OPTIONS = ("durable", "prefetch", "unset_defaults")
+NO_OPTIONS = ("durable", "unset_defaults")
 VARIABLE = tuple(field.removesuffix("_mb").replace("_", "-") for field in ARM_FIELDS if field not in NO_OPTIONS)
 """Options of a run that may make the arms."""
 SET_HERE = (

@@ -85,7 +85,7 @@ class Client:
         self._client_id = client_id
         self._unique = f"{group}-{number}-{uuid4().hex[:8]}"
         self._connections = 0
-        self._connect_timeout_s = connect_timeout_s
+        self._connect_timeout_s, self._close_timeout_s = connect_timeout_s, close_timeout_s
         self._producers: list[Producer] = []
         self._consumers: list[Consumer] = []
         self._redirects = Redirects(self._name, uri, brokers)
@@ -182,6 +182,7 @@ class Client:
                 self.broken(connection, str(error))
             except Refused as error:
                 self._consumers.remove(consumer)
+                consumer.close()
                 raise self._refusal(connection.broker, error) from error
 
     def close(self) -> None:
@@ -189,6 +190,8 @@ class Client:
 
         Sends without an answer by then are in doubt. Idempotent.
         """
+        for consumer in self._consumers:
+            consumer.finish_work(self._close_timeout_s)
         self._reconnector.close(self._close_users)
 
     # For producers and consumers (drivers.client.access.ClientAccess).

@@ -62,16 +62,28 @@ class Consumer:
         self._known = False
         self._closed = False
         self._waiting: SimpleQueue[tuple[ClientConnection, Delivery] | None] | None = None
+        self._worker: threading.Thread | None = None
         if work is not None:
             self._waiting = SimpleQueue()
             arguments = (self._waiting, work, rng or Random())
-            threading.Thread(target=self._work_off, args=arguments, name=f"consumer-{number}", daemon=True).start()
+            name = f"consumer-{number}"
+            self._worker = threading.Thread(target=self._work_off, args=arguments, name=name, daemon=True)
+            self._worker.start()
 
     def close(self) -> None:
         """Take no further delivery: later messages are neither recorded nor acknowledged, so the broker keeps them."""
         self._closed = True
         if self._waiting is not None:
             self._waiting.put(None)
+
+    def finish_work(self, timeout_s: float) -> None:
+        """Take no further delivery, but acknowledge the one that is worked on: while there is a connection to do so.
+
+        Returns at once for a consumer that takes no time.
+        """
+        if self._worker is not None:
+            self.close()
+            self._worker.join(timeout_s)
 
     def attach(self, connection: ClientConnection) -> None:
         """Subscribe on it, once. Raises ConnectionError when it is lost, `Refused` when the broker says no."""
@@ -104,11 +116,11 @@ class Consumer:
     def _work_off(
         self, waiting: SimpleQueue[tuple[ClientConnection, Delivery] | None], work: Work, rng: Random
     ) -> None:
-        """What came by a connection that is lost meanwhile is left out: the broker gives it out again."""
-        free_ns = 0
+        """What came by a connection that is lost meanwhile is left out if the broker gives it out again."""
+        free_ns, comes_again = 0, kind_of(self.subscription) != "topic"
         while (turn := waiting.get()) is not None and not self._closed:
             connection, delivery = turn
-            if not connection.alive:
+            if comes_again and not connection.alive:
                 continue
             received = self._record(connection, delivery, max(delivery.received_ns, free_ns))
             time.sleep(work.draw_s(rng))

@@ -8,6 +8,7 @@ from records.message_properties import NO_PROPERTIES, MessageProperties
 
 LOWEST, HIGHEST = 0, 9
 LEAST_TIME_TO_LIVE_S = 0.001
+MOST_TIME_TO_LIVE_S = 4_294_967  # AMQP has 32 bits of milliseconds for it: 49 days
 MS_PER_S = 1_000
 
 
@@ -24,10 +25,10 @@ class MessageSettings:
     priority: int = DEFAULT_PRIORITY
 
     def __post_init__(self) -> None:
-        if self.time_to_live_s is not None and not LEAST_TIME_TO_LIVE_S <= self.time_to_live_s < float("inf"):
+        if self.time_to_live_s is not None and not LEAST_TIME_TO_LIVE_S <= self.time_to_live_s <= MOST_TIME_TO_LIVE_S:
             raise ValueError(
                 f"time_to_live_s = {self.time_to_live_s:g}: must be at least {LEAST_TIME_TO_LIVE_S:g} s, as brokers "
-                "take 0 for never; write None for messages that never expire"
+                f"take 0 for never, and at most {MOST_TIME_TO_LIVE_S:,} s; write None for messages that never expire"
             )
         if not LOWEST <= self.priority <= HIGHEST:
             raise ValueError(f"priority = {self.priority}: must lie between {LOWEST} and {HIGHEST}")

@@ -198,7 +198,7 @@ class ConsumerUser(BrokerUser):
     functions. ``stays``: when and where it is connected; it closes its connection at the end of each. A later stay is
     another client of the run, so a durable subscription has one stay only. ``work_ms``: how long it takes for a message
     before it acknowledges it, as `drivers.client.work` reads it: 5, '2..8' or 'exponential(5)'. ``selector``: one for
-    all consumers of the class, or several that they take in turn, in each process; '': every message.
+    all consumers of the class, or several that they take in turn; '': every message.
     """
 
     abstract = True
@@ -230,7 +230,8 @@ class ConsumerUser(BrokerUser):
 
     def _consume(self, session: Session) -> None:
         session.statistics.show(self.environment, self.destination)
-        self._own_selector = self.selectors()[session.next_index(type(self).__name__) % len(self.selectors())]
+        turn = session.process_index + session.next_index(type(self).__name__)
+        self._own_selector = self.selectors()[turn % len(self.selectors())]
         for number, stay in enumerate(self.stays):
             while number and session.load_s() < stay.from_s:
                 gevent.sleep(LOOK_EVERY_S / 10)

@@ -147,6 +147,7 @@ class Session:
         self._first_due: dict[int, tuple[int, float]] = {}  # by producer: when (ns), and the time between two (ns)
         self._planned_ns: dict[int, Callable[[int], int]] = {}  # by producer whose rate changes: when a slot is due
         self._connectors = connectors
+        self.process_index = process_index
         self._first_number = process_index * CLIENTS_PER_PROCESS
         self._numbers_given = 0
         self._clients: list[LoadClient] = []

@@ -26,6 +26,7 @@ ARM_FIELDS = (
     "body_bytes",
     "durable",
     "prefetch",
+    "work_ms",
     "broker_memory_mb",
     "client_version",
     "overlay",
@@ -35,7 +36,7 @@ ARM_FIELDS = (
 
 SAID_ELSEWHERE = ("topology", "protocol", "runtime", "rate", "producers", "consumers", "body_bytes", "in_flight")
 SAID_BY_USERS = (
-    *("connections", "pool_size", "transaction_size"),
+    *("connections", "pool_size", "transaction_size", "prefetch", "work_ms"),
     *("properties", "time_to_live_s", "message_priority", "selector"),
 )
 FILES = ("junit", "markdown")
@@ -160,8 +161,9 @@ def load_s(run: FinishedRun) -> float:
 
 
 def _length_differs(first: FinishedRun, other: FinishedRun) -> bool:
-    """A load that ends by a number of messages is as long as it takes, and one that searches for its highest rate."""
-    if first.info.options.get("messages") is not None or first.info.held_p99_ms is not None:
+    """A load is as long as it takes if it ends by a number of messages, or after its faults, or searches for a rate."""
+    ends_otherwise = ("messages", "load_ends_after_faults_s")
+    if any(first.info.options.get(name) is not None for name in ends_otherwise) or first.info.held_p99_ms is not None:
         return False
     return abs(load_s(other) - load_s(first)) > LENGTH_TOLERANCE * max(load_s(first), 1.0)
 

@@ -138,7 +138,7 @@ def of_connections(summary: Summary) -> Iterator[str]:
         yield (
             f"Of {counted(counts['compared'], 'count')} of client connections by the brokers, {counts['differed']:,} "
             f"{'was' if counts['differed'] == 1 else 'were'} not the clients' ({joined(counts['brokers'])}): "
-            "others used the broker, or it had not noticed that clients were gone."
+            "others used the broker, or it or a client had not yet noticed that a connection was gone."
         )
 
 

@@ -39,12 +39,12 @@ def expired_at_most(count: int) -> Check:
 
 
 def none_after_its_time_to_live() -> Check:
-    """No consumer got a message after its time to live."""
+    """No consumer got a message after its time to live. What it waited in the consumer's prefetch counts."""
     return Check("none after its time to live", "messages.expired_yet_received", at_most=0)
 
 
 def every_selected_message_received() -> Check:
-    """No message is left on a queue that the selector of one of its consumers matches."""
+    """No acknowledged message is left on a queue that the selector of one of its consumers matches."""
     return Check("every selected message received", "messages.stranded", at_most=0)
 
 

@@ -1,6 +1,7 @@
 """Checks how messages were divided among consumers: planted histories give their shares, random ones as Python has."""
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -18,15 +19,17 @@ from records.results import CONSUMERS
 from records.summary import Consumers
 from tests.analysis.rows import QUEUE, Row, frame, receipt, send, subscription
 
-COLUMNS = ("destination", "subscription", "consumer", "broker", "messages")
+COLUMNS = ("destination", "subscription", "consumer", "broker", "messages", "selector")
 NOBODY = {"max_to_mean": None, "cv": None, "jain": None}
 
 
-def of(*rows: tuple[Any, ...]) -> tuple[list[dict[str, Any]], Consumers]:
-    """Rows of (subscription, consumer, broker, messages) of a queue of the subscription's name."""
+def of(*rows: tuple[Any, ...], selectors: Sequence[str] = ()) -> tuple[list[dict[str, Any]], Consumers]:
+    """Rows of (subscription, consumer, broker, messages) of a queue of the subscription's name. ``selectors``: of each
+    row's consumer; none by default."""
+    each = zip(rows, selectors or [""] * len(rows), strict=True)
     table = pa.Table.from_pylist(
-        [dict(zip(COLUMNS, (f"queue://{name}", name, *others), strict=True)) for name, *others in rows],
-        pa.schema([CONSUMERS.field(name) for name in COLUMNS]),
+        [dict(zip(COLUMNS, (f"queue://{row[0]}", *row, selector), strict=True)) for row, selector in each],
+        pa.schema([*(CONSUMERS.field(name) for name in COLUMNS[:-1]), ("selector", pa.string())]),
     )
     found, summary = divided(table)
     assert found.schema == CONSUMERS
@@ -53,8 +56,15 @@ def test_each_message_counts_once_for_its_first_consumer_and_who_got_none_is_the
         (QUEUE, "orders", 8, "b", 0),
         (QUEUE, "orders", 9, "b", 0),
     ]
-    schema = "destination string, subscription string, consumer int, broker string, messages bigint"
+    expected = [(*row, "") for row in expected]
+    schema = "destination string, subscription string, consumer int, broker string, messages bigint, selector string"
     assertDataFrameEqual(found, spark.createDataFrame(expected, schema))
+
+
+def test_consumers_that_select_different_messages_have_no_even_share() -> None:
+    rows, summary = of(("orders", 1, "a", 90), ("orders", 2, "a", 10), selectors=("colour = 'red'", "colour = 'blue'"))
+    assert [row["messages"] for row in rows] == [90, 10]
+    assert summary == {"share": NOBODY, "idle": 0, "subscriptions": []}
 
 
 def test_half_of_the_messages_for_one_of_three_consumers_is_told_as_that_much_more_than_the_mean() -> None:

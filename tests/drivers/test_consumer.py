@@ -8,14 +8,17 @@ import pytest
 from drivers.client.events import Received
 from drivers.client.work import Work
 from drivers.contract import Delivery, Destination, DriverError, Refused, Subscription
+from drivers.memory.connector import MemoryConnector, MemoryNetwork
 from records.identity import Identity, stamp
 from tests.drivers.doubles import (
+    BENCH,
     RUN,
     KeepingRecorder,
     ScriptedConnection,
     ScriptedConnector,
     client_of,
     eventually,
+    memory_uri,
     stomp_uri,
 )
 
@@ -204,3 +207,18 @@ def test_a_closed_consumer_takes_nothing_of_what_waits_for_it() -> None:
     time.sleep(0.3)
     client.close()
     assert [row.seq for row in recorder.receipts] == [0]
+
+
+def test_a_client_that_leaves_acknowledges_what_its_consumer_works_on_first() -> None:
+    network, recorder = MemoryNetwork(["a"], credentials=BENCH), KeepingRecorder()
+    client = client_of(MemoryConnector(network), recorder, memory_uri("a"))
+    client.open()
+    producer = client.producer(Destination.parse("queue://orders"), durable=True, run=RUN)
+    for seq in range(3):
+        producer.send(seq, 64, due_ns=0)
+    client.consumer(ORDERS, run=RUN, on_receipt=lambda _: None, work=Work(300, 300))
+    eventually(lambda: recorder.receipts)
+    client.close()
+    assert [row.seq for row in recorder.receipts] == [0]
+    assert network.depths() == {"orders": 2}
+    network.close()

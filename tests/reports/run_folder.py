@@ -142,6 +142,7 @@ def received(plan: Plan, messages: Messages) -> pa.Table:
             "consumer": 10 * at + number,
             "broker": broker,
             "messages": round(int((messages.receiver == at).sum()) * part),
+            "selector": "",
         }
         for at, broker in enumerate(plan.names)
         for number, part in ((4, 2 / 3), (5, 1 / 3))

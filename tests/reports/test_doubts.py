@@ -123,7 +123,7 @@ def test_a_broker_that_counts_other_clients_than_there_are_is_named() -> None:
     counts = {"compared": 240, "differed": 12, "brokers": ["broker-1", "broker-2"]}
     assert list(of_connections(told(connection_counts=counts))) == [
         "Of 240 counts of client connections by the brokers, 12 were not the clients' (broker-1 and broker-2): "
-        "others used the broker, or it had not noticed that clients were gone."
+        "others used the broker, or it or a client had not yet noticed that a connection was gone."
     ]
 
 

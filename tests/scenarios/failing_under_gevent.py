@@ -207,12 +207,12 @@ def test_a_subscriber_of_a_topic_that_fails_in_the_load_ends_it_as_its_messages_
 
 def test_a_consumer_that_may_fail_leaves_what_is_queued_to_the_others(bench_of: Callable[..., Bench]) -> None:
     class Choosy(Takers):
-        may_fail, selector, fixed_count = True, "colour = 'red'", 2  # which brokers in memory refuse
+        may_fail, selector, fixed_count = True, "colour =", 2  # which brokers refuse
 
     bench = bench_of(Orders, Takers, Choosy)
     bench.go()
     assert bench.run.info.problems == ()
     (warning,) = bench.run.info.warnings
     assert warning.startswith("2 of 2 users Choosy failed, as they may, and the load went on without them. The first")
-    assert warning.endswith("brokers in memory know none; subscribe without")
+    assert "selector 'colour ='" in warning
     assert len(bench.rows("receipts")) == 2 * EACH

@@ -31,7 +31,7 @@ def test_options_give_messages_their_properties_time_to_live_and_priority_and_ru
     own = user_settings.remember(scenario())
     plan = make(scenario(), options)
     producer, consumer = plan.info.users
-    assert (producer.settings["time_to_live_s"], producer.settings["priority"]) == (2.5, 9)
+    assert (producer.settings["time_to_live_s"], producer.settings["message_priority"]) == (2.5, 9)
     assert producer.settings["properties"] == '{"weight": [1, 2], "shop": ["north"]}'
     assert consumer.settings["selector"] == "weight > 1"
     assert Producer.message_settings().headers(3).properties == {"weight": 2, "shop": "north"}
@@ -60,6 +60,9 @@ def test_consumers_of_a_class_take_its_selectors_in_turn() -> None:
             ["--selector", "colour = 3", "--properties", '{"colour": "red"}'],
             "Consumer: selector 'colour = 3': 'red' and 3 cannot be compared",
         ),
+        (["--ttl", "5000000"], "Producer: time_to_live_s = 5e+06: must be at least 0.001 s"),
+        (["--ttl", "5", "--rate", "search"], "time_to_live_s = 5 (--ttl): of messages that expire nobody can tell"),
+        (["--selector", "a = 'b'", "--rate", "9,10"], "(--selector): of messages that consumers leave out nobody can"),
     ],
 )
 def test_what_no_message_or_consumer_can_have_is_refused(arguments: list[str], told: str) -> None:
@@ -69,8 +72,8 @@ def test_what_no_message_or_consumer_can_have_is_refused(arguments: list[str], t
 def test_a_time_to_live_of_zero_and_no_selector_at_all_are_refused_in_classes_too() -> None:
     Producer.time_to_live_s = 0
     assert message_of() == (
-        "Producer: time_to_live_s = 0: must be at least 0.001 s, as brokers take 0 for never; write None for messages "
-        "that never expire"
+        "Producer: time_to_live_s = 0: must be at least 0.001 s, as brokers take 0 for never, and at most "
+        "4,294,967 s; write None for messages that never expire"
     )
     Producer.time_to_live_s, Consumer.selector = None, ()
     assert "Consumer: selector is an empty list; write '' for every message" in message_of()

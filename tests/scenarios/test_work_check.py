@@ -71,6 +71,16 @@ def test_each_subscriber_of_a_topic_has_to_take_all_of_it() -> None:
     assert "can take at most 100 a second each, and each subscriber gets all messages; lower --rate" in told
 
 
+def test_consumers_that_take_no_time_or_select_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OfTopic, "selector", "colour = 'red'")
+    assert planned("--rate", "5000", users=(ToTopic, OfTopic))
+    monkeypatch.setattr(OfTopic, "selector", "")
+    assert planned("--rate", "5000", "--ttl", "1", users=(ToTopic, OfTopic))
+    monkeypatch.setattr(ToTopic, "time_to_live_s", None)
+    monkeypatch.setattr(OfTopic, "work_ms", 0)
+    assert planned("--rate", "5000", users=(ToTopic, OfTopic))
+
+
 def test_a_rate_that_changes_has_to_be_served_where_it_is_lowest() -> None:
     assert planned("--rate", "100,1000@10s")
     assert "queue://q: 300 messages a second are sent" in refused("--rate", "300..1000@10s")

@@ -86,6 +86,18 @@ def test_a_part_within_a_part_keeps_what_is_not_named() -> None:
         assert broker.policies[0] == dataclasses.replace(queues, dead_letters=letters)
 
 
+def test_one_of_several_kinds_stays_of_its_kind_where_none_is_named() -> None:
+    topology = "mesh(brokers=2, discovery='multicast')"
+    for link, before in zip(
+        over(topology, "links: {all: {discovery: {initial_reconnect_delay_ms: 50}}}\n").links,
+        build(topology).links,
+        strict=True,
+    ):
+        assert isinstance(link, NetworkConnector)
+        assert isinstance(before, NetworkConnector)
+        assert link.discovery == dataclasses.replace(before.discovery, initial_reconnect_delay_ms=50)
+
+
 def test_a_store_can_be_taken_away_and_given_again() -> None:
     without = over("single", "brokers: {all: {persistence: null}}")
     assert [broker.persistence for broker in classic(without)] == [None]
@@ -196,6 +208,8 @@ MISTAKES = {
     "two options in one": "brokers: {all: {jvm: {options: ['-XX:+UseZGC -Xss1m']}}}\n",
     "an option that is none": "brokers: {all: {jvm: {options: [UseZGC]}}}\n",
     "an option of the run": "brokers: {all: {jvm: {options: [-Dactivemq.data=/tmp]}}}\n",
+    "an option that a run gives last": "brokers: {all: {jvm: {options: ['-XX:AutoBoxCacheMax=5']}}}\n",
+    "a list as the key of an entry": "brokers: {all: {policies: [{pattern: [a]}]}}\n",
     "a password": "brokers: {all: {jvm: {options: [-Dmy.Password=x]}}}\n",
     "a TTL that reaches nobody": "links: {all: {consumer_ttl: 0}}\n",
 }

@@ -199,9 +199,12 @@ class Reader:
         kinds = [kind for kind in wanted if kind is not type(None)]
         if isinstance(node, ScalarNode) and node.tag == f"{TAG}null" and len(kinds) < len(wanted):
             return None
-        if over is not None and len(kinds) == 1:
+        if over is not None and (len(kinds) == 1 or not self._names_kind(node, path)):
             return self.laid_over(over, node, path)
         return self.part(node, {getattr(kind, "kind", ""): kind for kind in kinds}, path)
+
+    def _names_kind(self, node: Node, path: str) -> bool:
+        return isinstance(node, MappingNode) and "kind" in self.document.mapping(node, path)
 
     def _several(self, node: Node, wanted: Any, path: str, over: tuple[Any, ...]) -> tuple[Any, ...]:
         if typing.get_origin(wanted) is tuple:  # pairs are written as FIELD: VALUE
@@ -223,6 +226,8 @@ class Reader:
         if not isinstance(node, MappingNode):
             return ()
         given = self.document.mapping(node, path)
+        if not all(isinstance(given[name][1], ScalarNode) for name in key if name in given):
+            return ()  # it is refused when it is read
         usual = {field.name: field.default for field in dataclasses.fields(wanted)}
         return tuple(self.document.scalar(given[name][1]) if name in given else usual[name] for name in key)
 

@@ -26,7 +26,8 @@ from scenarios.harness.distributed import messages
 from scenarios.harness.distributed.build_id import another_build, build_id
 from scenarios.harness.run.load_generators import process_info, with_priority, with_tally
 from scenarios.java_parts import use_java_clients
-from topologies.management.sampling import PERIOD_S, process_rows
+from topologies.management.core_waits import CoreWaits
+from topologies.management.sampling import PERIOD_S, core_wait_rows, process_rows
 
 log = logging.getLogger("brokerbench")
 
@@ -131,9 +132,10 @@ class WorkerDuty:
             time.sleep(TALLY_EVERY_S)
 
     def _keep_sampling(self, session: Session) -> None:
-        """The CPU of this process is a part of the load generator's."""
+        """The CPU of this process, and its waits for a core, are a part of the load generator's."""
+        own, waits = session.recorder.process, CoreWaits(os.getpid())
         while self._session is session:
-            for row in process_rows("", os.getpid(), session.recorder.process):
+            for row in process_rows("", os.getpid(), own) + core_wait_rows("", waits, own):
                 session.recorder.sample(*row)
             time.sleep(PERIOD_S)
 

@@ -130,7 +130,7 @@ def _message_settings(of: MessageSettings) -> dict[str, str | int | float | bool
     if of.time_to_live_s is not None:
         settings["time_to_live_s"] = of.time_to_live_s
     if of.priority != DEFAULT_PRIORITY:
-        settings["priority"] = of.priority
+        settings["message_priority"] = of.priority
     return settings
 
 

@@ -30,6 +30,22 @@ def configure_messages(producing: Producers, consuming: Sequence[type[ConsumerUs
         _require_selectable(consumer, [each for each in producing if each.destination == consumer.destination])
 
 
+def require_all_wanted(producing: Producers, consuming: Sequence[type[ConsumerUser]]) -> None:
+    """A rate is held if all that is due arrives. Raises OptionError where that is not to be expected."""
+    for user in producing:
+        if user.time_to_live_s is not None:
+            raise OptionError(
+                f"{user.__name__}: time_to_live_s = {user.time_to_live_s:g} (--ttl): of messages that expire nobody "
+                "can tell whether a rate is held; leave it out, or choose one --rate"
+            )
+    for taker in consuming:
+        if any(taker.selectors()):
+            raise OptionError(
+                f"{taker.__name__}: selector = {taker.selector!r} (--selector): of messages that consumers leave out "
+                "nobody can tell whether a rate is held; leave it out, or choose one --rate"
+            )
+
+
 def _properties(text: str) -> dict[str, list[str | int | float | bool]]:
     """``{"colour": ["red", "blue"]}``, the user classes' own attribute as JSON."""
     try:

@@ -17,7 +17,7 @@ from scenarios.harness.faults.away import absences
 from scenarios.harness.options.check_options import parse_checks
 from scenarios.harness.options.description import describe
 from scenarios.harness.options.fault_options import planned_faults
-from scenarios.harness.options.message_options import configure_messages
+from scenarios.harness.options.message_options import configure_messages, require_all_wanted
 from scenarios.harness.options.run_options import OptionError, Options
 from scenarios.harness.options.user_settings import configure_users
 from scenarios.harness.options.work_check import require_work_done
@@ -115,7 +115,13 @@ def make(scenario: Scenario, options: Options) -> Plan:
     checks = (*own, *parse_checks(options.check or "", faults=bool(faults)))
     _require_stays(consuming, load_s)
     require_work_done(consuming, producing, options)
+    if options.steps or options.search:
+        require_all_wanted(producing, consuming)
     _require_places(consuming, topology)
+    info = describe(replace(scenario, checks=checks, premises=premises), options, topology, groups)
+    after_faults_s = _after_faults_s(scenario, options) if faults else None
+    if after_faults_s is not None:
+        info = replace(info, options={**info.options, "load_ends_after_faults_s": after_faults_s})
     return Plan(
         options=options,
         counts={user.__name__: user.fixed_count for user in scenario.users},
@@ -125,8 +131,8 @@ def make(scenario: Scenario, options: Options) -> Plan:
         ),
         load_s=load_s,
         faults=faults,
-        info=describe(replace(scenario, checks=checks, premises=premises), options, topology, groups),
-        after_faults_s=_after_faults_s(scenario, options) if faults else None,
+        info=info,
+        after_faults_s=after_faults_s,
     )
 
 

@@ -17,15 +17,21 @@ NO_WORK = "its library shares a few threads among the listeners of all consumers
 def require_work_done(
     consuming: Sequence[type[ConsumerUser]], producing: Sequence[type[ProducerUser]], options: Options
 ) -> None:
-    """Raises OptionError. A rate that changes has to be served where it is lowest, to ask its question at all."""
+    """Raises OptionError. A rate that changes has to be served where it is lowest, to ask its question at all.
+
+    It is not judged where consumers select, or messages expire: not all that is sent has to be worked on there.
+    """
     works = {user: _work(user) for user in consuming}
     if Spoken.parse(options.protocol).of("consumer") == CORE:
         _require_possible(consuming, works, options)
     for destination in dict.fromkeys(user.destination for user in consuming):
         its = {user: works[user] for user in consuming if user.destination == destination}
-        rate_per_s = sum(_least_per_s(user) for user in producing if user.destination == destination)
-        if None not in its.values() or not destination.startswith(QUEUE):
-            _require_served(destination, rate_per_s, {user: work for user, work in its.items() if work})
+        senders = [user for user in producing if user.destination == destination]
+        with_work = {user: work for user, work in its.items() if work}
+        if not with_work or any(any(user.selectors()) for user in its) or any(user.time_to_live_s for user in senders):
+            continue
+        if len(with_work) == len(its) or not destination.startswith(QUEUE):
+            _require_served(destination, sum(map(_least_per_s, senders)), with_work)
 
 
 def _work(user: type[ConsumerUser]) -> Work | None:
@@ -61,7 +67,7 @@ def _require_served(destination: str, rate_per_s: float, works: dict[type[Consum
     if destination.startswith(QUEUE):
         can_per_s = sum(user.fixed_count * per_s for user, per_s in most.items())
     else:
-        can_per_s = min(most.values(), default=rate_per_s)
+        can_per_s = min(most.values())
     if rate_per_s >= can_per_s:
         told = " and ".join(f"{user.fixed_count} {user.__name__} of {user.work_ms} ms" for user in works)
         share = "together" if destination.startswith(QUEUE) else "each, and each subscriber gets all messages"

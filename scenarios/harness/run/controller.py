@@ -15,6 +15,7 @@ from contextlib import suppress
 
 from drivers.canary import PathsUnproven
 from drivers.client.pacing import NS_PER_S
+from drivers.client.work import MS_PER_S, Work
 from records.errors import RunUnwritable
 from records.run import RunInfo
 from records.rundir import RunDirectory, new_run_id
@@ -25,7 +26,14 @@ from scenarios.harness.options.plan import Plan
 from scenarios.harness.options.run_options import REALTIME
 from scenarios.harness.run import jobs
 from scenarios.harness.run.brokers import BrokerEnvironment, Reroute
-from scenarios.harness.run.drain import EMPTY_FOR_S, STUCK_AFTER_A_FAULT_S, STUCK_AFTER_S, DrainLimits, until_still
+from scenarios.harness.run.drain import (
+    EMPTY_FOR_S,
+    STUCK_AFTER_A_FAULT_S,
+    STUCK_AFTER_S,
+    TIMES_OF_WORK,
+    DrainLimits,
+    until_still,
+)
 from scenarios.harness.run.load import Load, done_without
 from scenarios.harness.run.load_generators import Equipment, LoadGenerators, NotEquipped
 from scenarios.harness.run.record import RunRecord
@@ -159,10 +167,12 @@ class RunController:
     def _drain_limits(self) -> DrainLimits:
         """Bridges take their time after a broker was down, and so does what brokers neither count nor show."""
         taken_down = any(fault.takes_down or fault.joins for fault in self.plan.faults)
+        works = (Work.parse(str(user.settings.get("work_ms", 0))) for user in self.info.users)
+        work_s = max((work.mean_ms / MS_PER_S for work in works if work), default=0.0)
         return DrainLimits(
             self.plan.options.drain_s,
             empty_for_s=STUCK_AFTER_S if self._hidden_backlog() else EMPTY_FOR_S,
-            stuck_after_s=STUCK_AFTER_A_FAULT_S if taken_down else STUCK_AFTER_S,
+            stuck_after_s=max(STUCK_AFTER_A_FAULT_S if taken_down else STUCK_AFTER_S, TIMES_OF_WORK * work_s),
         )
 
     def _hidden_backlog(self) -> list[str]:

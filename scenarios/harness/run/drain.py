@@ -21,6 +21,8 @@ log = logging.getLogger("brokerbench")
 
 EMPTY_FOR_S = 1.0  # queues are read one broker after the other: a message may slip by between two of them
 STUCK_AFTER_S = 5.0
+TIMES_OF_WORK = 5
+"""So many times as long as its consumers take for a message on average, something may well not move."""
 STUCK_AFTER_A_FAULT_S = 35.0
 """When a broker was taken down: a bridge to it may try again as late as 30 s after it is back."""
 
