@@ -1,9 +1,9 @@
 """Red and blue messages on one queue: those who want red ones are at the second broker, those for blue at the third.
 
-Asks: does a link hand over only what the far side selects? With conduit subscriptions a link asks for a queue's
-messages without the consumers' selectors. What then lies on a broker where nobody selects it?
+Asks: does a link hand over only what the far side selects, or bring messages to where nobody takes them?
 """
 
+# With conduit subscriptions a link asks for a queue's messages without the consumers' selectors.
 from typing import ClassVar
 
 from drivers.users import ConsumerUser, ProducerUser, Stay

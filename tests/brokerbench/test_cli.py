@@ -40,7 +40,10 @@ def test_the_catalogue_has_a_line_for_each_topology() -> None:
 def test_every_scenario_is_listed_with_its_question_and_no_other_file_is() -> None:
     shown = call("scenarios").output
     listed = re.findall(r"^scenarios/(\w+)\.py  \S.*\n    Asks: .*\?$", shown, re.M)
-    assert listed == ["backlog", "capacity", "failover", "partition", "rebalance", "steady", "takeover"]
+    assert listed == [
+        "backlog", "capacity", "failover", "message_selectors", "partition", "rebalance", "rolling_restart", "sharing",
+        "steady", "takeover",
+    ]  # fmt: skip
     assert len(shown.splitlines()) == 2 * len(listed)
 
 

@@ -3,11 +3,12 @@
 import shutil
 from pathlib import Path
 
+from records.schemas import SCHEMA_VERSION
 from scenarios.harness.distributed import build_id
 
 
 def test_a_build_id_names_release_events_and_source() -> None:
-    assert " (events 2, source " in build_id.build_id()
+    assert f" (events {SCHEMA_VERSION}, source " in build_id.build_id()
 
 
 def test_a_changed_line_of_what_a_worker_runs_is_another_source(tmp_path: Path) -> None:

@@ -185,9 +185,6 @@ def read(
         in_flight=_integer(namespace, "in_flight"),
         connections=namespace.connections or None,
         pool_size=_integer(namespace, "pool_size"),
-        transaction_size=_integer(namespace, "transaction_size"),
-        prefetch=_integer(namespace, "prefetch"),
-        work_ms=str(namespace.work_ms or "").strip() or None,
         **_of_messages(namespace),
         failover=namespace.failover or None,
         drain_s=DRAIN_S if drain_s is None else drain_s,
@@ -239,13 +236,15 @@ def _search_s(scenario: Scenario) -> float:
 
 
 def _of_messages(namespace: Namespace) -> dict[str, Any]:
-    """What messages carry, how they go together, and what consumers select."""
+    """What messages carry, how they go together, which ones consumers select, and what they do with one."""
     return {
         "transaction_size": _integer(namespace, "transaction_size"),
         "time_to_live_s": _number(namespace, "ttl"),
         "message_priority": _integer(namespace, "message_priority"),
         "properties": namespace.properties or None,
         "selector": namespace.selector or None,
+        "prefetch": _integer(namespace, "prefetch"),
+        "work_ms": str(namespace.work_ms or "").strip() or None,
     }
 
 
