@@ -42,7 +42,7 @@ def test_what_a_busy_process_did_not_run_it_waited_for_its_core() -> None:
     assert later_ns is not None
     waited_s = (later_ns - waited_ns) / 1e9
     assert waited_s > 0.2 * took_s
-    assert waited_s + (later_ran_s - ran_s) == pytest.approx(took_s, rel=0.1)
+    assert waited_s + (later_ran_s - ran_s) == pytest.approx(took_s, rel=0.3), "a wait counts once it is over"
 
 
 def test_a_process_that_is_gone_has_no_figure() -> None:

@@ -106,7 +106,7 @@ def test_what_one_run_chose_is_not_the_next_ones_default() -> None:
             **ONE_EACH,
             **NONE,
         },
-        "Consumer": {"fixed_count": 3, "selector": "", **ONE_EACH},
+        "Consumer": {"fixed_count": 3, "selector": "", "prefetch": 100, "work_ms": 0, **ONE_EACH},
     }
 
 

@@ -17,7 +17,7 @@ THREADS_AT_ONCE = 16
 class CoreWaits:
     """The waits of one process since it began, as one counter that never goes back when a thread ends.
 
-    What a thread waited between the last reading and its end is not in it.
+    A wait counts once it is over. What a thread waited between the last reading and its end is not in it.
     """
 
     def __init__(self, pid: int) -> None:
