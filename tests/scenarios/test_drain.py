@@ -6,6 +6,7 @@ from typing import Any, cast
 import pytest
 
 from drivers.users.session import Tally
+from records.run import UserInfo
 from scenarios.harness.faults import Fault, FreezeBroker, JoinBroker, KillBroker
 from scenarios.harness.run.controller import RunController
 from scenarios.harness.run.drain import (
@@ -127,7 +128,19 @@ def test_a_run_that_was_given_up_is_not_looked_at() -> None:
     ],
 )
 def test_bridges_to_a_broker_that_was_away_get_more_time(fault: Fault, stuck_after_s: float) -> None:
+    assert stuck_after(fault) == stuck_after_s
+
+
+def stuck_after(*faults: Fault, work_ms: float | str = 0) -> float:
+    taker = UserInfo("Taker", "consumer", "consumers", "queue://q", 1, {"work_ms": work_ms})
     controller: Any = SimpleNamespace(
-        plan=SimpleNamespace(faults=(fault,), options=SimpleNamespace(drain_s=60.0)), _hidden_backlog=list
+        plan=SimpleNamespace(faults=faults, options=SimpleNamespace(drain_s=60.0)),
+        info=SimpleNamespace(users=(taker,)),
+        _hidden_backlog=list,
     )
-    assert RunController._drain_limits(controller).stuck_after_s == stuck_after_s
+    return RunController._drain_limits(controller).stuck_after_s
+
+
+def test_consumers_that_take_long_for_a_message_get_five_times_as_long_until_the_next() -> None:
+    assert stuck_after(work_ms=100) == STUCK_AFTER_S
+    assert stuck_after(work_ms="exponential(6000)") == 30.0

@@ -49,9 +49,9 @@ class NextRate:
         lowest = min(self.failed, default=math.inf)
         if math.isinf(lowest):
             return self.held * 2 if self.held else self.begin_per_s
-        if not self.held:
-            return lowest / 2 if lowest / 2 >= self.least_per_s else None
-        if lowest > self.held * CLOSE_ENOUGH:
+        if not self.held and lowest / 2 >= self.least_per_s:
+            return lowest / 2
+        if self.held and lowest > self.held * CLOSE_ENOUGH:
             return _rounded(math.sqrt(lowest * self.held))
         return None if lowest in self._tried_again else lowest
 
