@@ -37,7 +37,9 @@ def test_consumers_that_block_for_150_ms_make_p99_9_doubtful_with_the_generator_
 
 
 @pytest.mark.brokers
-@pytest.mark.parametrize("protocol", ["stomp", pytest.param("openwire", marks=pytest.mark.java)])
+@pytest.mark.parametrize(
+    "protocol", [pytest.param("stomp", marks=pytest.mark.nightly), pytest.param("openwire", marks=pytest.mark.java)]
+)
 def test_consumers_whose_process_is_stopped_are_named_whether_they_run_in_python_or_in_a_jvm(
     tmp_path: Path, protocol: str
 ) -> None:

@@ -30,7 +30,6 @@ SLOW = (
     r"planted/test_freeze\.py::",
     r"planted/test_stall\.py::",
     r"planted/test_late_readers\.py::",
-    r"planted/test_limit\.py::",  # scenarios/test_rate_search.py has the search itself
     r"planted/test_held_back\.py::",
     r"planted/test_message_faults\.py::",
     r"planted/test_missing_rows\.py::",
