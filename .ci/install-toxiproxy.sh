@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Toxiproxy's server, for links with delay, jitter or bandwidth. Nothing is done where it is there already. It is built by
-# Go from its pinned source, whose checksum Go verifies, and lies in .venv/bin beside what else runs a benchmark.
+# Go from its pinned source, whose checksum Go verifies, and lies in .venv/bin beside what else runs a benchmark. It is
+# linked statically (CGO_ENABLED=0), so that it runs in a container of any image.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,7 +17,7 @@ mkdir -p "$into"
 built=$(mktemp -d)
 trap 'rm -rf "$built"' EXIT
 for wait_s in 5 0; do
-  if GOBIN=$built GOFLAGS=-trimpath go install "github.com/Shopify/toxiproxy/v2/cmd/server@$version"; then
+  if CGO_ENABLED=0 GOBIN=$built GOFLAGS=-trimpath go install "github.com/Shopify/toxiproxy/v2/cmd/server@$version"; then
     mv "$built/server" "$into/$server"
     echo "toxiproxy: $into/$server"
     exit 0
