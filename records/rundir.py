@@ -12,6 +12,7 @@
 No password is ever written below it.
 """
 
+import contextlib
 import os
 import re
 import secrets
@@ -88,15 +89,37 @@ class RunDirectory:
     def write_run(self, info: RunInfo) -> None:
         """Write run.json whole or not at all: a reader sees the old one or the new one. RunUnwritable if it cannot."""
         text = encode(info)
-        unfinished = self.run_path.with_name(f".run.json.{os.getpid()}")
         try:
             try:
-                _write_through(unfinished, text)
-                unfinished.replace(self.run_path)
-            finally:
-                unfinished.unlink(missing_ok=True)
+                self._replace_run(text)
+            except OSError:
+                if not self._reserve_path.exists():
+                    raise
+                self._reserve_path.unlink()
+                self._replace_run(text)
         except OSError as error:
             raise _unwritable(self.run_path, "cannot be written", error) from None
+        self._reserve(2 * len(text) if info.state == "running" else 0)
+
+    def _replace_run(self, text: str) -> None:
+        unfinished = self.run_path.with_name(f".run.json.{os.getpid()}")
+        try:
+            _write_through(unfinished, text)
+            unfinished.replace(self.run_path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    @property
+    def _reserve_path(self) -> Path:
+        return self.path / ".run.json.reserve"
+
+    def _reserve(self, byte_count: int) -> None:
+        """Keep room for the next run.json: events may fill the disk, and how the run ended must still be written."""
+        if not byte_count:
+            self._reserve_path.unlink(missing_ok=True)
+        elif not self._reserve_path.exists():
+            with contextlib.suppress(OSError):  # a disk that is full already: nothing can be kept
+                self._reserve_path.write_bytes(bytes(byte_count + 64 * 1024))
 
     def read_run(self) -> RunInfo:
         """What run.json says. RunUnreadable when it is missing, no JSON, of another version, or has wrong keys."""

@@ -15,6 +15,7 @@ from records.errors import RunUnreadable, RunUnwritable
 from records.run import RUN_VERSION, BrokerInfo, GroupInfo, LinkInfo, Phases, ProcessInfo, RunInfo, UserInfo, WarmUp
 from records.run_json import decode, encode
 from records.rundir import RunDirectory, new_run_id
+from tests.support.disk import small_disk
 
 FULL = RunInfo(
     run_id="r",
@@ -164,6 +165,20 @@ def test_a_run_json_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, mo
         run.write_run(dataclasses.replace(FULL, state="ended"))
     assert run.read_run() == FULL
     assert [path.name for path in run.path.iterdir()] == ["run.json"]
+
+
+def test_how_a_run_ended_is_written_on_a_disk_that_its_events_filled(tmp_path: Path) -> None:
+    parent = tmp_path / "runs"
+    parent.mkdir()
+    with small_disk(parent, "1m"):
+        run = RunDirectory.create(parent, "r")
+        run.write_run(dataclasses.replace(FULL, state="running"))
+        with pytest.raises(OSError, match="No space left"), (run.path / "events").open("wb", buffering=0) as events:
+            while True:
+                events.write(bytes(4096))
+        run.write_run(dataclasses.replace(FULL, state="ended"))
+        assert run.read_run().state == "ended"
+        assert sorted(path.name for path in run.path.iterdir()) == ["events", "run.json"], "the reserve is used up"
 
 
 def test_the_folder_of_a_broker_is_made_once_and_found_again(tmp_path: Path) -> None:
