@@ -106,6 +106,8 @@ def session_settings() -> dict[str, str]:
 def settings_for(master: str, scratch: Path, rows: int) -> dict[str, str]:
     """All settings of a session on a master; on a local one, also what keeps it quiet and to itself."""
     settings = {**session_settings(), "spark.master": master, "spark.ui.showConsoleProgress": "false"}
+    if rows <= SMALL_ROWS:  # anywhere: more partitions would be more tasks, of no rows
+        settings |= {**_SMALL, "spark.sql.shuffle.partitions": str(_shuffle_partitions(rows))}
     if master.startswith("local"):
         settings.update(_local_settings(scratch, rows))
     return settings
@@ -122,7 +124,6 @@ def _local_settings(scratch: Path, rows: int) -> dict[str, str]:
     else:
         java.append("-XX:+UseParallelGC")  # pauses do not matter: G1's barriers and threads are a tenth of the CPU
     return {
-        **(_SMALL if rows <= SMALL_ROWS else {}),
         "spark.ui.enabled": "false",
         "spark.driver.bindAddress": LOOPBACK,
         "spark.driver.host": LOOPBACK,

@@ -26,9 +26,5 @@ def read_events(spark: SparkSession, table: str, path: Path) -> DataFrame:
     schema = spark_schema(EVENT_TABLES[table])
     if not path.exists():
         return spark.createDataFrame([], schema)
-    return spark.read.schema(schema).parquet(str(path))
-
-
-def as_result(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Columns in the order and types of a result schema. ArrowInvalid when a value does not fit."""
-    return table.select(schema.names).cast(schema)
+    # stated, as a cluster's own file system may be another one
+    return spark.read.schema(schema).parquet(f"file://{path.resolve()}")

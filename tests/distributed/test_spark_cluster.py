@@ -1,0 +1,106 @@
+"""Checks that the analysis runs on a real standalone Spark cluster, with a folder that driver and workers share."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from records.rundir import RunDirectory
+from tests.analysis.runs import healthy, make
+from tests.support.locust_run import REPOSITORY, nothing_left
+from tests.support.spark_cluster import SPARK, WORKERS, SparkCluster, spark_cluster
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+
+PASS = 0
+FROM_ARCHIVE = "imported from the archive"
+ANALYSE = (sys.executable, "-c", "from brokerbench.cli import main; main()", "analyse")
+SUBMIT = (str(SPARK / "bin" / "spark-submit"),)
+NO_OTHER_FILE_SYSTEM = ("--conf", "spark.hadoop.fs.defaultFS=hdfs://127.0.0.1:1")  # as YARN has HDFS; nobody is there
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
+    folder = tmp_path_factory.mktemp("cluster")
+    with spark_cluster(folder) as running:
+        yield running
+    assert nothing_left(folder)
+
+
+@pytest.fixture(scope="module")
+def analysed_here(tmp_path_factory: pytest.TempPathFactory, cluster: SparkCluster) -> dict[str, Any]:
+    """The summary of the planted run as this machine alone computes it."""
+    directory = make(tmp_path_factory.mktemp("here"), healthy)
+    return _summary(directory, cluster, [*ANALYSE, str(directory.path)])
+
+
+def _summary(directory: RunDirectory, cluster: SparkCluster, command: Sequence[str]) -> dict[str, Any]:
+    told = _run(command, cluster)
+    assert told.returncode == PASS, told.stdout
+    summary: dict[str, Any] = json.loads(directory.summary_path.read_text())
+    assert summary["messages"]["received"] == 1_000
+    return summary
+
+
+def _run(command: Sequence[str], cluster: SparkCluster, cwd: Path = REPOSITORY) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        command,
+        cwd=cwd,
+        env=cluster.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_cluster_of_two_workers_gives_the_same_summary_as_this_machine_alone(
+    cluster: SparkCluster, analysed_here: dict[str, Any], tmp_path: Path
+) -> None:
+    directory = make(tmp_path, healthy)
+    before = [cluster.applications(name) for name in WORKERS]
+    command = [*ANALYSE, str(directory.path), "--master", cluster.url]
+    assert _summary(directory, cluster, command) == analysed_here
+    (new,) = {
+        frozenset(cluster.applications(name) - earlier) for name, earlier in zip(WORKERS, before, strict=True)
+    }  # the same ones on both workers
+    assert len(new) == 1
+
+
+def test_spark_submit_takes_the_analysis_as_a_script_and_an_archive(
+    cluster: SparkCluster, analysed_here: dict[str, Any], tmp_path: Path
+) -> None:
+    """Nothing else of the project is there, and the cluster's own file system is another than the run's."""
+    directory = make(tmp_path, healthy)
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    shutil.copy(REPOSITORY / "analysis" / "jobs.py", alone)
+    archive = _archive(tmp_path)
+    command = [*SUBMIT, "--master", cluster.url, "--py-files", str(archive), *NO_OTHER_FILE_SYSTEM]
+    told = _run([*command, str(alone / "jobs.py"), str(directory.path)], cluster, cwd=alone)
+    assert (told.returncode, FROM_ARCHIVE in told.stdout) == (PASS, True), told.stdout
+    assert json.loads(directory.summary_path.read_text()) == analysed_here
+    assert cluster.applications(WORKERS[0]) == cluster.applications(WORKERS[1])
+
+
+def _archive(folder: Path) -> Path:
+    """What docs/running.md has `git archive` make of the commit: of the files as they are now."""
+    for package in ("analysis", "records"):
+        shutil.copytree(REPOSITORY / package, folder / "packed" / package, ignore=shutil.ignore_patterns("__pycache__"))
+    with (folder / "packed" / "analysis" / "__init__.py").open("a") as package:
+        package.write(f"print({FROM_ARCHIVE!r})\n")
+    return Path(shutil.make_archive(str(folder / "brokerbench"), "zip", folder / "packed"))
+
+
+def test_a_standalone_cluster_takes_no_driver_in_python(cluster: SparkCluster, tmp_path: Path) -> None:
+    """docs/running.md says so. Should Spark learn it, the docs and the test above are to have it."""
+    jobs = str(REPOSITORY / "analysis" / "jobs.py")
+    told = _run([*SUBMIT, "--master", cluster.url, "--deploy-mode", "cluster", jobs, "run"], cluster, cwd=tmp_path)
+    assert told.returncode != PASS
+    assert "Cluster deploy mode is currently not supported for python" in told.stdout
