@@ -15,6 +15,7 @@ BEYOND_THE_TABLE = (
     "redelivered",
     "foreign",
     "missing_unconfirmed",
+    "left_unconfirmed",
     "refused_yet_received",
     "repeated",
     "unaccounted",
@@ -60,6 +61,7 @@ def of_outcomes(outcomes: DataFrame) -> DataFrame:
         *BETWEEN,
         "recovered",
         "missing_unconfirmed",
+        "left_unconfirmed",
         "refused_yet_received",
     )
     return outcomes.groupBy(*SUBSCRIPTION).agg(*[_count(name, F.col("message_outcome") == name) for name in ends])

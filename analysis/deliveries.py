@@ -88,6 +88,14 @@ def out_of_order(deliveries: DataFrame) -> DataFrame:
     )
 
 
+def reordered(out_of_order: DataFrame) -> DataFrame:
+    """Rows of REORDERED."""
+    behind = F.col("overtaken_by") - F.col("seq")
+    return out_of_order.groupBy("destination", "subscription", "producer").agg(
+        F.count("*").alias("reordered"), F.max(behind).alias("furthest")
+    )
+
+
 def unexpected() -> Column:
     """True for a delivery of a message without a recorded send attempt."""
     return F.col("due_ns").isNull()

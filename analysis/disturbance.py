@@ -59,9 +59,13 @@ def _p99_back_s(p99_ns: Mapping[int, int], fault: FaultSpan, load_began_ns: int,
     before = [p99_ns[second] for second in seconds_before(fault, load_began_ns) if second in p99_ns]
     if len(before) < LEAST_BEFORE_S:
         return None
-    usual_ns = median(before)
-    most_ns = max(MOST_TIMES * usual_ns, usual_ns + MOST_MORE_NS)
+    most_ns = most_in_band_ns(median(before))
     return _back_s(fault, load_began_ns, load_s, lambda second: p99_ns.get(second, math.inf) <= most_ns)
+
+
+def most_in_band_ns(usual_ns: float) -> float:
+    """The highest p99 in the band of a usual one."""
+    return max(MOST_TIMES * usual_ns, usual_ns + MOST_MORE_NS)
 
 
 def received(rates: pa.Table) -> dict[int, int]:

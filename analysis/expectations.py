@@ -11,11 +11,10 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from analysis.timeline import NS_PER_S
 from records.message_properties import NO_PROPERTIES, MessageProperties
 from records.run import RunInfo
 from records.selectors import parse
-
-NS_PER_S = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -42,11 +41,12 @@ class Expectations:
         """``subscriptions``: (destination, selector) of each consumer."""
         producers = [user for user in info.users if user.role == "producer"]
         sent_to = {
-            user.destination: SentTo(
+            name: SentTo(
                 MessageProperties.parse(str(user.settings.get("properties", ""))),
                 round(float(user.settings.get("time_to_live_s", 0)) * NS_PER_S),
             )
             for user in producers
+            for name in user.destinations
         }
         selectors: dict[str, set[str]] = {}
         for destination, selector in subscriptions:
@@ -70,32 +70,29 @@ class Expectations:
 
     def matches(self, selector: Column) -> Column:
         """Whether a message (columns destination, seq) is one that ``selector`` matches; '' matches all."""
-        cases = [
-            (destination, each, self._matched(destination, each))
-            for destination, of in self.selectors.items()
-            for each in of
-            if each
-        ]
+        cases: dict[tuple[SentTo, str], list[str]] = {}
+        for destination, of in self.selectors.items():
+            for each in filter(None, of):
+                cases.setdefault((self._sent_to(destination), each), []).append(destination)
         return reduce(
             lambda otherwise, case: F.when(
-                (F.col("destination") == case[0]) & (selector == case[1]), case[2]
+                F.col("destination").isin(case[1]) & (selector == case[0][1]), _matched(*case[0])
             ).otherwise(otherwise),
-            cases,
+            cases.items(),
             F.lit(True),
         )
 
     def unselected(self) -> Column:
         """Whether a message to a queue is one that no consumer's selector matches."""
-        choosy = [(to, of) for to, of in self.selectors.items() if to.startswith("queue://") and all(of)]
+        choosy: dict[tuple[SentTo, frozenset[str]], list[str]] = {}
+        for to, of in self.selectors.items():
+            if to.startswith("queue://") and all(of):
+                choosy.setdefault((self._sent_to(to), frozenset(of)), []).append(to)
         none_of = (
-            (F.col("destination") == to) & ~reduce(Column.__or__, [self._matched(to, each) for each in of])
-            for to, of in choosy
+            F.col("destination").isin(names) & ~reduce(Column.__or__, [_matched(sent, each) for each in sorted(of)])
+            for (sent, of), names in choosy.items()
         )
         return reduce(Column.__or__, none_of, F.lit(False))
-
-    def _matched(self, destination: str, selector: str) -> Column:
-        of_period = parse(selector).matched(self._sent_to(destination).properties)
-        return F.array(*map(F.lit, of_period))[F.pmod(F.col("seq"), F.lit(len(of_period))).cast("int")]
 
     def over(self) -> Column:
         """Whether a message's time to live was over when the queues were last looked at: after its last attempt."""
@@ -106,11 +103,15 @@ class Expectations:
 
     def _time_to_live_ns(self) -> Column:
         """Of the column destination; 0: never."""
-        known = [(to, each.time_to_live_ns) for to, each in self.sent_to.items()]
+        otherwise_ns = self._sent_to("").time_to_live_ns
+        names: dict[int, list[str]] = {}
+        for to, each in self.sent_to.items():
+            if each.time_to_live_ns != otherwise_ns:
+                names.setdefault(each.time_to_live_ns, []).append(to)
         return reduce(
-            lambda otherwise, case: F.when(F.col("destination") == case[0], F.lit(case[1])).otherwise(otherwise),
-            known,
-            F.lit(self._sent_to("").time_to_live_ns),
+            lambda otherwise, case: F.when(F.col("destination").isin(case[1]), F.lit(case[0])).otherwise(otherwise),
+            names.items(),
+            F.lit(otherwise_ns),
         )
 
     def marked(self, deliveries: DataFrame, subscriptions: DataFrame) -> DataFrame:
@@ -128,6 +129,12 @@ class Expectations:
         )
         matched = self.matches(F.coalesce(F.col("selector"), F.lit("")))
         return joined.withColumn("unselected", first & ~matched).drop("selector")
+
+
+def _matched(sent: SentTo, selector: str) -> Column:
+    """Whether a message (column seq) is one that the selector matches."""
+    of_period = parse(selector).matched(sent.properties)
+    return F.array(*map(F.lit, of_period))[F.pmod(F.col("seq"), F.lit(len(of_period))).cast("int")]
 
 
 NOTHING_SPECIAL = Expectations()

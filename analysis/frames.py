@@ -47,7 +47,7 @@ class Frames:
 
     @cached_property
     def connections(self) -> DataFrame:
-        return self._events("connections", "client", "at_ns")
+        return self._events("connections", "client", "at_ns", "ended_ns")
 
     @cached_property
     def members(self) -> DataFrame:
@@ -98,9 +98,15 @@ class Frames:
 
     @cached_property
     def outcomes(self) -> DataFrame:
-        arrived, left = deliveries.first(self.deliveries), message_outcomes.found(self.leftovers)
+        arrived, left = deliveries.first(self.deliveries), message_outcomes.found(self.leftovers, self._durable)
         searched = not self.info.unsearched
         return message_outcomes.message_outcomes(self.expected, arrived, left, searched=searched).persist(KEPT)
+
+    @property
+    def _durable(self) -> list[str]:
+        """The names of durable subscriptions."""
+        held = stored_events(self.directory, "subscriptions").select(["subscription", "kind"]).to_pylist()
+        return sorted({row["subscription"] for row in held if row["kind"] == "durable_topic"})
 
     def release(self) -> None:
         for kept in (self.messages, self.deliveries, self.out_of_order, self.outcomes):

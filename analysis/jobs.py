@@ -30,19 +30,26 @@ from analysis.clocks import error_bound_ns
 from analysis.connection_counts import connection_counts
 from analysis.connections import connections
 from analysis.consumers import received
+from analysis.deliveries import reordered
 from analysis.distribution import distribution
 from analysis.disturbance import back
 from analysis.division import divided
 from analysis.expiry import BETWEEN, expired_counts, settled
 from analysis.fault_spans import FaultSpan, fault_spans
 from analysis.figures import paths
+from analysis.first_receipts import first_receipts, spread
 from analysis.frames import Frames
+from analysis.harm import by_fault, harm, late, stranded
+from analysis.kinds import kinds
 from analysis.latency import durations, latency
-from analysis.outages import harm, outages
+from analysis.link_backlog import link_backlog
+from analysis.mirror_lag import METRICS as OF_MIRRORS
+from analysis.mirror_lag import mirror_lag
+from analysis.outages import outages, with_due
 from analysis.rates import rates, totals
 from analysis.rebalance import Places, rebalance
 from analysis.reconciliation import missing_rows
-from analysis.recovery import recovery
+from analysis.recovery import Harm, recovery
 from analysis.resources import cores_in_load, links, resources
 from analysis.spark import SparkUnavailable, session
 from analysis.stalls import stall_rows
@@ -54,7 +61,7 @@ from analysis.unplanned import Span, unplanned
 from analysis.verdict import FailedFault
 from records.errors import RunUnreadable, RunUnwritable
 from records.reader import Sealing, inspect, read_events, seal
-from records.results import ANOMALIES, OUTAGES
+from records.results import ANOMALIES, OUTAGES, REORDERED
 from records.rundir import RunDirectory
 from records.schemas import UNKNOWN
 from records.summary import EXIT_STATUS, ConnectionCounts, Rebalance, Recovery, Summary, Unplanned
@@ -119,10 +126,13 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             of_brokers = aside.submit(_of_brokers, frames, timeline, progress)
             held = aside.submit(lambda: _row(blocked(frames.connections)))
             moved = aside.submit(_rebalance, frames, fault_spans(faults), timeline, progress)
+            mirrored = aside.submit(frames.samples.where(F.col("metric").isin(*OF_MIRRORS)).toArrow)
             cores = aside.submit(lambda: cores_in_load(frames.samples, timeline).collect())
             results, unsearched = _of_messages(frames, timeline, clock_error_ns, progress)
             with _step(progress, "added up the run"):
                 load = _row(totals(frames.messages, frames.deliveries, timeline))
+            with _step(progress, "found the first receipt of each destination"):
+                firsts = first_receipts(frames.messages, frames.deliveries).toArrow().to_pylist()
             with _step(progress, "divided the messages by consumer"):
                 results["consumers"], shares = divided(received(frames.deliveries, frames.subscriptions).toArrow())
             results |= of_brokers.result()
@@ -143,6 +153,9 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             rebalance=balance,
             connection_counts=_connection_counts(frames, timeline, results),
             consumers=shares,
+            destinations=spread(firsts),
+            mirror=mirror_lag(mirrored.result(), fault_spans(faults), timeline.load_began_ns),
+            kinds=kinds(results["accounting"], _subscriptions(frames.directory), info.users),
             unplanned=unasked,
             leftovers=sealing.rows["leftovers"],
             foreign_leftovers=_foreign(frames.directory),
@@ -175,6 +188,8 @@ def _of_messages(
         strange = (of.marked, of.out_of_order, of.strangers)
         odd = anomalies(of.outcomes, *strange, timeline, all_expired=_all_expired(results))
         results["anomalies"] = odd.toArrow() if _any_odd(results["accounting"]) else ANOMALIES.empty_table()
+        none_overtaken = not any(results["accounting"]["reordered"].to_pylist())
+        results["reordered"] = REORDERED.empty_table() if none_overtaken else reordered(of.out_of_order).toArrow()
     with _step(progress, "counted the rates"):
         results["rates"] = rates(of.sends, of.messages, of.deliveries, of.strangers, timeline).toArrow()
     return results, doubts
@@ -195,6 +210,7 @@ def _of_brokers(frames: Frames, timeline: Timeline, progress: Progress) -> dict[
         return {
             "connections": connections(frames.connections, timeline).toArrow(),
             "links": links(frames.samples).toArrow(),
+            "link_backlog": link_backlog(frames.samples, timeline).toArrow(),
             "resources": resources(frames.samples, timeline).toArrow(),
         }
 
@@ -208,19 +224,23 @@ def _recovery(
     progress: Progress,
 ) -> Recovery:
     """The summary's recovery; adds the result table ``outages``."""
-    results["outages"], harmed = OUTAGES.empty_table(), {}
+    began_ns = timeline.load_began_ns
+    results["outages"], harmed, left = OUTAGES.empty_table(), {}, {}
     if faults:
         with _step(progress, "followed the clients through the faults"):
             events = (of.connections, of.sends, of.receipts, of.subscriptions, of.members)
-            results["outages"] = outages(*events, faults, timeline.load_began_ns).toArrow()
-            harmed = _row(harm(of.outcomes, of.deliveries, faults, all_expired=_all_expired(results)))
-    began_ns = timeline.load_began_ns
+            cut_off = outages(*events, faults, began_ns)
+            results["outages"] = with_due(cut_off, of.messages, of.deliveries, began_ns).toArrow()
+            strange = (of.outcomes, of.deliveries, of.out_of_order)
+            harmed = _row(harm(*strange, faults, all_expired=_all_expired(results)))
+            if any(harmed[f"stranded_{fault.number}"] for fault in faults):
+                left = by_fault([row.asDict() for row in stranded(of.outcomes, faults).collect()])
     load_s = (_load_ended_ns(of, timeline) - began_ns) / NS_PER_S if faults else 0.0
     recovered = back(results["rates"], results["latency"], faults, began_ns, load_s)
     copies = copies_of_each(results["accounting"], results["rates"])
     piled_up = backlogs(results["rates"], faults, began_ns, copies)
-    members = read_events(of.directory, "members")
-    return recovery(results["outages"], faults, harmed, recovered, piled_up, stays, members, began_ns)
+    of_messages = Harm(harmed, late(results["latency"], faults, began_ns), left)
+    return recovery(results["outages"], faults, of_messages, recovered, piled_up, stays, began_ns)
 
 
 def _rebalance(
@@ -229,8 +249,8 @@ def _rebalance(
     """The tables ``stays`` and ``distribution``, and the summary's rebalance."""
     with _step(progress, "followed the clients from broker to broker"):
         began_ns, ended_ns = timeline.load_began_ns, _load_ended_ns(of, timeline)
-        found = stays(of.connections, began_ns, ended_ns).toArrow()
-        counts = {row["group"]: row["clients"] for row in clients(of.connections).collect()}
+        found = stays(of.connections, of.members, began_ns, ended_ns).toArrow()
+        counts = {row["group"]: row["clients"] for row in clients(of.connections, of.members).collect()}
         balance = rebalance(
             found, counts, faults, Places(of.info.brokers, of.info.groups), began_ns, ended_ns - began_ns
         )
@@ -254,8 +274,13 @@ def _unplanned(of: Frames, faults: Sequence[FaultSpan], timeline: Timeline, rate
         stalls.setdefault(row["process"], []).append(Span(row["began_ns"], row["ended_ns"]))
     transacted = any("transaction_size" in user.settings for user in of.info.users)
     load = Span(timeline.load_began_ns, timeline.load_ended_ns)
-    events = (of.sends, of.deliveries, of.connections)
+    events = (of.sends, of.deliveries, of.connections, of.members)
     return unplanned(rates, *events, faults, list(stalls.values()), load, transacted=transacted)
+
+
+def _subscriptions(directory: RunDirectory) -> list[dict[str, Any]]:
+    held: list[dict[str, Any]] = read_events(directory, "subscriptions").to_pylist()
+    return held
 
 
 def _all_expired(results: Mapping[str, pa.Table]) -> bool:

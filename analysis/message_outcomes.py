@@ -3,7 +3,7 @@
 Jepsen's total queue, per subscription: what was attempted, acknowledged and received decides, over all attempts.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -80,14 +80,29 @@ def queue_name(column: Column) -> Column:
     return F.regexp_replace(column, QUEUE_PREFIX, "")
 
 
-def found(leftovers: DataFrame) -> DataFrame:
-    """One row a message that was left somewhere: on a queue (from where it could still be read) before a dead one.
+def found(leftovers: DataFrame, durable: Collection[str] = ()) -> DataFrame:
+    """One row a message that was left somewhere: place, on a queue (from where it could still be read) before a dead
+    one, and held, an array of the places where it is held for one durable subscription each.
 
-    dead_letter, found_at: ``queue at broker``, one of them, and dead_by_age: a dead letter because it expired.
+    A place is dead_letter, found_at: ``queue at broker``, dead_by_age: a dead letter because it expired, left_at: the
+    broker, age_ns: how long it had been there, and holder: the subscription that alone could still read it there; null:
+    anybody. ``durable``: the names of those.
     """
+    name = F.substring_index("queue", ".", -1)  # Artemis has a queue for it: <client id>.<name>
+    holder = F.when(name.isin(*durable), name)
     at = F.concat_ws(" at ", "queue", "broker").alias("found_at")
-    place = F.struct(F.col("dead_letter"), at, F.col("expired").alias("dead_by_age"))
-    return laid_out(leftovers).groupBy(*MESSAGE).agg(F.min(place).alias("place")).select(*MESSAGE, "place.*")
+    why = F.col("expired").alias("dead_by_age")
+    left_at = F.col("broker").alias("left_at")
+    place = F.struct(F.col("dead_letter"), at, why, left_at, F.col("age_ns"), holder.alias("holder"))
+    return (
+        laid_out(leftovers)
+        .withColumn("spot", place)
+        .groupBy(*MESSAGE)
+        .agg(
+            F.min(F.when(F.col("spot.holder").isNull(), F.col("spot"))).alias("place"),
+            F.collect_list(F.when(F.col("spot.holder").isNotNull(), F.col("spot"))).alias("held"),
+        )
+    )
 
 
 def message_outcomes(
@@ -97,6 +112,7 @@ def message_outcomes(
 
     message_outcome: lost | stranded | dead_lettered (acked, not received) | recovered (in doubt, received)
         | refused_yet_received (failed, received) | missing_unconfirmed (unconfirmed, neither received nor found)
+        | left_unconfirmed (unconfirmed, not received, found)
         | expired (acked or unconfirmed, not received, found where that shows that its time to live was over)
         | unselected (acked, not received, found on a queue, no consumer's selector matches)
         | past_ttl, past_ttl_unconfirmed (neither received nor found, its time to live was over: `analysis.expiry`)
@@ -107,10 +123,17 @@ def message_outcomes(
     return (
         expected.join(received.hint("shuffle_hash"), [*MESSAGE, "subscription"], "left")
         .join(found.hint("shuffle_hash"), MESSAGE, "left")
+        .withColumn("spot", F.coalesce(F.get(F.filter("held", _of_subscription), F.lit(0)), "place"))
+        .select("*", "spot.*")
+        .drop("spot", "place", "held", "holder")
         .withColumn("received", F.coalesce("received", F.lit(False)))
         .withColumn("message_outcome", F.when(F.col("subscription") != NOBODY, _message_outcome(searched)))
         .where(F.col("message_outcome").isNotNull())
     )
+
+
+def _of_subscription(place: Column) -> Column:
+    return place["holder"] == F.col("subscription")
 
 
 def _message_outcome(searched: bool) -> Column:
@@ -130,5 +153,7 @@ def _message_outcome(searched: bool) -> Column:
         .when(acked_and_missing, "stranded")
         .when((outcome == "in_doubt") & F.col("received"), "recovered")
         .when((outcome == "failed") & F.col("received"), "refused_yet_received")
-        .when((outcome == "unconfirmed") & missing & nowhere, "missing_unconfirmed")
+        .when(
+            (outcome == "unconfirmed") & missing, F.when(nowhere, "missing_unconfirmed").otherwise("left_unconfirmed")
+        )
     )

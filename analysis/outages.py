@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from analysis.fault_spans import FaultSpan
 from analysis.members import of_users
 from analysis.timeline import FOREVER_NS
+from records.results import OUTAGES
 
 CUT = ["fault", "user"]
 """What tells an outage from others."""
@@ -26,7 +27,7 @@ def outages(
     faults: Sequence[FaultSpan],
     load_began_ns: int,
 ) -> DataFrame:
-    """Rows of OUTAGES; times count from the start of the load."""
+    """Rows of OUTAGES; times count from the start of the load. ``due`` is still to come: see `with_due`."""
     cut = of_users(reconnections(connections, losses(connections, faults)), members)
     found = cut.join(successes(cut, sends, receipts), CUT, "left").join(_roles(sends, subscriptions), "user", "left")
     began_ns = F.greatest(F.coalesce("last_success_ns", "applied_ns"), F.col("applied_ns"))
@@ -137,32 +138,24 @@ def _roles(sends: DataFrame, subscriptions: DataFrame) -> DataFrame:
     return producers.unionByName(consumers).groupBy("user").agg(F.max("role").alias("role"))
 
 
-def harm(
-    outcomes: DataFrame, deliveries: DataFrame, faults: Sequence[FaultSpan], *, all_expired: bool = True
-) -> DataFrame:
-    """One row: lost_1, duplicated_1, lost_2 … by the faults' numbers. A message belongs to one fault at most.
+def with_due(outages: DataFrame, messages: DataFrame, deliveries: DataFrame, load_began_ns: int) -> DataFrame:
+    """The outages with ``due``: how many of the user's messages were due from its beginning to its end.
 
-    A lost message belongs to the first fault that was not over when the message was sent. A duplicate belongs to the
-    last fault that had begun when the duplicate came. ``all_expired``: as `analysis.anomalies` has it; if not, a
-    message that may have expired counts as lost.
+    A producer's own messages; of a consumer those that it received, sooner or later. Null for a consumer that never
+    came back: nobody knows which messages it would have received.
     """
-    lost_ones = ["lost"] if all_expired else ["lost", "past_ttl"]
-    lost = outcomes.where(F.col("message_outcome").isin(lost_ones)).select("sent_ns")
-    again = deliveries.where(F.col("duplicate")).select("received_ns")
-    of_lost = lost.agg(*[_count(f"lost_{one.number}", _is_first_open(one, faults)) for one in faults])
-    of_again = again.agg(*[_count(f"duplicated_{one.number}", _is_last_begun(one, faults)) for one in faults])
-    return of_lost.crossJoin(of_again)
-
-
-def _is_first_open(fault: FaultSpan, faults: Sequence[FaultSpan]) -> Column:
-    earlier = max((other.until_ns for other in faults if other.number < fault.number), default=-1)
-    return F.col("sent_ns").between(earlier + 1 if earlier < FOREVER_NS else FOREVER_NS, fault.until_ns)
-
-
-def _is_last_begun(fault: FaultSpan, faults: Sequence[FaultSpan]) -> Column:
-    later = min((other.began_ns for other in faults if other.number > fault.number), default=FOREVER_NS)
-    return F.col("received_ns").between(fault.began_ns, later - 1)
-
-
-def _count(name: str, condition: Column) -> Column:
-    return F.count_if(condition).alias(name)
+    of_producers = messages.select(F.col("producer").alias("user"), "due_ns")
+    arrived = deliveries.where((F.col("copy") == 1) & F.col("due_ns").isNotNull())
+    of_consumers = arrived.select(F.col("consumer").alias("user"), "due_ns")
+    gaps = outages.select(*CUT, "began_ns", F.coalesce("first_success_ns", F.lit(FOREVER_NS)).alias("until_ns"))
+    due_ns = F.col("due_ns") - F.lit(load_began_ns)
+    due = (
+        of_producers.unionByName(of_consumers)
+        .join(F.broadcast(gaps), "user")
+        .where((due_ns >= F.col("began_ns")) & (due_ns < F.col("until_ns")))
+        .groupBy(*CUT)
+        .agg(F.count("*").alias("due"))
+    )
+    unknown = (F.col("role") == "consumer") & F.col("first_success_ns").isNull()
+    counted = F.when(~unknown, F.coalesce("due", F.lit(0)))
+    return outages.join(due, CUT, "left").withColumn("due", counted).select(*OUTAGES.names)

@@ -138,8 +138,8 @@ def rebalance(
 
 def moves_of(stays: pa.Table) -> Moves:
     """A move: the next stay of a client is at another broker, and it did not end the last one by itself."""
-    rows = stays.sort_by([("client", "ascending"), ("from_ns", "ascending")])
-    client, from_ns, to_ns = (rows[name].to_numpy() for name in ("client", "from_ns", "to_ns"))
+    rows = stays.sort_by([("user", "ascending"), ("from_ns", "ascending")])
+    client, from_ns, to_ns = (rows[name].to_numpy() for name in ("user", "from_ns", "to_ns"))
     broker, cause = (rows[name].to_numpy() for name in ("broker", "cause"))
     same = client[1:] == client[:-1]
     left = ~np.isin(cause, OWN_ENDS)

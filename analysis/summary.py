@@ -24,7 +24,10 @@ from records.summary import (
     Blocked,
     ConnectionCounts,
     Consumers,
+    Destinations,
+    KindCounts,
     Messages,
+    Mirror,
     Rebalance,
     Recovery,
     StepResult,
@@ -48,7 +51,8 @@ class Findings:
     leftovers: messages found on queues, foreign_leftovers included.
     cores: cpu_ns and core_wait_ns within the load, as analysis.resources.cores_in_load has them. blocked: as
     analysis.blocked has it.
-    recovery, rebalance, connection_counts, consumers, unplanned: as the modules of these names have them.
+    recovery, rebalance, connection_counts, consumers, kinds, unplanned: as the modules of these names have them.
+    destinations: as analysis.first_receipts has it, mirror: as analysis.mirror_lag has it.
     unsearched: why messages are unaccounted for, beside what the run itself tells.
     """
 
@@ -64,6 +68,9 @@ class Findings:
     rebalance: Rebalance
     connection_counts: ConnectionCounts
     consumers: Consumers
+    destinations: Destinations
+    mirror: Mirror
+    kinds: Mapping[str, KindCounts]
     unplanned: list[Unplanned]
     leftovers: int
     foreign_leftovers: int
@@ -97,6 +104,9 @@ def summarise(info: RunInfo, found: Findings) -> Summary:
         rebalance=found.rebalance,
         connection_counts=found.connection_counts,
         consumers=found.consumers,
+        destinations=found.destinations,
+        mirror=found.mirror,
+        kinds=dict(found.kinds),
         unplanned=found.unplanned,
         steps=of_steps,
         limit=limit(info, of_steps, found.resources, found.latency),

@@ -15,9 +15,10 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analysis.fault_spans import FaultSpan
+from analysis.members import of_users
 from analysis.outages import reconnections
 from analysis.rebalance import CONSUMERS_AWAY
-from records.move_reasons import AMQP_REDIRECT
+from records.connection_events import Cause
 from records.summary import Unplanned
 
 NS_PER_S = 1_000_000_000
@@ -49,6 +50,7 @@ def unplanned(
     sends: DataFrame,
     deliveries: DataFrame,
     connections: DataFrame,
+    members: DataFrame,
     faults: Sequence[FaultSpan],
     stalls: Sequence[Sequence[Span]],
     load: Span,
@@ -71,7 +73,7 @@ def unplanned(
     of_senders = [one.span for one in silences if one.producers]
     named = [one for one in silences if one.producers or not any(one.span.overlap_ns(span) for span in of_senders)]
     found = [one.told(load) for one in named if one.producers or one.consumers]
-    return sorted([*found, *_losses(connections, planned, load)], key=lambda one: one["from_s"])
+    return sorted([*found, *_losses(connections, members, planned, load)], key=lambda one: one["from_s"])
 
 
 def empty_seconds(rates: pa.Table, load: Span) -> Iterator[tuple[str, range]]:
@@ -138,10 +140,13 @@ def _bounds(acked: DataFrame, received: DataFrame, around: Span) -> Span:
     return Span(around.from_ns if last is None else last, around.until_ns if first is None else first)
 
 
-def _losses(connections: DataFrame, planned: Sequence[Span], load: Span) -> Iterator[Unplanned]:
-    """Connections that clients lost outside of every fault, until the last of these clients was connected again."""
+def _losses(connections: DataFrame, members: DataFrame, planned: Sequence[Span], load: Span) -> Iterator[Unplanned]:
+    """Connections that clients lost outside of every fault, until the last of these clients was connected again.
+
+    Users that share a connection count one by one.
+    """
     at = F.col("at_ns")
-    redirected = F.col("reason").contains(AMQP_REDIRECT)
+    redirected = F.col("cause").eqNullSafe(Cause.REDIRECT.value)
     lost = connections.where((F.col("event") == "lost") & ~redirected & at.between(load.from_ns, load.until_ns))
     for span in planned:
         lost = lost.where(~at.between(span.from_ns, span.until_ns))
@@ -154,12 +159,12 @@ def _losses(connections: DataFrame, planned: Sequence[Span], load: Span) -> Iter
         F.col("at_ns").alias("lost_ns"),
     )
     outages = (
-        reconnections(connections, each)
+        of_users(reconnections(connections, each), members)
         .groupBy("left_broker", "number")
         .agg(
             F.min("lost_ns").alias("from_ns"),
             F.when(F.count_if(F.col("connected_ns").isNull()) == 0, F.max("connected_ns")).alias("until_ns"),
-            F.count_distinct("client").alias("clients"),
+            F.count_distinct("user").alias("clients"),
         )
     )
     for row in outages.collect():

@@ -191,6 +191,7 @@ def write_clients_and_samples(writers: dict[str, "Writer"], length_s: int) -> No
     began_ns, clients = LOAD_FROM_NS - WARM_UP_S * S, np.arange(PRODUCERS + CONSUMERS)
     group = pa.array(np.where(clients < PRODUCERS, "producers", "consumers"))
     event: Columns = {"protocol": "stomp", "event": "connected", "at_ns": began_ns - S, "reason": ""}
+    event |= {"from_broker": None, "cause": None, "ended_ns": None}
     writers["connections"].add(
         "client", {"client": client(clients), "group": group, "broker": broker(clients), **event}
     )

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from analysis.checks import value_at
 from benchmarks.pairs import conditions
 
 LOCUST = Path(sys.executable).with_name("locust")
@@ -107,17 +108,10 @@ def distribution_table(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
 def spread_table(arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """``arms``: the summaries of each arm. A row a figure, a column an arm: smallest, middle, largest of its runs."""
     rows = [
-        (f"`{figure}`", *(spread([figure_of(each, figure) for each in runs]) for runs in arms.values()))
+        (f"`{figure}`", *(spread([value_at(each, figure) for each in runs]) for runs in arms.values()))
         for figure in FIGURES
     ]
     return markdown(("figure", *arms), rows)
-
-
-def figure_of(summary: Mapping[str, Any], path: str) -> float | None:
-    found: Any = summary
-    for key in path.split("."):
-        found = found[key]
-    return None if found is None else float(found)
 
 
 def spread(values: Iterable[float | None]) -> str:

@@ -74,7 +74,10 @@ def list_scenarios() -> None:
 @click.option("--to", type=click.Choice(TO), default="broker", show_default=True, help="What to render.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write into.")
 @click.option("--base-port", type=click.IntRange(1024, 65000), default=61616, show_default=True, help="The first port.")
-def render(name: str, to: str, out: Path, base_port: int) -> None:
+@click.option("--overlay", help="YAML file with settings of brokers and JVMs, laid over those of the topology.")
+@click.option("--unset-defaults", is_flag=True, help="Write only what topology and overlay set. Of broker and compose.")
+@click.option("--broker-version", default="", help="Version that reads the files, such as 5.16.6. Of broker only.")
+def render(name: str, to: str, out: Path, overlay: str | None, **wishes: Any) -> None:
     """Write a topology in a form that others read. Nothing is started. NAME as for topologies.
 
     \b
@@ -86,10 +89,11 @@ def render(name: str, to: str, out: Path, base_port: int) -> None:
     from brokerbench.failover_options import built_for_clients
     from brokerbench.render_forms import rendered
     from brokerbench.rendering import write_files
+    from topologies.catalogue.overlay import overlaid
 
-    topology = built_for_clients(name)
+    topology, _ = overlaid(built_for_clients(name), overlay)
     _warn(topology.warnings)
-    for path in write_files(rendered(topology, to, base_port), out):
+    for path in write_files(rendered(topology, to, **wishes), out):
         click.echo(path)
 
 

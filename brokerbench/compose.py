@@ -36,12 +36,12 @@ BROKERBENCH_BRIDGE_PASSWORD=
 """
 
 
-def compose_files(topology: Topology, base_port: int) -> dict[str, str]:
+def compose_files(topology: Topology, base_port: int, *, unset_defaults: bool = False) -> dict[str, str]:
     """Every file by its path below the folder. Raises `TopologyInvalid` for what Compose cannot bring up by itself."""
     _require_fitting(topology)
     ports = ports_from(topology, base_port)
     hosts = {broker.name: host_name(broker.name) for broker in topology.brokers}
-    site = Site(ports, bind_host=EVERYWHERE, hosts=hosts)
+    site = Site(ports, bind_host=EVERYWHERE, hosts=hosts, unset_defaults=unset_defaults)
     services = {hosts[broker.name]: _service(topology, broker, hosts, ports) for broker in topology.brokers}
     volumes: dict[str, dict[str, str]] = {
         f"{hosts[broker.name]}-data": {} for broker in topology.brokers if _keeps(topology, broker)

@@ -38,7 +38,7 @@ def _network(topology: Topology) -> NetworkDrawing:
         Node(broker.name, broker.region, broker.standby_of, _entrances(topology, broker.name))
         for broker in topology.brokers
     )
-    return NetworkDrawing(nodes, tuple(map(_edge, topology.links)), over_s=0.0, measured=False)
+    return NetworkDrawing(nodes, tuple(map(_edge, topology.links)), measured=False)
 
 
 def _entrances(topology: Topology, broker: str) -> tuple[Clients, ...]:

@@ -4,10 +4,21 @@ from brokerbench.rendering import broker_files
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 from topologies.products import PRODUCTS
+from topologies.runtimes.release import release_of
+
+TAKEN_BY = {"--broker-version": ("broker",), "--unset-defaults": ("broker", "compose")}
+"""Which forms an option changes."""
 
 
-def rendered(topology: Topology, to: str, base_port: int) -> dict[str, str]:
-    """Every file by its path. ``to``: broker | compose | amazon-mq | diagram."""
+def rendered(
+    topology: Topology, to: str, base_port: int, *, broker_version: str = "", unset_defaults: bool = False
+) -> dict[str, str]:
+    """Every file by its path. ``to``: broker | compose | amazon-mq | diagram. Raises ValueError."""
+    for option, given in (("--broker-version", broker_version), ("--unset-defaults", unset_defaults)):
+        if given and to not in TAKEN_BY[option]:
+            raise ValueError(f"{option} --to {to}: changes only {' and '.join(TAKEN_BY[option])}; leave it out")
+    if broker_version:
+        release_of(topology, broker_version, None)  # refuses a version that is not known
     if to == "diagram":
         from brokerbench.diagram import diagram  # the report's drawing, which the other forms do not need
 
@@ -15,10 +26,10 @@ def rendered(topology: Topology, to: str, base_port: int) -> dict[str, str]:
     if to == "compose":
         from brokerbench.compose import compose_files
 
-        return compose_files(topology, base_port)
+        return compose_files(topology, base_port, unset_defaults=unset_defaults)
     if to == "amazon-mq":
         return _amazon_mq(topology)
-    return broker_files(topology, base_port)
+    return broker_files(topology, base_port, version=broker_version, unset_defaults=unset_defaults)
 
 
 def _amazon_mq(topology: Topology) -> dict[str, str]:

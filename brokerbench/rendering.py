@@ -9,9 +9,11 @@ USUAL_PORTS = {"openwire": 61616, "core": 61617, "all": 61616, "stomp": 61613, "
 """By protocol, as the brokers' own distributions have them; core stands aside of openwire."""
 
 
-def broker_files(topology: Topology, base_port: int) -> dict[str, str]:
-    """Every file by ``broker/file``, for brokers that share one host."""
-    site = Site(ports_from(topology, base_port))
+def broker_files(
+    topology: Topology, base_port: int, *, version: str = "", unset_defaults: bool = False
+) -> dict[str, str]:
+    """Every file by ``broker/file``, for brokers that share one host. ``version``, ``unset_defaults``: of `Site`."""
+    site = Site(ports_from(topology, base_port), version=version, unset_defaults=unset_defaults)
     return {
         f"{broker}/{name}": text for broker, files in files_of(topology, site).items() for name, text in files.items()
     }

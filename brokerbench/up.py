@@ -167,7 +167,8 @@ def _check_spoken(request: Request) -> None:
     ends += [(path.end, request.spoken.consumers) for path in routes(request.topology)]
     for broker, protocol in ends:
         try:
-            request.topology.broker(broker).listener(protocol)
+            made = request.topology.broker(broker)
+            (made.listener if request.wanted.runtime == "external" else made.require_spoken)(protocol)
         except KeyError as error:
             raise ValueError(f"--protocol {protocol}: {error.args[0]}; choose one that it does") from None
 

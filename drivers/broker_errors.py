@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeVar
 
-from drivers.contract import ConnectFailed, DriverError, Outcome, Refused
+from drivers.contract import ConnectFailed, DriverError, Outcome, Refused, TurnedAway
+from records.connection_events import Cause
 
 _TRY_AGAIN = ("already connected", "already set", "being stopped", "has been stopped", "is stopping", "maximum")
 LOGINS = 3
@@ -52,10 +53,15 @@ def too_large(words: str) -> bool:
     return "frame size" in said and "exceeded" in said
 
 
+def cause_of_loss(words: str) -> Cause:
+    """The cause of a connection's loss that its client did not ask for, by the words of the loss."""
+    return Cause.REFUSED if too_large(words) else Cause.LOST
+
+
 def turned_away(broker_at: str, username: str, words: str) -> DriverError:
     """The error for a connection that the broker answered with a refusal. ``broker_at``: "broker-1 at host:port"."""
     if may_try_again(words):
-        return ConnectFailed(f"broker {broker_at} turned the connection away for now: {words}")
+        return TurnedAway(f"broker {broker_at} turned the connection away for now: {words}")
     return refused_user(broker_at, username, words)
 
 

@@ -47,6 +47,10 @@ class ConnectFailed(DriverError):
     """The broker could not be reached or did not answer in time: the next URI may do better."""
 
 
+class TurnedAway(ConnectFailed):
+    """The broker answered and said no for now: it is full, about to stop, or still holds the client id."""
+
+
 class Redirected(ConnectFailed):
     """The broker redirects its clients to another broker. ``address``: that broker's ``host:port``."""
 
@@ -65,7 +69,7 @@ class Untrusted(Refused):
 
 @dataclass(frozen=True)
 class Destination:
-    """``queue://orders`` or ``topic://prices``."""
+    """``queue://orders`` or ``topic://prices``; of a `Delivery.reply_to` the kind is the protocol's own."""
 
     kind: str  # queue | topic
     name: str
@@ -90,11 +94,14 @@ class MessageHeaders:
     """What a message carries beside its body. Many messages share one of these: they are told apart by identity.
 
     ``time_to_live_ms``: counted from the send by the sender's clock; 0: it never expires. ``priority``: 0 to 9.
+    ``reply_to``: the name of a temporary queue of the same connection; '': no reply is wanted.
     """
 
     properties: Mapping[str, Value] = field(default_factory=dict)
     time_to_live_ms: int = 0
     priority: int = DEFAULT_PRIORITY
+    reply_to: str = ""
+    correlation_id: str = ""
 
 
 PLAIN = MessageHeaders()
@@ -118,20 +125,24 @@ class Subscription:
     """What a consumer asks for.
 
     Subscribers share a queue. Each subscriber of a topic gets all its messages. ``durable_name`` makes a topic
-    subscription durable under that name; it needs a client id that stays the same.
+    subscription durable under that name; it needs a client id that stays the same. ``temporary``: the queue is a
+    temporary one of this connection, for replies. ``replies``: deliveries say where their replies go.
     """
 
     destination: Destination
     prefetch: int = 100  # messages the broker may send ahead of the acknowledgements
     selector: str = ""
     durable_name: str = ""
+    temporary: bool = False
+    replies: bool = False
 
 
 class Delivery(NamedTuple):
     """One message as it arrived. ``ack_token`` is the protocol's own; pass the delivery back to `settle`.
 
     ``body``: the bytes as they were sent, by whatever protocol. ``received_ns`` is read before the message is parsed; a
-    Java library has parsed it by then. ``redelivered``: the broker's mark.
+    Java library has parsed it by then. ``redelivered``: the broker's mark. ``reply_to``, ``correlation_id``: only for a
+    subscription that replies.
     """
 
     body: bytes
@@ -139,6 +150,8 @@ class Delivery(NamedTuple):
     redelivered: bool
     hops: int | None  # brokers crossed, where the broker stamps its path
     ack_token: object
+    reply_to: Destination | None = None
+    correlation_id: str = ""
 
 
 OnSettled = Callable[[object, Outcome, int, str], None]

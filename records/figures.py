@@ -5,7 +5,12 @@ from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
 from records.summary import Summary
 
+KINDS = tuple(
+    f"{kind}_{mode}" for kind in ("queue", "topic", "durable_topic") for mode in ("persistent", "non_persistent")
+)
+"""The kinds of messages: of a queue, a topic or durable subscriptions, by JMS's delivery mode."""
 NAMED = {
+    "kinds": KINDS,
     "latency_ms": ("due_to_received", "sent_to_received", "sent_to_settled"),
     "clocks": ("error_bound_ms",),
     "timing.less_own_time_ms": ("min", "p50", "p90", "p99", "p99_9", "p99_99", "max"),

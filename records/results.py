@@ -83,6 +83,28 @@ PATHS = _table(
 # The messages that each bridge carried between its first and its last sample, by the bridge's own counters.
 LINKS = _table(("from_broker", TEXT), ("to_broker", TEXT), ("connector", TEXT), ("forwarded", COUNT))
 
+# The messages that waited for a link, by the last sample of each second of the broker that sends. waits_in: where that
+# counts them: link queue (a store-and-forward queue) | queues (all that is on the queues that the link reads) | bridge
+# (taken by the bridge, and not confirmed by the other end).
+LINK_BACKLOG = _table(
+    ("second", SECOND),
+    ("from_broker", TEXT),
+    ("to_broker", TEXT),
+    ("connector", TEXT),
+    ("waits_in", TEXT),
+    ("messages", COUNT),
+)
+
+# One row for each producer and subscription with messages that came out of order. reordered: how many; they add up to
+# the accounting's. furthest: the most by which the seq of a message that came before was higher.
+REORDERED = _table(
+    ("destination", TEXT),
+    ("subscription", TEXT),
+    ("producer", pa.int32()),
+    ("reordered", COUNT),
+    ("furthest", COUNT),
+)
+
 # The last value of each figure in each second. Counters (cpu_ns …) are differences from the second before.
 RESOURCES = _table(
     ("second", SECOND), ("broker", TEXT), ("kind", TEXT), ("object", TEXT), ("metric", TEXT), ("value", COUNT)
@@ -92,7 +114,8 @@ RESOURCES = _table(
 # of the load. began_ns: its last success before the loss, or the fault's beginning if that is later. A success is a
 # confirmed send or a receipt. connected_ns, to_broker: its next connection. ready_ns: when its subscriptions and sends
 # in doubt were restored, there or on a later one. Null: never, until the end of the run. attempts: connection attempts
-# until it was connected. in_flight: sends written before the loss and not confirmed by then.
+# until it was connected. in_flight: sends written before the loss and not confirmed by then. due: messages
+# that were due from began_ns until first_success_ns, of a consumer those that it received; null if it never came back.
 OUTAGES = _table(
     ("fault", pa.int32()),
     ("kind", TEXT),
@@ -110,14 +133,21 @@ OUTAGES = _table(
     ("first_success_ns", COUNT),
     ("attempts", pa.int32()),
     ("in_flight", COUNT),
-    nullable=("last_success_ns", "connected_ns", "ready_ns", "to_broker", "first_success_ns"),
+    ("due", COUNT),
+    nullable=("last_success_ns", "connected_ns", "ready_ns", "to_broker", "first_success_ns", "due"),
 )
 
-# One row for each time that a client was connected to one broker within the load; times count from the load's start. A
-# client has one stay at a time. cause: why it ended: lost | order (of the broker) | priority (a broker of priority is
-# there) | redirect (AMQP) | closed (by the client itself) | load_end | unrecorded (its next connection follows).
+# One row for each time that a user was connected to one broker within the load, by the connection of that client; times
+# count from the load's start. A client has one stay at a time. cause: why it ended: as its event tells
+# (records/connection_events.py), or load_end | unrecorded (its next connection follows).
 STAYS = _table(
-    ("client", pa.int32()), ("group", TEXT), ("broker", TEXT), ("from_ns", COUNT), ("to_ns", COUNT), ("cause", TEXT)
+    ("client", pa.int32()),
+    ("user", pa.int32()),
+    ("group", TEXT),
+    ("broker", TEXT),
+    ("from_ns", COUNT),
+    ("to_ns", COUNT),
+    ("cause", TEXT),
 )
 
 # The clients of a group that were connected to a broker at the end of a second of the load; broker '': to none. Every
@@ -143,6 +173,8 @@ RESULT_TABLES: dict[str, pa.Schema] = {
     "connections": CONNECTIONS,
     "paths": PATHS,
     "links": LINKS,
+    "link_backlog": LINK_BACKLOG,
+    "reordered": REORDERED,
     "resources": RESOURCES,
     "outages": OUTAGES,
     "stays": STAYS,

@@ -7,6 +7,7 @@ It never holds a password, nor a URI that does.
 from dataclasses import dataclass, field
 
 from records.checks import Check
+from records.destination_pattern import expanded
 from records.rate_steps import RateStep
 
 RUN_VERSION = 4
@@ -99,7 +100,10 @@ class GroupInfo:
 
 @dataclass(frozen=True)
 class UserInfo:
-    """One user class of the scenario: producer or consumer, how many, and its settings as they were used."""
+    """One user class of the scenario: producer or consumer, how many, and its settings as they were used.
+
+    ``destination``: of several destinations, the pattern (`records.destination_pattern`).
+    """
 
     name: str
     role: str  # producer | consumer
@@ -107,6 +111,11 @@ class UserInfo:
     destination: str
     count: int
     settings: dict[str, str | int | float | bool] = field(default_factory=dict)
+
+    @property
+    def destinations(self) -> tuple[str, ...]:
+        """The names of all its destinations."""
+        return expanded(self.destination, int(self.settings.get("destinations", 1)))
 
 
 @dataclass(frozen=True)

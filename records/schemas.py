@@ -12,7 +12,7 @@ A *client number* names one user of one run, or a connection that is not one use
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 CLIENTS_PER_PROCESS = 1_000_000
 CANARY_PREFIX = "brokerbench.canary."  # queues of the canaries before the load: these are no user's messages
 UNKNOWN = -1  # producer or seq of a body with an unreadable identity
@@ -80,6 +80,10 @@ SUBSCRIPTIONS = _table(
 # null if not known yet. ready: the client's subscriptions and sends in doubt are restored; not of its first connection.
 # blocked and the unblocked of the same client and reason: from when until when, a second or more, the broker took
 # nothing from a producer (drivers/client/blocked_detection.py); both are written when it is over.
+# from_broker, of connected, moved and ready: the broker that the client used before; null for its first connection.
+# cause: lost | order | priority | redirect | refused | untrusted | unreachable | closed (records/connection_events.py).
+# Of lost and closed: why it ended; of connected, moved and ready: why the one before ended; of an attempt: why it gave
+# no connection. Else null. ended_ns: when an attempt ended, which began at at_ns; else null. reason: free text.
 CONNECTIONS = _table(
     ("client", pa.int32()),
     ("group", TEXT),
@@ -88,7 +92,10 @@ CONNECTIONS = _table(
     ("event", TEXT),
     ("at_ns", TIME_NS),
     ("reason", TEXT),
-    nullable=("broker",),
+    ("from_broker", TEXT),
+    ("cause", TEXT),
+    ("ended_ns", TIME_NS),
+    nullable=("broker", "from_broker", "cause", "ended_ns"),
 )
 
 # One row a user: by which connection (the client of `connections`) it sends and receives, as long as it lives. Null:
@@ -136,11 +143,13 @@ FAULTS = _table(
 # One row a figure a second. kind: broker | queue | connector | bridge | process | machine | link.
 # object: '' for a broker or process, the queue's, connector's or link's name, "connector|remote broker" for a bridge.
 # metric (all counters are totals since the broker's start, all integers):
-#   broker     connections, heap_used_bytes, heap_max_bytes, memory_percent, store_percent, total_messages
+#   broker     connections, heap_used_bytes, heap_max_bytes, memory_percent, store_percent, total_messages,
+#              total_enqueues (Classic: of all destinations, advisories included)
 #   queue      depth, in_flight, enqueue_count, dequeue_count, forward_count, dispatch_count, expired_count,
 #              consumers, producers
 #   connector  connections (clients only: bridges are left out; no row while there are none)
-#   bridge     enqueue_count, dequeue_count, received_count
+#   bridge     enqueue_count, dequeue_count, received_count; backlog: what is on the link's own queue; queue_backlog:
+#              what is on the queues that the link reads
 #   process    cpu_ns, core_wait_ns, rss_bytes, threads; broker '' means the load generator's own process; object its
 #              name; core_wait_ns: how long its threads were ready to run and waited for a core
 #   machine    cpu_busy_ns, steal_ns, load_milli    (broker is '')

@@ -166,8 +166,11 @@ class Outages(TypedDict):
     ``never_back``: of these, without a confirmed send or a receipt until the end. ``in_flight``: sends of these without
     an answer at the loss. ``outage_ms``: from the last success before the loss (at the earliest the fault's beginning)
     to the first one on the next connection. ``reconnect_ms``: from the loss to the next connection. ``ready_ms``: from
-    the loss until subscriptions and sends in doubt were restored there or later. ``lost``: acked messages sent before
-    the fault was over and lost. ``duplicated``: unmarked further deliveries after it began.
+    the loss until subscriptions and sends in doubt were restored there or later. ``nothing_due``: outages during which
+    none of the client's messages was due. ``lost``, ``stranded``: acked messages sent before the fault was over.
+    ``duplicated``: unmarked further deliveries after it began; ``redelivered``: deliveries with the broker's flag,
+    ``reordered``: first deliveries after a later message, likewise. ``late``: first deliveries of messages due from its
+    first second on that took longer than the p99 band of the seconds before it (`analysis.harm`); null without those.
     A message belongs to one fault at most. ``throughput_back_s``, ``p99_back_s``: from the fault until deliveries a
     second, and p99, were in their band again and stayed there (`analysis.disturbance`); null if they never were.
     ``backlog_highest``: the most messages that were due and not received, at the end of a second after the fault.
@@ -177,6 +180,7 @@ class Outages(TypedDict):
 
     cut_off: int
     never_back: int
+    nothing_due: int
     in_flight: int
     outage_ms: OutageSpread
     producers_outage_ms: OutageSpread
@@ -184,7 +188,11 @@ class Outages(TypedDict):
     reconnect_ms: OutageSpread
     ready_ms: OutageSpread
     lost: int
+    stranded: int
     duplicated: int
+    redelivered: int
+    reordered: int
+    late: int | None
     throughput_back_s: float | None
     p99_back_s: float | None
     backlog_highest: int | None
@@ -192,11 +200,19 @@ class Outages(TypedDict):
     drain_per_s: float | None
 
 
+class StrandedAt(TypedDict):
+    """Messages that were left on one broker's queues. ``oldest_s``: how long the oldest was there; null: unknown."""
+
+    broker: str
+    messages: int
+    oldest_s: float | None
+
+
 class FaultRecovery(Outages):
     """What one fault did. ``fault``: F1, F2 … by their beginnings. Seconds count from the start of the load.
 
     ``effective_s``, ``restored_s``: when its effect was measured, and when its broker took logins again; null if not
-    measured. ``clients``: those connected as it began.
+    measured. ``clients``: those connected as it began. ``stranded_at``: its stranded messages by broker.
     """
 
     fault: str
@@ -206,6 +222,7 @@ class FaultRecovery(Outages):
     effective_s: float | None
     restored_s: float | None
     clients: int
+    stranded_at: list[StrandedAt]
 
 
 class Recovery(Outages):
@@ -353,6 +370,86 @@ class Consumers(TypedDict):
     subscriptions: list[Division]
 
 
+class FirstReceiptSpread(TypedDict):
+    """Over destinations: milliseconds from when the first message was due to the first receipt. Null: none."""
+
+    p50: float | None
+    max: float | None
+
+
+class Destinations(TypedDict):
+    """Destinations that messages were sent to, in all phases. ``reached``: those of which a message was received.
+
+    ``all_flow_s``: from when the run's first message was due until each destination had its first receipt; null if
+    one never had.
+    """
+
+    count: int
+    reached: int
+    all_flow_s: float | None
+    first_ms: FirstReceiptSpread
+
+
+class MirrorMessages(TypedDict):
+    """Null without a mirror."""
+
+    max: int | None
+
+
+class MirrorSeconds(TypedDict):
+    """Null without a mirror, or if it is not known how old one message was."""
+
+    max: float | None
+
+
+class MirrorAtKill(TypedDict):
+    """How far a mirror lagged when its broker was killed, by the last sample before. ``sampled_s``: when that was, from
+    the start of the load."""
+
+    fault: str
+    broker: str
+    link: str
+    sampled_s: float
+    lag_messages: int
+    lag_s: float | None
+
+
+class Mirror(TypedDict):
+    """How far Artemis mirrors lagged behind in the load and after it (`analysis.mirror_lag`), sampled once a second.
+
+    ``lag_messages``: what a broker had queued for its copy: sends, acknowledgements, new queues. ``lag_s``: no message
+    in that queue was older; the oldest is younger by the time between two samples at most. ``at_kill``: of each mirror
+    of a killed broker.
+    """
+
+    lag_messages: MirrorMessages
+    lag_s: MirrorSeconds
+    at_kill: list[MirrorAtKill]
+
+
+class KindCounts(TypedDict):
+    """Messages of one kind, all phases; a topic's message counts once for each subscription.
+
+    ``expected``: sent, whatever came of the send. ``acked``: confirmed by a broker; non-persistent messages are not.
+    ``undelivered``: acked or unconfirmed, owed and not received: lost, missing_unconfirmed, stranded, and what is
+    unaccounted for, expired or a dead letter. ``stranded``: found where it waits, acked or not. ``missed_away``: not
+    owed. The others as in `Messages`.
+    """
+
+    subscriptions: int
+    expected: int
+    acked: int
+    received: int
+    undelivered: int
+    lost: int
+    missing_unconfirmed: int
+    stranded: int
+    unaccounted: int
+    missed_away: int
+    duplicated: int
+    redelivered: int
+
+
 class Unplanned(TypedDict):
     """An outage that no fault of the run was meant to bring about (`analysis.unplanned`). Seconds count from the load.
 
@@ -437,12 +534,15 @@ class Summary(TypedDict):
     rebalance: Rebalance
     connection_counts: ConnectionCounts
     consumers: Consumers
+    destinations: Destinations
+    mirror: Mirror
+    kinds: dict[str, KindCounts]  # by records.figures.KINDS, those that the run had
     unplanned: list[Unplanned]  # outages
     steps: list[StepResult]  # of a load whose rate changes: those that it went through to their ends
     limit: Limit  # of such a load
     clocks: dict[str, float]  # error_bound_ms
     checks: list[CheckResult]
     phases: dict[str, float]  # seconds: up, warm_up, load, drain, browse, down
-    leftovers: int  # messages of this run on any queue after the drain
+    leftovers: int  # messages of this run on any queue, or held for durable subscriptions, after the drain
     foreign_leftovers: int  # others found there
     wall: str  # ISO 8601 start of the load

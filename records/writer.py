@@ -14,6 +14,7 @@ from functools import partial
 
 import pyarrow as pa
 
+from records.connection_events import Cause
 from records.errors import RunUnwritable, explained
 from records.packing import NULL_INT32, NULL_INT64, Buffer, PackedRows, PlainRows, Strings
 from records.rundir import RunDirectory
@@ -164,9 +165,20 @@ class Recorder:
         self._plain["subscriptions"].add((consumer, subscription, destination, kind, broker, began_ns, selector))
 
     def connection(
-        self, client: int, group: str, protocol: str, broker: str | None, event: str, at_ns: int, reason: str
+        self,
+        client: int,
+        group: str,
+        protocol: str,
+        broker: str | None,
+        event: str,
+        at_ns: int,
+        reason: str,
+        from_broker: str | None = None,
+        cause: Cause | None = None,
+        ended_ns: int | None = None,
     ) -> None:
-        self._plain["connections"].add((client, group, protocol, broker, event, at_ns, reason))
+        row = (client, group, protocol, broker, event, at_ns, reason, from_broker, cause, ended_ns)
+        self._plain["connections"].add(row)
 
     def member(self, user: int, connection: int | None, group: str, role: str, user_class: str, from_ns: int) -> None:
         self._plain["members"].add((user, connection, group, role, user_class, from_ns))

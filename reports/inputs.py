@@ -27,7 +27,6 @@ class Results:
     summary: Summary
     tables: dict[str, pa.Table]
     faults: pa.Table | None
-    folder_name: str
 
 
 def read_results(path: Path) -> Results:
@@ -35,7 +34,7 @@ def read_results(path: Path) -> Results:
     directory = RunDirectory.open(path)
     run, summary = directory.read_run(), read_summary(directory)
     tables = {name: result_table(directory, name, schema) for name, schema in RESULT_TABLES.items()}
-    return Results(run, summary, tables, _faults(directory), path.resolve().name)
+    return Results(run, summary, tables, _faults(directory))
 
 
 def read_summary(directory: RunDirectory) -> Summary:

@@ -19,7 +19,7 @@ from reports.views import counts, farlinks, keyfigures, provenance, spans
 from reports.views.backdrop import backdrop
 from reports.views.doubts import doubts
 from reports.views.headline import Headline, headline
-from reports.views.network import NetworkDrawing, clients_table, network
+from reports.views.network import NetworkDrawing, backlog_table, clients_table, network
 from reports.views.rebalance import balance_table, moves_table
 from reports.views.recovery import recovery_table
 from reports.views.unplanned import unplanned_bands
@@ -91,7 +91,8 @@ def page(results: Results) -> Page:
 
 def network_tables(results: Results, net: NetworkDrawing) -> tuple[Table, ...]:
     clients, links = clients_table(results.run, net), farlinks.table(results.run, results.tables["resources"])
-    return (links, clients) if links else (clients,)
+    backlogs = backlog_table(results.tables["link_backlog"])
+    return (links, backlogs, clients) if links else (backlogs, clients)
 
 
 def recovery_section(results: Results, behind: Backdrop) -> Section | None:
@@ -113,12 +114,15 @@ def steps_charts(results: Results) -> tuple[Chart, ...]:
 
 
 def accounting_section(results: Results) -> Section:
-    tables = results.tables
+    """What each kind of messages lost stands there if the run had several."""
+    tables, summary = results.tables, results.summary
     found = (
-        counts.accounting(results.summary, tables["accounting"]),
+        counts.accounting(summary, tables["accounting"]),
         counts.anomalies(tables["anomalies"]),
+        counts.reordered(tables["reordered"]),
     )
-    return Section("accounting", "Accounting", tables=found)
+    several = len(summary.get("kinds", {})) > 1
+    return Section("accounting", "Accounting", tables=((counts.kinds(summary),) if several else ()) + found)
 
 
 def provenance_section(results: Results) -> Section:

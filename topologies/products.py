@@ -3,7 +3,6 @@
 from topologies.artemis.product import ARTEMIS
 from topologies.classic.product import CLASSIC
 from topologies.model.topology import BrokerProduct
-from topologies.model.validity import require_choice
 
 PRODUCTS: dict[str, BrokerProduct] = {
     "classic": CLASSIC,
@@ -12,9 +11,3 @@ PRODUCTS: dict[str, BrokerProduct] = {
 """By name, which is the ``flavour`` of a topology."""
 DEFAULT = CLASSIC
 """What a YAML file means that names no flavour."""
-
-
-def product_named(name: str, of: str) -> BrokerProduct:
-    """Raises `TopologyInvalid`. ``of``: what has that flavour, for the error."""
-    require_choice(of, tuple(PRODUCTS), flavour=name)
-    return PRODUCTS[name]

@@ -84,9 +84,9 @@ def _duration(arms: list[dict[str, Any]], missing: int) -> str:
 
 def duration_s(arms: list[dict[str, Any]], missing: int) -> float:
     """An estimate before any run was made; 0 for runs that end by a number of messages."""
-    if any(arm["load_s"] is None for arm in arms) or not missing:
+    if any(arm["expected_load_s"] is None for arm in arms) or not missing:
         return 0.0
-    each_s = [float(arm["warm_up_at_most_s"] + arm["load_s"]) for arm in arms]
+    each_s = [float(arm["warm_up_at_most_s"] + arm["expected_load_s"]) for arm in arms]
     return missing * (sum(each_s) / len(each_s) + AROUND_A_RUN_S)
 
 

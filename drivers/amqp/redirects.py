@@ -8,9 +8,7 @@ the list, what Artemis 2.44.0 sends.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from records.move_reasons import AMQP_REDIRECT
-
-REDIRECT = AMQP_REDIRECT
+REDIRECT = "amqp:connection:redirect"
 FAILOVER_SERVER_LIST = "failover-server-list"
 
 

@@ -5,7 +5,7 @@ its consumers are subscribed again, its durable sends in doubt are sent again, a
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from random import Random
 from typing import Protocol
@@ -16,6 +16,7 @@ from drivers.client.contract import NO_STATISTICS, LoadStatistics
 from drivers.client.events import Received, Settled
 from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
 from drivers.client.producer import Producer
+from drivers.client.request_reply import ReplyProducer, RequestProducer, replies_of
 from drivers.client.sends import BrokerAnswer, SendAttempt
 from drivers.client.transacted_producer import TransactedProducer
 from drivers.client.work import Work
@@ -35,6 +36,7 @@ from drivers.failover.reconnector import MS_PER_S, Reconnector, ReconnectorCallb
 from drivers.failover.redirects import Redirects
 from drivers.failover.supported_options import SupportedOptions
 from drivers.failover.uri import FailoverUri, ServerUri
+from records.connection_events import ConnectionEvent
 from records.writer import Recorder
 from topologies.model.endpoints import Credentials, Endpoint
 
@@ -104,6 +106,12 @@ class Client:
         return f"Client({self.group} {self.number}, {self._state()})"
 
     @property
+    def _send_timeout_s(self) -> float | None:
+        """How long a send waits for a connection; None: for ever."""
+        timeout_ms = self._uri.options.timeout_ms
+        return timeout_ms / MS_PER_S if timeout_ms > 0 else None
+
+    @property
     def broker(self) -> str | None:
         """The name of the broker it is connected to."""
         return self._reconnector.broker
@@ -123,25 +131,32 @@ class Client:
         resend_in_doubt: bool = True,
         transaction_size: int = 0,
         message_settings: MessageSettings = PLAIN_MESSAGES,
+        requests: bool = False,
+        others: Sequence[Destination] = (),
         on_settled: Callable[[Settled], None] | None = None,
     ) -> Producer:
         """A producer of this number: give each seq once. ``run`` is the number stamped into the bodies.
 
         ``number``: by default the client's own number; different if several producers share the connection.
-        ``transaction_size``: messages of a transaction; 0: each goes by itself. ``on_settled`` hears of each attempt:
-        the client's statistics by default.
+        ``transaction_size``: messages of a transaction; 0: each goes by itself. ``requests``: they ask for replies, to
+        the temporary queue of this connection that a `consumer` takes from. ``others``: it sends to ``destination``
+        and these in turn. ``on_settled`` hears of each attempt: the client's statistics by default.
         """
-        timeout_ms = self._uri.options.timeout_ms
-        transacted = partial(TransactedProducer, size=transaction_size)
-        producer = (transacted if transaction_size else Producer)(
+        kind: Callable[..., Producer] = Producer
+        if transaction_size:
+            kind = partial(TransactedProducer, size=transaction_size)
+        elif requests:
+            kind = partial(RequestProducer, reply_to=replies_of(destination))
+        producer = kind(
             self,
             destination,
             number=self.number if number is None else number,
             durable=durable,
             run=run,
-            timeout_s=timeout_ms / MS_PER_S if timeout_ms > 0 else None,
+            timeout_s=self._send_timeout_s,
             resend_in_doubt=resend_in_doubt,
             message_settings=message_settings,
+            others=others,
             on_settled=on_settled or self._statistics.settled,
             statistics=self._statistics,
         )
@@ -160,7 +175,8 @@ class Client:
     ) -> Consumer:
         """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError.
 
-        ``work``: how long the consumer takes for a message, by ``work_rng``.
+        ``work``: how long the consumer takes for a message, by ``work_rng``. If the subscription replies, every request
+        is answered by a producer of the consumer's number.
 
         ``on_receipt`` hears of each delivery: the client's statistics by default.
         """
@@ -171,7 +187,10 @@ class Client:
                 f"client {number} asks for the durable subscription {subscription.durable_name!r} without a "
                 "client id: give Client a client_id that stays the same"
             )
-        consumer = Consumer(self, subscription, number=number, run=run, on_receipt=on_receipt, work=work, rng=work_rng)
+        reply = self._replies(subscription, number, run).reply if subscription.replies else None
+        consumer = Consumer(
+            self, subscription, number=number, run=run, on_receipt=on_receipt, work=work, rng=work_rng, reply=reply
+        )
         self._consumers.append(consumer)
         while True:
             connection = self.usable()
@@ -185,13 +204,31 @@ class Client:
                 consumer.close()
                 raise self._refusal(connection.broker, error) from error
 
+    def _replies(self, subscription: Subscription, number: int, run: int) -> ReplyProducer:
+        producer = ReplyProducer(
+            self,
+            replies_of(subscription.destination),
+            number=number,
+            durable=True,
+            run=run,
+            timeout_s=self._send_timeout_s,
+            resend_in_doubt=True,
+            on_settled=self._statistics.settled,
+            statistics=self._statistics,
+        )
+        self._producers.append(producer)
+        return producer
+
     def close(self) -> None:
         """Leave: waits a limited time for the broker to confirm the close.
 
         Sends without an answer by then are in doubt. Idempotent.
         """
+        deadline_s = time.monotonic() + self._close_timeout_s
         for consumer in self._consumers:
-            consumer.finish_work(self._close_timeout_s)
+            consumer.finish_work(0)  # all are told first, so that they finish at the same time
+        for consumer in self._consumers:
+            consumer.finish_work(max(0.0, deadline_s - time.monotonic()))
         self._reconnector.close(self._close_users)
 
     # For producers and consumers (drivers.client.access.ClientAccess).
@@ -206,8 +243,8 @@ class Client:
 
     def blocked(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:
         """Two events, with the same reason: they belong together."""
-        self._record("blocked", broker, began_ns, reason)
-        self._record("unblocked", broker, ended_ns, reason)
+        self._record(ConnectionEvent(broker, "blocked", began_ns, reason))
+        self._record(ConnectionEvent(broker, "unblocked", ended_ns, reason))
 
     # For the reconnector (drivers.failover.reconnector.ReconnectorCallbacks).
 
@@ -244,9 +281,9 @@ class Client:
         for producer in list(self._producers):
             producer.give_up()
 
-    def _record(self, event: str, broker: str, at_ns: int, reason: str) -> None:
-        self.recorder.connection(self.number, self.group, self._connector.protocol, broker, event, at_ns, reason)
-        self._statistics.connection_changed(self.number, event, at_ns)
+    def _record(self, told: ConnectionEvent) -> None:
+        self.recorder.connection(self.number, self.group, self._connector.protocol, *told)
+        self._statistics.connection_changed(self.number, told.event, told.at_ns)
 
     def _close_users(self) -> int:
         in_doubt = sum(producer.close() for producer in list(self._producers))

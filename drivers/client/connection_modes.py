@@ -12,6 +12,9 @@ from drivers.contract import DriverError
 
 ONE, POOLED, PER_MESSAGE = "one", "pooled", "per-message"
 CONNECTION_MODES = (ONE, POOLED, PER_MESSAGE)
+ALL_URIS, ONE_URI = "all", "one"
+URIS = (ALL_URIS, ONE_URI)
+"""How many brokers of its group a client is told of."""
 
 
 class SharedClient:

@@ -1,7 +1,7 @@
 """Receives for a client: records every delivery, then acknowledges it, and subscribes again after each failover.
 
-A consumer that takes time has a thread of its own. It takes one delivery at a time: it records it, works, and then
-acknowledges it. What the broker has sent ahead waits meanwhile, and counts as received when its turn comes.
+A consumer that takes time, or replies, has a thread of its own. It takes one delivery at a time: it records it, works,
+and then acknowledges it. What the broker has sent ahead waits meanwhile, and counts as received when its turn comes.
 """
 
 import threading
@@ -17,6 +17,8 @@ from drivers.client.work import Work
 from drivers.contract import Delivery, Subscription
 from drivers.failover.client_connection import ClientConnection
 from records.identity import read
+
+NO_WORK = Work(0, 0)
 
 
 def kind_of(subscription: Subscription) -> str:
@@ -47,8 +49,12 @@ class Consumer:
         on_receipt: Callable[[Received], None],
         work: Work | None = None,
         rng: Random | None = None,
+        reply: Callable[[Delivery, Received], None] | None = None,
     ) -> None:
-        """``work``: how long it takes for a message, by ``rng``; None: no time."""
+        """``work``: how long it takes for a message, by ``rng``; None: no time.
+
+        ``reply`` answers each message before it is acknowledged. It may wait, so it needs the thread of its own.
+        """
         self.subscription = subscription
         self.number = number
         self.name = name_of(subscription, number)
@@ -57,15 +63,16 @@ class Consumer:
         self._destination = str(subscription.destination)
         self._run = run
         self._on_receipt = on_receipt
+        self._reply = reply
         self._attaching = threading.Lock()
         self._connection: ClientConnection | None = None
         self._known = False
         self._closed = False
         self._waiting: SimpleQueue[tuple[ClientConnection, Delivery] | None] | None = None
         self._worker: threading.Thread | None = None
-        if work is not None:
+        if work is not None or reply is not None:
             self._waiting = SimpleQueue()
-            arguments = (self._waiting, work, rng or Random())
+            arguments = (self._waiting, work or NO_WORK, rng or Random())
             name = f"consumer-{number}"
             self._worker = threading.Thread(target=self._work_off, args=arguments, name=name, daemon=True)
             self._worker.start()
@@ -79,7 +86,7 @@ class Consumer:
     def finish_work(self, timeout_s: float) -> None:
         """Take no further delivery, but acknowledge the one that is worked on: while there is a connection to do so.
 
-        Returns at once for a consumer that takes no time.
+        Returns at once for a consumer that takes no time. ``timeout_s``: 0 does not wait.
         """
         if self._worker is not None:
             self.close()
@@ -123,7 +130,10 @@ class Consumer:
             if comes_again and not connection.alive:
                 continue
             received = self._record(connection, delivery, max(delivery.received_ns, free_ns))
-            time.sleep(work.draw_s(rng))
+            if work is not NO_WORK:
+                time.sleep(work.draw_s(rng))
+            if self._reply is not None:
+                self._reply(delivery, received)
             self._acknowledge(connection, delivery, received)
             free_ns = self._access.clock()
 

@@ -9,7 +9,7 @@ failover URI in Python; `drivers.jvm.client` leaves that to the broker's own Jav
 Both record every attempt and every receipt by themselves, and tell a `LoadStatistics` what they did.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, Protocol
 
@@ -111,7 +111,7 @@ class KeepsSchedule(Protocol):
 
 
 class LoadProducer(KeepsSchedule, Protocol):
-    """A producer of one client to one destination."""
+    """A producer of one client to its destinations."""
 
     def prepare(self, body_bytes: int, in_flight: int) -> None:
         """Prepare `keep` before any message is due: a broker may have to answer. Raises DriverError.
@@ -149,12 +149,16 @@ class LoadClient(Protocol):
         resend_in_doubt: bool = True,
         transaction_size: int = 0,
         message_settings: MessageSettings = PLAIN_MESSAGES,
+        requests: bool = False,
+        others: Sequence[Destination] = (),
     ) -> LoadProducer:
         """A producer of this number: by default the client's own number; different if several producers share its
         connection.
 
         ``run``: the number stamped into the bodies. ``transaction_size``: how many messages arrive together or not at
-        all; 0: each by itself.
+        all; 0: each by itself. ``requests``: replies are to come to the temporary queue of the same connection.
+        ``others``: it sends to ``destination`` and these in turn: message n goes to number n modulo their count.
+        Clients in the JVM send to one destination only.
         """
 
     def consumer(

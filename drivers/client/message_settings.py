@@ -1,7 +1,7 @@
 """Gives each message of a producer its headers: properties, time to live and priority."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from drivers.contract import DEFAULT_PRIORITY, MessageHeaders
 from records.message_properties import NO_PROPERTIES, MessageProperties
@@ -44,10 +44,17 @@ class MessageSettings:
 
     @cached_property
     def _headers(self) -> tuple[MessageHeaders, ...]:
-        return tuple(
-            MessageHeaders(self.properties.of_message(number), self.time_to_live_ms, self.priority)
-            for number in range(self.properties.period)
-        )
+        return _shared_headers(str(self.properties), self.time_to_live_ms, self.priority)
+
+
+@lru_cache(maxsize=256)
+def _shared_headers(properties: str, time_to_live_ms: int, priority: int) -> tuple[MessageHeaders, ...]:
+    """One for each message of a period. Producers with equal settings share them: protocols encode each header once.
+
+    ``properties``: as text, in which 1, 1.0 and true differ.
+    """
+    read = MessageProperties.parse(properties)
+    return tuple(MessageHeaders(read.of_message(number), time_to_live_ms, priority) for number in range(read.period))
 
 
 PLAIN_MESSAGES = MessageSettings()

@@ -62,10 +62,14 @@ class Schedule:
 
 @dataclass
 class ScheduleProgress:
-    """A schedule, and how many of its slots were begun: messages sent, or tried to send."""
+    """A schedule, and how many of its slots were begun: messages sent, or tried to send.
+
+    ``counted``: the slots that were not begun are in the tally.
+    """
 
     schedule: Schedule
     begun: int = 0
+    counted: bool = False
 
     def unsent(self, now_ns: int) -> int:
         """How many slots were due by ``now_ns`` and not begun."""

@@ -65,9 +65,11 @@ class PerMessageProducer(ScheduleLoop):
         durable: bool,
         resend_in_doubt: bool,
         message_settings: MessageSettings = PLAIN_MESSAGES,
+        others: Sequence[Destination] = (),
     ) -> None:
+        """``others``: it sends to ``destination`` and these in turn."""
         super().__init__(source.next_number(), source.statistics, source.clock)
-        self._source, self._group, self._destination = source, group, destination
+        self._source, self._group, self._destinations = source, group, (destination, *others)
         self._durable, self._resend = durable, resend_in_doubt
         self._message_settings = message_settings
         self._numbers = Numbers(source.next_number)
@@ -130,7 +132,7 @@ class PerMessageProducer(ScheduleLoop):
             self._never_written(send, body_bytes, str(error))
             return
         producer = client.producer(
-            self._destination,
+            self._to(send.seq),
             number=self.number,
             durable=self._durable,
             run=self._source.run_number,
@@ -151,7 +153,7 @@ class PerMessageProducer(ScheduleLoop):
             producer=self.number,
             seq=send.seq,
             attempt=1,
-            destination=str(self._destination),
+            destination=str(self._to(send.seq)),
             broker="",
             due_ns=send.due_ns,
             ready_ns=send.ready_ns,
@@ -165,6 +167,9 @@ class PerMessageProducer(ScheduleLoop):
         )
         self._source.recorder.send(*settled[:-2])
         self._statistics.settled(settled)
+
+    def _to(self, seq: int) -> Destination:
+        return self._destinations[seq % len(self._destinations)]
 
     def _warn(self, reason: str) -> None:
         if not self._warned:

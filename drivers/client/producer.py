@@ -29,7 +29,7 @@ Send = Callable[[Sequence[Outgoing]], int]
 
 
 class Producer(ScheduleLoop):
-    """Sends the messages of one client to one destination. Made by `drivers.client.client.Client.producer`."""
+    """Sends the messages of one client to its destinations. Made by `drivers.client.client.Client.producer`."""
 
     def __init__(
         self,
@@ -44,12 +44,17 @@ class Producer(ScheduleLoop):
         on_settled: Callable[[Settled], None],
         statistics: LoadStatistics = NO_STATISTICS,
         message_settings: MessageSettings = PLAIN_MESSAGES,
+        others: Sequence[Destination] = (),
     ) -> None:
-        """``on_settled`` is called for each attempt. ``statistics`` counts the messages that `keep` begins."""
+        """``on_settled`` is called for each attempt. ``statistics`` counts the messages that `keep` begins.
+
+        ``others``: it sends to ``destination`` and these in turn: message n goes to number n modulo their count.
+        """
         super().__init__(number, statistics, access.clock)
         self.destination = destination
         self._access = access
-        self._name = str(destination)
+        self._destinations = (destination, *others)
+        self._names = tuple(map(str, self._destinations))
         self._durable = durable
         self._run = run
         self._timeout_s = timeout_s
@@ -147,7 +152,7 @@ class Producer(ScheduleLoop):
 
     def _send_some(self, attempts: list[SendAttempt], connection: ClientConnection) -> int:
         """Send as many as go together; how many that is, 0 when they are to be tried again."""
-        together = connection.together(len(attempts))
+        together = connection.together(len(attempts)) if len(self._destinations) == 1 else 1
         send = self._send_durable if self._durable else self._send_one_way
         return together if send(attempts[:together], connection) else 0
 
@@ -185,7 +190,7 @@ class Producer(ScheduleLoop):
 
     def _usable(self, seq: int) -> ClientConnection:
         if self._closed:
-            raise DriverError(f"producer {self.number} of {self._name} was closed before message {seq} went")
+            raise DriverError(f"producer {self.number} of {self._names[0]} was closed before message {seq} went")
         try:
             return self._access.usable(self._timeout_s)
         except DriverError:
@@ -272,7 +277,8 @@ class Producer(ScheduleLoop):
     def _outgoing(self, attempt: SendAttempt) -> Outgoing:
         identity = Identity(self._run, self.number, attempt.seq, attempt.number)
         body, headers = stamp(identity, attempt.body_bytes), self._message_settings.headers(attempt.seq)
-        return Outgoing(self.destination, body, self._durable, attempt, headers)
+        to = self._destinations[attempt.seq % len(self._destinations)]
+        return Outgoing(to, body, self._durable, attempt, headers)
 
     def _sweep(self, connection: ClientConnection | None, *, resend: bool) -> int:
         """Mark the open attempts on a connection (None: all) as in doubt; return how many.
@@ -312,7 +318,7 @@ class Producer(ScheduleLoop):
             self.number,
             a.seq,
             a.number,
-            self._name,
+            self._names[a.seq % len(self._names)],
             a.connection.broker if a.connection else "",
             a.due_ns,
             a.ready_ns,

@@ -12,6 +12,7 @@ from drivers.contract import (
     Transaction,
     Transacts,
 )
+from records.connection_events import Cause
 
 
 class ClientConnection:
@@ -24,6 +25,7 @@ class ClientConnection:
         self.gone = False  # the connection itself said so: there is nothing left to close
         self.ended = False  # its end is recorded
         self.reason = ""  # why it was lost
+        self.cause = Cause.LOST  # the same as one word; of one that was closed once its end is recorded
         self.lost_ns = 0
         self.ready_ns = 0  # since when its client may use it
         self._protocol_connection: Connection | None = None

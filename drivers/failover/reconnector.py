@@ -21,14 +21,15 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 
-from drivers.broker_errors import too_large
-from drivers.contract import Connection, DriverError, OnLost, Redirected, Refused, Untrusted
+from drivers.broker_errors import cause_of_loss, too_large
+from drivers.contract import Connection, DriverError, OnLost, Redirected, Refused, TurnedAway, Untrusted
 from drivers.failover import reconnect_schedule as reconnect
 from drivers.failover.client_connection import ClientConnection
 from drivers.failover.uri import FailoverOptions, FailoverUri, ServerUri
-from records.move_reasons import PRIORITY_BACK
+from records.connection_events import Cause, ConnectionEvent
 
 MS_PER_S = 1_000
+PRIORITY_BACK = "a broker of priority is back"
 _Step = tuple[reconnect.State, ClientConnection | None]  # the next step, and the connection in use
 log = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ class ReconnectorCallbacks:
     restore: Callable[[ClientConnection], None]  # subscribe and send again; raises DriverError or OSError
     dropped: Callable[[ClientConnection], None]  # sends that are open on that connection are in doubt
     gave_up: Callable[[], None]  # there will be no further connection
-    record: Callable[[str, str, int, str], None]  # event, broker, at_ns, reason
+    record: Callable[[ConnectionEvent], None]
     refresh: Callable[[FailoverUri], FailoverUri]  # with the servers that came since; asked before every pass
     server_of: Callable[[str], ServerUri | None]  # of the host:port that a broker sends its clients to
 
@@ -71,7 +72,7 @@ class Reconnector:
         self._over = ""  # why there will never be one again
         self._wake = threading.Event()  # the connection was lost, or the client is to close
         self._closing = threading.Event()
-        self._last_broker = ""
+        self._last: ClientConnection | None = None  # the last one that came into use
         self._attempts = ConnectionAttempts(name, broker_of, callbacks.connect, callbacks.record, self._went, clock)
         self._ender = ConnectionEnder(self._changed, callbacks.record, callbacks.dropped, clock, close_timeout_s)
         self._worker = threading.Thread(target=self._follow, name=name, daemon=True)
@@ -105,16 +106,17 @@ class Reconnector:
             "remove it to wait longer"
         )
 
-    def broken(self, connection: ClientConnection, reason: str) -> None:
+    def broken(self, connection: ClientConnection, reason: str, cause: Cause | None = None) -> None:
         """That connection is gone. Only the first call for it counts, and none while its client leaves."""
         if not connection.leaving:
-            self._broke(connection, reason)
+            self._broke(connection, reason, cause)
 
-    def _broke(self, connection: ClientConnection, reason: str) -> None:
+    def _broke(self, connection: ClientConnection, reason: str, cause: Cause | None = None) -> None:
         with self._changed:
             if not connection.alive:
                 return
             connection.reason, connection.lost_ns, connection.alive = reason, self._clock(), False
+            connection.cause = cause or cause_of_loss(reason)
             self._connection = None if self._connection is connection else self._connection
             self._fitted = None if self._fitted is connection else self._fitted
         self._wake.set()
@@ -242,14 +244,14 @@ class Reconnector:
 
         Returns the reason of a failure, or ''.
         """
-        self._callbacks.record("connected", connection.broker, self._clock(), "")
+        self._record("connected", connection, self._clock())
         try:
             if self._fit(connection):
                 self._callbacks.restore(connection)
             if self._install(connection):
                 return ""
         except (DriverError, OSError) as error:
-            self.broken(connection, str(error))
+            self.broken(connection, str(error), Cause.REFUSED if isinstance(error, Refused) else None)
         if connection.leaving:
             return "closed"  # the caller that closed the client records it
         if connection.alive:  # the client was closed before
@@ -270,21 +272,27 @@ class Reconnector:
             self._fitted = None
             if not connection.alive or self._closing.is_set():
                 return False
-            if self._last_broker not in ("", connection.broker):
-                self._callbacks.record("moved", connection.broker, self._clock(), f"from {self._last_broker}")
+            last = self._last
+            if last and last.broker != connection.broker:
+                self._record("moved", connection, self._clock(), f"from {last.broker}")
             connection.ready_ns = self._clock()
-            if self._last_broker:  # else there was nothing to restore
-                self._callbacks.record("ready", connection.broker, connection.ready_ns, "")
-            self._connection, self._last_broker = connection, connection.broker
+            if last:  # else there was nothing to restore
+                self._record("ready", connection, connection.ready_ns)
+            self._connection = self._last = connection
             self._changed.notify_all()
             return True
+
+    def _record(self, event: str, connection: ClientConnection, at_ns: int, reason: str = "") -> None:
+        """A change after which the client is on ``connection``: where it comes from, and why it left there."""
+        from_broker, cause = (self._last.broker, self._last.cause) if self._last else (None, None)
+        self._callbacks.record(ConnectionEvent(connection.broker, event, at_ns, reason, from_broker, cause))
 
     def _part_from(self, old: ClientConnection) -> None:
         """Close ``old`` in order to move to a better broker. Sends that stay unanswered are repeated there."""
         with self._changed:
             self._connection, old.leaving = None, old.alive
         problem = self._ender.leave(old) if old.alive else ""
-        self._ender.drop(old, "; ".join(filter(None, (PRIORITY_BACK, problem))))
+        self._ender.drop(old, "; ".join(filter(None, (PRIORITY_BACK, problem))), Cause.PRIORITY)
 
     def _lost_within(self, connection: ClientConnection, timeout_s: float | None) -> bool:
         """Wait until ``connection`` is lost; False after the timeout or when the client is to close."""
@@ -322,13 +330,14 @@ class Failure:
 
     reason: str = ""
     redirected_to: str = ""
+    cause: Cause | None = None
 
 
 class ConnectionAttempts:
     """The connection attempts of one client. ``name`` begins its errors. One thread makes all of them.
 
-    ``connect`` raises DriverError or OSError; ``record`` gets event, broker, at_ns and reason; ``went`` is called by a
-    connection's connection once it is lost, with the reason.
+    ``connect`` raises DriverError or OSError; ``went`` is called by a connection's connection once it is lost, with the
+    reason.
     """
 
     def __init__(
@@ -336,7 +345,7 @@ class ConnectionAttempts:
         name: str,
         broker_of: Callable[[ServerUri], str],
         connect: Callable[[ServerUri, OnLost], Connection],
-        record: Callable[[str, str, int, str], None],
+        record: Callable[[ConnectionEvent], None],
         went: Callable[[ClientConnection, str], None],
         clock: Callable[[], int],
     ) -> None:
@@ -356,20 +365,22 @@ class ConnectionAttempts:
             connection.carry(self._connect(server, partial(self._went, connection)))
             return connection, failure
         except Untrusted as error:
-            failure = Failure(str(error))
+            failure = Failure(str(error), cause=Cause.UNTRUSTED)
             self._doubted[server.address] = failure.reason
             if not ever_connected:
                 raise RetryIsUselessError(f"{self._name}: {failure.reason}") from error
         except Refused as error:
-            failure = Failure(str(error))
+            failure = Failure(str(error), cause=Cause.REFUSED)
             if not ever_connected:
                 raise RetryIsUselessError(failure.reason) from error
         except Redirected as error:
-            failure = Failure(str(error), error.address)
+            failure = Failure(str(error), error.address, Cause.REDIRECT)
         except (DriverError, OSError) as error:
-            failure = Failure(str(error) or type(error).__name__)
+            cause = Cause.REFUSED if isinstance(error, TurnedAway) else Cause.UNREACHABLE
+            failure = Failure(str(error) or type(error).__name__, cause=cause)
         finally:
-            self._record("attempt", connection.broker, began_ns, failure.reason)
+            told = ConnectionEvent(connection.broker, "attempt", began_ns, failure.reason, cause=failure.cause)
+            self._record(told._replace(ended_ns=self._clock()))
         return None, failure
 
     def require_trust(self, uri: FailoverUri) -> None:
@@ -398,14 +409,14 @@ def passes_to_tell(options: FailoverOptions, before: int, now: int) -> str:
 class ConnectionEnder:
     """The ends of one client's connections. ``lock`` guards their ``alive`` and ``ended``.
 
-    ``record`` gets event, broker, at_ns and reason. ``dropped`` gets a connection: its open sends are in doubt from now
-    on. Both are called without the lock.
+    ``dropped`` gets a connection: its open sends are in doubt from now on. It and ``record`` are called without the
+    lock.
     """
 
     def __init__(
         self,
         lock: threading.Condition,
-        record: Callable[[str, str, int, str], None],
+        record: Callable[[ConnectionEvent], None],
         dropped: Callable[[ClientConnection], None],
         clock: Callable[[], int],
         timeout_s: float,
@@ -425,15 +436,15 @@ class ConnectionEnder:
             return f"no answer to the goodbye within {self._timeout_s} s"
         return problems[0] if problems else ""
 
-    def drop(self, connection: ClientConnection, reason: str = "") -> None:
+    def drop(self, connection: ClientConnection, reason: str = "", cause: Cause = Cause.CLOSED) -> None:
         """``connection`` is no more."""
-        self.ended(connection, reason)
+        self.ended(connection, reason, cause)
         if not connection.gone:  # we noticed first: let go of the connection, without waiting for a goodbye
             _goodbye(connection, [])
         self._dropped(connection)
 
-    def ended(self, connection: ClientConnection, reason: str = "") -> None:
-        """Record the end of a connection, once: as lost, or as closed by us."""
+    def ended(self, connection: ClientConnection, reason: str = "", cause: Cause = Cause.CLOSED) -> None:
+        """Record the end of a connection, once: as lost, or as closed by us for that ``reason`` and ``cause``."""
         with self._lock:
             if connection.ended:
                 return
@@ -441,10 +452,13 @@ class ConnectionEnder:
             closed, connection.alive = connection.alive, False
         if closed:
             connection.gone = True
-            connection.reason = reason or "closed before the answer came"
-            self._record("closed", connection.broker, self._clock(), reason)
+            connection.reason, connection.cause = reason or "closed before the answer came", cause
+            told = ConnectionEvent(connection.broker, "closed", self._clock(), reason)
         else:
-            self._record("lost", connection.broker, connection.lost_ns, connection.reason)
+            if connection.redirected_to:
+                connection.cause = Cause.REDIRECT
+            told = ConnectionEvent(connection.broker, "lost", connection.lost_ns, connection.reason)
+        self._record(told._replace(cause=connection.cause))
 
 
 def last_words(problem: str, in_doubt: int) -> str:

@@ -119,6 +119,10 @@ class FailoverUri:
         servers = (*self.servers[place:], *self.servers[:place])
         return replace(self, servers=servers, options=options, explicit=self.explicit | {"randomize"})
 
+    def with_only(self, place: int) -> "FailoverUri":
+        """The same URI with that broker alone, as for a client that was told of no other."""
+        return replace(self, servers=(self.servers[place % len(self.servers)],))
+
     def effective(self, server: ServerUri) -> ServerUri:
         """The server's URI for connecting: the ``nested.`` options are part of its query."""
         extra = "&".join(f"{quote_plus(name)}={quote_plus(value)}" for name, value in self.nested)

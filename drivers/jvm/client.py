@@ -6,11 +6,11 @@ hands down when messages are due, and hears of every attempt, connection and los
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from drivers.broker_errors import refused_user
+from drivers.broker_errors import cause_of_loss, refused_user
 from drivers.client.consumer import kind_of, name_of
 from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
 from drivers.client.work import Work
@@ -22,8 +22,8 @@ from drivers.jvm.java_protocol import JavaProtocol
 from drivers.jvm.options import refuse_unknown
 from drivers.jvm.producer import JavaProducer, SendSettings
 from drivers.jvm.requests import ENDED, UNHEARD, Requests
-from drivers.jvm.trust import CertificateDoubts, failed_handshakes, not_believed
-from records.move_reasons import BROKERS_ORDER, PRIORITY_FOUND
+from drivers.jvm.trust import DOUBTED, CertificateDoubts, failed_handshakes, not_believed
+from records.connection_events import Cause, ConnectionEvent
 from records.writer import Recorder
 from topologies.model.endpoints import Credentials
 
@@ -31,7 +31,10 @@ SUBSCRIBE_TIMEOUT_S = 60.0
 DOUBT_AFTER_S = 1.0  # without a connection; then twice as long, and so on
 UNTRUSTED = "untrusted"
 BROKER = "broker"  # that one told its clients to move
-LEFT = {BROKER: BROKERS_ORDER, "priority": PRIORITY_FOUND}
+LEFT = {
+    BROKER: (Cause.ORDER, "the broker told it to move"),
+    "priority": (Cause.PRIORITY, "a better broker is there"),
+}
 CLOSE_TIMEOUT_S = 12.0  # for the answers under way, then for the broker's goodbye
 ABANDON_TIMEOUT_S = 30.0  # it waits for no broker, but sends in doubt must be recorded, even on a busy machine
 
@@ -60,6 +63,7 @@ class JavaClient:
         self._recorder, self._make_buffers, self._pem = recorder, buffers, trusted_pem
         self._client_id, self._protocol = client_id, protocol
         self._last_broker = ""
+        self._left: Cause | None = None  # why it left that
         self._over = ""  # why there will be no connection again
         self._attempted_at = f"of {uri}"  # the broker of the last attempt: its name and address
         self._looking = False  # at the certificates, none of which is believed
@@ -129,8 +133,17 @@ class JavaClient:
         resend_in_doubt: bool = True,
         transaction_size: int = 0,
         message_settings: MessageSettings = PLAIN_MESSAGES,
+        requests: bool = False,
+        others: Sequence[Destination] = (),
     ) -> JavaProducer:
-        """A producer of this number. ``run`` is the number stamped into the bodies."""
+        """A producer of this number. ``run`` is the number stamped into the bodies.
+
+        Raises DriverError for ``requests`` and for ``others``: clients in the JVM know neither.
+        """
+        if requests:
+            raise DriverError(f"{self._name}: clients in Java send no requests; choose --protocol stomp")
+        if others:
+            raise DriverError(f"{self._name} can send to {destination} only, not to {len(others)} more destinations")
         number = self.number if number is None else number
         settings = SendSettings(durable, resend_in_doubt, transaction_size, message_settings)
         return JavaProducer(self, number, destination, settings, run)
@@ -260,13 +273,13 @@ class JavaClient:
         match what:
             case "opened" | "refused" | "unreachable":
                 self._opened.give(what, first)
-            case "attempt":
-                self._event(what, int(first), str(second), str(third))
-                self._attempted(str(second), str(third))
+            case "attempt" | "attempt refused":
+                self._attempted(first, str(second), str(third), refused=what == "attempt refused")
             case "connected" | "lost" | "closed" | "blocked" | "unblocked":
                 self._event(what, int(first), str(second), str(third))
             case "left":
-                self._event("closed", int(first), LEFT[str(second)], str(third))
+                cause, reason = LEFT[str(second)]
+                self._event("closed", int(first), reason, str(third), cause)
             case "sender" | "unsendable" | "subscribed" | "unsubscribed":
                 self._requests.answered(int(third), what, first, second)
             case "finished" if int(second) in self._finished:
@@ -280,7 +293,10 @@ class JavaClient:
         if what in ("closed", "abandoned"):
             self._closed.give(what, first)
 
-    def _attempted(self, reason: str, address: str) -> None:
+    def _attempted(self, times_ns: Any, reason: str, address: str, *, refused: bool) -> None:
+        began_ns, ended_ns = (int(each) for each in times_ns)
+        cause = _cause_of_failure(reason, refused=refused)
+        self._record(ConnectionEvent(self._brokers.get(address), "attempt", began_ns, reason, None, cause, ended_ns))
         self._doubts.attempted(address, reason)
         self._attempted_at = f"{self._brokers.get(address, '')} at {address}"
         if self._doubts.of_all() and self._opened.what == "opened" and self.broker is None and not self._looking:
@@ -297,24 +313,52 @@ class JavaClient:
         finally:
             self._looking = False
 
-    def _event(self, what: str, at_ns: int, reason: str, address: str) -> None:
+    def _event(self, what: str, at_ns: int, reason: str, address: str, cause: Cause | None = None) -> None:
         """Record a change of the connection, with the broker's name."""
         broker = self._brokers.get(address) if address else self._last_broker or None
         if what == "closed" and self.broker is None:
             return  # it was lost before, or never there
-        told, protocol = "" if what == "connected" else reason, self._protocol.name
-        self._recorder.connection(self.number, self.group, protocol, broker, what, at_ns, told)
-        if self._buffers:
-            self._buffers.statistics.connection_changed(self.number, what, at_ns)
-        if what == "connected" and broker:
-            if self._last_broker not in ("", broker):
-                moved = f"from {self._last_broker}" + (f", by the {reason}" if reason == BROKER else "")
-                self._recorder.connection(self.number, self.group, protocol, broker, "moved", at_ns, moved)
-            if self._last_broker:  # the library tells of a connection once it has restored what it had there
-                self._recorder.connection(self.number, self.group, protocol, broker, "ready", at_ns, "")
-            self.broker = self._last_broker = broker
-        elif what in ("lost", "closed"):
-            self.broker = None
+        if what == "connected":
+            self._connected(broker, at_ns, reason)
+            return
+        cause = cause or _cause_of_end(what, reason)
+        self._record(ConnectionEvent(broker, what, at_ns, reason, None, cause))
+        if what in ("lost", "closed"):
+            self.broker, self._left = None, cause
+
+    def _connected(self, broker: str | None, at_ns: int, left_for: str) -> None:
+        from_broker = self._last_broker or None
+        told = ConnectionEvent(broker, "connected", at_ns, "", from_broker, self._left)
+        self._record(told)
+        if not broker:
+            return
+        if from_broker not in (None, broker):
+            moved = f"from {from_broker}" + (f", by the {left_for}" if left_for == BROKER else "")
+            self._record(told._replace(event="moved", reason=moved))
+        if from_broker:  # the library tells of a connection once it has restored what it had there
+            self._record(told._replace(event="ready"))
+        self.broker = self._last_broker = broker
+
+    def _record(self, told: ConnectionEvent) -> None:
+        self._recorder.connection(self.number, self.group, self._protocol.name, *told)
+        if self._buffers and told.event not in ("moved", "ready"):
+            self._buffers.statistics.connection_changed(self.number, told.event, told.at_ns)
+
+
+def _cause_of_end(event: str, reason: str) -> Cause | None:
+    """None of an event that ends no connection."""
+    if event == "lost":
+        return cause_of_loss(reason)
+    return Cause.CLOSED if event == "closed" else None
+
+
+def _cause_of_failure(reason: str, *, refused: bool) -> Cause | None:
+    """Of an attempt; None of one that gave a connection."""
+    if reason.startswith(DOUBTED):
+        return Cause.UNTRUSTED
+    if refused:
+        return Cause.REFUSED
+    return Cause.UNREACHABLE if reason else None
 
 
 def _stop(what: str, sender: Any, *_: Any) -> None:

@@ -7,6 +7,7 @@ back, like a socket's reader.
 import queue
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from drivers.client.makes_clients import MakesPythonClients
@@ -14,6 +15,7 @@ from drivers.contract import (
     Browsed,
     ConnectFailed,
     Delivery,
+    Destination,
     OnDelivery,
     OnLost,
     OnSettled,
@@ -60,7 +62,14 @@ class MemoryConnection:
 
     def send(self, message: Outgoing) -> int:
         """Write; return when (ns). ConnectionError when the connection is gone."""
+        if message.headers.reply_to:
+            to = self._temporary(message.headers.reply_to)
+            message = message._replace(headers=replace(message.headers, reply_to=to))
         return self._network.take(self, message)
+
+    def _temporary(self, name: str) -> str:
+        """The queue of this connection's own that stands for a temporary one."""
+        return f"{name}.{self.client_id}"
 
     def begin(self) -> MemoryTransaction:
         """Raises ConnectionError when the connection is gone."""
@@ -76,10 +85,15 @@ class MemoryConnection:
         def take(taker: Taker, number: int, waiting: Waiting) -> None:
             stored, redelivered = waiting.stored, waiting.redelivered
             hops = 0 if stored.entered_at == self.broker else 1
+            of = stored.headers
+            reply = (Destination("queue", of.reply_to), of.correlation_id) if of.reply_to else ()
             self._inbox.put(
-                lambda: on_delivery(Delivery(stored.body, self._clock(), redelivered, hops, (taker, number)))
+                lambda: on_delivery(Delivery(stored.body, self._clock(), redelivered, hops, (taker, number), *reply))
             )
 
+        if subscription.temporary:
+            own = Destination("queue", self._temporary(subscription.destination.name))
+            subscription = replace(subscription, destination=own)
         return self._network.subscribe(self, subscription, take)
 
     def settle(self, delivery: Delivery) -> None:

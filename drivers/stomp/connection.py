@@ -18,6 +18,7 @@ from drivers.broker_errors import hops, no_selector, no_such_place, out_of_reach
 from drivers.contract import (
     ConnectFailed,
     Delivery,
+    Destination,
     DriverError,
     OnDelivery,
     OnLost,
@@ -188,7 +189,11 @@ class StompConnection:
         def on_message(frame: RawFrame, received_ns: int) -> None:
             on_delivery(_delivery(frame, received_ns))
 
-        return self.consume(subscribe_headers(subscription, number), on_message)
+        def on_request(frame: RawFrame, received_ns: int) -> None:
+            on_delivery(_request(frame, received_ns))
+
+        take = on_request if subscription.replies else on_message
+        return self.consume(subscribe_headers(subscription, number), take)
 
     def consume(self, headers: dict[str, str], on_message: OnMessage) -> int:
         """Subscribe with these headers; return when (ns) the broker confirmed it.
@@ -289,4 +294,13 @@ def _delivery(frame: RawFrame, received_ns: int) -> Delivery:
         redelivered=frame.raw(REDELIVERED) == b"true",
         hops=hops(frame.raw(BROKER_PATH)),
         ack_token=frame.raw(ACK),
+    )
+
+
+def _request(frame: RawFrame, received_ns: int) -> Delivery:
+    """With the destination of its reply: Classic writes ``/remote-temp-queue/NAME`` for another client's."""
+    _, _, reply_to = (frame.header("reply-to") or "").partition("/")
+    kind, _, name = reply_to.partition("/")
+    return _delivery(frame, received_ns)._replace(
+        reply_to=Destination(kind, name) if name else None, correlation_id=frame.header("correlation-id") or ""
     )

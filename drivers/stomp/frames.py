@@ -138,6 +138,10 @@ def _message_headers(destination: Destination, body_bytes: int, of: MessageHeade
     headers = {"destination": destination_header(destination), "content-length": str(body_bytes)}
     if of.priority != DEFAULT_PRIORITY:
         headers["priority"] = str(of.priority)
+    if of.reply_to:
+        headers["reply-to"] = f"/temp-queue/{of.reply_to}"
+    if of.correlation_id:
+        headers["correlation-id"] = of.correlation_id
     return headers | {name: str(value) for name, value in of.properties.items()}
 
 
@@ -154,8 +158,9 @@ def login(address: Address, credentials: Credentials, client_id: str) -> bytes:
 
 
 def subscribe_headers(subscription: Subscription, number: str) -> dict[str, str]:
+    to = subscription.destination
     headers = {
-        "destination": destination_header(subscription.destination),
+        "destination": destination_header(Destination("temp-queue", to.name) if subscription.temporary else to),
         "id": number,
         "ack": "client-individual",
         "activemq.prefetchSize": str(subscription.prefetch),

@@ -8,9 +8,10 @@ import gevent
 from locust import User
 from locust.exception import StopUser
 
-from drivers.client.connection_modes import ONE, PooledClient
-from drivers.contract import DriverError
+from drivers.client.connection_modes import ALL_URIS, ONE, ONE_URI, PooledClient
+from drivers.contract import Destination, DriverError
 from drivers.users.session import Session, session_of
+from records.destination_pattern import expanded, share_of
 
 LOOK_EVERY_S = 1.0
 
@@ -21,18 +22,39 @@ class BrokerUser(User):
     """A client of one group. ``fixed_count`` (Locust's own) says how many of a class there are.
 
     ``connections``: how it holds connections (`connection_modes`). ``pool_size``: the number of connections that the
-    users of a group share in each process, if they share. ``may_fail``: an error of one user ends only this user, with
-    a warning, and the load goes on. Without it an error ends the load.
+    users of a group share in each process, if they share. ``uris``: how many brokers of its group's failover URI it is
+    told of: ``all``, or ``one``, which the users of a class take in turn. ``may_fail``: an error of one user ends only
+    this user, with a warning, and the load goes on. Without it an error ends the load.
+
+    ``destinations``: how many there are. If there are several, ``destination`` has ``{n}`` in the place of the number.
+    Each user has a share of them: a producer sends to its share in turn, a consumer subscribes to its share.
     """
 
     abstract = True
     may_fail: ClassVar[bool] = False
     connections: ClassVar[str] = ONE
     pool_size: ClassVar[int] = 1
+    uris: ClassVar[str] = ALL_URIS
     role: ClassVar[str] = ""
     group: ClassVar[str] = ""
     destination: ClassVar[str] = "queue://brokerbench"
+    destinations: ClassVar[int] = 1
     _ready = False
+    _index: int | None = None
+
+    @classmethod
+    def destination_names(cls) -> tuple[str, ...]:
+        """All destinations of the class. ValueError for a number or a pattern that makes none."""
+        return expanded(cls.destination, cls.destinations)
+
+    @classmethod
+    def takes_turns(cls) -> bool:
+        """Whether any of its users has more than one destination."""
+        return cls.destinations > max(1, cls.fixed_count)
+
+    def own_destinations(self, index: int) -> tuple[Destination, ...]:
+        """The share of one user. ``index``: which of its class it is, counted from 0."""
+        return tuple(map(Destination.parse, share_of(index, max(1, self.fixed_count), self.destination_names())))
 
     def enter(self) -> Session:
         """The run that this user belongs to. Ends the user if there is no run."""
@@ -58,6 +80,25 @@ class BrokerUser(User):
             session.report(f"{type(self).__name__} failed by a fault of brokerbench's own: {error!r}")
             raise StopUser from error
 
+    def index(self, session: Session) -> int:
+        """0, 1, 2 … for the users of its class in this process."""
+        if self._index is None:
+            self._index = session.next_index(type(self).__name__)
+        return self._index
+
+    def turn(self, session: Session) -> int:
+        """The same over all processes, where users take something in turn."""
+        return session.process_index + self.index(session)
+
+    def only_broker(self, session: Session, place: int | None = None) -> int | None:
+        """The one broker that it is told of, by its place in the group's failover URI; None: it is told of all.
+
+        ``place``: of the broker where it is to be.
+        """
+        if self.uris != ONE_URI:
+            return None
+        return session.place_of_turn(self.role, self.group, self.turn(session)) if place is None else place
+
     def join(self, session: Session, client: PooledClient) -> None:
         """Put on record that this user has that client's connection, and open it. Raises DriverError."""
         self.record_member(session, client.number, client.client.number)
@@ -66,6 +107,8 @@ class BrokerUser(User):
     def record_member(self, session: Session, number: int, connection: int | None) -> None:
         """``number``: the user's. ``connection``: the client's; None if each message has a connection."""
         session.recorder.member(number, connection, self.group, self.role, type(self).__name__, session.clock())
+        if connection is not None and connection != number:
+            session.tally.losses.share(number, connection)
 
     def be_ready(self, session: Session) -> None:
         """The load begins when all users are, those that failed too."""

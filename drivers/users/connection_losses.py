@@ -22,25 +22,42 @@ class Loss:
 class ConnectionLosses:
     """The clients of one process, or of several added up. ``connected``: how many are. ``by_client``: by number.
 
-    A client that closes while it is off stays off.
+    Users that share a connection are a client each. A client that closes while it is off stays off.
     """
 
     def __init__(self) -> None:
         self.connected = 0
         self.by_client: dict[int, Loss] = {}
         self._connected: set[int] = set()
+        self._users: dict[int, list[int]] = {}  # by the client number of the connection that they share
+        self._open: set[int] = set()  # connections
+
+    def share(self, user: int, connection: int) -> None:
+        """The user is one of those that send and receive by that connection."""
+        self._users.setdefault(connection, []).append(user)
+        if connection in self._open:
+            self._connected.add(user)
+            self.connected = len(self._connected)
+
+    def users_of(self, connection: int) -> list[int]:
+        """One that nobody shares is its user's own, and has its number."""
+        return self._users.get(connection, [connection])
 
     def note(self, client: int, event: str, at_ns: int) -> None:
         """A client's connection has changed; ``event``: as in the ``connections`` table."""
+        users = self.users_of(client)
         if event == "connected":
-            self._connected.add(client)
-            loss = self.by_client.get(client)
-            if loss and loss.back_ns is None:
-                self.by_client[client] = replace(loss, back_ns=at_ns)
+            self._open.add(client)
+            self._connected.update(users)
+            for user in users:
+                loss = self.by_client.get(user)
+                if loss and loss.back_ns is None:
+                    self.by_client[user] = replace(loss, back_ns=at_ns)
         elif event in ("lost", "closed"):
-            self._connected.discard(client)
+            self._open.discard(client)
+            self._connected.difference_update(users)
             if event == "lost":
-                self.by_client[client] = Loss(at_ns)
+                self.by_client.update(dict.fromkeys(users, Loss(at_ns)))
         self.connected = len(self._connected)
 
     def rows(self) -> list[Row]:

@@ -7,7 +7,7 @@ than sending it.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,13 +49,19 @@ class LocustStatistics:
         """``refused`` is called for each message that a broker refused."""
         self._tally, self._recorder, self._latency_ns, self.refused = tally, recorder, latency_ns, refused
         self._environment: Environment | None = None
-        self._shown: dict[int, str] = {}  # destinations, by their numbers in packed rows
+        self._names: dict[str, str] = {}  # what is shown, by destination
+        self._shown: dict[int, str] = {}  # the same, by the destinations' numbers in packed rows
         self._good = [recorder.number(outcome) for outcome in GOOD]
 
-    def show(self, environment: Environment, destination: str) -> None:
-        """Show the messages to and from this destination in Locust's statistics."""
+    def show(self, environment: Environment, name: str, destinations: Iterable[str] = ()) -> None:
+        """Show the messages to and from these destinations in Locust's statistics, as one line of this name.
+
+        Without ``destinations`` the name is the destination.
+        """
         self._environment = environment
-        self._shown[self._recorder.number(destination)] = destination
+        for destination in destinations or (name,):
+            self._names[destination] = name
+            self._shown[self._recorder.number(destination)] = name
 
     def counted(self, begun: int, settled: int) -> None:
         self._tally.sent += begun
@@ -93,7 +99,7 @@ class LocustStatistics:
             return
         self._environment.events.request.fire(
             request_type=kind,
-            name=destination,
+            name=self._names.get(destination, destination),
             response_time=None if latency_ns is None else latency_ns / NS_PER_MS,
             response_length=body_bytes,
             exception=error,

@@ -20,6 +20,7 @@ from drivers.client.contract import KeepsSchedule, LoadProducer
 from drivers.client.message_settings import MessageSettings
 from drivers.client.pacing import Schedule, ScheduleProgress, random_phase_ns, share
 from drivers.client.per_message import PerMessageProducer
+from drivers.client.request_reply import replies_of
 from drivers.client.stepped_schedule import SteppedSchedule
 from drivers.client.work import Work
 from drivers.contract import DEFAULT_PRIORITY, Destination, DriverError, Subscription
@@ -38,7 +39,8 @@ class ProducerUser(BrokerUser):
     '': it does not.
 
     ``properties``: of each message, by name: one value, or several that messages take in turn by their numbers.
-    ``time_to_live_s``: None: messages never expire. ``priority``: 0 to 9.
+    ``time_to_live_s``: None: messages never expire. ``priority``: 0 to 9. ``awaits_replies``: each message is a
+    request. The user's connection has a temporary queue, and takes the replies from it.
     """
 
     abstract = True
@@ -53,6 +55,7 @@ class ProducerUser(BrokerUser):
     properties: ClassVar[Mapping[str, Values]] = {}
     time_to_live_s: ClassVar[float | None] = None
     priority: ClassVar[int] = DEFAULT_PRIORITY
+    awaits_replies: ClassVar[bool] = False
     _progress: ScheduleProgress | None = None
 
     @classmethod
@@ -65,11 +68,12 @@ class ProducerUser(BrokerUser):
         self.guard(self._produce)
 
     def _produce(self, session: Session) -> None:
-        session.statistics.show(self.environment, self.destination)
+        session.statistics.show(self.environment, self.destination, self.destination_names())
         if self.connections == PER_MESSAGE:
             self._produce_per_message(session)
             return
-        client = session.pooled_client(self.role, self.group, self.connections, self.pool_size)
+        only = self.only_broker(session)
+        client = session.pooled_client(self.role, self.group, self.connections, self.pool_size, only=only)
         try:
             self.join(session, client)
             self._load(session, client.number, self._producer(session, client))
@@ -78,11 +82,12 @@ class ProducerUser(BrokerUser):
             client.close()  # the connection too, if this user is its last: once its answers under way were heard
 
     def _produce_per_message(self, session: Session) -> None:
-        to = Destination.parse(self.destination)
+        first, *others = self.own_destinations(self.index(session))
         producer = PerMessageProducer(
             session,
             self.group,
-            to,
+            first,
+            others=others,
             durable=self.durable,
             resend_in_doubt=self.resend_in_doubt,
             message_settings=self.message_settings(),
@@ -96,14 +101,21 @@ class ProducerUser(BrokerUser):
 
     def _producer(self, session: Session, client: PooledClient) -> LoadProducer:
         """Made before the start signal: with many users that takes seconds."""
+        first, *others = self.own_destinations(self.index(session))
+        if self.awaits_replies:
+            replies = replies_of(first)
+            session.statistics.show(self.environment, str(replies))
+            client.client.consumer(Subscription(replies, temporary=True), number=client.number, run=session.run_number)
         producer = client.client.producer(
-            Destination.parse(self.destination),
+            first,
+            others=others,
             number=client.number,
             durable=self.durable,
             run=session.run_number,
             resend_in_doubt=self.resend_in_doubt,
             transaction_size=self.transaction_size,
             message_settings=self.message_settings(),
+            requests=self.awaits_replies,
         )
         producer.prepare(self.body_bytes, self.in_flight)
         return producer
@@ -121,6 +133,7 @@ class ProducerUser(BrokerUser):
             progress.begun = producer.begun
             if not failed:
                 self._count_unsent(session, progress.unsent(session.due_until_ns()), held_back=producer.held_back)
+                progress.counted = True
             session.tally.finished_producers += 1
 
     def _count_unsent(self, session: Session, unsent: int, *, held_back: bool) -> None:
@@ -132,9 +145,8 @@ class ProducerUser(BrokerUser):
 
     def _begin(self, session: Session, number: int) -> ScheduleProgress:
         """Be ready, and wait for the start: that gives this user its schedule."""
-        index = session.next_index(type(self).__name__)
         self.be_ready(session)
-        self._progress = ScheduleProgress(self._schedule(session, session.wait_go(), index, number))
+        self._progress = ScheduleProgress(self._schedule(session, session.wait_go(), self.index(session), number))
         return self._progress
 
     def leave(self, session: Session) -> None:
@@ -143,7 +155,8 @@ class ProducerUser(BrokerUser):
             progress = self._begin(session, session.next_number())
             session.tally.finished_producers += 1
         stopped_ns = session.wait_stopped()
-        session.tally.unsent[type(self).__name__] += progress.abandoned(stopped_ns)
+        if not progress.counted:  # else it failed after its schedule was over
+            session.tally.unsent[type(self).__name__] += progress.abandoned(stopped_ns)
 
     def _schedule(self, session: Session, go: Go, index: int, client: int) -> Schedule:
         name = type(self).__name__
@@ -198,7 +211,8 @@ class ConsumerUser(BrokerUser):
     functions. ``stays``: when and where it is connected; it closes its connection at the end of each. A later stay is
     another client of the run, so a durable subscription has one stay only. ``work_ms``: how long it takes for a message
     before it acknowledges it, as `drivers.client.work` reads it: 5, '2..8' or 'exponential(5)'. ``selector``: one for
-    all consumers of the class, or several that they take in turn; '': every message.
+    all consumers of the class, or several that they take in turn; '': every message. ``replies``: it answers each
+    request before it acknowledges it.
     """
 
     abstract = True
@@ -209,6 +223,7 @@ class ConsumerUser(BrokerUser):
     durable_subscription: ClassVar[bool] = False
     stays: ClassVar[tuple[Stay, ...]] = (Stay(),)
     work_ms: ClassVar[float | str] = 0
+    replies: ClassVar[bool] = False
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -229,9 +244,8 @@ class ConsumerUser(BrokerUser):
         self.guard(self._consume)
 
     def _consume(self, session: Session) -> None:
-        session.statistics.show(self.environment, self.destination)
-        turn = session.process_index + session.next_index(type(self).__name__)
-        self._own_selector = self.selectors()[turn % len(self.selectors())]
+        session.statistics.show(self.environment, self.destination, self.destination_names())
+        self._own_selector = self.selectors()[self.turn(session) % len(self.selectors())]
         for number, stay in enumerate(self.stays):
             while number and session.load_s() < stay.from_s:
                 gevent.sleep(LOOK_EVERY_S / 10)
@@ -247,16 +261,18 @@ class ConsumerUser(BrokerUser):
             keeps_id=self.durable_subscription,
             place=stay.place,
             stay=number,
+            only=self.only_broker(session, stay.place),
         )
         try:
             self.join(session, client)
-            client.client.consumer(
-                self._subscription(client.number),
-                number=client.number,
-                run=session.run_number,
-                work=Work.parse(str(self.work_ms)),
-                work_rng=random.Random(f"{session.seed}:work:{client.number}"),
-            )
+            for destination in self.own_destinations(self.index(session)):
+                client.client.consumer(
+                    self._subscription(client.number, destination),
+                    number=client.number,
+                    run=session.run_number,
+                    work=Work.parse(str(self.work_ms)),
+                    work_rng=random.Random(f"{session.seed}:work:{client.number}"),
+                )
             self.be_ready(session)
             if stay.until_s is None:
                 self.stay(client)  # deliveries are recorded and acknowledged by the client
@@ -270,10 +286,13 @@ class ConsumerUser(BrokerUser):
         """Each subscriber of a topic must get every message from its subscription on, even if other users fail."""
         return self._ready and self.destination.startswith("topic://")
 
-    def _subscription(self, number: int) -> Subscription:
+    def _subscription(self, number: int, destination: Destination) -> Subscription:
+        one_of_several = f"-{destination.name}" if self.destinations > 1 else ""
+        durable_name = f"{type(self).__name__}-{number}{one_of_several}"
         return Subscription(
-            Destination.parse(self.destination),
+            destination,
             prefetch=self.prefetch,
             selector=self._own_selector or "",
-            durable_name=f"{type(self).__name__}-{number}" if self.durable_subscription else "",
+            durable_name=durable_name if self.durable_subscription else "",
+            replies=self.replies,
         )

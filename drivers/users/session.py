@@ -38,7 +38,8 @@ STOP_NS = NS_PER_S // 4
 class Network:
     """How clients reach the brokers: a failover URI by protocol and client group, and the name behind each address.
 
-    ``broker_names``: by ``host:port``, of every protocol.
+    ``broker_names``: by ``host:port``, of every protocol. ``not_alone``: brokers that no client is told of alone, as it
+    could not connect there: standbys, and those that join later.
     """
 
     spoken: SpokenProtocols
@@ -46,6 +47,7 @@ class Network:
     failover_uris: Mapping[str, Mapping[str, str]]
     broker_names: Mapping[str, str]
     trust: Trust = field(default_factory=Trust)
+    not_alone: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -179,16 +181,18 @@ class Session:
         keeps_id: bool = False,
         place: int | None = None,
         stay: int = 0,
+        only: int | None = None,
     ) -> PooledClient:
         """A user's handle on a client that is still to be opened: one of its own, or one of a pool.
 
-        ``place``: see `client`. ``stay``: which of the user's stays it is for; each has a pool of its own.
+        ``place``, ``only``: see `client`; who shares a connection knows every broker. ``stay``: which of the user's
+        stays it is for; each has a pool of its own.
 
         In each process a client group has one pool for producers and another for consumers. A full broker may stop
         reading from connections that send, and acknowledgements must still get through.
         """
         if mode != POOLED:
-            client = self.client(role, group, keeps_id=keeps_id, place=place)
+            client = self.client(role, group, keeps_id=keeps_id, place=place, only=only)
             return SharedClient(client).join(client.number)
         key = (role, group, keeps_id, pool_size, place, stay)
         if key not in self._pools:
@@ -203,20 +207,25 @@ class Session:
         number: int | None = None,
         keeps_id: bool = False,
         place: int | None = None,
+        only: int | None = None,
     ) -> LoadClient:
         """A new, unconnected client of a client group, with the protocol of its role: producer or consumer.
 
         ``number``: one that no connected client has; a new one by default. ``keeps_id``: its client id stays the same,
         which durable subscriptions need. ``place``: the broker that it tries first, by its place in the group's
-        failover URI; None: as the URI says.
+        failover URI; None: as the URI says. ``only``: it is told of this broker alone; see `place_of_turn`.
         """
         protocol = self.network.spoken.of(role)
         number = self.next_number() if number is None else number
-        uri = FailoverUri.parse(self.network.failover_uris[protocol][group])
+        uri = self._uri(protocol, group)
+        if only is not None:
+            uri = uri.with_only(only)
+        elif place is not None:
+            uri = uri.entering_at(place)
         client = self._connectors[protocol].client(
             number=number,
             group=group,
-            uri=uri if place is None else uri.entering_at(place),
+            uri=uri,
             brokers=self.network.broker_names,
             credentials=self.network.credentials,
             recorder=self.recorder,
@@ -228,6 +237,16 @@ class Session:
         self._clients.append(client)
         return client
 
+    def place_of_turn(self, role: str, group: str, turn: int) -> int:
+        """The place, in the group's failover URI, of the one broker that a user is told of: they take them in turn."""
+        servers = self._uri(self.network.spoken.of(role), group).servers
+        names = [self.network.broker_names[server.address] for server in servers]
+        there = [place for place, name in enumerate(names) if name not in self.network.not_alone]
+        return there[turn % len(there)]
+
+    def _uri(self, protocol: str, group: str) -> FailoverUri:
+        return FailoverUri.parse(self.network.failover_uris[protocol][group])
+
     def _again(self, number: int) -> str:
         """'' for the first client of a number; each later one has its own luck with ``randomize``."""
         self._made[number] += 1
@@ -238,8 +257,15 @@ class Session:
         self._clients.remove(client)
 
     def connected(self) -> Counter[tuple[str, str]]:
-        """How many clients of each group are connected to each broker at this moment."""
-        return Counter((client.group, client.broker) for client in self._clients if client.broker is not None)
+        """How many clients of each group are connected to each broker at this moment.
+
+        Users that share a connection count one by one.
+        """
+        found: Counter[tuple[str, str]] = Counter()
+        for client in self._clients:
+            if (broker := client.broker) is not None:
+                found[client.group, broker] += len(self.tally.losses.users_of(client.number))
+        return found
 
     def ready(self, user_class: str) -> None:
         self.tally.ready[user_class] += 1

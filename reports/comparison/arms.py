@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reports.comparison.conditions import Difference, Value, conditions, differences, essence, shown, varied_field
+from reports.comparison.conditions import (
+    Difference,
+    Value,
+    conditions_of_each,
+    differences,
+    essence,
+    shown,
+    varied_field,
+)
 from reports.comparison.metrics import ComparisonImpossible
 from reports.comparison.runs import FinishedRun
 
@@ -38,8 +46,8 @@ def design(runs: Sequence[FinishedRun], allow_unlike: bool = False) -> Design:
     field, unlike = varied_field(differences(runs), allow_unlike)
     names: dict[Value, str] = {}
     arms: dict[str, list[FinishedRun]] = {}
-    for run in runs:
-        value = conditions(run.info).get(field)
+    for run, here in zip(runs, conditions_of_each([run.info for run in runs]), strict=True):
+        value = here.get(field)
         name = names.setdefault(essence(field, value), arm_name(field, value))
         arms.setdefault(name, []).append(run)
     if len(arms) < 2:

@@ -9,7 +9,7 @@ from math import exp, log
 
 from reports.comparison.arms import Arm, Design
 from reports.comparison.metrics import METRICS, SHOWN, Metric
-from reports.comparison.statistics import Estimate, estimate, holm, needed_blocks, p_value, smallest_p
+from reports.comparison.statistics import Estimate, estimate, holm, needed_blocks, p_value
 from reports.comparison.verdicts import SAME_WITHIN, Question, Verdict, judge
 
 
@@ -78,11 +78,6 @@ class Comparison:
     @property
     def needed(self) -> int:
         return needed_blocks(self.together)
-
-    @property
-    def least_p(self) -> float:
-        """The smallest p that the blocks can give."""
-        return smallest_p(len(self.design.blocks))
 
     def words(self) -> set[str]:
         """The verdicts that occur."""

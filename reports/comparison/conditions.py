@@ -21,6 +21,8 @@ ARM_FIELDS = (
     "broker_version",
     "distribution",
     "connections",
+    "destinations",
+    "uris",
     "transaction_size",
     "in_flight",
     "body_bytes",
@@ -36,7 +38,7 @@ ARM_FIELDS = (
 
 SAID_ELSEWHERE = ("topology", "protocol", "runtime", "rate", "producers", "consumers", "body_bytes", "in_flight")
 SAID_BY_USERS = (
-    *("connections", "pool_size", "transaction_size", "prefetch", "work_ms"),
+    *("connections", "pool_size", "uris", "destinations", "transaction_size", "prefetch", "work_ms"),
     *("properties", "time_to_live_s", "message_priority", "selector"),
 )
 FILES = ("junit", "markdown")
@@ -56,10 +58,12 @@ NO_CONDITIONS = (
 """Options that change no figure, or are said by another field."""
 LENGTH_TOLERANCE = 0.1
 COMMIT = "commit"
-OF_THE_BROKERS = ("versions.activemq", "versions.artemis")
+VERSION = "broker_version"
+PRODUCTS = ("activemq", "artemis")
+OF_THE_BROKERS = tuple(f"versions.{product}" for product in PRODUCTS)
 FOLLOW = {
     "image": (*OF_THE_BROKERS, "versions.java"),
-    "broker_version": OF_THE_BROKERS,
+    VERSION: OF_THE_BROKERS,
     "distribution": OF_THE_BROKERS,
     "client_version": ("versions.openwire client", "versions.core client"),
 }
@@ -99,6 +103,17 @@ def conditions(run: RunInfo) -> dict[str, Value]:
     return found | {f"machine.{name}": value for name, value in machine_of(run).items()}
 
 
+def conditions_of_each(runs: Sequence[RunInfo]) -> list[dict[str, Value]]:
+    """The conditions of runs that are compared. If one asks for a version of the brokers, each has the version of its
+    brokers: with and without the option it may be the same."""
+    found = [conditions(run) for run in runs]
+    if any(each.get(VERSION) for each in found):
+        for run, each in zip(runs, found, strict=True):
+            if run.runtime == "processes" and not (each.get(VERSION) or each.get("distribution")):
+                each[VERSION] = next((run.versions[name] for name in PRODUCTS if name in run.versions), None)
+    return found
+
+
 def machine_of(run: RunInfo) -> dict[str, str | int | float]:
     """What stays of a machine from run to run."""
     return {name: value for name, value in run.machine.items() if not name.startswith("load_average")}
@@ -129,10 +144,9 @@ def _each(users: Iterable[UserInfo], tell: Callable[[UserInfo], str]) -> str:
 def differences(runs: Sequence[FinishedRun]) -> dict[str, Difference]:
     """By field, the first of the other runs that differs from the first run."""
     first, *others = runs
-    reference = conditions(first.info)
+    reference, *of_others = conditions_of_each([run.info for run in runs])
     found: dict[str, Difference] = {}
-    for other in others:
-        here = conditions(other.info)
+    for other, here in zip(others, of_others, strict=True):
         for field in (*reference, *(name for name in here if name not in reference)):
             if field not in found and not alike(field, reference.get(field), here.get(field)):
                 found[field] = Difference(field, other.name, here.get(field), first.name, reference.get(field))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from reports.comparison.arms import Design, design
-from reports.comparison.conditions import alike, conditions, shown
+from reports.comparison.conditions import alike, conditions_of_each, shown
 from reports.comparison.metrics import (
     METRICS,
     PRIMARY,
@@ -56,7 +56,7 @@ def _require_same_arms(first: str, reference: Design, scenario: str, other: Desi
 
 def _require_alike(reference: Design, other: Design) -> None:
     first, second = reference.arms[0].runs[0], other.arms[0].runs[0]
-    here, there = conditions(first.info), conditions(second.info)
+    here, there = conditions_of_each([first.info, second.info])
     for field in here:
         asked = field in ALIKE or field.startswith(ALIKE_BEGIN)
         if asked and field in there and field != reference.field and not alike(field, here[field], there[field]):

@@ -35,13 +35,13 @@ class Estimate:
     confidence: float
 
 
-def estimate(values: Sequence[float], level: float = LEVEL) -> Estimate:
+def estimate(values: Sequence[float]) -> Estimate:
     """The median of all pairwise means, with the exact Wilcoxon signed-rank interval. ValueError without values."""
     if not values:
         raise ValueError("an estimate needs at least one value, and there is none")
     means = pairwise_means(values)
     below = _cumulative(len(values))
-    cut = max(0, int(np.searchsorted(below, level / 2, side="right")) - 1)
+    cut = max(0, int(np.searchsorted(below, LEVEL / 2, side="right")) - 1)
     return Estimate(
         centre=float(np.median(means)),
         low=float(means[cut]),
@@ -109,7 +109,7 @@ def needed_blocks(tests: int) -> int:
     return blocks
 
 
-def detectable(deviation: float, blocks: int, tests: int = 1, power: float = POWER) -> float | None:
+def detectable(deviation: float, blocks: int, tests: int = 1) -> float | None:
     """The difference that so many blocks would probably tell, by the noncentral t distribution.
 
     ``deviation``: standard deviation of the differences of single blocks. The result has its unit. None for fewer than
@@ -117,16 +117,16 @@ def detectable(deviation: float, blocks: int, tests: int = 1, power: float = POW
     """
     if blocks < 2:
         return None
-    return deviation * _standardised(blocks, tests, power)
+    return deviation * _standardised(blocks, tests)
 
 
 @lru_cache
-def _standardised(blocks: int, tests: int, power: float) -> float:
+def _standardised(blocks: int, tests: int) -> float:
     """The same in standard deviations of single blocks."""
     freedom, effective = blocks - 1, blocks * 3 / np.pi
     critical = stats.t.ppf(1 - LEVEL / tests / 2, freedom)
 
     def missing(shift: float) -> float:
-        return float(stats.nct.sf(critical, freedom, shift)) - power
+        return float(stats.nct.sf(critical, freedom, shift)) - POWER
 
     return float(optimize.brentq(missing, 0.01, 10 * critical + 10)) / sqrt(effective)

@@ -78,7 +78,7 @@ def _rows(group: GroupBalance, stays: pa.Table, position: Mapping[str, int], loa
 def _by_client(stays: pa.Table) -> dict[int, list[dict[str, Any]]]:
     found: dict[int, list[dict[str, Any]]] = {}
     for row in sorted(stays.to_pylist(), key=lambda row: row["from_ns"]):
-        found.setdefault(row["client"], []).append(row)
+        found.setdefault(row["user"], []).append(row)
     return found
 
 

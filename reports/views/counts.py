@@ -9,6 +9,7 @@ from records.summary import Summary
 from reports.values import ANY, Cell, Column, Table
 from reports.views.histogram import Histogram, select
 
+MOST_REORDERED = 100
 MEANINGS = {
     "sent": "distinct messages attempted, warm-up included",
     "acked": "confirmed by a broker",
@@ -39,14 +40,18 @@ MEANINGS = {
     "missed_away": "sent to a topic while a subscriber without a durable subscription was away: nobody owed them",
     "missing_unconfirmed": "unconfirmed, never received, found nowhere: nobody promised them",
 }
+MOST_SUBSCRIPTIONS = 12
+"""Of more, those are shown of which most messages were not received as they should be."""
+ODD = ("lost", "stranded", "dead_lettered", "expired", "unaccounted", "duplicated", "corrupted", "unexpected")
 LEAST = {0.5: 20, 0.99: 1_000}
 """How many messages a percentile takes: ten lie beyond it."""
 OUTCOME_WORDS = {"pass": "✓ held", "fail": "✗ failed", "unknown": "? undecided"}
 
 
 def accounting(summary: Summary, table: pa.Table) -> Table:
-    """A row a count with its meaning, a column for all together and one for each subscription."""
-    subscriptions = table.to_pylist()
+    """A row a count with its meaning, a column for all together and one for each subscription; of many, for some."""
+    every = table.to_pylist()
+    subscriptions = every if len(every) <= MOST_SUBSCRIPTIONS else sorted(every, key=_oddness)[:MOST_SUBSCRIPTIONS]
     titles = [_subscription(row["destination"], row["subscription"]) for row in subscriptions]
     columns = (Column("Count"), Column("Meaning"), Column("All", 0), *(Column(title, 0) for title in titles))
     everything: dict[str, Any] = dict(summary["messages"])
@@ -54,12 +59,69 @@ def accounting(summary: Summary, table: pa.Table) -> Table:
         (_words(name), meaning, everything[name], *(row.get(name) for row in subscriptions))
         for name, meaning in MEANINGS.items()
     )
-    return Table("What became of each message", columns, rows)
+    more = f" ({len(subscriptions)} of {len(every):,} subscriptions)" if len(subscriptions) < len(every) else ""
+    return Table(f"What became of each message{more}", columns, rows)
+
+
+def _oddness(row: dict[str, Any]) -> int:
+    """Less for a subscription of which more messages were not received as they should be."""
+    return -sum(row.get(name) or 0 for name in ODD)
+
+
+KINDS = {
+    "queue": "queue",
+    "topic": "topic",
+    "durable_topic": "topic, durable subscriptions",
+}
+OF_KINDS = {
+    "subscriptions": "Queues or subscriptions",
+    "expected": "Sent",
+    "acked": "Confirmed",
+    "received": "Received",
+    "lost": "Confirmed and lost",
+    "missing_unconfirmed": "Unconfirmed and missing",
+    "stranded": "Left behind",
+    "unaccounted": "Unaccounted for",
+    "missed_away": "Not owed",
+    "duplicated": "Duplicated",
+}
+
+
+def kinds(summary: Summary) -> Table:
+    """A row a kind of messages: who lost what."""
+    columns = (Column("Messages of a"), Column("Delivery mode"), *(Column(title, 0) for title in OF_KINDS.values()))
+    rows = tuple(
+        (*_kind(name), *(counts[key] for key in OF_KINDS))  # type: ignore[literal-required]
+        for name, counts in summary.get("kinds", {}).items()
+    )
+    title = "Messages by kind; those of a topic count once for each subscription"
+    return Table(title, columns, rows, "No destination's messages were all persistent, or all not.")
+
+
+def _kind(name: str) -> tuple[str, str]:
+    """``durable_topic_non_persistent`` in words."""
+    of = max((kind for kind in KINDS if name.startswith(f"{kind}_")), key=len)
+    return KINDS[of], name.removeprefix(f"{of}_").replace("_", "-")
 
 
 def _subscription(destination: str, subscription: str) -> str:
     """A queue is its own subscription: its name once is enough."""
     return destination if destination.endswith(f"//{subscription}") else f"{destination}, {subscription}"
+
+
+def reordered(table: pa.Table) -> Table:
+    """A row a producer and subscription, those with most first."""
+    columns = (
+        Column("Destination"),
+        Column("Subscription"),
+        Column("Producer", 0),
+        Column("Reordered", 0),
+        Column("Furthest behind", 0),
+    )
+    rows = table.sort_by([("reordered", "descending"), ("producer", "ascending")]).slice(0, MOST_REORDERED)
+    told = tuple(tuple(row.values()) for row in rows.to_pylist())
+    more = f", the first {MOST_REORDERED:,} of {table.num_rows:,}" if table.num_rows > MOST_REORDERED else ""
+    return Table(f"Messages out of order by producer{more}", columns, told, "None was out of order.", sortable=True)
 
 
 def anomalies(table: pa.Table) -> Table:

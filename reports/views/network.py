@@ -15,6 +15,7 @@ Way = tuple[str, str]
 Carried = Mapping[tuple[str, str, str], int]
 """(from, to, the connector's name) to messages. A connector is called as its link; of a duplex one the far end may call
 it otherwise."""
+MOST_BACKLOGS = 20
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,6 @@ class NetworkDrawing:
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
-    over_s: float
     measured: bool = True
 
 
@@ -71,7 +71,7 @@ def network(run: RunInfo, links: pa.Table, connections: pa.Table, over_s: float,
     carried = forwarded_by_connector(links)
     nodes = tuple(Node(b.name, b.region, b.standby_of, clients_at(b.name, connections, load_s)) for b in run.brokers)
     shared = Counter(way for link in run.links for way in _ways(link))
-    return NetworkDrawing(nodes, tuple(_edge(link, shared, carried, over_s) for link in run.links), over_s)
+    return NetworkDrawing(nodes, tuple(_edge(link, shared, carried, over_s) for link in run.links))
 
 
 def forwarded_by_connector(links: pa.Table) -> Carried:
@@ -137,6 +137,28 @@ def _row(edge: Edge, flow: Flow) -> tuple[Cell, ...]:
     link = edge.link
     duplex = "yes" if link.duplex else "no"
     return (flow.sender, flow.receiver, link.name, link.opened_by, duplex, flow.forwarded, flow.per_s)
+
+
+def backlog_table(table: pa.Table) -> Table:
+    """The most messages that waited for each direction of a link; of many only those that most waited for."""
+    way = ("from_broker", "to_broker", "connector", "waits_in")
+    columns = (
+        Column("From"),
+        Column("To"),
+        Column("Link"),
+        Column("Counted"),
+        Column("Most messages", 0),
+        Column("First at (s)", 0),
+    )
+    found: dict[tuple[str, ...], tuple[int, int]] = {}
+    for row in table.to_pylist():
+        key = tuple(row[name] for name in way)
+        found[key] = max(found.get(key, (0, 0)), (row["messages"], -row["second"]))
+    ordered = sorted(found.items(), key=lambda item: (-item[1][0], item[0]))
+    shown = [each for each in ordered[:MOST_BACKLOGS] if each[1][0]]
+    rows: tuple[tuple[Cell, ...], ...] = tuple((*key, most, -second) for key, (most, second) in shown)
+    more = f", the {MOST_BACKLOGS} with most" if len(ordered) > MOST_BACKLOGS else ""
+    return Table(f"Messages that waited for links{more}", columns, rows, "None was seen to wait for a link.")
 
 
 def clients_table(run: RunInfo, net: NetworkDrawing) -> Table:

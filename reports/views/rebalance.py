@@ -111,7 +111,7 @@ def stays_table(stays: pa.Table) -> Table:
         Column("Ended by"),
     )
     whole = pc.and_(pc.equal(stays["from_ns"], 0), pc.equal(stays["cause"], "load_end"))
-    others = stays.filter(pc.invert(whole)).sort_by([("client", "ascending"), ("from_ns", "ascending")])
+    others = stays.filter(pc.invert(whole)).sort_by([("user", "ascending"), ("from_ns", "ascending")])
     more = f" (the first {MOST_STAYS:,} of {others.num_rows:,})" if others.num_rows > MOST_STAYS else ""
     unmoved = f"{counted(stays.num_rows - others.num_rows, 'client')} stayed at one broker for the whole load"
     rows = tuple(map(_stay, others.slice(0, MOST_STAYS).to_pylist()))
@@ -120,4 +120,4 @@ def stays_table(stays: pa.Table) -> Table:
 
 def _stay(row: Mapping[str, Any]) -> tuple[Cell, ...]:
     times = (row["from_ns"] / NS_PER_S, row["to_ns"] / NS_PER_S)
-    return row["client"], row["group"], row["broker"], *times, row["cause"].replace("_", " ")
+    return row["user"], row["group"], row["broker"], *times, row["cause"].replace("_", " ")

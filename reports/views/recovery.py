@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from records.summary import FaultRecovery, Recovery
+from records.summary import FaultRecovery, Recovery, StrandedAt
 from reports.numbers import counted, seconds_text
 from reports.values import Column, OutageRow, Table
 
@@ -67,6 +67,7 @@ def _cut_off(fault: FaultRecovery) -> str:
 def _messages(fault: FaultRecovery) -> str:
     lost = fault["lost"]
     told = f"{counted(lost, 'acknowledged message')} {_were(lost)} lost" if lost else "no acknowledged message was lost"
+    told += f", {fault['stranded']:,} {_were(fault['stranded'])} stranded" if fault["stranded"] else ""
     return f"{told}, {fault['duplicated']:,} came twice" if fault["duplicated"] else f"{told}, none came twice"
 
 
@@ -94,13 +95,19 @@ def recovery_table(recovery: Recovery) -> Table:
         Column("Clients", 0),
         Column("Cut off", 0),
         Column("Never back", 0),
+        Column("Nothing due", 0),
         Column("Outage p50 (ms)", 0),
         Column("Outage max (ms)", 0),
         Column("Reconnect max (ms)", 0),
         Column("Ready max (ms)", 0),
         Column("In flight", 0),
         Column("Lost", 0),
+        Column("Stranded", 0),
+        Column("Stranded at"),
         Column("Duplicated", 0),
+        Column("Redelivered", 0),
+        Column("Reordered", 0),
+        Column("Late", 0),
         Column("Throughput back after (s)", 1),
         Column("p99 back after (s)", 1),
         Column("Highest backlog", 0),
@@ -120,19 +127,31 @@ def _row(fault: FaultRecovery) -> tuple[Any, ...]:
         fault["clients"],
         fault["cut_off"],
         fault["never_back"],
+        fault["nothing_due"],
         fault["outage_ms"]["p50"],
         fault["outage_ms"]["max"],
         fault["reconnect_ms"]["max"],
         fault["ready_ms"]["max"],
         fault["in_flight"],
         fault["lost"],
+        fault["stranded"],
+        "; ".join(map(_stranded_at, fault["stranded_at"])),
         fault["duplicated"],
+        fault["redelivered"],
+        fault["reordered"],
+        fault["late"],
         fault["throughput_back_s"],
         fault["p99_back_s"],
         fault["backlog_highest"],
         fault["backlog_drained_s"],
         fault["drain_per_s"],
     )
+
+
+def _stranded_at(one: StrandedAt) -> str:
+    """``broker-2: 12, the oldest for 31 s``"""
+    told = f"{one['broker']}: {one['messages']:,}"
+    return told if one["oldest_s"] is None else f"{told}, the oldest for {seconds_text(one['oldest_s'])}"
 
 
 def outage_rows(outages: pa.Table) -> tuple[OutageRow, ...]:
@@ -171,6 +190,7 @@ def outages_table(outages: pa.Table) -> Table:
         Column("Attempts", 0),
         Column("To"),
         Column("In flight", 0),
+        Column("Due meanwhile", 0),
     )
     rows = sorted(outages.to_pylist(), key=lambda row: (row["fault"], row["user"]))
     return Table("Outage of each client", columns, tuple(map(_client, rows)), "No client was cut off.", sortable=True)
@@ -188,6 +208,7 @@ def _client(row: Mapping[str, Any]) -> tuple[Any, ...]:
         row["attempts"],
         row["to_broker"] or "never",
         row["in_flight"],
+        row["due"],
     )
 
 

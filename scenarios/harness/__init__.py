@@ -2,6 +2,7 @@
 
 from scenarios.harness.checks import (
     duplicates_at_most,
+    each_delivered,
     every_client_back,
     every_selected_message_received,
     every_send_answered,
@@ -20,14 +21,18 @@ from scenarios.harness.checks import (
     somebody_cut_off,
 )
 from scenarios.harness.lifecycle import run
-from scenarios.harness.scenario import Hold, Scenario, Search, Steps
+from scenarios.harness.scenario import MIRROR, TO_A_PAIR, Hold, NeededLink, Scenario, Search, Steps
 
 __all__ = [
+    "MIRROR",
+    "TO_A_PAIR",
     "Hold",
+    "NeededLink",
     "Scenario",
     "Search",
     "Steps",
     "duplicates_at_most",
+    "each_delivered",
     "every_client_back",
     "every_selected_message_received",
     "every_send_answered",

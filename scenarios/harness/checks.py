@@ -8,6 +8,11 @@ def no_acked_send_lost() -> Check:
     return Check("no acked send lost", "messages.lost", at_most=0)
 
 
+def each_delivered(kind: str) -> Check:
+    """Every message of a kind (`records.figures.KINDS`) that a subscription was owed has reached it."""
+    return Check(f"each delivered: {kind.replace('_', ' ')}", f"kinds.{kind}.undelivered", at_most=0)
+
+
 def none_stranded() -> Check:
     """After the drain nothing of ours is left on a queue or a dead-letter queue."""
     return Check("none stranded", "leftovers", at_most=0)

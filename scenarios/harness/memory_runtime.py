@@ -8,7 +8,7 @@ from pathlib import Path
 
 from drivers.memory.connector import MemoryNetwork
 from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
-from topologies.runtimes.contract import LOG_TAIL_LINES, Progress, RuntimeFailed
+from topologies.runtimes.contract import Progress, RuntimeFailed
 
 NOBODY = Credentials("memory", "")
 NO_MANAGEMENT = "brokers in memory have no management; use --runtime processes or containers for that"
@@ -48,10 +48,6 @@ class MemoryRuntime:
     def resume(self, broker: str) -> None:
         self.network.thaw(broker)
 
-    def restart(self, broker: str) -> None:
-        self.kill(broker)
-        self.start(broker)
-
     def disconnect_clients(self, broker: str) -> int:
         raise RuntimeFailed(f"broker {broker!r}: {NO_MANAGEMENT}")
 
@@ -89,7 +85,7 @@ class MemoryRuntime:
     def pid(self, broker: str) -> int | None:
         return None
 
-    def log_tail(self, broker: str, lines: int = LOG_TAIL_LINES) -> list[str]:
+    def log_tail(self, broker: str) -> list[str]:
         return []
 
     def log_path(self, broker: str) -> Path | None:

@@ -3,7 +3,7 @@
 A scenario names client groups, never brokers, so that one scenario runs on every topology.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,6 +12,8 @@ from records.checks import Check
 from records.rate_search import SearchSettings
 from records.rate_steps import RateStep, ends_s, parse_steps
 from scenarios.harness.faults.contract import Fault
+from topologies.model.link import Link
+from topologies.model.topology import Topology
 
 SEARCH_AT_MOST_S = 900.0
 
@@ -78,13 +80,26 @@ class Steps:
 
 
 @dataclass(frozen=True)
+class NeededLink:
+    """A link without which a topology cannot answer a scenario's question. ``what`` names it in an error."""
+
+    what: str
+    is_one: Callable[[Topology, Link], bool]
+
+
+MIRROR = NeededLink("mirror", lambda _topology, link: link.is_mirror)
+TO_A_PAIR = NeededLink("link to a pair of brokers", lambda topology, link: len(link.called(topology.brokers)) > 1)
+
+
+@dataclass(frozen=True)
 class Scenario:
     """``users``: every class of the locustfile's that is not abstract, as Locust makes users of all of them.
 
     ``premises``: what ``faults`` must have brought about for the run to have asked its question; without it the run is
     invalid. They are left out with the scenario's faults (``--fault``).
     ``question``: the locustfile's docstring, shown at the top of the report. ``entries``: the least number of brokers
-    where a client group has to enter, by its name; a topology with fewer cannot answer the question.
+    where a client group has to enter, by its name; a topology with fewer cannot answer the question. ``link``: one that
+    the topology needs.
     """
 
     users: tuple[type[BrokerUser], ...]
@@ -97,6 +112,7 @@ class Scenario:
     warm_up_s: float | None = None  # None: until latency has settled
     default_protocol: str = "stomp"  # of brokers in memory it is always memory
     entries: Mapping[str, int] = field(default_factory=dict)
+    link: NeededLink | None = None
 
     def __post_init__(self) -> None:
         if not {"producer", "consumer"} <= {user.role for user in self.users}:

@@ -5,7 +5,7 @@ Times are seconds from the start of a load of 40 s. What a history must give sta
 
 from collections.abc import Iterator
 
-from records.move_reasons import AMQP_REDIRECT, BROKERS_ORDER, PRIORITY_BACK, PRIORITY_FOUND
+from records.connection_events import Cause
 from tests.analysis.rows import LOAD_FROM_MS, MS, Row, connection
 
 LOAD_S = 40
@@ -13,9 +13,9 @@ LOAD_BEGAN_NS = LOAD_FROM_MS * MS
 LOAD_ENDED_NS = LOAD_BEGAN_NS + LOAD_S * 1_000 * MS
 
 
-def event(what: str, at_s: float, client: int, broker: str, group: str, reason: str = "") -> Row:
+def event(what: str, at_s: float, client: int, broker: str, group: str, cause: str | None = None) -> Row:
     at_ms = round(LOAD_FROM_MS + at_s * 1_000, 3)
-    return connection(what, at=at_ms, client=client, broker=broker, group=group, reason=reason)
+    return connection(what, at=at_ms, client=client, broker=broker, group=group, cause=cause)
 
 
 def arrives(at_s: float, client: int, broker: str, group: str) -> Iterator[Row]:
@@ -40,10 +40,10 @@ def skewed() -> Iterator[Row]:
     """b is killed at 10 s and serves again at 20 s. Its two clients go to a and stay: 2/2/2, then 4/0/2."""
     yield from at_first(20, "aabbcc", "skewed")
     for client, off_s in ((22, 0.3), (23, 0.5)):
-        yield event("lost", 10.005, client, "b", "skewed", "connection reset")
-        yield event("attempt", 10.1, client, "b", "skewed", "connection refused")
+        yield event("lost", 10.005, client, "b", "skewed")
+        yield event("attempt", 10.1, client, "b", "skewed", Cause.UNREACHABLE)
         yield from arrives(10 + off_s, client, "a", "skewed")
-        yield event("moved", 10 + off_s, client, "a", "skewed", "from b")
+        yield event("moved", 10 + off_s, client, "a", "skewed", Cause.LOST)
 
 
 def oscillating() -> Iterator[Row]:
@@ -53,9 +53,9 @@ def oscillating() -> Iterator[Row]:
         here, there = first, "ab"[first == "a"]
         for step in range(60):
             at_s = 10 + step / 2
-            yield event("closed", at_s, client, here, "oscillating", BROKERS_ORDER)
+            yield event("closed", at_s, client, here, "oscillating", Cause.ORDER)
             yield from arrives(at_s + 0.02, client, there, "oscillating")
-            yield event("moved", at_s + 0.02, client, there, "oscillating", f"from {here}, by the broker")
+            yield event("moved", at_s + 0.02, client, there, "oscillating", Cause.ORDER)
             here, there = there, here
 
 
@@ -63,28 +63,28 @@ def joining() -> Iterator[Row]:
     """c joins at 15 s; a and b send a client each: 3/3, then 2/2/2."""
     yield from at_first(40, "aaabbb", "joining")
     for client, here, at_s in ((40, "a", 16.0), (43, "b", 16.4)):
-        yield event("closed", at_s - 0.1, client, here, "joining", BROKERS_ORDER)
+        yield event("closed", at_s - 0.1, client, here, "joining", Cause.ORDER)
         yield from arrives(at_s, client, "c", "joining")
 
 
 def causes() -> Iterator[Row]:
     """One client that leaves for each reason; one whose end is not on record; one that opens before it leaves."""
     ends = (
-        ("lost", f"the broker closed the connection: {AMQP_REDIRECT}: go to b"),
-        ("closed", f"{PRIORITY_BACK}; no answer to the goodbye within 5 s"),
-        ("closed", PRIORITY_FOUND),
-        ("closed", BROKERS_ORDER),
-        ("lost", "reset"),
-        ("closed", "1 message is in doubt"),
+        ("lost", Cause.REDIRECT),
+        ("closed", Cause.PRIORITY),
+        ("closed", Cause.ORDER),
+        ("lost", Cause.REFUSED),
+        ("lost", Cause.LOST),
+        ("closed", Cause.CLOSED),
     )
-    for at_s, (what, reason) in enumerate(ends):
+    for at_s, (what, cause) in enumerate(ends):
         yield event("connected", at_s, 50, "ab"[at_s % 2], "causes")
-        yield event(what, at_s + 0.75, 50, "ab"[at_s % 2], "causes", reason)
+        yield event(what, at_s + 0.75, 50, "ab"[at_s % 2], "causes", cause)
     yield event("connected", 1, 51, "a", "causes")
     yield event("connected", 2, 51, "b", "causes")
     yield event("connected", 1, 52, "a", "causes")
     yield event("connected", 2, 52, "b", "causes")
-    yield event("closed", 2.5, 52, "a", "causes", BROKERS_ORDER)
+    yield event("closed", 2.5, 52, "a", "causes", Cause.ORDER)
 
 
 HISTORIES = (even, skewed, oscillating, joining, causes)

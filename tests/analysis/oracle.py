@@ -9,7 +9,15 @@ from tests.analysis.rows import Row
 Key = tuple[str, str]  # destination, subscription
 GOODNESS = ["failed", "unconfirmed", "in_doubt", "acked"]
 BEYOND = (
-    *("repeated", "foreign", "unaccounted", "missed_away", "missing_unconfirmed", "refused_yet_received"),
+    *(
+        "repeated",
+        "foreign",
+        "unaccounted",
+        "missed_away",
+        "missing_unconfirmed",
+        "left_unconfirmed",
+        "refused_yet_received",
+    ),
     *("past_ttl", "past_ttl_unconfirmed", "expired_yet_received", "unselected_yet_received"),  # none here
 )
 COUNTS = (*ACCOUNTING.names[2:], "redelivered", *BEYOND)
@@ -147,3 +155,4 @@ def _count_end(
     count["refused_yet_received"] += outcome == "failed" and received
     count["recovered"] += outcome == "in_doubt" and received
     count["missing_unconfirmed"] += outcome == "unconfirmed" and not received and not found
+    count["left_unconfirmed"] += outcome == "unconfirmed" and not received and bool(found)

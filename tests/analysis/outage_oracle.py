@@ -22,6 +22,7 @@ def outages(
             for user in [row["user"] for row in members if row["connection"] == client] or [client]:
                 if outage := _outage(fault, its, _successes(user, sends, receipts)):
                     outage["in_flight"] = _in_flight(user, sends, its, outage["lost_ns"])
+                    outage["due"] = _due(user, sends, receipts, outage["began_ns"], outage["first_success_ns"])
                     found[fault.number, user] = outage | {"client": client}
     return found
 
@@ -56,6 +57,19 @@ def _outage(fault: FaultSpan, its: Sequence[Row], successes: Sequence[int]) -> d
 def _successes(client: int, sends: Sequence[Row], receipts: Sequence[Row]) -> list[int]:
     acked = [row["settled_ns"] for row in sends if row["producer"] == client and row["outcome"] == "acked"]
     return sorted([*acked, *(row["received_ns"] for row in receipts if row["consumer"] == client)])
+
+
+def _due(user: int, sends: Sequence[Row], receipts: Sequence[Row], began_ns: int, until_ns: int | None) -> int:
+    """Of one that sends, or that came back."""
+    due_ns: dict[tuple[int, int], int] = {}
+    for row in sends:
+        due_ns.setdefault((row["producer"], row["seq"]), row["due_ns"])
+    first: dict[tuple[int, int], int] = {}
+    for row in sorted(receipts, key=lambda row: (row["received_ns"], row["consumer"])):
+        first.setdefault((row["producer"], row["seq"]), row["consumer"])
+    own = [at_ns for (producer, _), at_ns in due_ns.items() if producer == user]
+    got = [due_ns[message] for message, consumer in first.items() if consumer == user and message in due_ns]
+    return sum(began_ns <= at_ns and (until_ns is None or at_ns < until_ns) for at_ns in [*own, *got])
 
 
 def _in_flight(client: int, sends: Sequence[Row], its: Sequence[Row], lost_ns: int) -> int:

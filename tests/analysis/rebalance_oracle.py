@@ -13,18 +13,18 @@ OWN_ENDS = ("closed", "load_end")
 
 def pairs(stays: Sequence[Row]) -> list[tuple[Row, Row]]:
     """Each stay with the next one of its client, where the client did not end the first by itself."""
-    ordered = sorted(stays, key=lambda row: (row["client"], row["from_ns"]))
+    ordered = sorted(stays, key=lambda row: (row["user"], row["from_ns"]))
     return [
         (one, other)
         for one, other in pairwise(ordered)
-        if one["client"] == other["client"] and one["cause"] not in OWN_ENDS
+        if one["user"] == other["user"] and one["cause"] not in OWN_ENDS
     ]
 
 
 def moves(stays: Sequence[Row]) -> list[tuple[int, int, int]]:
     """(when, client, how long it was at no broker)"""
     return sorted(
-        (other["from_ns"], one["client"], other["from_ns"] - one["to_ns"])
+        (other["from_ns"], one["user"], other["from_ns"] - one["to_ns"])
         for one, other in pairs(stays)
         if one["broker"] != other["broker"]
     )
@@ -40,7 +40,7 @@ def settled_ns(stays: Sequence[Row], at_ns: int, until_ns: int, quiet_ns: int) -
     """Tries every moment that it can be: the first, and each arrival."""
     between: list[tuple[int, float]] = [(one["to_ns"], other["from_ns"]) for one, other in pairs(stays)]
     for row in stays:
-        later = [other for other in stays if other["client"] == row["client"] and other["from_ns"] > row["from_ns"]]
+        later = [other for other in stays if other["user"] == row["user"] and other["from_ns"] > row["from_ns"]]
         if not later and row["cause"] not in OWN_ENDS:
             between.append((row["to_ns"], inf))
     tried = sorted({at_ns, *(int(arrived) for _, arrived in between if at_ns < arrived < until_ns)})

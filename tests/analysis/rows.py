@@ -14,6 +14,7 @@ from records.schemas import EVENT_TABLES, UNKNOWN
 
 Row = dict[str, Any]
 MS = 1_000_000
+ENDS = ("lost", "closed")
 QUEUE, TOPIC = "queue://orders", "topic://prices"
 LOAD_FROM_MS, LOAD_UNTIL_MS = 1_000, 11_000
 TIMELINE = Timeline(LOAD_FROM_MS * MS, LOAD_UNTIL_MS * MS)
@@ -109,10 +110,21 @@ def leftover(
 
 
 def connection(
-    event: str, *, at: float, client: int = 1, broker: str | None = "a", group: str = "producers", reason: str = ""
+    event: str,
+    *,
+    at: float,
+    client: int = 1,
+    broker: str | None = "a",
+    group: str = "producers",
+    reason: str = "",
+    from_broker: str | None = None,
+    cause: str | None = None,
+    ended: float | None = None,
 ) -> Row:
+    """An end without a cause is of the cause that such an end has as a rule."""
     who = {"client": client, "group": group, "protocol": "stomp", "broker": broker}
-    return {**who, "event": event, "at_ns": int(at * MS), "reason": reason}
+    why = {"reason": reason, "from_broker": from_broker, "cause": cause or (event if event in ENDS else None)}
+    return {**who, "event": event, "at_ns": int(at * MS), **why, "ended_ns": None if ended is None else int(ended * MS)}
 
 
 def member(user: int, connection: int | None, *, role: str = "producer") -> Row:

@@ -1,20 +1,22 @@
 """Computes the stays of clients in plain Python, one event after the other: the reference for Spark."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from records.move_reasons import AMQP_REDIRECT, BROKERS_ORDER, PRIORITY_BACK, PRIORITY_FOUND
 from tests.analysis.rows import Row
 
 EVENTS = ("connected", "lost", "closed")
 
 
-def stays(connections: Sequence[Row], load_began_ns: int, load_ended_ns: int) -> list[Row]:
-    """Rows of STAYS in order."""
-    found = []
+def stays(
+    connections: Sequence[Row], load_began_ns: int, load_ended_ns: int, users: Mapping[int, Sequence[int]] | None = None
+) -> list[Row]:
+    """Rows of STAYS in order. ``users``: by the connection that they share."""
+    found: list[Row] = []
     for client in {row["client"] for row in connections}:
         its = [row for row in connections if row["client"] == client and row["event"] in EVENTS and row["broker"]]
-        found += list(_of_client(sorted(its, key=lambda row: row["at_ns"]), load_began_ns, load_ended_ns))
-    return sorted(found, key=lambda row: (row["client"], row["from_ns"]))
+        of_connection = list(_of_client(sorted(its, key=lambda row: row["at_ns"]), load_began_ns, load_ended_ns))
+        found += [row | {"user": user} for user in (users or {}).get(client, [client]) for row in of_connection]
+    return sorted(found, key=lambda row: (row["user"], row["from_ns"]))
 
 
 def _of_client(rows: Sequence[Row], load_began_ns: int, load_ended_ns: int) -> Iterator[Row]:
@@ -34,16 +36,5 @@ def _of_client(rows: Sequence[Row], load_began_ns: int, load_ended_ns: int) -> I
             "broker": row["broker"],
             "from_ns": max(row["at_ns"], load_began_ns) - load_began_ns,
             "to_ns": min(to_ns, load_ended_ns) - load_began_ns,
-            "cause": "load_end" if to_ns >= load_ended_ns else _cause(end),
+            "cause": "load_end" if to_ns >= load_ended_ns else end["cause"] if end else "unrecorded",
         }
-
-
-def _cause(end: Row | None) -> str:
-    if end is None:
-        return "unrecorded"
-    reason = end["reason"]
-    if end["event"] == "lost":
-        return "redirect" if AMQP_REDIRECT in reason else "lost"
-    if reason == BROKERS_ORDER:
-        return "order"
-    return "priority" if reason == PRIORITY_FOUND or reason.startswith(PRIORITY_BACK) else "closed"

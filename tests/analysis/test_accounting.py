@@ -29,6 +29,7 @@ def counted(
     *,
     searched: bool = True,
     of: Expectations = NOTHING_SPECIAL,
+    durable: Sequence[str] = (),
 ) -> dict[oracle.Key, dict[str, int]]:
     """The accounting by (destination, subscription)."""
     attempts = frame(spark, "sends", sends)
@@ -39,7 +40,7 @@ def counted(
         frame(spark, "connections", connections or []), frame(spark, "members", members)
     )
     expected = message_outcomes.expected(sent, frame(spark, "subscriptions", subscriptions or []), absences, of)
-    found = message_outcomes.found(frame(spark, "leftovers", leftovers or []))
+    found = message_outcomes.found(frame(spark, "leftovers", leftovers or []), durable)
     became = message_outcomes.message_outcomes(expected, deliveries.first(delivered), found, searched=searched)
     disorder, strange = deliveries.out_of_order(delivered), deliveries.strangers(arrived)
     marked = of.marked(delivered, frame(spark, "subscriptions", subscriptions or []))
@@ -106,6 +107,11 @@ CASES = {
     ),
     "an unconfirmed message that is nowhere is missing and not lost": Case(
         {"sent": 1, "unconfirmed": 1, "missing_unconfirmed": 1}, sends=(send(1, outcome="unconfirmed"),)
+    ),
+    "an unconfirmed message that is found on a queue is left there": Case(
+        {"sent": 1, "unconfirmed": 1, "left_unconfirmed": 1},
+        sends=(send(1, outcome="unconfirmed"),),
+        leftovers=(leftover(1),),
     ),
     "a refused message is neither lost nor missing": Case({"sent": 1, "failed": 1}, sends=(send(1, outcome="failed"),)),
     "a refused message that arrived all the same is counted": Case(
@@ -182,6 +188,31 @@ def test_each_subscription_of_a_topic_is_to_have_each_message_sent_after_it_bega
         (TOPIC, ""): (1, 0, 0),  # the first message: nobody was there
         (TOPIC, "early"): (1, 1, 0),
         (TOPIC, "late"): (1, 0, 1),
+    }
+
+
+def test_a_message_held_for_one_durable_subscription_is_stranded_there_and_lost_by_the_others(
+    spark: SparkSession,
+) -> None:
+    sends = [send(seq, destination=TOPIC) for seq in (1, 2, 3)]
+    durable = [subscription(name, kind="durable_topic") for name in ("one", "two", "three")]
+    left = [
+        leftover(1, queue="one"),
+        leftover(2, queue="consumers-7.two"),  # as Artemis names it
+        leftover(3, queue="$.artemis.internal.sf.cluster"),  # on its way to another broker: any of them may get it
+    ]
+    counts = counted(
+        spark,
+        sends,
+        [receipt(1, subscription="three", destination=TOPIC)],
+        durable,
+        left,
+        durable=["one", "two", "three"],
+    )
+    assert {name: (of["received"], of["stranded"], of["lost"]) for (_, name), of in counts.items()} == {
+        "one": (0, 2, 1),
+        "two": (0, 2, 1),
+        "three": (1, 1, 1),
     }
 
 

@@ -293,6 +293,7 @@ def test_a_planted_kill_is_summed_up_and_a_premise_that_it_does_not_meet_makes_t
         recorder.member(1, 1, "producers", "producer", "Orders", LOAD_NS - S)
         recorder.member(7, 7, "consumers", "consumer", "Takers", LOAD_NS - S)
         count_clients(recorder)
+        mirror_events(recorder)
         send(recorder, 400, killed_ns, outcome="in_doubt")
         for seq in range(1_000):
             cut_off = 400 <= seq < 450
@@ -320,6 +321,15 @@ def test_a_planted_kill_is_summed_up_and_a_premise_that_it_does_not_meet_makes_t
     assert [row["client"] for row in pq.read_table(directory.results("outages")).to_pylist()] == [1]
     check_moves(directory, summary)
     assert summary["connection_counts"] == {"compared": 12, "differed": 1, "brokers": ["a"]}
+    at_kill = {"fault": "F1", "broker": "a", "link": "a-to-b", "sampled_s": 3.5, "lag_messages": 150, "lag_s": 2.0}
+    assert summary["mirror"] == {"lag_messages": {"max": 150}, "lag_s": {"max": 2.0}, "at_kill": [at_kill]}
+
+
+def mirror_events(recorder: Recorder) -> None:
+    """Broker a queues 100 messages a second for its mirror, until it is killed; 150 of 400 wait at last."""
+    for second, waiting in enumerate((0, 0, 120, 150)):
+        for metric, value in (("mirror_events", 100 * (second + 1)), ("mirror_backlog", waiting)):
+            recorder.sample("a", LOAD_NS + second * S + S // 2, "bridge", "a-to-b|b", metric, value)
 
 
 def count_clients(recorder: Recorder) -> None:

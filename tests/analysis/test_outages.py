@@ -8,8 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
+from analysis.deliveries import deliveries
 from analysis.fault_spans import FaultSpan, fault_spans
-from analysis.outages import harm, outages
+from analysis.messages import messages
+from analysis.outages import outages, with_due
 from analysis.timeline import FAULT_GRACE_NS, FOREVER_NS
 from tests.analysis import outage_oracle
 from tests.analysis.rows import LOAD_FROM_MS, MS, Row, connection, frame, member, receipt, send, subscription
@@ -41,7 +43,10 @@ def found(
             ("members", members),
         )
     ]
-    rows = [row.asDict() for row in outages(*frames, faults, LOAD_NS).collect()]  # type: ignore[arg-type]
+    cut_off = outages(*frames, faults, LOAD_NS)  # type: ignore[arg-type]
+    of_messages = messages(frames[1])
+    its = with_due(cut_off, of_messages, deliveries(frames[2], of_messages, frames[1]), LOAD_NS)
+    rows = [row.asDict() for row in its.collect()]
     for row in rows:
         row |= {key: value + LOAD_NS for key, value in row.items() if key.endswith("_ns") and value is not None}
     return {(row["fault"], row["user"]): row for row in rows}
@@ -87,6 +92,41 @@ def test_a_planted_history_of_a_kill_is_found_exactly(spark: SparkSession) -> No
     assert [row["in_flight"] for row in (producer, consumer, gone)] == [1, 0, 0]
     assert [row["role"] for row in (producer, consumer, gone)] == ["producer", "consumer", ""]
     assert [row["to_broker"] for row in (producer, consumer, gone)] == ["b", "c", None]
+    assert [row["due"] for row in (producer, consumer, gone)] == [2, 1, 0]  # 2 and 3; 3, as 2 had come; none
+
+
+def test_due_messages_are_counted_from_the_beginning_of_an_outage_to_its_end_and_no_further(
+    spark: SparkSession,
+) -> None:
+    """The outage of each lasts from 5,000 to 5,400 ms. One producer and one consumer had nothing due meanwhile."""
+    clients = {1: "producer", 2: "producer", 7: "consumer", 8: "consumer", 9: "consumer"}
+    changes = (("connected", 100, "a"), ("lost", 5_100, "a"), ("connected", 5_200, "b"))
+    connections = [
+        connection(event, at=at, client=client, broker=broker) for client in clients for event, at, broker in changes
+    ]
+    sends = [
+        send(0, due=4_999, settled=5_000),
+        send(1, due=5_000, outcome="in_doubt"),
+        send(1, attempt=2, due=5_000, sent=5_395, settled=5_400),
+        send(2, due=5_399, settled=5_401),
+        send(3, due=5_400, settled=5_402),
+        send(0, due=4_990, settled=5_000, producer=2),
+        send(1, due=5_400, sent=5_400, settled=5_400, producer=2),
+        send(4, due=5_350, settled=5_351, producer=3),
+    ]
+    receipts = [
+        receipt(0, at=5_000, consumer=7),
+        receipt(1, at=5_400, consumer=7),
+        receipt(1, at=5_410, consumer=7, redelivered=True),
+        receipt(2, at=5_405, consumer=7),
+        receipt(3, at=5_405, consumer=7),
+        receipt(0, at=5_000, consumer=8, producer=2),
+        receipt(1, at=5_400, consumer=8, producer=2),
+        receipt(4, at=4_999, consumer=9, producer=3),  # it gets nothing after the loss
+    ]
+    held = tuple(subscription("orders", kind="queue", consumer=consumer) for consumer in (7, 8, 9))
+    its = found(spark, connections, sends, receipts, subscriptions=held)
+    assert {user: row["due"] for (_, user), row in its.items()} == {1: 2, 2: 0, 7: 2, 8: 0, 9: None}
 
 
 def test_users_that_share_a_lost_connection_have_an_outage_each(spark: SparkSession) -> None:
@@ -192,17 +232,3 @@ def test_the_effects_of_a_fault_end_after_its_mending_or_when_the_next_one_of_it
     assert [(span.number, span.target) for span in spans] == [(1, "a"), (2, "b"), (3, "a"), (5, "a")]
     ends = [7_000 * MS - 1, FOREVER_NS, 8_000 * MS + FAULT_GRACE_NS, 31_000 * MS + FAULT_GRACE_NS]
     assert [span.until_ns for span in spans] == ends
-
-
-def test_each_lost_or_doubled_message_belongs_to_one_fault_at_most(spark: SparkSession) -> None:
-    sent = [3, 5, 14, 20, 9_000]  # the last fault is never over
-    outcomes = spark.createDataFrame([(at * MS, "lost") for at in sent] + [(6 * MS, "stranded")], HARM)
-    came = [4, 5, 9, 10, 14, 15, 9_000]
-    deliveries = spark.createDataFrame([(at * MS, True) for at in came] + [(6 * MS, False)], COPIES)
-    (row,) = harm(outcomes, deliveries, SPANS).collect()
-    counted = {"lost_1": 3, "lost_3": 1, "lost_4": 1}
-    assert row.asDict() == counted | {"duplicated_1": 2, "duplicated_3": 2, "duplicated_4": 2}
-
-
-HARM = "sent_ns bigint, message_outcome string"
-COPIES = "received_ns bigint, duplicate boolean"

@@ -136,7 +136,7 @@ CAUSES = st.sampled_from(["lost", "order", "priority", "redirect", "closed", "un
 
 @st.composite
 def random_stays(draw: st.DrawFn) -> tuple[list[Row], dict[str, int], int]:
-    """Stays of one client after the other in seconds and halves; a client more than have any."""
+    """Stays of one user after the other in seconds and halves; a user more than have any."""
     load_s = draw(st.integers(1, 30))
     rows: list[Row] = []
     count = draw(st.integers(0, 8))
@@ -146,7 +146,8 @@ def random_stays(draw: st.DrawFn) -> tuple[list[Row], dict[str, int], int]:
             ends = [*times, None][times.index(to) + 1] is None and to == 2 * load_s
             cause = "load_end" if ends else draw(CAUSES)
             where = {"group": "gh"[client % 2], "broker": draw(st.sampled_from("abc"))}
-            rows.append({"client": client, **where, "from_ns": from_ * S // 2, "to_ns": to * S // 2, "cause": cause})
+            who = {"client": client // 2, "user": client}  # two share a connection
+            rows.append({**who, **where, "from_ns": from_ * S // 2, "to_ns": to * S // 2, "cause": cause})
     return rows, {"g": count - count // 2 + 1, "h": count // 2}, load_s * S - draw(st.integers(0, 1)) * (S // 4)
 
 

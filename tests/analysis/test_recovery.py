@@ -9,10 +9,9 @@ from analysis.backlog import Backlog
 from analysis.disturbance import Back
 from analysis.fault_spans import FaultSpan
 from analysis.premises import unmet
-from analysis.recovery import recovery, spread
+from analysis.recovery import Harm, recovery, spread
 from records.checks import Check
 from records.results import OUTAGES, STAYS
-from records.schemas import MEMBERS
 
 MS, S = 1_000_000, 1_000_000_000
 LOAD_NS = 100 * S
@@ -20,7 +19,17 @@ FAULTS = (
     FaultSpan(1, "kill", "a", LOAD_NS + 10 * S, LOAD_NS + 20 * S, LOAD_NS + 10 * S + 50 * MS, LOAD_NS + 15 * S),
     FaultSpan(3, "freeze", "b", LOAD_NS + 30 * S, LOAD_NS + 40 * S),
 )
-HARM = {"lost_1": 0, "duplicated_1": 12, "lost_3": 1, "duplicated_3": 0}
+COUNTS = {"lost": (0, 1), "stranded": (0, 5), "duplicated": (12, 0), "redelivered": (3, 2), "reordered": (4, 0)}
+HARM = Harm(
+    {f"{name}_{number}": counts[at] for name, counts in COUNTS.items() for at, number in enumerate((1, 3))},
+    late={1: 40, 3: None},
+    left={
+        3: [
+            {"broker": "b", "messages": 4, "age_ns": 31 * S},
+            {"broker": "c", "messages": 1, "age_ns": None},
+        ]
+    },
+)
 
 
 def outage(fault: int, client: int, role: str, *, lasted_ms: int | None, reconnected_ms: int | None) -> dict[str, Any]:
@@ -43,22 +52,19 @@ def outage(fault: int, client: int, role: str, *, lasted_ms: int | None, reconne
         "first_success_ns": None if lasted_ms is None else began_ns + lasted_ms * MS,
         "attempts": 1,
         "in_flight": 2 if role == "producer" else 0,
+        "due": None if lasted_ms is None else max(0, lasted_ms - 100),
     }
 
 
 def of(rows: list[dict[str, Any]]) -> Any:
-    """Six connections are open all the time, another until 10 s. The first one has four users."""
+    """Six users are connected all the time, another until 10 s. Three more share the first one's connection."""
     ends_ns = {client: 60 * S for client in range(1, 7)} | {7: 10 * S}
-    whole = [(client, "g", "a", 0, to_ns, "lost") for client, to_ns in ends_ns.items()]
+    whole = [(client, client, "g", "a", 0, to_ns, "lost") for client, to_ns in ends_ns.items()]
+    whole += [(1, user, "g", "a", 0, 60 * S, "lost") for user in (20, 21, 22)]
     stays = pa.Table.from_pylist([dict(zip(STAYS.names, stay, strict=True)) for stay in whole], STAYS)
-    shared = [(user, 1, "g", "producer", "Orders", 0) for user in range(20, 24)] + [
-        (24, None, "g", "producer", "One", 0)
-    ]
-    members = pa.Table.from_pylist([dict(zip(MEMBERS.names, row, strict=True)) for row in shared], MEMBERS)
-    tables = pa.Table.from_pylist(rows, OUTAGES), stays, members
     back = {1: Back(2.5, 4.0), 3: Back(0.0, None)}
     backlog = {1: Backlog(240, 3.5), 3: Backlog(1_200, None)}
-    return recovery(tables[0], FAULTS, HARM, back, backlog, *tables[1:], LOAD_NS)
+    return recovery(pa.Table.from_pylist(rows, OUTAGES), FAULTS, HARM, back, backlog, stays, LOAD_NS)
 
 
 def test_each_fault_has_its_own_figures_and_all_together_have_theirs() -> None:
@@ -90,6 +96,14 @@ def test_each_fault_has_its_own_figures_and_all_together_have_theirs() -> None:
     assert (kill["lost"], kill["duplicated"], freeze["lost"], freeze["duplicated"]) == (0, 12, 1, 0)
     assert found["outage_ms"] == {"p50": 200, "max": 400}
     assert (found["cut_off"], found["in_flight"], found["lost"], found["duplicated"]) == (4, 4, 1, 12)
+    assert [each["nothing_due"] for each in (kill, freeze, found)] == [1, 0, 1]  # the outage of 100 ms
+    names = ("stranded", "redelivered", "reordered", "late")
+    assert [[each[name] for name in names] for each in (kill, freeze)] == [[0, 3, 4, 40], [5, 2, 0, None]]
+    assert [found[name] for name in names] == [5, 5, 4, None]
+    assert (kill["stranded_at"], freeze["stranded_at"]) == (
+        [],
+        [{"broker": "b", "messages": 4, "oldest_s": 31.0}, {"broker": "c", "messages": 1, "oldest_s": None}],
+    )
 
 
 def test_a_client_that_never_came_back_is_the_slowest_and_has_no_number() -> None:

@@ -6,20 +6,26 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from analysis.stays import stays
-from records.move_reasons import AMQP_REDIRECT, BROKERS_ORDER, PRIORITY_BACK, PRIORITY_FOUND
+from analysis.stays import clients, stays
+from records.connection_events import Cause
 from records.results import STAYS
 from tests.analysis import stay_oracle
 from tests.analysis.histories import LOAD_BEGAN_NS, LOAD_ENDED_NS, LOAD_S, all_rows
-from tests.analysis.rows import MS, Row, connection, frame
+from tests.analysis.rows import MS, Row, connection, frame, member
 
 pytestmark = pytest.mark.spark
 S = 1_000 * MS
 
 
-def found(spark: SparkSession, rows: list[Row], began_ns: int, ended_ns: int) -> list[Row]:
-    table = stays(frame(spark, "connections", rows), began_ns, ended_ns).toArrow().cast(STAYS)
-    return table.sort_by([("client", "ascending"), ("from_ns", "ascending")]).to_pylist()
+SHARED = {1: [101, 102, 103], 50: [150, 151]}
+"""Users that share connections, by the connection."""
+
+
+def found(spark: SparkSession, rows: list[Row], began_ns: int, ended_ns: int, *, shared: bool = False) -> list[Row]:
+    sharing = [member(user, connection) for connection, users in SHARED.items() for user in users] if shared else []
+    events = frame(spark, "connections", rows), frame(spark, "members", sharing)
+    table = stays(*events, began_ns, ended_ns).toArrow().cast(STAYS)
+    return table.sort_by([("user", "ascending"), ("from_ns", "ascending")]).to_pylist()
 
 
 @pytest.fixture(scope="module")
@@ -67,12 +73,12 @@ def test_clients_move_to_a_broker_that_joins(planted: pa.Table) -> None:
 
 def test_each_end_has_its_cause(planted: pa.Table) -> None:
     its = of(planted, "causes")
-    assert [stay[4] for stay in its if stay[0] == 50] == ["redirect", "priority", "priority", "order", "lost", "closed"]
+    assert [stay[4] for stay in its if stay[0] == 50] == ["redirect", "priority", "order", "refused", "lost", "closed"]
     assert [stay[1:] for stay in its if stay[0] == 51] == [("a", 1, 2, "unrecorded"), ("b", 2, LOAD_S, "load_end")]
     assert [stay[1:] for stay in its if stay[0] == 52] == [("a", 1, 2, "order"), ("b", 2, LOAD_S, "load_end")]
 
 
-REASONS = st.sampled_from(["", "reset", BROKERS_ORDER, PRIORITY_BACK, PRIORITY_FOUND, f"by {AMQP_REDIRECT}: b"])
+CAUSES = st.sampled_from([*Cause])
 KINDS = st.sampled_from(["attempt", "connected", "connected", "lost", "moved", "closed", "blocked"])
 
 
@@ -83,7 +89,7 @@ def histories(draw: st.DrawFn) -> list[Row]:
     for client in range(1, draw(st.integers(2, 16))):
         for at in draw(st.lists(st.integers(0, 40), unique=True, max_size=16)):
             broker = draw(st.sampled_from(["a", "b", "c", None]))
-            rows.append(connection(draw(KINDS), at=at, client=client, broker=broker, reason=draw(REASONS)))
+            rows.append(connection(draw(KINDS), at=at, client=client, broker=broker, cause=draw(CAUSES)))
     return rows
 
 
@@ -91,4 +97,18 @@ def histories(draw: st.DrawFn) -> list[Row]:
 @given(rows=histories())
 def test_stays_of_any_history_are_those_of_plain_python(spark: SparkSession, rows: list[Row]) -> None:
     began_ns, ended_ns = 10 * MS, 30 * MS
-    assert found(spark, rows, began_ns, ended_ns) == stay_oracle.stays(rows, began_ns, ended_ns)
+    expected = stay_oracle.stays(rows, began_ns, ended_ns, SHARED)
+    assert found(spark, rows, began_ns, ended_ns, shared=True) == expected
+
+
+def test_users_that_share_a_connection_have_a_stay_each_and_count_one_by_one(spark: SparkSession) -> None:
+    rows = [connection("connected", at=0, client=1), connection("connected", at=0, client=2)]
+    sharing = frame(spark, "members", [member(101, 1), member(102, 1), member(2, 2), member(103, None)])
+    events = frame(spark, "connections", rows)
+    its = stays(events, sharing, 0, 40 * MS).toArrow().to_pylist()
+    assert sorted((row["user"], row["client"], row["to_ns"]) for row in its) == [
+        (2, 2, 40 * MS),
+        (101, 1, 40 * MS),
+        (102, 1, 40 * MS),
+    ]
+    assert [row.asDict() for row in clients(events, sharing).collect()] == [{"group": "producers", "clients": 3}]

@@ -94,6 +94,17 @@ def lose(recorder: Recorder, client: int, at_ns: int, back_ns: int | None) -> No
         recorder.connection(client, "producers", "stomp", "b", "connected", back_ns, "")
 
 
+def test_users_that_share_a_lost_connection_count_one_by_one(spark: SparkSession, planted: Planted) -> None:
+    def plant(recorder: Recorder) -> None:
+        healthy(recorder)
+        lose(recorder, 900, LOAD_NS + 2 * S, LOAD_NS + 3 * S)
+        for user in (1, 7, 8):
+            recorder.member(user, 900, "producers", "producer", "Orders", LOAD_NS - S)
+
+    (one,) = found(planted(plant))
+    assert (one["what"], one["clients"]) == ("lost connections", 3)
+
+
 def test_connections_lost_without_a_fault_are_an_outage_until_the_last_is_back(
     spark: SparkSession, planted: Planted
 ) -> None:

@@ -41,8 +41,9 @@ def test_every_scenario_is_listed_with_its_question_and_no_other_file_is() -> No
     shown = call("scenarios").output
     listed = re.findall(r"^scenarios/(\w+)\.py  \S.*\n    Asks: .*\?$", shown, re.M)
     assert listed == [
-        "backlog", "capacity", "failover", "message_selectors", "partition", "rebalance", "rolling_restart", "sharing",
-        "steady", "takeover",
+        "backlog", "capacity", "churn", "disaster", "failover", "link_failover", "many_destinations",
+        "message_selectors", "partition", "rebalance", "reliability", "request_reply", "rolling_restart", "sharing",
+        "steady", "takeover", "throttle", "ttl",
     ]  # fmt: skip
     assert len(shown.splitlines()) == 2 * len(listed)
 
@@ -166,6 +167,15 @@ def test_a_topology_without_links_says_so() -> None:
         (("topologies", "mesh(borkers=3)"), "borkers"),
         (("topologies", "none.yaml"), "none.yaml: No such file or directory; name a YAML file"),
         (("render", "nowhere", "--out", "out"), "no topology is called 'nowhere'"),
+        (
+            ("render", "mesh", "--out", "out", "--overlay", "no.yaml"),
+            "--overlay no.yaml: No such file or directory; name a",
+        ),
+        (("render", "mesh", "--out", "out", "--broker-version", "4.1"), "--broker-version 4.1: not known of classic"),
+        (
+            ("render", "mesh", "--out", "out", "--to", "diagram", "--unset-defaults"),
+            "--unset-defaults --to diagram: changes only broker and compose; leave it out",
+        ),
         (("report", "none"), "none: there is no such folder"),
         (("analyse", "latest", "--runs", "none"), "holds no run yet"),
     ],
@@ -213,6 +223,18 @@ def test_rendered_files_have_a_folder_a_broker_and_ports_of_their_own(tmp_path: 
         for path in configurations
     ]
     assert ports == [["7000", "7001", "7002"], ["7003", "7004", "7005"], ["7006", "7007", "7008"]]
+
+
+def test_an_overlay_is_rendered_and_defaults_are_left_out(tmp_path: Path) -> None:
+    overlay = tmp_path / "own.yaml"
+    overlay.write_text("links: {all: {prefetch_size: 100}}\n")
+    asked = ("render", "source-and-sink", "--overlay", str(overlay), "--unset-defaults", "--broker-version", "5.16.6")
+    for form in (asked, (*asked[:-2], "--to", "compose")):
+        result = call(*form, "--out", str(tmp_path / "out"))
+        assert result.exit_code == 0, result.output
+        text = (tmp_path / "out" / "source" / "activemq.xml").read_text()
+        assert 'prefetchSize="100"' in text
+        assert "conduitSubscriptions" not in text
 
 
 def test_what_is_rendered_is_warned_of_on_stderr(tmp_path: Path) -> None:

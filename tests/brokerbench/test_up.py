@@ -88,7 +88,11 @@ def upped(folder: Path, *arguments: str) -> Iterator[Up]:
         (("mesh", "--protocol", "memory"), "--protocol memory: real brokers do not speak it; leave it out"),
         (
             ("router-peer", "--runtime", "processes"),
-            "--protocol stomp: broker 'router' does not speak 'stomp'; it speaks amqp; choose one that it does",
+            "--protocol stomp: broker 'router' does not speak 'stomp' to clients; it speaks amqp; choose one",
+        ),
+        (
+            ("source-and-sink(transport='http')", "--protocol", "openwire", "--runtime", "processes"),
+            "--protocol openwire: broker 'sink' does not speak 'openwire' to clients; it speaks stomp, amqp",
         ),
         (
             ("mesh", "--failover", "?randomize=false"),

@@ -46,6 +46,24 @@ def test_a_run_on_a_cluster_of_artemis_passes_and_leaves_nothing(tmp_path: Path)
     assert nothing_left(outcome.runs)
 
 
+OVERLAY = "brokers: {all: {policies: [{queue_prefetch: 77}], jvm: {heap_mb: 140, options: [-XX:+UseSerialGC]}}}\n"
+
+
+@pytest.mark.nightly
+def test_brokers_of_a_run_have_the_settings_of_an_overlay_and_no_other_defaults(tmp_path: Path) -> None:
+    file = tmp_path / "tuned.yaml"
+    file.write_text(OVERLAY, encoding="utf-8")
+    asked = ("--topology", "source-and-sink", "--runtime", "containers", "--overlay", str(file), "--unset-defaults")
+    outcome = make_run(STEADY, *asked, "--analyse-later", "-t", "3s", "--warm-up", "1", runs=tmp_path / "runs")
+    assert outcome.status == 0, outcome.output
+    for broker in ("source", "sink"):
+        rendered = outcome.info["rendered"][f"{broker}/activemq.xml"]
+        assert ('queuePrefetch="77"' in rendered, "topicPrefetch" in rendered) == (True, False)
+        log = (outcome.run / "brokers" / broker / "log" / "broker.log").read_text(encoding="utf-8")
+        assert "-Xmx140m -XX:+UseSerialGC " in log
+    assert nothing_left(outcome.runs)
+
+
 @pytest.fixture
 def loaded(tmp_path: Path) -> LocustRun:
     """A run whose load goes on for long."""

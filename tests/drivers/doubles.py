@@ -67,6 +67,9 @@ class ConnectionRow(NamedTuple):
     event: str
     at_ns: int
     reason: str
+    from_broker: str | None = None
+    cause: str | None = None
+    ended_ns: int | None = None
 
 
 class MemberRow(NamedTuple):

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from drivers.contract import ConnectFailed, Destination, DriverError, Refused, Subscription, Untrusted
-from records.move_reasons import PRIORITY_BACK
+from drivers.failover.reconnector import PRIORITY_BACK
 from tests.drivers.doubles import (
     RUN,
     KeepingRecorder,
@@ -66,6 +66,15 @@ def test_a_loss_is_followed_by_the_next_broker_and_told_as_a_move() -> None:
     ]
     reasons = {row.event: row.reason for row in recorder.connections}
     assert (reasons["lost"], reasons["moved"]) == ("reset by peer", "from a")
+    causes = [(row.event, row.from_broker, row.cause) for row in recorder.connections if row.event != "attempt"]
+    assert causes == [
+        ("connected", None, None),
+        ("lost", None, "lost"),
+        ("connected", "a", "lost"),
+        ("moved", "a", "lost"),
+        ("ready", "a", "lost"),
+        ("closed", None, "closed"),
+    ]
 
 
 def test_a_return_to_the_same_broker_is_no_move() -> None:
@@ -321,7 +330,10 @@ def test_a_client_goes_back_to_its_priority_broker() -> None:
         ("closed", "a"),
     ]
     assert connector.connections[0].closed
-    assert next(row.reason for row in recorder.connections if row.event == "closed") == PRIORITY_BACK
+    left = next(row for row in recorder.connections if row.event == "closed")
+    assert (left.reason, left.cause) == (PRIORITY_BACK, "priority")
+    moved = next(row for row in recorder.connections if row.event == "moved")
+    assert (moved.from_broker, moved.cause) == ("b", "priority")
 
 
 def test_a_client_that_is_closed_before_it_moved_leaves_both_brokers() -> None:

@@ -1,11 +1,16 @@
 """Checks that failed connection attempts are recorded with a reason, and when no further attempt is made."""
 
+from collections.abc import Callable
+from functools import partial
+from itertools import cycle
+
 import pytest
 
-from drivers.contract import ConnectFailed, Connection, DriverError, OnLost, Redirected, Refused, Untrusted
+from drivers.contract import ConnectFailed, Connection, DriverError, OnLost, Redirected, Refused, TurnedAway, Untrusted
 from drivers.failover.client_connection import ClientConnection
 from drivers.failover.reconnector import ConnectionAttempts, Failure, RetryIsUselessError, passes_to_tell
 from drivers.failover.uri import FailoverOptions, FailoverUri, ServerUri
+from records.connection_events import Cause, ConnectionEvent
 from tests.drivers.doubles import stomp_uri
 
 URI = FailoverUri.parse(stomp_uri("ab"))
@@ -16,10 +21,10 @@ class Tries:
     """ConnectionAttempts at a broker that says what it is told to say, and the rows that they record."""
 
     def __init__(self, *answers: Exception) -> None:
-        self.rows: list[tuple[str, str, int, str]] = []
+        self.rows: list[ConnectionEvent] = []
         self._answers = list(answers)
         self.attempts = ConnectionAttempts(
-            "client 1", str, self._connect, self._record, lambda connection, reason: None, lambda: 7
+            "client 1", str, self._connect, self._record, lambda connection, reason: None, clock([7, 9])
         )
 
     def fail(self, server: ServerUri, *, ever_connected: bool = True) -> Failure:
@@ -30,32 +35,45 @@ class Tries:
     def _connect(self, _server: ServerUri, _on_lost: OnLost) -> Connection:
         raise self._answers.pop(0)
 
-    def _record(self, event: str, broker: str, at_ns: int, reason: str) -> None:
-        self.rows.append((event, broker, at_ns, reason))
+    def _record(self, row: ConnectionEvent) -> None:
+        self.rows.append(row)
+
+
+def clock(times: list[int]) -> Callable[[], int]:
+    """Tells these times one after the other, over and over."""
+    return partial(next, cycle(times))
+
+
+def failed(server: ServerUri, reason: str, cause: Cause) -> ConnectionEvent:
+    return ConnectionEvent(str(server), "attempt", 7, reason, cause=cause, ended_ns=9)
 
 
 @pytest.mark.parametrize(
     ("error", "failure"),
     [
-        (ConnectFailed("is not up"), Failure("is not up")),
-        (Redirected("is full", "localhost:2"), Failure("is full", redirected_to="localhost:2")),
-        (TimeoutError(), Failure("TimeoutError")),
-        (Refused("wrong password"), Failure("wrong password")),
-        (Untrusted("expired"), Failure("expired")),
+        (ConnectFailed("is not up"), Failure("is not up", cause=Cause.UNREACHABLE)),
+        (Redirected("is full", "localhost:2"), Failure("is full", "localhost:2", Cause.REDIRECT)),
+        (TimeoutError(), Failure("TimeoutError", cause=Cause.UNREACHABLE)),
+        (TurnedAway("is about to stop"), Failure("is about to stop", cause=Cause.REFUSED)),
+        (Refused("wrong password"), Failure("wrong password", cause=Cause.REFUSED)),
+        (Untrusted("expired"), Failure("expired", cause=Cause.UNTRUSTED)),
     ],
 )
-def test_a_failed_attempt_is_recorded_with_its_reason(error: Exception, failure: Failure) -> None:
+def test_a_failed_attempt_is_recorded_with_its_end_its_cause_and_its_reason(error: Exception, failure: Failure) -> None:
     tries = Tries(error)
     assert tries.fail(A) == failure
-    assert tries.rows == [("attempt", str(A), 7, failure.reason)]
+    assert failure.cause
+    assert tries.rows == [failed(A, failure.reason, failure.cause)]
 
 
-@pytest.mark.parametrize("error", [Refused("wrong password"), Untrusted("expired")])
-def test_a_refusal_before_the_first_connection_is_the_end_and_recorded_too(error: DriverError) -> None:
+@pytest.mark.parametrize(
+    ("error", "cause"), [(Refused("wrong password"), Cause.REFUSED), (Untrusted("expired"), Cause.UNTRUSTED)]
+)
+def test_a_refusal_before_the_first_connection_is_the_end_and_recorded_too(error: DriverError, cause: Cause) -> None:
     tries = Tries(error)
     with pytest.raises(RetryIsUselessError, match=str(error)):
         tries.fail(A, ever_connected=False)
-    assert tries.rows == [("attempt", str(A), 7, str(error))]
+    assert tries.rows == [failed(A, str(error), cause)]
 
 
 def test_trust_is_at_its_end_once_each_broker_was_doubted_when_last_tried() -> None:

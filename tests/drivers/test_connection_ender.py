@@ -6,19 +6,20 @@ import pytest
 
 from drivers.failover.client_connection import ClientConnection
 from drivers.failover.reconnector import ConnectionEnder, last_words
+from records.connection_events import Cause, ConnectionEvent
 
 
 class Ends:
     """What a parting told: rows of the connections table, and the connections that were dropped."""
 
     def __init__(self) -> None:
-        self.rows: list[tuple[str, str, int, str]] = []
+        self.rows: list[ConnectionEvent] = []
         self.told: list[str] = []  # both, in their order
         self.parting = ConnectionEnder(threading.Condition(), self._record, self._drop, lambda: 7, timeout_s=5.0)
 
-    def _record(self, event: str, broker: str, at_ns: int, reason: str) -> None:
-        self.rows.append((event, broker, at_ns, reason))
-        self.told.append(event)
+    def _record(self, row: ConnectionEvent) -> None:
+        self.rows.append(row)
+        self.told.append(row.event)
 
     def _drop(self, connection: ClientConnection) -> None:
         self.told.append(f"dropped {connection.broker}")
@@ -34,13 +35,13 @@ def test_a_lost_connection_is_recorded_as_of_its_loss_and_once() -> None:
     ends, connection = Ends(), lost_connection()
     ends.parting.ended(connection)
     ends.parting.ended(connection, "closed too late")
-    assert ends.rows == [("lost", "a", 3, "reset by peer")]
+    assert ends.rows == [ConnectionEvent("a", "lost", 3, "reset by peer", cause=Cause.LOST)]
 
 
 def test_a_connection_that_still_lived_was_closed_by_us() -> None:
     ends, connection = Ends(), ClientConnection("a")
     ends.parting.ended(connection, "1 message is in doubt")
-    assert ends.rows == [("closed", "a", 7, "1 message is in doubt")]
+    assert ends.rows == [ConnectionEvent("a", "closed", 7, "1 message is in doubt", cause=Cause.CLOSED)]
     assert not connection.alive
 
 

@@ -222,3 +222,19 @@ def test_a_client_that_leaves_acknowledges_what_its_consumer_works_on_first() ->
     assert [row.seq for row in recorder.receipts] == [0]
     assert network.depths() == {"orders": 2}
     network.close()
+
+
+def test_the_consumers_of_a_client_that_leaves_finish_their_work_at_the_same_time() -> None:
+    network, recorder = MemoryNetwork(["a"], credentials=BENCH), KeepingRecorder()
+    client = client_of(MemoryConnector(network), recorder, memory_uri("a"))
+    client.open()
+    for number in range(1, 5):
+        client.consumer(ORDERS, number=number, run=RUN, on_receipt=lambda _: None, work=Work(300, 300))
+    producer = client.producer(Destination.parse("queue://orders"), durable=True, run=RUN)
+    for seq in range(12):
+        producer.send(seq, 64, due_ns=0)
+    eventually(lambda: len(recorder.receipts) == 4)
+    client.close()
+    assert sorted(row.consumer for row in recorder.receipts) == [1, 2, 3, 4], "no consumer took a second message"
+    assert network.depths() == {"orders": 8}
+    network.close()

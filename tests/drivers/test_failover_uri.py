@@ -248,3 +248,8 @@ def test_a_client_that_enters_at_a_place_tries_that_broker_first_and_the_others_
         str(uri.entering_at(4)) == "failover:(stomp://b:2,stomp://c:3,stomp://a:1)?timeout=5&randomize=false&nested.x=y"
     )
     assert FailoverUri.parse(str(uri.entering_at(1))) == uri.entering_at(1)
+
+
+def test_a_client_that_is_told_of_one_broker_has_the_options_of_all() -> None:
+    uri = FailoverUri.parse("failover:(stomp://a:1,stomp://b:2,stomp://c:3)?timeout=5&nested.x=y")
+    assert str(uri.with_only(4)) == "failover:(stomp://b:2)?timeout=5&nested.x=y"

@@ -8,10 +8,12 @@ import pytest
 
 from drivers.client.client import Client
 from drivers.client.events import ScheduledSend, Settled
+from drivers.client.message_settings import MessageSettings
 from drivers.client.producer import Producer
 from drivers.contract import ConnectFailed, Destination, DriverError, Outcome, Outgoing, Refused
 from drivers.failover.client_connection import ClientConnection
 from records.identity import Identity, read
+from records.message_properties import MessageProperties
 from tests.drivers.doubles import (
     RUN,
     BatchingConnection,
@@ -384,3 +386,12 @@ def test_a_one_way_send_refused_while_writing_has_failed() -> None:
         bench.producer.send(0, 64, 0)
     assert bench.recorder.attempts(0) == [(1, "failed")]
     bench.client.close()
+
+
+def test_producers_with_equal_settings_share_their_headers_and_unlike_ones_do_not() -> None:
+    def settings(value: int | float | bool) -> MessageSettings:
+        return MessageSettings(MessageProperties.of({"weight": [value]}), 1.5, 9)
+
+    assert settings(1).headers(0) is settings(1).headers(7)
+    of_each = [settings(value).headers(0).properties["weight"] for value in (1, 1.0, True)]
+    assert list(map(type, of_each)) == [int, float, bool]

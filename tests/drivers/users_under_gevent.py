@@ -33,16 +33,26 @@ class Recording(KeepingRecorder):
 class Bench:
     """Users on brokers in memory, as Locust would run them."""
 
-    def __init__(self, connections: str, pool_size: int = 1, stays: tuple[Stay, ...] = (Stay(),)) -> None:
-        settings = {"connections": connections, "pool_size": pool_size, "destination": "queue://orders"}
+    def __init__(
+        self,
+        connections: str,
+        pool_size: int = 1,
+        stays: tuple[Stay, ...] = (Stay(),),
+        *,
+        uris: str = "all",
+        not_alone: frozenset[str] = frozenset(),
+    ) -> None:
+        settings = {"connections": connections, "pool_size": pool_size, "destination": "queue://orders", "uris": uris}
         self.network, self.recorder = MemoryNetwork(["a", "b"], credentials=BENCH), Recording()
         self.producer = type(
             "Orders", (ProducerUser,), {**settings, "group": "producers", "body_bytes": 64, "sends_per_second": 500.0}
         )
         self.consumer = type("Takers", (ConsumerUser,), {**settings, "group": "consumers", "stays": stays})
-        uris = {"memory": {"producers": memory_uri("a"), "consumers": memory_uri("ba")}}
+        known = {"memory": {"producers": memory_uri("a"), "consumers": memory_uri("ba")}}
         self.session = Session(
-            network=Network(Spoken.parse("memory"), BENCH, uris, {name: name for name in "ab"}),
+            network=Network(
+                Spoken.parse("memory"), BENCH, known, {name: name for name in "ab"}, not_alone=not_alone
+            ),
             connectors={"memory": MemoryConnector(self.network)}, recorder=cast(Recorder, self.recorder),
             run_number=RUN, seed=1, process_index=0, clock=time.perf_counter_ns,
         )  # fmt: skip
@@ -104,8 +114,8 @@ def test_there_are_as_many_connections_as_the_mode_says(bench: Bench) -> None:
     eventually(lambda: bench.network.connections("a") == producers)
     expected = Counter(dict.fromkeys(("attempt", "connected", "closed"), MESSAGES) if per_message else {})
     eventually(lambda: Counter(event for event, _ in bench.recorder.events()[before:]) == expected)
-    assert bench.session.connected() == Counter(
-        {("producers", "a"): producers, ("consumers", "b"): consumers} if producers else {("consumers", "b"): consumers}
+    assert bench.session.connected() == Counter(  # users, however they share connections
+        {("consumers", "b"): CONSUMERS} | ({} if per_message else {("producers", "a"): PRODUCERS})
     )
     bench.stop()
     assert (bench.network.connections("a"), bench.network.connections("b")) == (0, 0)
@@ -133,6 +143,32 @@ def test_it_is_on_record_by_which_connection_each_user_sends_and_receives(bench:
     else:
         assert {row.connection for row in of_role["producer"]} == connected["producers"]
     assert all((row.connection == row.user) == (mode != "pooled") for row in of_role["consumer"])
+
+
+@pytest.mark.parametrize(
+    ("stays", "not_alone", "at"),
+    [
+        ((Stay(),), frozenset[str](), {"a": 1, "b": 1}),
+        ((Stay(),), frozenset({"b"}), {"a": 2}),
+        ((Stay(place=0),), frozenset[str](), {"b": 2}),
+    ],
+    ids=["in turn", "of those that are there", "the one of the stay"],
+)
+def test_a_client_that_is_told_of_one_broker_waits_for_it_and_tries_no_other(
+    stays: tuple[Stay, ...], not_alone: frozenset[str], at: dict[str, int]
+) -> None:
+    bench = Bench("one", stays=stays, uris="one", not_alone=not_alone)
+    try:
+        bench.start()
+        connected = bench.session.connected()
+        assert {broker: count for (group, broker), count in connected.items() if group == "consumers"} == at
+        tries, lost = len(bench.recorder.connections), next(iter(at))
+        bench.network.kill(lost)
+        eventually(lambda: len(bench.recorder.connections) > tries + 10)
+        pairs = {(row.client, row.broker) for row in bench.recorder.connections if row.group == "consumers"}
+        assert Counter(broker for _, broker in pairs) == at, "each client has tried its own broker alone"
+    finally:
+        bench.stop()
 
 
 def test_producers_and_consumers_of_one_group_share_connections_only_with_their_kind() -> None:
@@ -310,6 +346,32 @@ def test_what_a_producer_of_its_own_leaves_that_may_fail_is_unsent_and_not_misse
     assert (tally.failed, tally.unsent, tally.missed) == (Counter(Orders=1), Counter(Orders=17), 0)
     assert tally.first_errors == {"Orders": "no broker is left; check that one is up"}
     assert bench.session.problems == []
+    bench.stop()
+
+
+class LeavesSome(NativeClient):
+    """The brokers take three messages until its schedule is over, and no broker is left after that."""
+
+    held_back, begun = True, 3
+
+    def usable(self) -> None:
+        if "keep" in self.asked:
+            raise DriverError("no broker is left; check that one is up")
+
+
+def test_what_the_brokers_held_back_is_not_counted_once_more_if_the_producer_fails_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = Bench("one")
+    monkeypatch.setattr(bench.session, "client", lambda *_who, **_what: LeavesSome())
+    monkeypatch.setattr(bench.producer, "may_fail", True)
+    producing = gevent.spawn(cast(ProducerUser, bench.producer(bench.environment)).produce)
+    tally, ago_ns = bench.session.tally, time.perf_counter_ns() - 60_000_000_000
+    bench.session.go(Go(Window(ago_ns, ago_ns, None), 20, {"Orders": 1}, Counter()))
+    eventually(lambda: tally.finished_producers == 1)
+    bench.session.stop_producing()
+    producing.join(60)
+    assert (tally.failed, tally.unsent, tally.withheld) == (Counter(Orders=1), Counter(), 17)
     bench.stop()
 
 

@@ -1,11 +1,10 @@
 """Checks that every scenario ends by itself with its defaults, passes, and has the figures that it is made for."""
 
-from functools import reduce
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from analysis.checks import value_at
 from brokerbench.scenario_list import questions
 from tests.support.locust_run import LocustRun, nothing_left
 
@@ -22,10 +21,19 @@ FIGURES = {
     "rolling_restart": ("recovery.cut_off", "recovery.ready_ms.max"),
     "sharing": ("consumers.share.max_to_mean",),
     "message_selectors": ("messages.stranded",),
+    "throttle": ("consumers.share.max_to_mean",),
+    "many_destinations": ("destinations.reached", "destinations.all_flow_s"),
+    "churn": ("messages.received", "throughput.cpu_ms_per_message_brokers"),
+    "ttl": ("messages.received",),
+    "disaster": OF_LOSSES,
+    "link_failover": ("recovery.cut_off", "recovery.backlog_highest"),
+    "request_reply": ("messages.received",),
+    "reliability": ("recovery.cut_off", "kinds.queue_persistent.received", "kinds.durable_topic_persistent.stranded"),
 }
 """Figures that are more than nothing in a run of the scenario. Another scenario has to have some too."""
-FAILS = {"message_selectors": ("fail", 1)}
-"""Verdict and exit status of a scenario that shows a failing: its links bring messages to where nobody takes them."""
+FAILS = {"message_selectors": ("fail", 1), "reliability": ("fail", 1)}
+"""Verdict and exit status of a scenario that shows a failing: links bring messages to where nobody takes them, or
+durable subscribers leave messages behind at the broker where they were."""
 NEEDS_PROXIES = {"partition"}
 SCENARIOS = [
     pytest.param(path.stem, marks=[pytest.mark.links] if path.stem in NEEDS_PROXIES else []) for path, _ in questions()
@@ -40,14 +48,10 @@ SCENARIOS = [
 def test_a_scenario_ends_by_itself_with_a_verdict_a_report_and_its_figures(scenario: str, tmp_path: Path) -> None:
     outcome = LocustRun(f"scenarios/{scenario}.py", runs=tmp_path / "runs").outcome(TIMEOUT_S + 60)
     assert (outcome.summary["verdict"], outcome.status) == FAILS.get(scenario, ("pass", 0)), outcome.output
-    found = {figure: figure_of(outcome.summary, figure) for figure in FIGURES[scenario]}
+    found = {figure: value_at(outcome.summary, figure) for figure in FIGURES[scenario]}
     assert all(value and value > 0 for value in found.values()), found
     assert (outcome.run / "report.html").stat().st_size > 0
     assert nothing_left(outcome.runs)
-
-
-def figure_of(summary: dict[str, Any], path: str) -> Any:
-    return reduce(lambda found, key: found[key], path.split("."), summary)
 
 
 def test_it_is_known_of_every_scenario_which_figures_it_is_made_for() -> None:

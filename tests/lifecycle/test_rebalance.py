@@ -74,7 +74,7 @@ def test_only_the_brokers_told_clients_to_go_to_the_one_that_joined(rebalance: O
     there = [row for row in rows if row["broker"] == JOINER and row["event"] in ("connected", "moved")]
     assert there
     assert all(row["at_ns"] > first["began_ns"] for row in there)
-    assert {row["reason"].partition(", ")[2] for row in there if row["event"] == "moved"} == {"by the broker"}
+    assert {row["cause"] for row in there if row["event"] == "moved"} == {"order"}
 
 
 def test_those_that_were_there_when_it_left_are_its_outages_and_came_back_elsewhere(rebalance: Outcome) -> None:

@@ -90,9 +90,23 @@ def test_members_of_a_cluster_are_told_by_their_connectors() -> None:
 def test_a_clusters_queue_is_the_bridge_to_the_other_member_and_its_messages_are_on_their_way() -> None:
     links = LinksOfBroker.of(topology(ClusterLink(ONE, TWO)), "broker-1")
     shown = seen(links, queue(f"{CLUSTER_QUEUE}cluster.{NODE_2}", internal=True, depth=2, added=5))
-    (row,) = [row for row in rows("broker-1", 1, shown, {}) if row.metric == "dequeue_count" and row.kind == "bridge"]
-    assert (row.object, row.value) == ("broker-1-to-broker-2|broker-2", 3)
+    told = {row.metric: row.value for row in rows("broker-1", 1, shown, {}) if row.kind == "bridge"}
+    assert told == {"enqueue_count": 5, "dequeue_count": 3, "backlog": 2}
+    assert {row.object for row in rows("broker-1", 1, shown, {}) if row.kind == "bridge"} == {
+        "broker-1-to-broker-2|broker-2"
+    }
     assert [figure["depth"] for figure in shown.queues.values()] == [2]
+
+
+def test_the_queue_of_a_member_that_is_gone_is_still_told_unless_it_may_be_of_several() -> None:
+    waits = queue(f"{CLUSTER_QUEUE}cluster.{'f' * 36}", internal=True, depth=7, added=9)
+    known = queue(f"{CLUSTER_QUEUE}cluster.{NODE_2}", internal=True, depth=1, added=5)
+    links = LinksOfBroker(members={"broker-2": "one-two", "broker-3": "one-three"})
+    shown = seen(links, waits, known)
+    told = {bridge.remote_broker: bridge.counters["backlog"] for bridge in shown.bridges}
+    assert told == {"broker-2": 1, "broker-3": 7}
+    links = LinksOfBroker(members={"broker-3": "one-three", "broker-4": "one-four"})
+    assert seen(links, waits).bridges == ()
 
 
 def test_a_mirrors_queue_counts_events_and_holds_no_message_of_anybody() -> None:
@@ -121,9 +135,13 @@ def test_what_a_sender_or_a_receiver_took_is_told_by_its_consumers(link: BrokerC
         {"user": user, "queue": f"{MIRROR_QUEUE}m", "messagesAcknowledged": "100"},
         {"user": "brokerbench", "queue": "orders", "messagesAcknowledged": "100"},
     )
-    shown = seen(LinksOfBroker.of(topology(link), "broker-1"), consumers=consumers)
+    queues = (queue("orders", depth=3, added=9), queue("prices", depth=4, added=9), queue("others", depth=8, added=9))
+    shown = seen(LinksOfBroker.of(topology(link), "broker-1"), *queues, consumers=consumers)
     (bridge,) = shown.bridges
-    assert (bridge.connector, bridge.remote_broker, bridge.counters) == (link.name, "broker-2", {"dequeue_count": 7})
+    assert (bridge.connector, bridge.remote_broker) == (link.name, "broker-2")
+    assert bridge.counters == {"dequeue_count": 7, "queue_backlog": 7}
+    (down,) = seen(LinksOfBroker.of(topology(link), "broker-1"), *queues).bridges
+    assert down.counters == {"dequeue_count": 0}
 
 
 def test_clients_are_those_that_have_logged_in_and_are_no_brokers() -> None:

@@ -42,7 +42,13 @@ CONNECTIONS = [
     CONNECTION.format("stomp", "ID_vm-1_2"),
     CONNECTION.format("openwire", "ID_vm-2_1"),
 ]
-WHOLE = {"CurrentConnectionsCount": 9, "MemoryPercentUsage": 4, "StorePercentUsage": 5, "TotalMessageCount": 6}
+WHOLE = {
+    "CurrentConnectionsCount": 9,
+    "MemoryPercentUsage": 4,
+    "StorePercentUsage": 5,
+    "TotalMessageCount": 6,
+    "TotalEnqueueCount": 7,
+}
 HEAP = {"HeapMemoryUsage": {"init": 1, "committed": 2, "used": 3, "max": 4}}
 
 
@@ -87,6 +93,7 @@ def test_one_request_asks_for_what_is_sampled_and_its_answer_is_understood() -> 
         "memory_percent": 4,
         "store_percent": 5,
         "total_messages": 6,
+        "total_enqueues": 7,
         "heap_used_bytes": 3,
         "heap_max_bytes": 4,
     }

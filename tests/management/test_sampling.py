@@ -33,7 +33,10 @@ ANSWER = answer(
     *({"status": 200, "value": value} for value in (WHOLE, HEAP, {"q": QUEUE}, OPENED, DUPLEX, CONNECTIONS))
 )
 METRICS = {
-    "broker": {"connections", "heap_used_bytes", "heap_max_bytes", "memory_percent", "store_percent", "total_messages"},
+    "broker": {
+        "connections", "heap_used_bytes", "heap_max_bytes", "memory_percent", "store_percent", "total_messages",
+        "total_enqueues",
+    },
     "queue": {
         "depth", "in_flight", "enqueue_count", "dequeue_count", "forward_count", "dispatch_count", "expired_count",
         "consumers", "producers",

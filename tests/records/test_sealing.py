@@ -10,7 +10,7 @@ from records import reader, streams
 from records.errors import RunUnreadable, RunUnwritable
 from records.reader import inspect, read_events, seal
 from records.rundir import RunDirectory
-from records.schemas import EVENT_TABLES
+from records.schemas import EVENT_TABLES, SCHEMA_VERSION
 from records.writer import Recorder
 from tests.records.rows import new_run, send
 
@@ -165,11 +165,12 @@ def test_a_disk_that_cannot_be_read_does_not_pass_for_a_torn_stream(
 
 
 def test_a_stream_of_another_version_is_refused_and_kept(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "SCHEMA_VERSION", 4)
+    monkeypatch.setattr(streams, "SCHEMA_VERSION", 99)
     stream = _record(run, "worker-1", 3)
     monkeypatch.undo()
     with pytest.raises(
-        RunUnreadable, match=r"worker-1\.arrows: its events are of schema version 4, .* reads version 3"
+        RunUnreadable,
+        match=rf"worker-1\.arrows: its events are of schema version 99, .* reads version {SCHEMA_VERSION}",
     ):
         seal(run)
     assert stream.exists()
@@ -178,8 +179,10 @@ def test_a_stream_of_another_version_is_refused_and_kept(run: RunDirectory, monk
 def test_a_sealed_run_of_another_version_is_refused(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     _record(run, "worker-1", 3)
     seal(run)
-    monkeypatch.setattr(streams, "SCHEMA_VERSION", 4)
-    with pytest.raises(RunUnreadable, match=r"\.parquet: its events are of schema version 3, .* reads version 4"):
+    monkeypatch.setattr(streams, "SCHEMA_VERSION", 99)
+    with pytest.raises(
+        RunUnreadable, match=rf"\.parquet: its events are of schema version {SCHEMA_VERSION}, .* reads version 99"
+    ):
         inspect(run)
 
 

@@ -87,6 +87,14 @@ def write_run_folder(parent: Path, plan: Plan = Plan()) -> Path:
     return directory.path
 
 
+def destinations_of(messages: Messages) -> dict[str, Any]:
+    """One queue."""
+    if not len(messages.due):
+        return {"count": 0, "reached": 0, "all_flow_s": None, "first_ms": {"p50": None, "max": None}}
+    flows_ms = int(messages.received.min() - messages.due.min()) / 1e6
+    return {"count": 1, "reached": 1, "all_flow_s": flows_ms / 1e3, "first_ms": {"p50": flows_ms, "max": flows_ms}}
+
+
 def write_table(folder: Path, table: pa.Table) -> None:
     folder.mkdir(parents=True)
     pq.write_table(table, folder / "part-0.parquet")
@@ -125,6 +133,8 @@ def result_tables(plan: Plan, messages: Messages) -> dict[str, dict[str, list[An
         "connections": connections(plan),
         "paths": paths(plan, messages),
         "links": links(plan, messages),
+        "link_backlog": link_backlog(plan),
+        "reordered": as_columns("reordered", [(f"queue://{plan.queue}", plan.queue, 3, 2, 5)]),
         "resources": resources(plan),
         "outages": outages(plan),
         "stays": stays_of(plan).to_pydict(),
@@ -305,6 +315,16 @@ def links(plan: Plan, messages: Messages) -> dict[str, list[Any]]:
     return as_columns("links", [(a, b, f"{min(a, b)}-to-{max(a, b)}", carried[a, b]) for a, b in ways])
 
 
+def link_backlog(plan: Plan) -> dict[str, list[Any]]:
+    """Five messages in each bridge at the end of each second; none of the first link."""
+    rows = [
+        (second, a, b, f"{a}-to-{b}", "bridge", 5 * bool(at))
+        for at, (a, b) in enumerate(plan.pairs)
+        for second in range(plan.load_s if plan.sampled else 0)
+    ]
+    return as_columns("link_backlog", rows)
+
+
 def resources(plan: Plan) -> dict[str, list[Any]]:
     if not plan.sampled:
         return as_columns("resources", [])
@@ -348,7 +368,7 @@ def outages(plan: Plan) -> dict[str, list[Any]]:
             back = None if client == 3 else lost + (client + 1) * 100_000_000
             ready, success = (None, None) if back is None else (back + 4_000_000, back + 10_000_000)
             to = None if back is None else plan.names[0]
-            ends = (began, began - 5_000_000, lost, back, ready, to, success, client + 1, 1)
+            ends = (began, began - 5_000_000, lost, back, ready, to, success, client + 1, 1, 20)
             rows.append((1, "pause", plan.names[-1], client, client, "producers", "producer", *ends))
     return as_columns("outages", rows)
 
@@ -363,6 +383,7 @@ def recovery(plan: Plan) -> dict[str, Any]:
     some = {
         "cut_off": 4,
         "never_back": 1,
+        "nothing_due": 0,
         "in_flight": 4,
         "outage_ms": {"p50": 1_210.0, "max": None},
         "producers_outage_ms": {"p50": 1_210.0, "max": None},
@@ -370,7 +391,11 @@ def recovery(plan: Plan) -> dict[str, Any]:
         "reconnect_ms": {"p50": 200.0, "max": None},
         "ready_ms": {"p50": 204.0, "max": None},
         "lost": plan.lost,
+        "stranded": 0,
         "duplicated": plan.duplicated,
+        "redelivered": plan.duplicated,
+        "reordered": 0,
+        "late": 300,
         "throughput_back_s": 2.2,
         "p99_back_s": None,
         "backlog_highest": 1_240,
@@ -381,7 +406,14 @@ def recovery(plan: Plan) -> dict[str, Any]:
         none = {name: never if name.endswith("_ms") else None if name.endswith("_s") else 0 for name in some}
         return {**none, "faults": []}
     moments = {"began_s": plan.fault_s[0], "effective_s": plan.fault_s[0] + 0.01, "restored_s": plan.fault_s[1] + 0.2}
-    fault = {"fault": "F1", "kind": "pause", "target": plan.names[-1], **moments, "clients": 6 * plan.brokers}
+    fault = {
+        "fault": "F1",
+        "kind": "pause",
+        "target": plan.names[-1],
+        **moments,
+        "clients": 6 * plan.brokers,
+        "stranded_at": [],
+    }
     return {**some, "faults": [{**some, **fault}]}
 
 
@@ -452,8 +484,11 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
         "blocked": {"periods": 0, "total_ms": 0.0, "longest_ms": 0.0, "brokers": []},
         "recovery": recovery(plan),
         "consumers": divided(received(plan, messages))[1],
+        "destinations": destinations_of(messages),
         "rebalance": rebalance_of(stays_of(plan), info, faults(plan), plan.brokers, plan.load_s),
         "connection_counts": {"compared": 240, "differed": 0, "brokers": []},
+        "mirror": {"lag_messages": {"max": None}, "lag_s": {"max": None}, "at_kill": []},
+        "kinds": {},
         "unplanned": [],
         "steps": [],
         "limit": NOTHING,

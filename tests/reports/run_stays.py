@@ -25,7 +25,7 @@ def stays(names: Sequence[str], load_s: int, outages: Mapping[str, Sequence[Any]
     for at, broker in enumerate(reversed(names)):
         for number in range(6):
             lost_ns, back_ns = lost.get(number, (end, None)) if at == 0 and number < 4 else (end, None)
-            who = (10 * at + number, "producers" if number < 4 else "consumers")
+            who = (10 * at + number, 10 * at + number, "producers" if number < 4 else "consumers")
             rows.append((*who, broker, 0, min(lost_ns, end), "lost" if lost_ns < end else "load_end"))
             if back_ns is not None and back_ns < end:
                 rows.append((*who, names[0], back_ns, end, "load_end"))

@@ -32,7 +32,9 @@ Stay = tuple[int, str, float, float, str]
 
 def planted(stays: list[Stay], brokers: str = "abc", clients: int = 0, *, fault: bool = True) -> Results:
     """(client, broker, from, to, cause), seconds. Broker b is killed at 10 s and back at 20 s."""
-    ns = [(client, "g", broker, int(left * S), int(right * S), why) for client, broker, left, right, why in stays]
+    ns = [
+        (client, client, "g", broker, int(left * S), int(right * S), why) for client, broker, left, right, why in stays
+    ]
     table = pa.Table.from_pylist([dict(zip(STAYS.names, row, strict=True)) for row in ns], STAYS)
     infos, groups = tuple(map(BrokerInfo, brokers)), (GroupInfo("g", tuple(brokers)),)
     total = clients or len({stay[0] for stay in stays})
@@ -42,7 +44,7 @@ def planted(stays: list[Stay], brokers: str = "abc", clients: int = 0, *, fault:
     summary = cast(Summary, {"rebalance": found, "recovery": {"faults": of_faults}})
     run = RunInfo("r", "s", "t", "p", "openwire", brokers=infos, groups=groups)
     distribution = pa.table({"second": [0], "group": ["g"], "broker": ["a"], "clients": [total]})
-    return Results(run, summary, {"stays": table, "distribution": distribution}, None, "r")
+    return Results(run, summary, {"stays": table, "distribution": distribution}, None)
 
 
 def killed(count: int) -> list[Stay]:

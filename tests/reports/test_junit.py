@@ -30,7 +30,7 @@ def results(mesh_run: Path) -> Results:
 
 def changed(results: Results, **values: Any) -> Results:
     summary = copy.deepcopy(dict(results.summary)) | values
-    return Results(results.run, cast(Summary, summary), results.tables, results.faults, results.folder_name)
+    return Results(results.run, cast(Summary, summary), results.tables, results.faults)
 
 
 def check(outcome: str, **values: Any) -> dict[str, Any]:

@@ -68,6 +68,11 @@ def fault(**changes: Any) -> FaultRecovery:
             "1 acknowledged message was lost, none came twice.",
         ),
         (
+            {"kind": "stop", "stranded": 2, "cut_off": 0},
+            "broker-2 was stopped at 10 s: no client was cut off; "
+            "no acknowledged message was lost, 2 were stranded, 12 came twice.",
+        ),
+        (
             {"kind": "restart", "cut_off": 1, "clients": 1, "lost": 2},
             "broker-2 was restarted at 10 s: 1 of 1 client was cut off, the slowest for 1.9 s; "
             "2 acknowledged messages were lost, 12 came twice.",
@@ -100,6 +105,18 @@ def test_the_table_has_a_row_a_client_and_says_never() -> None:
 def test_the_recovery_table_has_a_row_a_fault() -> None:
     (row,) = recovery_table(cast(Recovery, recovery(Plan()))).rows
     assert row[:7] == ("F1", "pause broker-3", 30.0, 30.01, 33.2, 18, 4)
+
+
+def test_the_recovery_table_says_where_messages_were_stranded_and_for_how_long() -> None:
+    places = [
+        {"broker": "broker-1", "messages": 3, "oldest_s": 31.0},
+        {"broker": "broker-3", "messages": 1, "oldest_s": None},
+    ]
+    told = cast(Recovery, {"faults": [fault(stranded=4, stranded_at=places, redelivered=5, reordered=7, late=9)]})
+    table = recovery_table(told)
+    of = dict(zip((column.title for column in table.columns), table.rows[0], strict=True))
+    assert (of["Stranded"], of["Stranded at"]) == (4, "broker-1: 3, the oldest for 31 s; broker-3: 1")
+    assert (of["Redelivered"], of["Reordered"], of["Late"]) == (5, 7, 9)
 
 
 def test_the_page_begins_with_what_the_fault_did_and_shows_the_outages(mesh_run: Path) -> None:

@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records.results import CONNECTIONS, LINKS, RATES, RESOURCES
+from records.results import CONNECTIONS, LINK_BACKLOG, LINKS, RATES, REORDERED, RESOURCES
 from records.run import RECEIVERS, BrokerInfo, LinkInfo, RunInfo
 from reports.numbers import bytes_text, cell, seconds_text, sentence, significant
 from reports.values import ANY, Backdrop, Line, Panel
 from reports.views.backdrop import MOST_STEPS, step_of
 from reports.views.brokers import MOST_LINES, cpu, mute_all_but_the_liveliest, queue_depths
+from reports.views.counts import reordered
 from reports.views.headline import fate_sentence, latency_sentence
 from reports.views.layout import BOX_WIDTH, chain_of, hub_of, layout
-from reports.views.network import network
+from reports.views.network import backlog_table, network
 from reports.views.rates import rates
 from tests.reports.run_folder import Plan, made_up, summary
 
@@ -82,6 +83,25 @@ def test_queues_that_stayed_empty_are_left_out() -> None:
     rows = ((0, "a", "queue", "orders", "depth", 3), (0, "a", "queue", "canary", "depth", 0))
     lines = queue_depths(table(RESOURCES, *rows), ["a"], Backdrop(0, 0, 1)).panels[0].lines
     assert [(line.name, line.values) for line in lines] == [("orders at a", (3,))]
+
+
+def test_a_link_that_messages_waited_for_has_a_row_for_each_direction() -> None:
+    rows = (
+        (0, "a", "b", "mesh", "bridge", 3),
+        (1, "a", "b", "mesh", "bridge", 5),
+        (2, "a", "b", "mesh", "bridge", 5),
+        (0, "b", "a", "mesh", "bridge", 2),
+        (0, "a", "c", "mesh", "bridge", 0),
+    )
+    assert backlog_table(table(LINK_BACKLOG, *rows)).rows == (
+        ("a", "b", "mesh", "bridge", 5, 1),
+        ("b", "a", "mesh", "bridge", 2, 0),
+    )
+
+
+def test_producers_with_most_messages_out_of_order_come_first() -> None:
+    rows = (("queue://q", "q", 7, 2, 9), ("queue://q", "q", 3, 5, 1))
+    assert [row[2:] for row in reordered(table(REORDERED, *rows)).rows] == [(3, 5, 1), (7, 2, 9)]
 
 
 def test_of_many_lines_the_liveliest_keep_a_colour_each() -> None:

@@ -33,6 +33,20 @@ def lines(off: ClientsOff, losses: ConnectionLosses, *at_s: float) -> list[str]:
     return [off.line(losses, round(each * S)) for each in at_s]
 
 
+def test_users_that_share_a_connection_are_off_and_back_together_and_count_one_by_one() -> None:
+    losses, off = connected(1), told(FAULT_NS)
+    losses.share(10, 9)
+    losses.share(11, 9)
+    losses.note(9, "connected", 2 * S)
+    losses.share(12, 9)  # it comes when the connection is open already
+    assert losses.connected == 4
+    losses.note(9, "lost", round(10.1 * S))
+    assert lines(off, losses, 10.2, 11.2) == ["", "clients: 3 of 4 off"]
+    assert losses.by_client == dict.fromkeys((10, 11, 12), Loss(round(10.1 * S)))
+    losses.note(9, "connected", round(13.4 * S))
+    assert lines(off, losses, 13.7) == ["clients: all 3 back 3.4 s after the fault began"]
+
+
 def test_nothing_is_told_while_no_client_loses_its_connection() -> None:
     losses = connected(8)
     change(losses, "closed", range(2), 11)

@@ -24,9 +24,10 @@ from scenarios.harness.faults import (
     StopBroker,
     StopLink,
 )
+from scenarios.harness.faults.rolling_restart import EXPECTED_S
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.fault_options import HOW, parse_faults
-from scenarios.harness.options.plan import Plan, make
+from scenarios.harness.options.plan import Plan, make, would_run
 from scenarios.harness.options.run_options import OptionError, read
 from topologies.catalogue.lookup import build
 from topologies.model.impairment import Impairment
@@ -189,6 +190,24 @@ def test_a_load_that_ends_after_its_faults_does_so_unless_its_end_is_given() -> 
     assert of(*fault, load_s=60) == (60, None)
     assert of(*fault, "--messages", "100") == (None, None)
     assert of(*fault, "--rate", "100@20s") == (20, None)
+
+
+def test_a_load_that_ends_after_a_rolling_restart_is_expected_to_take_some_seconds_a_broker() -> None:
+    scenario = Scenario((Producer, Consumer), "mesh", Hold(for_s=900, after_faults_s=10), (no_acked_send_lost(),))
+
+    def of(*arguments: str) -> tuple[float | None, str]:
+        parser = ArgumentParser()
+        add_arguments(parser, scenario)
+        parsed = parser.parse_args([*arguments, "--runtime", "processes"])
+        plan = make(scenario, read(parsed, scenario, None))
+        assert would_run(plan)["expected_load_s"] == plan.expected_load_s
+        return plan.expected_load_s, plan.load_bound
+
+    rolling = ("--fault", "rolling-restart(all, at=10, pause=5)")
+    assert of(*rolling) == (10 + 3 * EXPECTED_S + 2 * 5 + 10, "about ")
+    assert of("--fault", "rolling-restart(all, at=10, pause=10)", "--topology", "mesh(brokers=50)") == (900, "about ")
+    assert of("--fault", "kill(broker-1, at=1, for=4)") == (15, "about ")
+    assert of() == (900, "")
 
 
 def test_the_option_may_be_given_several_times_and_takes_the_place_of_the_scenarios_own() -> None:
@@ -454,6 +473,12 @@ def test_a_fault_of_a_client_group_is_one_of_a_broker_where_it_enters_by_the_see
     chosen = {planned("--seed", str(seed), faults=own).faults[0].target for seed in range(20)}
     assert chosen == {"broker-1", "broker-2", "broker-3"}
     assert planned("--seed", "5", faults=own).faults == planned("--seed", "5", faults=own).faults
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_fault_of_clients_that_try_brokers_in_order_is_one_of_the_first(seed: int) -> None:
+    plan = planned("--seed", str(seed), "--fault", "kill(producers, at=1)", topology="dual-mirror")
+    assert [fault.target for fault in plan.faults] == ["dc-1"]
 
 
 def test_a_fault_of_a_client_group_never_takes_the_standby() -> None:

@@ -187,6 +187,18 @@ def test_a_killed_broker_is_expected_to_be_down_until_it_serves_again_and_no_oth
     line.end()
 
 
+@pytest.mark.parametrize("sooner", [True, False])
+def test_a_fault_that_was_not_due_by_the_end_of_a_load_has_failed_unless_the_load_may_end_sooner(sooner: bool) -> None:
+    brokers, notebook = Brokers(), Notebook()
+    fault = KillBroker("b", at_s=60, for_s=1)
+    line = FaultSchedule((fault,), brokers, notebook, brokers, load_may_end_sooner=sooner)  # type: ignore[arg-type]
+    line.start(time.perf_counter_ns())
+    line.end()
+    assert [row[4] for row in notebook.rows] == ([] if sooner else ["the load was over before it was due"])
+    assert line.not_due == (["fault kill of b was left out: the load was over before"] if sooner else [])
+    assert not brokers.down
+
+
 def test_a_frozen_broker_is_not_expected_to_be_down() -> None:
     brokers, notebook = Brokers(), Notebook()
     line = timeline(brokers, notebook, at_s=0, for_s=60)

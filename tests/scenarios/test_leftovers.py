@@ -10,7 +10,9 @@ from records.reader import read_events, seal
 from records.run import RunInfo
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from scenarios.harness.run import leftovers
+from scenarios.harness.run.leftovers import DeadLetterQueues, browse_broker
+from topologies.catalogue.lookup import build
+from topologies.catalogue.overlay import overlaid
 from topologies.model.endpoints import Credentials, Endpoint
 
 HERE, NOBODY, RUN = Endpoint("b", "stomp", "stomp://127.0.0.1:1"), Credentials("u", "p"), 7
@@ -39,8 +41,8 @@ def browse(
     directory = RunDirectory.create(tmp_path, "run")
     directory.write_run(RunInfo("run", "s", "t", "processes", "stomp"))
     recorder = Recorder(directory, "main")
-    to = recorder, RUN
-    unknowns = leftovers.browse_broker(HERE, depths, shelves, NOBODY, *to, lambda: after or depths)  # type: ignore[arg-type]
+    to = recorder, RUN, DeadLetterQueues()
+    unknowns = browse_broker(HERE, depths, shelves, NOBODY, *to, lambda: after or depths)  # type: ignore[arg-type]
     recorder.close()
     seal(directory)
     return unknowns, read_events(directory, "leftovers").to_pylist()
@@ -101,10 +103,32 @@ def test_a_queue_that_shows_less_than_it_holds_is_unknown(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("queue", ["ActiveMQ.DLQ", "ActiveMQ.DLQ.Queue.orders", "DLQ.orders"])
 def test_dead_letters_and_canaries_keep_no_drain_waiting(queue: str) -> None:
-    assert leftovers.waiting({queue: 3, "brokerbench.canary.b": 1, "orders": 2}) == 2
+    assert DeadLetterQueues().waiting({queue: 3, "brokerbench.canary.b": 1, "orders": 2}) == 2
 
 
 def test_of_somebody_elses_brokers_only_the_runs_own_queues_and_dead_letters_are_looked_at() -> None:
     depths = {"orders": 1, "theirs": 9, "ActiveMQ.DLQ": 2, "DLQ.orders": 3, "prices": 4}
-    own = leftovers.of_run(depths, ["queue://orders", "topic://prices"])
+    own = DeadLetterQueues().and_of_run(depths, ["queue://orders", "topic://prices"])
     assert own == {"orders": 1, "ActiveMQ.DLQ": 2, "DLQ.orders": 3}
+
+
+OTHER_NAMES = {
+    "mesh": "{policies: [{kind: queue, pattern: '>', dead_letters: {queue: orders.dead}}]}",
+    "cluster": "{address_settings: [{match: '#', dead_letter_address: orders.dead, expiry_address: orders.late}]}",
+}
+
+
+@pytest.mark.parametrize("entry", OTHER_NAMES)
+def test_dead_letter_queues_have_the_names_that_an_overlay_gives_them(entry: str, tmp_path: Path) -> None:
+    file = tmp_path / "names.yaml"
+    file.write_text(f"brokers: {{all: {OTHER_NAMES[entry]}}}\n")
+    named = DeadLetterQueues.of(overlaid(build(entry), str(file))[0])
+    assert all(map(named.has, ("orders.dead", "orders.dead.Queue.orders", "ActiveMQ.DLQ")))
+    assert ("orders.late" in named.for_expired, named.has("orders.late")) == ((entry == "cluster",) * 2)
+    assert named.waiting({"orders.dead": 3, "orders": 2}) == 2
+
+
+def test_a_queue_for_dead_and_expired_messages_alike_does_not_tell_that_one_expired(tmp_path: Path) -> None:
+    file = tmp_path / "names.yaml"
+    file.write_text("brokers: {all: {address_settings: [{match: '#', expiry_address: DLQ}]}}\n")
+    assert DeadLetterQueues.of(overlaid(build("cluster"), str(file))[0]).for_expired == {"ExpiryQueue"}

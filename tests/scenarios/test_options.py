@@ -62,6 +62,7 @@ def restore_user_classes() -> Any:
     Producer.transaction_size = 0
     for user in (Producer, Consumer):
         user.connections, user.pool_size = "one", 1
+        user.uris = "all"
 
 
 def test_a_duration_of_zero_is_refused() -> None:
@@ -126,6 +127,13 @@ def test_brokers_that_do_not_speak_a_protocol_are_named_with_what_they_do_speak(
     told = message_of("--protocol", "stomp:amqp", "--runtime", "processes")
     assert told.startswith("Consumer: amqp is not spoken by lonely; give each a transport connector for it, or")
     assert told.endswith("choose a --protocol of stomp")
+
+
+def test_openwire_by_http_is_for_links_only() -> None:
+    by_http = ("--topology", "source-and-sink(transport='http')", "--runtime", "processes", "--protocol")
+    told = message_of(*by_http, "openwire")
+    assert told.startswith("Consumer: openwire is not spoken by sink; give each a transport connector for it, or")
+    make(scenario(), read(namespace(*by_http, "stomp"), scenario(), None))
 
 
 def of_one(broker: AnyBroker, flavour: str) -> Topology:
@@ -479,6 +487,28 @@ def test_a_pool_that_nobody_shares_is_refused() -> None:
     assert message_of("--pool-size", "3") == told
     assert message_of("--pool-size", "3", "--connections", "per-message") == told
     assert message_of("--pool-size", "0", "--connections", "pooled").startswith("--pool-size 0: must be at least 1;")
+
+
+def test_clients_may_be_told_of_one_broker_each_and_the_run_says_so() -> None:
+    info = make(scenario(), read(namespace("--uris", "one"), scenario(), None)).info
+    assert [user.settings["uris"] for user in info.users] == ["one", "one"]
+    assert info.options["uris"] == "one"
+
+
+def test_one_uri_is_refused_where_a_client_has_no_others_or_no_connection_of_its_own() -> None:
+    assert message_of("--uris", "one", "--topology", "single") == (
+        "Producer: uris = 'one', and its group 'producers' enters single at broker-1 alone, so its clients know no "
+        "other broker anyway; leave --uris out, or choose a --topology where producers enter at several brokers"
+    )
+    assert message_of("--uris", "one", "--connections", "pooled") == (
+        "Producer: uris = 'one', but its connections are pooled: only a client with a connection of its own can be "
+        "told of one broker; use --connections one, or leave --uris out"
+    )
+
+
+def test_a_number_of_uris_that_is_none_is_refused_with_the_known_ones() -> None:
+    Consumer.uris = "two"
+    assert message_of() == "Consumer: uris = 'two'; write one of all, one"
 
 
 def test_a_connection_mode_that_is_none_is_refused_with_the_known_ones() -> None:

@@ -1,4 +1,4 @@
-"""Checks that consumers that take time can do what the rate gives them, before anything starts."""
+"""Checks before anything starts that slow consumers can do their work, and that a topology fits a scenario."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, no_acked_send_lost
+from scenarios.harness import MIRROR, TO_A_PAIR, Hold, NeededLink, Scenario, no_acked_send_lost
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.plan import Plan, make
 from scenarios.harness.options.run_options import OptionError, read
@@ -130,4 +130,32 @@ def test_a_scenario_about_two_brokers_is_refused_where_the_group_enters_at_one()
         make(scenario, read(arguments, scenario, None))
     assert str(raised.value).startswith(
         "--topology source-and-sink: group 'consumers' enters at 1 broker, and scenario test_work_check asks about 2; "
+    )
+
+
+@pytest.mark.parametrize(
+    ("link", "named", "without", "having"),
+    [
+        (MIRROR, "mirror", "cluster", "dual-mirror"),
+        (TO_A_PAIR, "link to a pair of brokers", "active-standby", "senders(alternate=True)"),
+        (TO_A_PAIR, "link to a pair of brokers", "hub-and-spoke(hub_standby=True)", "mesh-of-pairs"),
+    ],
+)
+def test_a_scenario_about_a_kind_of_link_is_refused_where_there_is_none(
+    link: NeededLink, named: str, without: str, having: str
+) -> None:
+    scenario = Scenario((ToTopic, OfTopic), having, Hold(for_s=30), (no_acked_send_lost(),), link=link)
+    parser = ArgumentParser()
+    add_arguments(parser, scenario)
+
+    def made_for(topology: str) -> str:
+        arguments = parser.parse_args(["--runtime", "processes", "--topology", topology])
+        return make(scenario, read(arguments, scenario, None)).info.topology
+
+    assert made_for(having)
+    with pytest.raises(OptionError) as raised:
+        made_for(without)
+    assert str(raised.value) == (
+        f"--topology {without}: it has no {named}, and scenario test_work_check asks about one; leave --topology out "
+        f"for {having}, or choose one that has it"
     )

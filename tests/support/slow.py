@@ -34,6 +34,7 @@ SLOW = (
     r"planted/test_message_faults\.py::",
     r"planted/test_missing_rows\.py::",
     r"planted/test_mortal\.py::",  # analysis/test_expiry_and_selectors.py has the accounting
+    r"distributed/test_spark_cluster\.py::",
     r"distributed/test_workers\.py::test_(steady_passes|workers_on_other_hosts|workers_that_cannot)",
     r"webui/test_runs\.py::",
     # an analysis in a process of its own: a planted error of each kind is in make test, in one session

@@ -124,7 +124,8 @@ def test_what_waits_for_a_copy_that_is_down_survives_a_restart_only_in_a_durable
     with up(topology, tmp_path) as runtime:
         runtime.kill(COPY)
         send(runtime, USED)
-        runtime.restart(USED)
+        runtime.stop(USED)
+        runtime.start(USED)
         assert depth(runtime, topology, USED, ORDERS.name) == MESSAGES
         runtime.start(COPY)
         prove_links(runtime, topology, timeout_s=RESTARTS_WITHIN_S)

@@ -57,6 +57,8 @@ VARIANTS = (
     "mesh(rebalance=True)",
     "source-and-sink(duplex=True, transport='nio+ssl')",
     "source-and-sink(transport='http')",
+    "chain(links=2, bridge_temp_destinations=False)",
+    "chain(static_queue='orders')",
 )
 
 

@@ -13,7 +13,6 @@ from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.client_groups import ClientGroup
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
-from topologies.products import product_named
 
 A, B, C = (Broker(name) for name in "abc")
 AMQP_ONLY = Broker("amqp-only", connectors=(TransportConnector("amqp"),))
@@ -45,7 +44,6 @@ BREACHES: dict[str, Callable[[], object]] = {
     "an empty name": lambda: Broker(""),
     "a region that leaves its folder": lambda: Broker("a", region="../x"),
     "a topology's name": lambda: topology(name="a/b"),
-    "an unknown flavour": lambda: Topology("t", (A,), (), (), product_named("rabbit", "topology 't'")),
     "a link to an unknown broker": lambda: topology(links=(link(A, C),)),
     "a link to a broker of other settings": lambda: topology(links=(link(A, Broker("b", region="x")),)),
     "a link to itself": lambda: topology(links=(link(A, A),)),

@@ -131,6 +131,23 @@ def test_a_default_that_a_file_states_is_written_and_others_are_not() -> None:
     assert [each for each in ("Usage", "deadLetter", "networkBridgeFilter", "shared-file-locker") if each in text] == []
 
 
+@pytest.mark.parametrize(
+    ("call", "written"),
+    [
+        ("mesh(conduit=True)", 'conduitSubscriptions="true"'),
+        ("source-and-sink(decrease_network_consumer_priority=True)", 'decreaseNetworkConsumerPriority="true"'),
+        ("cluster(message_load_balancing='ON_DEMAND')", "<message-load-balancing>ON_DEMAND<"),
+        ("mirror(queue_removal=True)", 'queue-removal="true"'),
+        ("senders(auto_start=True)", 'auto-start="true"'),
+    ],
+)
+def test_a_default_that_an_entrys_parameter_states_is_written_and_else_it_is_not(call: str, written: str) -> None:
+    for entry, is_written in ((call, True), (call.partition("(")[0], False)):
+        topology = build(entry)
+        text = files_of(topology, topology.links[0].opened_by.name)[FILES[topology.flavour]]
+        assert (written in text) is is_written, text
+
+
 def test_what_was_stated_is_not_forgotten_when_a_run_changes_the_topology() -> None:
     stated = parse_topology(STATED, "t.yaml")
     for changed in (impaired(stated, "*:delay=0ms"), through_proxies(stated), as_they_come(stated)):

@@ -14,12 +14,12 @@ from topologies.catalogue.lookup import build
 from topologies.model.impaired_links import impaired
 from topologies.model.impairment import Impairment
 from topologies.runtimes.containers.broker_container import BrokerContainer
-from topologies.runtimes.containers.links import ProxyContainer, listeners, mounts
+from topologies.runtimes.containers.links import ProxyContainer, listeners
 from topologies.runtimes.containers.listening import BrokerListeners, listening_among, listening_in
 from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.proxies.proxy_plan import PlannedProxy, ProxyEndpoint
-from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable
+from topologies.runtimes.proxies.toxiproxy import SERVER, ToxiproxyUnavailable
 
 TCP6 = """\
   sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when
@@ -120,13 +120,6 @@ def test_a_broker_has_to_listen_where_links_call_it() -> None:
     assert listeners(every) == {"a": {5, 6}, "b": {7}}
 
 
-def test_the_container_has_this_machines_programs_but_cannot_write_them(tmp_path: Path) -> None:
-    found = {inside: (outside, mode) for outside, inside, mode in mounts(Path("/x/server"), tmp_path / "log")}
-    assert found["/usr"] == ("/usr", "ro")
-    assert found["/brokerbench/toxiproxy-server"] == ("/x/server", "ro")
-    assert {inside for inside, (_, mode) in found.items() if mode == "rw"} == {"/brokerbench/log"}
-
-
 def test_a_container_whose_process_nobody_sees_is_refused_with_the_end_of_its_log(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -135,7 +128,8 @@ def test_a_container_whose_process_nobody_sees_is_refused_with_the_end_of_its_lo
     monkeypatch.setattr(BrokerContainer, "start", lambda _: None)
     server = ProxyContainer("Toxiproxy's container", cast("Any", None), [], log=log, host="unix:///nowhere")
     with pytest.raises(
-        ToxiproxyUnavailable, match=r"use --runtime processes; its log .* ends: first \| no such program"
+        ToxiproxyUnavailable,
+        match=r"install-toxiproxy.sh .* or use --runtime processes; its log .* ends: first \| no such program",
     ):
         server.start()
 
@@ -151,3 +145,27 @@ def test_a_topology_whose_files_cannot_be_written_leaves_nothing_of_its_proxies(
     with pytest.raises(RuntimeFailed, match="No space left on device"):
         runtime.up(lambda _line: None)
     assert on_engine(tmp_path) == before
+
+
+TELLS_ITS_MOUNTS = r"""#!/bin/sh
+cut -d" " -f5 /proc/self/mountinfo | grep -vE "^/($|proc|sys|dev|etc/(hosts|hostname|resolv.conf)$)" | sort
+exit 1
+"""
+
+
+@pytest.mark.containers
+def test_a_server_that_does_not_run_in_the_image_is_refused_and_nothing_but_it_and_its_log_is_mounted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    server = tmp_path / "bin" / SERVER
+    server.parent.mkdir()
+    server.write_text(TELLS_ITS_MOUNTS)
+    server.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{server.parent}:{os.environ['PATH']}")
+    runs, topology = tmp_path / "runs", impaired(build("source-and-sink"), "*")
+    runtime = ContainerRuntime(topology, RunDirectory.create(runs, f"run-{tmp_path.name}"))
+    before = on_engine()
+    with pytest.raises(RuntimeFailed, match=r"Toxiproxy.*: /brokerbench/log \| /brokerbench/toxiproxy-server$"):
+        runtime.up(lambda _line: None)
+    runtime.close()
+    assert on_engine(runs) == before

@@ -2,6 +2,7 @@
 
 import pytest
 
+from topologies.runtimes.contract import LOG_TAIL_LINES
 from topologies.runtimes.startup import LINE_LIMIT, agent_failure, explain, refused_ports, telling
 
 PORTS = {"openwire": 21001, "stomp": 21002, "management": 21003}
@@ -26,7 +27,7 @@ def test_stack_frames_and_lists_of_arguments_are_left_out() -> None:
 
 
 def test_only_the_last_lines_are_told_and_long_ones_are_cut() -> None:
-    assert telling([str(n) for n in range(50)], most=3) == ["47", "48", "49"]
+    assert telling([str(n) for n in range(50)]) == [str(n) for n in range(50 - LOG_TAIL_LINES, 50)]
     assert telling(["x" * 1000]) == ["x" * LINE_LIMIT]
 
 

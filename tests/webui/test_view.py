@@ -53,6 +53,7 @@ def test_the_phase_is_what_follows_the_last_step_behind_the_run(steps: tuple[str
 def test_warm_up_and_load_are_told_on_the_loads_clock() -> None:
     assert phase(snapshot()) == "load, 7 s of 30 s"
     assert phase(snapshot(load_s=None)) == "load, 7 s"
+    assert phase(snapshot(load_s=60.0, load_bound="about ")) == "load, 7 s of about 60 s"
     ahead = Window(NOW_NS, NOW_NS + 3 * NS_PER_S, None)
     assert phase(snapshot(window=ahead)) == "warm-up, 3 s to go"
     assert phase(snapshot(window=replace(ahead, is_open=True))) == "warm-up, at most 3 s to go"

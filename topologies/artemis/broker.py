@@ -249,6 +249,16 @@ class ArtemisBroker(AnyBroker):
         return tuple(ACCEPTED) if ALL in self.protocols else self.protocols
 
     @property
+    def dead_letter_queues(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(filter(None, (each.dead_letter_address for each in self.address_settings))))
+
+    @property
+    def expiry_queues(self) -> tuple[str, ...]:
+        dead = self.dead_letter_queues
+        found = (each.expiry_address for each in self.address_settings)
+        return tuple(dict.fromkeys(name for name in found if name and name not in dead))
+
+    @property
     def copies_store(self) -> bool:
         return self.ha is not None and self.ha.kind == REPLICATION
 

@@ -189,6 +189,10 @@ class BrokerConnection(Link):
     def starts_by_itself(self) -> bool:
         return self.auto_start
 
+    @property
+    def is_mirror(self) -> bool:
+        return self.mirror is not None
+
     def called(self, brokers: Iterable[AnyBroker]) -> tuple[AnyBroker, ...]:
         return tuple(dict.fromkeys((self.to, *self.alternates)))
 

@@ -18,7 +18,7 @@ from typing import Any
 from topologies.artemis.links import BrokerConnection, ClusterLink
 from topologies.management.contract import LyingMessage
 from topologies.management.jolokia import Answer, Jolokia, ManagementFailed, Request, execute, object_name, read
-from topologies.management.values import HEAP, Bridge, Figures, value_of
+from topologies.management.values import HEAP, Bridge, Figures, named_figures, value_of
 from topologies.model.topology import Topology
 from topologies.render.site import BRIDGE_USER
 
@@ -117,11 +117,13 @@ def figures(broker: str, answers: Sequence[Answer], links: LinksOfBroker) -> Fig
     internal = [queue for queue in queues.values() if queue["InternalQueue"]]
     nodes = {node: name for cluster in clusters.values() for node, name in members(cluster["Topology"]).items()}
     return Figures(
-        broker=_named(BROKER_FIGURES, whole)
+        broker=named_figures(BROKER_FIGURES, whole)
         | {"store_percent": round(100 * whole[DISK_USAGE])}
         | {"heap_used_bytes": usage["used"], "heap_max_bytes": usage["max"]},
-        queues={queue["Name"]: _named(QUEUE_FIGURES, queue) for queue in queues.values() if _holds_messages(queue)},
-        bridges=(*_queued(internal, nodes, links), *_carried(consumers, links)),
+        queues={
+            queue["Name"]: named_figures(QUEUE_FIGURES, queue) for queue in queues.values() if _holds_messages(queue)
+        },
+        bridges=(*_queued(internal, nodes, links), *_carried(consumers, links, _depths(queues.values()))),
         clients=_clients(json.loads(connections)["data"]),
     )
 
@@ -137,12 +139,19 @@ def _holds_messages(queue: Mapping[str, Any]) -> bool:
 
 
 def _queued(queues: Sequence[Mapping[str, Any]], nodes: Mapping[str, str], links: LinksOfBroker) -> Iterator[Bridge]:
+    """A cluster forgets a member that is gone, and keeps its queue: one such queue is that of the one such member."""
+    gone = [member for member in links.members if member not in nodes.values()]
+    names = [str(each["Name"]) for each in queues]
+    of_gone = [name for name in names if name.startswith(CLUSTER_QUEUE) and _node(name) not in nodes]
+    if len(gone) == len(of_gone) == 1:
+        nodes = {**nodes, _node(of_gone[0]): gone[0]}
     for queue in queues:
         name, counted = str(queue["Name"]), {"added": queue["MessagesAdded"], "gone": queue["MessagesAcknowledged"]}
         if name.startswith(CLUSTER_QUEUE):
-            member = nodes.get(name.rpartition(".")[2], "")
+            member = nodes.get(_node(name), "")
             if member in links.members:
                 counters = {"enqueue_count": int(counted["added"]), "dequeue_count": int(counted["gone"])}
+                counters["backlog"] = int(queue["MessageCount"])
                 yield Bridge(links.members[member], member, False, counters)
         elif name.removeprefix(MIRROR_QUEUE) in links.mirrors:
             link = name.removeprefix(MIRROR_QUEUE)
@@ -150,18 +159,28 @@ def _queued(queues: Sequence[Mapping[str, Any]], nodes: Mapping[str, str], links
             yield Bridge(link, links.mirrors[link], False, counters)
 
 
-def _carried(listed: Sequence[str], links: LinksOfBroker) -> Iterator[Bridge]:
-    """If several links have one direction, none gets the row's figures: it is not known which link carried what."""
+def _node(cluster_queue: str) -> str:
+    return cluster_queue.rpartition(".")[2]
+
+
+def _depths(queues: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    return Counter({str(queue["Name"]): int(queue["MessageCount"]) for queue in queues})
+
+
+def _carried(listed: Sequence[str], links: LinksOfBroker, depths: Counter[str]) -> Iterator[Bridge]:
+    """``queue_backlog``: what lies on the queues that the link reads. There is none while the link is down.
+
+    If several links have one direction, none gets the row's figures: it is not known which link carried what.
+    """
     consumers = [each for text in listed for each in json.loads(text)["data"]]
     for of_links, user in ((links.sends_on, ""), (links.sent_from, BRIDGE_USER)):
-        counts = [
-            int(each["messagesAcknowledged"])
-            for each in consumers
-            if each["user"] == user and not str(each["queue"]).startswith(MIRROR_QUEUE)
-        ]
+        its = [each for each in consumers if each["user"] == user and not str(each["queue"]).startswith(MIRROR_QUEUE)]
         if len(of_links) == 1:
             ((link, remote),) = of_links.items()
-            yield Bridge(link, remote, False, {"dequeue_count": sum(counts)})
+            carried = sum(int(each["messagesAcknowledged"]) for each in its)
+            waiting = sum(depths[queue] for queue in {str(each["queue"]) for each in its})
+            backlog = {"queue_backlog": waiting} if its else {}
+            yield Bridge(link, remote, False, {"dequeue_count": carried, **backlog})
 
 
 def _clients(connections: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -172,10 +191,6 @@ def _clients(connections: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 def _of_clients(connections: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Connections that have logged in and are no broker's. A connection to another broker has no user."""
     return [each for each in connections if each["users"] not in ("", BRIDGE_USER)]
-
-
-def _named(figures: Mapping[str, str], attributes: Mapping[str, Any]) -> dict[str, int]:
-    return {metric: int(attributes[attribute]) for metric, attribute in figures.items()}
 
 
 def names(agent: Jolokia) -> list[str]:

@@ -122,10 +122,11 @@ def mirror(
     retry_interval_ms: int = RETRY_MS,
     reconnect_attempts: int = -1,
     auto_start: bool = True,
+    clients_at_both: bool = False,
 ) -> Topology:
     """Disaster recovery: everything that happens on the broker in use is repeated on another, one way.
 
-    producers --> broker-1 -- mirror --> broker-2
+    producers --> broker-1 -- mirror --> broker-2 <-- (clients, afterwards, with clients_at_both)
     consumers <--
     """
     used = ArtemisBroker("broker-1")
@@ -136,7 +137,9 @@ def mirror(
         mirror=what, alternates=ends[1:], retry_interval_ms=retry_interval_ms,
         reconnect_attempts=reconnect_attempts, auto_start=auto_start,
     )  # fmt: skip
-    return _topology("mirror", brokers, (link,), _at((used,), (used,)))
+    # In order: the copy has clients only once the broker in use is gone.
+    groups = _at(brokers, brokers, IN_ORDER) if clients_at_both else _at((used,), (used,))
+    return _topology("mirror" + "-clients-at-both" * clients_at_both, brokers, (link,), groups)
 
 
 def dual_mirror(

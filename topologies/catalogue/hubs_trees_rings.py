@@ -1,9 +1,12 @@
-"""Lists the topologies whose brokers have places of their own: hub and spokes, concentrators, trees and rings."""
+"""Lists the topologies whose brokers have places of their own: hub and spokes, concentrators, trees, rings, chains."""
+
+from itertools import pairwise
 
 from topologies.catalogue.one_or_two_brokers import clients, numbered, pair
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
+from topologies.model.stated import changed
 from topologies.model.topology import Topology
 from topologies.model.validity import require_between
 
@@ -86,7 +89,7 @@ def tree(depth: int = 2, branches: int = 2) -> Topology:
     return Topology(f"tree-of-{len(brokers)}", brokers, tuple(links), clients(tiers[-1], tiers[-1]), CLASSIC)
 
 
-def ring(brokers: int = 4, ttl: int = 0) -> Topology:
+def ring(brokers: int = 4, ttl: int = 0, consumer_ttl: int = 0) -> Topology:
     """One way round, for questions of TTL: 0 lets messages get all the way, less leaves the last brokers out.
 
     producers --> broker-1 --> broker-2 --> consumers
@@ -98,11 +101,40 @@ def ring(brokers: int = 4, ttl: int = 0) -> Topology:
     round_ = numbered("broker", brokers)
     hops = ttl or brokers - 1
     links = tuple(
-        NetworkConnector(opened_by=here, to=there, message_ttl=hops, consumer_ttl=hops)
+        NetworkConnector(opened_by=here, to=there, message_ttl=hops, consumer_ttl=consumer_ttl or hops)
         for here, there in zip(round_, (*round_[1:], round_[0]), strict=True)
     )
-    name = f"ring-of-{brokers}" + (f"-ttl-{ttl}" if ttl > 0 else "-unlimited" if ttl else "")
+    name = f"ring-of-{brokers}" + _limited("ttl", ttl) + _limited("consumer-ttl", consumer_ttl)
     return Topology(name, round_, links, clients(round_[:1], round_[1:]), CLASSIC)
+
+
+def chain(links: int = 1, bridge_temp_destinations: bool = True, static_queue: str = "") -> Topology:
+    """Duplex links in a row between producers and consumers, for questions of what comes back, such as replies.
+
+    producers <--> broker-1 <--------> broker-2 <--> consumers
+    """
+    require_between("chain", 1, MOST_BROKERS - 1, links=links)
+    row = tuple(changed(broker, advisory_support=not static_queue) for broker in numbered("broker", links + 1))
+    carried = (f"queue://{static_queue}",) if static_queue else ()
+    joined = tuple(
+        changed(
+            _both_ways(here, there, links),
+            bridge_temp_destinations=bridge_temp_destinations,
+            statically_included_destinations=carried,
+        )
+        for here, there in pairwise(row)
+    )
+    name = (
+        f"chain-of-{links + 1}"
+        + "-no-temp-destinations" * (not bridge_temp_destinations)
+        + "-no-advisories" * bool(static_queue)
+    )
+    return Topology(name, row, joined, clients(row[:1], row[-1:]), CLASSIC)
+
+
+def _limited(what: str, links: int) -> str:
+    """A part of a topology's name; empty for 0."""
+    return f"-{what}-{links if links > 0 else 'unlimited'}" if links else ""
 
 
 def _both_ways(opener: Broker, to: Broker, hops: int) -> NetworkConnector:

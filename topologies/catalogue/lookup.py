@@ -11,8 +11,10 @@ from topologies.catalogue import meshes
 from topologies.catalogue import one_or_two_brokers as few
 from topologies.catalogue.yaml_topology import is_file, known_elsewhere, known_to_the_other, read_topology
 from topologies.catalogue.yaml_words import spellings
+from topologies.model.broker import AnyBroker
 from topologies.model.parse import EntryCall, parse_call
 from topologies.model.spelling import nearest, plainly
+from topologies.model.stated import mark_stated_below
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 
@@ -31,6 +33,7 @@ ENTRIES: dict[str, Callable[..., Topology]] = {
     "tiered-concentrator": tiers.tiered_concentrator,
     "tree": tiers.tree,
     "ring": tiers.ring,
+    "chain": tiers.chain,
     "artemis-single": artemis.artemis_single,
     "live-backup": artemis.live_backup,
     "cluster": artemis.cluster,
@@ -49,15 +52,16 @@ MEANT = {
     "ttl": ("message_ttl", "max_hops"),
 }
 """A word of the manuals, without capitals, to the parameters that it may mean."""
+OF_LINKS = {"conduit": "conduit_subscriptions", "ttl": "consumer_ttl"}
+"""A parameter of entries to the links' field that it sets, if that has another name."""
 NEARLY_THE_SAME = 0.85
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of ``brokerbench topologies``: ``mesh(brokers=3)``, what it is, and its picture."""
+    """One line of ``brokerbench topologies``: ``mesh``, what it is, and its picture."""
 
     name: str
-    usage: str
     summary: str
     picture: str
 
@@ -76,9 +80,12 @@ def build(text: str) -> Topology:
     for name, value in call.arguments.items():
         _require_fitting(text, _parameter(text, call, name), value)
     try:
-        return function(**call.arguments)
+        topology = function(**call.arguments)
     except TopologyInvalid as error:
         raise TopologyInvalid(*(f"topology {text!r}: {problem}" for problem in error.problems)) from error
+    for link in topology.links:  # made anew by the function, so no other topology has them
+        mark_stated_below(link, {OF_LINKS.get(name, name) for name in call.arguments}, stop=AnyBroker)
+    return topology
 
 
 def arguments(text: str) -> dict[str, object]:
@@ -90,8 +97,7 @@ def arguments(text: str) -> dict[str, object]:
 
 def _entry(name: str, function: Callable[..., Topology]) -> Entry:
     summary, _, picture = inspect.getdoc(function).partition("\n\n")  # type: ignore[union-attr]
-    defaults = ", ".join(f"{p.name}={p.default!r}" for p in inspect.signature(function).parameters.values())
-    return Entry(name, f"{name}({defaults})" if defaults else name, summary, picture)
+    return Entry(name, summary, picture)
 
 
 def _function(call: EntryCall) -> Callable[..., Topology]:

@@ -52,6 +52,7 @@ REPLAYING = tuple(
 def mesh(
     brokers: int = 3,
     message_ttl: int = MESH_HOPS,
+    consumer_ttl: int = MESH_HOPS,
     discovery: str = "static",
     rebalance: bool = False,
     replay: bool = False,
@@ -72,7 +73,7 @@ def mesh(
     policies = REPLAYING if replay else DEFAULT_POLICIES
     brokers_alike = numbered("broker", brokers)
     members = tuple(replace(broker, connectors=connectors, policies=policies) for broker in brokers_alike)
-    links = _between_all(members, message_ttl, MESH_HOPS, conduit=conduit)
+    links = _between_all(members, message_ttl, consumer_ttl, conduit=conduit)
     name = (
         f"mesh-of-{brokers}"
         + ("" if discovery == "static" else f"-{discovery}")

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
+from topologies.classic.policies import DEFAULT_POLICIES, BridgeFilter, DestinationPolicy
 from topologies.classic.product import CLASSIC
 from topologies.classic.transport_connectors import DEFAULT_CONNECTORS
 from topologies.model.client_groups import CONSUMERS, PRODUCERS, ClientGroup
 from topologies.model.topology import Topology
-from topologies.model.validity import require_between
+from topologies.model.validity import require_at_least, require_between
 
 MOST_CONNECTORS = 20  # between two brokers; each is a connection with its threads at both ends
 
@@ -42,20 +43,24 @@ def source_and_sink(
     consumers_at_both: bool = False,
     conduit_subscriptions: bool = True,
     decrease_network_consumer_priority: bool = True,
+    rate_limit: int = 0,
+    sink_standby: bool = False,
 ) -> Topology:
     """Every message crosses one link: producers on its one end, consumers on the other, or on both.
 
     producers --> source --------> sink --> consumers
     """
+    require_at_least("source-and-sink", 0, rate_limit=rate_limit)
     called = tuple(
         replace(connector, transport=transport) if connector.protocol == "openwire" else connector
         for connector in DEFAULT_CONNECTORS
     )
-    source, sink = Broker("source"), Broker("sink", connectors=called)
+    source = Broker("source", policies=_throttled(rate_limit))
+    sinks = tuple(replace(each, connectors=called) for each in (pair("sink") if sink_standby else (Broker("sink"),)))
     by = "" if transport == "tcp" else f"-{transport.replace('+', '-')}"
     link = NetworkConnector(
         opened_by=source,
-        to=sink,
+        to=sinks[0],
         duplex=duplex,
         conduit_subscriptions=conduit_subscriptions,
         decrease_network_consumer_priority=decrease_network_consumer_priority,
@@ -66,12 +71,20 @@ def source_and_sink(
         + by
         + "-consumers-at-both" * consumers_at_both
         + "-each-subscription" * (not conduit_subscriptions)
-        + "-same-priority" * (not decrease_network_consumer_priority),
-        brokers=(source, sink),
+        + "-same-priority" * (not decrease_network_consumer_priority)
+        + f"-{rate_limit}-per-s" * bool(rate_limit)
+        + "-standby" * sink_standby,
+        brokers=(source, *sinks),
         links=(link,),
-        groups=clients((source,), (source, sink) if consumers_at_both else (sink,)),
+        groups=clients((source,), (source, *sinks) if consumers_at_both else sinks),
         product=CLASSIC,
     )
+
+
+def _throttled(rate_limit: int) -> tuple[DestinationPolicy, ...]:
+    """The usual policies, with at most ``rate_limit`` messages a second from each queue over a link; 0: no limit."""
+    queues, topics = DEFAULT_POLICIES
+    return replace(queues, bridge_filter=BridgeFilter(rate_limit=rate_limit)), topics
 
 
 def two_one_way() -> Topology:

@@ -149,6 +149,16 @@ class Broker(AnyBroker):
         return tuple(connector.protocol for connector in self.connectors)
 
     @property
+    def spoken(self) -> tuple[str, ...]:
+        """Without OpenWire by http, which only links use."""
+        return tuple(connector.protocol for connector in self.connectors if not connector.is_http)
+
+    @property
+    def dead_letter_queues(self) -> tuple[str, ...]:
+        """Expired messages go there too."""
+        return tuple(dict.fromkeys(policy.dead_letters.queue for policy in self.policies))
+
+    @property
     def store(self) -> object | None:
         return self.persistence
 

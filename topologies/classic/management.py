@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from topologies.management.contract import DurableSubscription
 from topologies.management.jolokia import (
     Answer,
     Jolokia,
@@ -21,7 +22,7 @@ from topologies.management.jolokia import (
     read,
     search,
 )
-from topologies.management.values import HEAP, Bridge, Figures, LinkEnd, NetworkSubscription, value_of
+from topologies.management.values import HEAP, Bridge, Figures, LinkEnd, NetworkSubscription, named_figures, value_of
 
 QUEUE_FIGURES = {
     "depth": "QueueSize",
@@ -44,7 +45,9 @@ BROKER_FIGURES = {
     "memory_percent": "MemoryPercentUsage",
     "store_percent": "StorePercentUsage",
     "total_messages": "TotalMessageCount",
+    "total_enqueues": "TotalEnqueueCount",  # of all destinations, advisories included
 }
+_CONSUMERS = "destinationName=*,endpoint=Consumer,clientId=*"
 BROKERS = "org.apache.activemq:type=Broker,brokerName=*"  # every broker of a JVM
 
 
@@ -121,10 +124,29 @@ def figures(broker: str, answers: Sequence[Answer], bridge_client_ids: Collectio
     """The answers to `figures_asked` as values. Raises ManagementFailed when one is an error."""
     whole, heap, queues, *bridges, connections = (value_of(broker, answer) for answer in answers)
     return Figures(
-        broker=_named(BROKER_FIGURES, whole) | _heap(heap),
-        queues={queue["Name"]: _named(QUEUE_FIGURES, queue) for queue in queues.values()},
+        broker=named_figures(BROKER_FIGURES, whole) | _heap(heap),
+        queues={queue["Name"]: named_figures(QUEUE_FIGURES, queue) for queue in queues.values()},
         bridges=_bridges(bridges),
         clients=_clients(connections, bridge_client_ids),
+    )
+
+
+def durable_subscriptions(agent: Jolokia) -> list[DurableSubscription]:
+    """Those of clients and of links. Raises ManagementFailed."""
+    mbeans = f"{broker_mbean(agent.broker)},destinationType=Topic,{_CONSUMERS},consumerId=Durable*"
+    attributes = ("ClientId", "SubscriptionName", "DestinationName", "Selector", "Active", "PendingQueueSize")
+    (answer,) = agent.bulk([read(mbeans, *attributes)])
+    return [_durable_subscription(found) for found in value_of(agent.broker, answer).values()]
+
+
+def _durable_subscription(found: Mapping[str, Any]) -> DurableSubscription:
+    return DurableSubscription(
+        client_id=found["ClientId"],
+        name=found["SubscriptionName"],
+        topic=found["DestinationName"],
+        selector=found["Selector"] or "",
+        active=bool(found["Active"]),
+        waiting=int(found["PendingQueueSize"]),
     )
 
 
@@ -135,7 +157,7 @@ def _heap(memory: Mapping[str, Any]) -> dict[str, int]:
 
 def ends_asked(broker: str) -> tuple[Request, ...]:
     mbean = broker_mbean(broker)
-    subscriptions = f"{mbean},destinationType=*,destinationName=*,endpoint=Consumer,clientId=*,consumerId=*"
+    subscriptions = f"{mbean},destinationType=*,{_CONSUMERS},consumerId=*"
     return (*_bridges_asked(mbean), _connections_asked(mbean), search(subscriptions))
 
 
@@ -171,7 +193,7 @@ def _bridges(kinds: Sequence[Mapping[str, Mapping[str, Any]]]) -> tuple[Bridge, 
             object_name(name)["networkConnectorName"],
             bridge["RemoteBrokerName"] or "",
             bool(bridge["CreatedByDuplex"]),
-            _named(BRIDGE_FIGURES, bridge),
+            named_figures(BRIDGE_FIGURES, bridge),
         )
         for bridges in kinds
         for name, bridge in sorted(bridges.items())
@@ -211,7 +233,3 @@ def stop_connector(agent: Jolokia, link: str) -> None:
 
 def _connector_mbean(broker: str, link: str) -> str:
     return f"{broker_mbean(broker)},connector=networkConnectors,networkConnectorName={link}"
-
-
-def _named(figures: Mapping[str, str], attributes: Mapping[str, Any]) -> dict[str, int]:
-    return {metric: int(attributes[attribute]) for metric, attribute in figures.items()}

@@ -74,6 +74,7 @@ CLASSIC = BrokerProduct(
         start_link=management.start_connector,
         stop_link=management.stop_connector,
         browse_by="stomp",  # its management shows no more than the first 400 messages (maxBrowsePageSize)
+        durable_subscriptions=management.durable_subscriptions,
         store_limit=StoreLimit(store_limit.lower, store_limit.restore, store_limit.percent),
     ),
 )

@@ -46,6 +46,21 @@ class LyingMessage:
 
 
 @dataclass(frozen=True)
+class DurableSubscription:
+    """One that a broker has, of a client or of another broker's link.
+
+    ``active``: somebody uses it now. ``waiting``: messages that the broker holds for it.
+    """
+
+    client_id: str
+    name: str
+    topic: str
+    selector: str
+    active: bool
+    waiting: int
+
+
+@dataclass(frozen=True)
 class StoreLimit:
     """How the limit of a running broker's store is changed. All raise ManagementFailed.
 
@@ -67,7 +82,8 @@ class ProductManagement:
     and an agent of its opener. The queues of clients that cannot browse are browsed another way: by management with
     ``browse``, which gives every message on a queue, or by the protocol ``browse_by``. ``unbrowsable``: protocols whose
     clients can browse, but not with this product. ``backlogs_on_queues``: what waits for a durable subscription is on a
-    queue, where it is counted and browsed. ``store_limit``: None if a running broker takes no other limit.
+    queue, where it is counted and browsed. ``durable_subscriptions``: those of a broker; None if they are queues.
+    ``store_limit``: None if a running broker takes no other limit.
     """
 
     queries: Callable[[Topology, str], BrokerQueries]
@@ -79,6 +95,7 @@ class ProductManagement:
     browse_by: str = ""
     unbrowsable: frozenset[str] = frozenset()
     backlogs_on_queues: bool = False
+    durable_subscriptions: Callable[[Jolokia], list[DurableSubscription]] | None = None
     store_limit: StoreLimit | None = None
 
 

@@ -18,7 +18,7 @@ class Bridge:
     connector: str  # the link's name; '#0', '#1', … at the far end of a duplex link
     remote_broker: str
     created_by_duplex: bool
-    counters: Mapping[str, int]  # totals since the bridge came up, by metric name
+    counters: Mapping[str, int]  # by metric name: totals since the bridge came up, and backlogs
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,11 @@ class LinkEnd:
     client_ids: frozenset[str] = frozenset()
     subscriptions: tuple[NetworkSubscription, ...] = ()
     failure: str = ""  # why it shows nothing
+
+
+def named_figures(figures: Mapping[str, str], attributes: Mapping[str, Any]) -> dict[str, int]:
+    """``figures``: each metric with the attribute of the MBean that has it. Pure."""
+    return {metric: int(attributes[attribute]) for metric, attribute in figures.items()}
 
 
 def value_of(broker: str, answer: Answer) -> Any:

@@ -42,6 +42,16 @@ class AnyBroker:
         return self.protocols
 
     @property
+    def dead_letter_queues(self) -> tuple[str, ...]:
+        """Where messages go that cannot be delivered. Queues of one destination each have names that begin so."""
+        return ()
+
+    @property
+    def expiry_queues(self) -> tuple[str, ...]:
+        """Where only messages go whose time to live is over."""
+        return ()
+
+    @property
     def store(self) -> object | None:
         """Its message store; None for memory only. A pair of brokers has the same."""
         return None
@@ -64,6 +74,12 @@ class AnyBroker:
     def largest_frame_bytes(self, protocol: str) -> int | None:
         """The size of a message at which it ends the connection of a client; None where it has no such limit."""
         return None
+
+    def require_spoken(self, protocol: str) -> None:
+        """Raises KeyError for a protocol that clients cannot use; it names those that they can."""
+        if protocol not in self.spoken:
+            has = ", ".join(self.spoken)
+            raise KeyError(f"broker {self.name!r} does not speak {protocol!r} to clients; it speaks {has}")
 
     def listener(self, protocol: str) -> str:
         """The entry of `protocols` with the port for clients of this protocol.

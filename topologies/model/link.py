@@ -60,6 +60,11 @@ class Link:
         return True
 
     @property
+    def is_mirror(self) -> bool:
+        """Whether its end repeats everything that happens at its opener."""
+        return False
+
+    @property
     def plain_protocol(self) -> str:
         """The protocol for questions to its end without TLS and HTTP; '' if there is none."""
         return self.carried_by

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from topologies.model.validity import TopologyInvalid
 
 HOW = "write NAME or NAME(PARAMETER=VALUE, …), e.g. mesh or mesh(brokers=5)"
-LONGEST = 1000  # characters
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,7 @@ def parse_call(text: str) -> EntryCall:
     """Raises `TopologyInvalid` for anything but a name with keyword arguments that are plain values."""
     name, bracket, rest = text.strip().partition("(")
     name = name.strip()
-    if not name or not name.replace("-", "").replace("_", "").isalnum() or len(text) > LONGEST:
+    if not name or not name.replace("-", "").replace("_", "").isalnum():
         raise _malformed(text)
     return EntryCall(name, _arguments(text, rest) if bracket else {})
 
@@ -59,8 +58,4 @@ def _plainly(value: ast.expr) -> str:
 
 def _malformed(text: str) -> TopologyInvalid:
     or_a_file = "; or name a file, which ends in .yaml" if {"/", "."} & {*text.partition("(")[0]} else ""
-    return TopologyInvalid(f"topology {_shortened(text)!r} cannot be read; {HOW}{or_a_file}")
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 80 else text[:79] + "…"
+    return TopologyInvalid(f"topology {text!r} cannot be read; {HOW}{or_a_file}")

@@ -18,6 +18,18 @@ def mark_stated(value: object, fields: Iterable[str]) -> None:
     object.__setattr__(value, _STATED, _marked(value) | frozenset(fields))
 
 
+def mark_stated_below(value: object, fields: Collection[str], stop: type | tuple[type, ...] = ()) -> None:
+    """Marks those of ``fields`` as stated that a frozen value has, or a value in one of its fields.
+
+    Values of the types ``stop`` are left as they are.
+    """
+    names = [field.name for field in dataclasses.fields(value)]  # type: ignore[arg-type]
+    mark_stated(value, {*names} & {*fields})
+    for part in (getattr(value, name) for name in names):
+        if dataclasses.is_dataclass(part) and not isinstance(part, stop):
+            mark_stated_below(part, fields, stop)
+
+
 def changed(value: Value, **changes: Any) -> Value:
     """`dataclasses.replace` that keeps what was stated, and marks the changes as stated."""
     made = dataclasses.replace(value, **changes)  # type: ignore[type-var]

@@ -6,7 +6,7 @@ DATA_PROPERTY = "activemq.data"
 STORE_PROPERTY = "brokerbench.store"
 """Passed to a standby only: the data folder of the broker that it stands by for, whose store and lock it shares."""
 SECRETS_PROPERTY = "brokerbench.secrets"
-"""Properties file (mode 600, outside the run folder) with `SECRET_KEYS` and, where TLS is needed, `TLS_SECRET_KEYS`."""
+"""Properties file (mode 600, outside the run folder) with `SECRET_KEYS`, and for TLS the passwords of the stores."""
 
 KEYSTORE_PROPERTY = "brokerbench.keystore"
 """PKCS12 file with the certificate and key that a broker shows; passed where a broker needs TLS."""
@@ -23,4 +23,3 @@ BRIDGE_USER = "brokerbench-bridge"
 SECRET_KEYS = (CLIENT_USERNAME, CLIENT_PASSWORD, BRIDGE_USERNAME, BRIDGE_PASSWORD)
 KEYSTORE_PASSWORD = "brokerbench.keystore.password"
 TRUSTSTORE_PASSWORD = "brokerbench.truststore.password"
-TLS_SECRET_KEYS = (KEYSTORE_PASSWORD, TRUSTSTORE_PASSWORD)

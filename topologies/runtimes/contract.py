@@ -44,7 +44,6 @@ class Runtime(Protocol):
         """Freeze the broker where it stands (SIGSTOP): sockets stay open, nobody answers."""
 
     def resume(self, broker: str) -> None: ...
-    def restart(self, broker: str) -> None: ...
     def disconnect_clients(self, broker: str) -> int:
         """End the connections of all its clients by management; how many. Raises RuntimeFailed, also if it has none."""
 
@@ -75,7 +74,7 @@ class Runtime(Protocol):
     def pid(self, broker: str) -> int | None:
         """The broker's process on this machine, if there is one (for CPU and memory)."""
 
-    def log_tail(self, broker: str, lines: int = LOG_TAIL_LINES) -> list[str]: ...
+    def log_tail(self, broker: str) -> list[str]: ...
     def log_path(self, broker: str) -> Path | None: ...
     def versions(self) -> dict[str, str]:
         """What ran: broker distribution, Java, agent, …"""

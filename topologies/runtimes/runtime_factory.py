@@ -1,7 +1,7 @@
 """Makes the runtime that a user chose, and checks that the choices go together."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -111,15 +111,10 @@ def trust_in(runtime: Runtime, chosen: Trust) -> Trust:
     return Trust(runtime.trusted_pem) if runtime.trusted_pem else chosen
 
 
-def external_of(
-    wanted: Wanted,
-    topology: Topology,
-    protocols: Iterable[str] = (),
-    environment: Mapping[str, str] = os.environ,
-) -> ExternalRuntime:
+def external_of(wanted: Wanted, topology: Topology, protocols: Iterable[str] = ()) -> ExternalRuntime:
     """Brokers that run already; ``protocols``: what each must speak. Raises ValueError, naming file, line and field."""
     assert wanted.brokers_file is not None, "checked by Wanted.check"
     file = external_file.read(wanted.brokers_file)
     file.check(topology, protocols)
-    credentials = external_credentials.find(file.credentials_file, environment)
+    credentials = external_credentials.find(file.credentials_file, os.environ)
     return ExternalRuntime(topology, file, credentials, ca_file=wanted.trust.file)

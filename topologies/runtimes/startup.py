@@ -18,10 +18,10 @@ AGENT_FAILED = re.compile(r"Could not start Jolokia agent: (.*)")
 MANAGEMENT = "management"  # the agent's port, among the ports of a broker by protocol
 
 
-def telling(lines: Iterable[str], most: int = LOG_TAIL_LINES) -> list[str]:
+def telling(lines: Iterable[str]) -> list[str]:
     """The last lines with information: no stack frames, no list of JVM arguments, none longer than LINE_LIMIT."""
     kept = [line.rstrip()[:LINE_LIMIT] for line in lines if not NOISE.search(line)]
-    return kept[-most:]
+    return kept[-LOG_TAIL_LINES:]
 
 
 def agent_failure(lines: Iterable[str]) -> str:

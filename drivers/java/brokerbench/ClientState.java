@@ -76,13 +76,15 @@ public abstract class ClientState {
     // The library's events.
 
     /** Not for a client that closes: the broker then ends the connection, and a library may take that for a loss. */
-    void attempted(String address, long beganNs, String trouble) {
+    void attempted(String address, long beganNs, String trouble, boolean refused) {
         if (isClosing()) {
             return;
         }
         // A library may not say so, or not clearly.
         String doubt = trouble.isEmpty() ? "" : RecordingTrustManager.doubt(address, beganNs);
-        tell("attempt", beganNs, doubt.isEmpty() ? trouble : DOUBTED + " (" + doubt + ")", address);
+        long[] times = {beganNs, System.nanoTime()};
+        String told = doubt.isEmpty() ? trouble : DOUBTED + " (" + doubt + ")";
+        hub.tell(id, refused ? "attempt refused" : "attempt", times, told, address);
     }
 
     /** A broker took nothing from a sender for so long. */

@@ -42,7 +42,7 @@ public abstract class LoadClient extends ClientState implements ExceptionListene
     void giveUpConnecting() {}
 
     /** An attempt that was not told yet was the last one. */
-    void gaveUp(String reason) {}
+    void gaveUp(String reason, boolean refused) {}
 
     /** Call `joined` if there is a connection that was not told yet; with this object's lock held. */
     abstract void tellConnected(long atNs);
@@ -66,7 +66,7 @@ public abstract class LoadClient extends ClientState implements ExceptionListene
                 opened();
             } catch (Throwable error) {
                 boolean refused = error instanceof JMSException && Errors.refused(error);
-                gaveUp(Errors.of(error));
+                gaveUp(Errors.of(error), refused);
                 hub.tell(id, refused ? "refused" : "unreachable", Errors.of(error));
                 leave();
             }

@@ -57,6 +57,11 @@ class DistributedLoadGenerators:
     def equip(self, equipment: Equipment) -> None:
         if "memory" in equipment.network.spoken.distinct:
             raise NotEquipped("brokers in memory are in one process: leave --processes, --master and --worker out")
+        if several := [user.__name__ for user in self._runner.user_classes if getattr(user, "destinations", 1) > 1]:
+            raise NotEquipped(
+                f"{', '.join(several)}: which user has which of several destinations is known in one process only: "
+                "leave --processes, --master and --worker out, or --destinations"
+            )
         self._gathering = Gathering(equipment.directory)
         self._workers = tuple(worker.id for worker in self._runner.clients.ready)
         self._offsets = {worker: self._probe(worker) for worker in self._workers}

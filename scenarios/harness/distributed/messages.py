@@ -32,6 +32,7 @@ def equip(equipment: Equipment, index: int, settings: Mapping[str, Any], build_i
             "failover_uris": {protocol: dict(uris) for protocol, uris in network.failover_uris.items()},
             "broker_names": dict(network.broker_names),
             "trusted_pem": network.trust.pem,
+            "not_alone": sorted(network.not_alone),
         },
     }
 
@@ -45,6 +46,7 @@ def network_in(data: Mapping[str, Any]) -> Network:
         failover_uris=network["failover_uris"],
         broker_names=network["broker_names"],
         trust=Trust(network["trusted_pem"]),
+        not_alone=frozenset(network["not_alone"]),
     )
 
 

@@ -16,6 +16,8 @@ from topologies.model.topology import Topology
 
 ALL = "all"
 PAUSE_S = 5.0
+EXPECTED_S = 10.0
+"""A restart until the links are up; docs/scenarios.md has 6 to 30 s a broker, by topology."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,16 @@ class RollingRestart(RestartBroker):
         super().__post_init__()
         if not 0 <= self.pause_s < math.inf:
             raise ValueError(f"fault {self.kind} of {self.target}: pause={self.pause_s:g} must be 0 or more seconds")
+
+
+def expected_s(faults: Iterable[Fault]) -> float:
+    """When the last of the faults will be over, in seconds of the load, if each restart takes `EXPECTED_S`. Pure."""
+    over_s = last_s = 0.0
+    for fault in faults:
+        begins_s = fault.at_s if fault.turn_pause_s is None else max(fault.at_s, over_s + fault.turn_pause_s)
+        over_s = begins_s + (EXPECTED_S if isinstance(fault, RestartInTurn) else fault.lasts_s)
+        last_s = max(last_s, over_s)
+    return last_s
 
 
 def in_turn(faults: Iterable[Fault], topology: Topology) -> tuple[Fault, ...]:

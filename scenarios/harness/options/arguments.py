@@ -7,7 +7,7 @@ from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import Any
 
-from drivers.client.connection_modes import CONNECTION_MODES
+from drivers.client.connection_modes import CONNECTION_MODES, URIS
 from drivers.protocols import PROTOCOLS
 from scenarios.harness.options.run_options import BROKER_MEMORY_MB, DRAIN_S, PRIORITIES
 from scenarios.harness.run.warm_up import AT_LEAST_S, AT_MOST_S
@@ -45,6 +45,12 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
         f"(default: {scenario.default_protocol})",
     )
     _add_load(add, scenario)
+    add(
+        "--uris",
+        default="",
+        choices=("", *URIS),
+        help="how many brokers of its group each client is told of: all (the scenarios' own way), or one, in turn",
+    )
     add("--failover", default=None, help="options of the failover URIs, such as 'randomize=false&timeout=3000'")
     add(
         "--fault",
@@ -93,6 +99,13 @@ def _add_load(add: Callable[..., None], scenario: Scenario) -> None:
     )
     add("--producers", type=int, default=None, help="how many producers (default: the scenario's)")
     add("--consumers", type=int, default=None, help="how many consumers (default: the scenario's)")
+    add(
+        "--destinations",
+        type=int,
+        default=None,
+        help="how many destinations the users of a class share (default: the scenario's); the destination in the "
+        "scenario needs a place for the number, as queue://orders.{n} has",
+    )
     add("--body-bytes", type=int, default=None, help="size of a message body, at least 32")
     add("--in-flight", type=int, default=None, help="sends of one producer that may await their confirmation")
     add(

@@ -3,13 +3,14 @@
 import sys
 from dataclasses import asdict
 
-from drivers.client.connection_modes import POOLED
+from drivers.client.connection_modes import ONE_URI, POOLED
 from drivers.client.message_settings import MessageSettings
 from drivers.client.work import Work
 from drivers.contract import DEFAULT_PRIORITY
 from drivers.protocols import Spoken
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.destination_pattern import PLACE
 from records.run import RECEIVERS, BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
 from scenarios.harness.options.reachability_check import reachability_warnings
 from scenarios.harness.options.run_options import Options
@@ -93,33 +94,50 @@ def _failover_uris(group: ClientGroup, scenario: Scenario, options: Options) -> 
 def _user_info(user: type[BrokerUser]) -> UserInfo:
     settings: dict[str, str | int | float | bool] = {}
     if issubclass(user, ProducerUser):
-        settings = {
-            "body_bytes": user.body_bytes,
-            "durable": user.durable,
-            "sends_per_second": user.sends_per_second,
-            "in_flight": user.in_flight,
-        }
-        if user.rate_steps:
-            settings["rate_steps"] = user.rate_steps
-        if user.transaction_size:
-            settings["transaction_size"] = user.transaction_size
-        settings |= _message_settings(user.message_settings())
+        settings = _producer_settings(user)
     if issubclass(user, ConsumerUser):
-        settings = {
-            "prefetch": user.prefetch,
-            "selector": " | ".join(user.selectors()),
-            "durable": user.durable_subscription,
-        }
-        if len(user.stays) > 1 or user.stays[0].until_s is not None or user.stays[0].place is not None:
-            settings["stays"] = "; ".join(map(str, user.stays))
-        if Work.parse(str(user.work_ms)):
-            settings["work_ms"] = str(user.work_ms)
+        settings = _consumer_settings(user)
+    if user.destinations > 1 or PLACE in user.destination:
+        settings["destinations"] = user.destinations
     if user.may_fail:
         settings["may_fail"] = True
     settings["connections"] = user.connections
     if user.connections == POOLED:
         settings["pool_size"] = user.pool_size
+    if user.uris == ONE_URI:
+        settings["uris"] = user.uris
     return UserInfo(user.__name__, user.role, user.group, user.destination, user.fixed_count, settings)
+
+
+def _producer_settings(user: type[ProducerUser]) -> dict[str, str | int | float | bool]:
+    settings: dict[str, str | int | float | bool] = {
+        "body_bytes": user.body_bytes,
+        "durable": user.durable,
+        "sends_per_second": user.sends_per_second,
+        "in_flight": user.in_flight,
+    }
+    if user.rate_steps:
+        settings["rate_steps"] = user.rate_steps
+    if user.transaction_size:
+        settings["transaction_size"] = user.transaction_size
+    if user.awaits_replies:
+        settings["awaits_replies"] = True
+    return settings | _message_settings(user.message_settings())
+
+
+def _consumer_settings(user: type[ConsumerUser]) -> dict[str, str | int | float | bool]:
+    settings: dict[str, str | int | float | bool] = {
+        "prefetch": user.prefetch,
+        "selector": " | ".join(user.selectors()),
+        "durable": user.durable_subscription,
+    }
+    if len(user.stays) > 1 or user.stays[0].until_s is not None or user.stays[0].place is not None:
+        settings["stays"] = "; ".join(map(str, user.stays))
+    if Work.parse(str(user.work_ms)):
+        settings["work_ms"] = str(user.work_ms)
+    if user.replies:
+        settings["replies"] = True
+    return settings
 
 
 def _message_settings(of: MessageSettings) -> dict[str, str | int | float | bool]:

@@ -183,7 +183,8 @@ def planned_faults(
 def _aimed(fault: Fault, topology: Topology, chance: random.Random) -> Fault:
     """At the broker or link of that name; for a client group at any broker where it enters, but no standby.
 
-    A broker that joins is the last one, as the one that was added last.
+    A broker that joins is the last one, as the one that was added last. Clients that try the brokers of their URI in
+    order are all at the first one, so that is theirs.
     """
     if fault.of_link:
         return _aimed_at_link(fault, topology, chance)
@@ -192,8 +193,11 @@ def _aimed(fault: Fault, topology: Topology, chance: random.Random) -> Fault:
         return fault
     groups = {group.name: group for group in topology.groups}
     if fault.target in groups:
-        entries = [broker for broker in groups[fault.target].enter_at if not broker.standby_of]
-        return fault.aimed_at((entries[-1] if fault.joins else chance.choice(entries)).name)
+        group = groups[fault.target]
+        entries = [broker for broker in group.enter_at if not broker.standby_of]
+        if fault.joins:
+            return fault.aimed_at(entries[-1].name)
+        return fault.aimed_at((entries[0] if "randomize=false" in group.failover else chance.choice(entries)).name)
     known = [*brokers, *groups]
     raise OptionError(
         f"fault {fault.kind} at {fault.at_s:g} s: topology {topology.name!r} has no broker {fault.target!r}"

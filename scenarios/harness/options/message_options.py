@@ -7,6 +7,7 @@ from drivers.protocols import Spoken
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.message_properties import MessageProperties
 from records.selectors import BadSelectorError, parse
+from scenarios.harness.options.reachability_check import common_destinations
 from scenarios.harness.options.run_options import OptionError, Options
 
 Producers = Sequence[type[ProducerUser]]
@@ -27,7 +28,7 @@ def configure_messages(producing: Producers, consuming: Sequence[type[ConsumerUs
     _require_sendable(producing, Spoken.parse(options.protocol).of("producer"))
     _require_alike(producing)
     for consumer in consuming:
-        _require_selectable(consumer, [each for each in producing if each.destination == consumer.destination])
+        _require_selectable(consumer, [each for each in producing if common_destinations(each, consumer)])
 
 
 def require_all_wanted(producing: Producers, consuming: Sequence[type[ConsumerUser]]) -> None:
@@ -77,13 +78,14 @@ def _require_alike(producing: Producers) -> None:
     """The analysis knows a message's class only by its destination."""
     first: dict[str, type[ProducerUser]] = {}
     for user in producing:
-        other = first.setdefault(user.destination, user)
-        ours, theirs = user.message_settings(), other.message_settings()
-        if (ours.properties, ours.time_to_live_s) != (theirs.properties, theirs.time_to_live_s):
-            raise OptionError(
-                f"{other.__name__} and {user.__name__} send to {user.destination} with different properties or times "
-                "to live, so nobody could tell which message should have come; give them the same, or two destinations"
-            )
+        for name in user.destination_names():
+            other = first.setdefault(name, user)
+            ours, theirs = user.message_settings(), other.message_settings()
+            if (ours.properties, ours.time_to_live_s) != (theirs.properties, theirs.time_to_live_s):
+                raise OptionError(
+                    f"{other.__name__} and {user.__name__} send to {name} with different properties or times to live, "
+                    "so nobody could tell which message should have come; give them the same, or two destinations"
+                )
 
 
 def _require_selectable(consumer: type[ConsumerUser], producing: Iterable[type[ProducerUser]]) -> None:

@@ -1,9 +1,9 @@
 """Puts scenario, options and topology together into the plan of one run, checked before anything starts."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from drivers.client.connection_modes import ONE_URI
 from drivers.contract import Destination
 from drivers.failover.uri import BadFailoverUriError, FailoverUri
 from drivers.protocols import PROTOCOLS, Spoken, unsupported
@@ -14,10 +14,13 @@ from records.rate_steps import text_of
 from records.run import RunInfo
 from scenarios.harness.faults import Fault
 from scenarios.harness.faults.away import absences
+from scenarios.harness.faults.rolling_restart import expected_s
 from scenarios.harness.options.check_options import parse_checks
 from scenarios.harness.options.description import describe
 from scenarios.harness.options.fault_options import planned_faults
 from scenarios.harness.options.message_options import configure_messages, require_all_wanted
+from scenarios.harness.options.reachability_check import common_destinations
+from scenarios.harness.options.reply_check import require_ways_back
 from scenarios.harness.options.run_options import OptionError, Options
 from scenarios.harness.options.user_settings import configure_users
 from scenarios.harness.options.work_check import require_work_done
@@ -52,15 +55,28 @@ class Plan:
     after_faults_s: float | None = None  # the load ends once all faults have been over for so long
 
     @property
+    def expected_load_s(self) -> float | None:
+        """How long the load will last, as far as that can be told; None when by count alone."""
+        if self.after_faults_s is None or self.load_s is None:
+            return self.load_s
+        return min(self.load_s, expected_s(self.faults) + self.after_faults_s)
+
+    @property
+    def load_bound(self) -> str:
+        """What goes before `expected_load_s` where the end depends on what happens."""
+        return "at most " if self.options.search else "" if self.after_faults_s is None else "about "
+
+    @property
     def topology(self) -> Topology:
         return self.options.built_topology
 
     @property
     def copies(self) -> float:
         """How many deliveries a message should have: one from a queue, one for each subscriber of a topic."""
-        subscribers = Counter[str]()
+        subscribers = dict.fromkeys((user.destination for user in self.info.users), 0.0)
         for user in self.info.users:
-            subscribers[user.destination] += user.count * (user.role == "consumer")
+            if user.role == "consumer":  # each subscribes to its share: on average so many to each destination
+                subscribers[user.destination] += max(1, user.count / len(user.destinations))
         of_topics = [user for user in self.info.users if user.role == "producer" and user.destination.startswith(TOPIC)]
         more = sum(user.count * (subscribers[user.destination] - 1) for user in of_topics)
         return 1 + more / sum(self.producers.values())
@@ -84,6 +100,7 @@ def would_run(plan: Plan) -> dict[str, object]:
         "warm_up_at_most_s": AT_MOST_S if warm_up_s is None else warm_up_s,
         "load_s": plan.load_s,
         "load_ends_after_faults_s": plan.after_faults_s,
+        "expected_load_s": plan.expected_load_s,
         "rate_steps": text_of(plan.options.steps) if plan.options.search is None else str(plan.options.search),
         "faults": [f"{fault.kind} {fault.target}" for fault in plan.faults],
     }
@@ -96,9 +113,12 @@ def make(scenario: Scenario, options: Options) -> Plan:
     configure_users(scenario, options)
     groups = tuple(_group(topology, options, user) for user in scenario.users)
     _require_entries(scenario, options, groups)
+    _require_link(scenario, options, topology)
+    _require_uris(scenario, options, topology)
     producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
     configure_messages(producing, consuming, options)
+    require_ways_back(producing, consuming, options)
     by_count_alone = options.messages is not None and options.load_s is None
     load_s = None if by_count_alone else options.load_s or scenario.load.for_s
     _require_brokers(options, topology)
@@ -126,9 +146,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
         options=options,
         counts={user.__name__: user.fixed_count for user in scenario.users},
         producers={user.__name__: user.fixed_count for user in producing},
-        roles=tuple(
-            sorted({(p.group, c.group) for p in producing for c in consuming if p.destination == c.destination})
-        ),
+        roles=tuple(sorted({(p.group, c.group) for p in producing for c in consuming if common_destinations(p, c)})),
         load_s=load_s,
         faults=faults,
         info=info,
@@ -172,6 +190,28 @@ def _require_entries(scenario: Scenario, options: Options, groups: Iterable[Clie
                 f"--topology {options.topology}: group {group.name!r} enters at {brokers} broker"
                 f"{'' if brokers == 1 else 's'}, and scenario {scenario.name} asks about {least}; leave --topology out "
                 f"for {scenario.default_topology}, or choose one where {group.name} enter at {least} brokers or more"
+            )
+
+
+def _require_link(scenario: Scenario, options: Options, topology: Topology) -> None:
+    """The topology has the link that the scenario asks about."""
+    needed = scenario.link
+    if needed and not any(needed.is_one(topology, link) for link in topology.links):
+        raise OptionError(
+            f"--topology {options.topology}: it has no {needed.what}, and scenario {scenario.name} asks about one; "
+            f"leave --topology out for {scenario.default_topology}, or choose one that has it"
+        )
+
+
+def _require_uris(scenario: Scenario, options: Options, topology: Topology) -> None:
+    """Who is told of one broker has others that it is not told of."""
+    for user in scenario.users:
+        brokers = topology.group(user.group).enter_at
+        if user.uris == ONE_URI and len(brokers) == 1:
+            raise OptionError(
+                f"{user.__name__}: uris = {ONE_URI!r}, and its group {user.group!r} enters {options.topology} at "
+                f"{brokers[0].name} alone, so its clients know no other broker anyway; leave --uris out, or choose a "
+                f"--topology where {user.group} enter at several brokers"
             )
 
 
@@ -244,7 +284,8 @@ def _check_failover(options: Options) -> None:
 def _group(topology: Topology, options: Options, user: type[BrokerUser]) -> ClientGroup:
     """The client group of a user class, with a failover URI that the protocol can follow."""
     try:
-        Destination.parse(user.destination)
+        for name in user.destination_names():
+            Destination.parse(name)
         group = topology.group(user.group)
         if options.failover is not None:
             group = ClientGroup(group.name, group.enter_at, options.failover)

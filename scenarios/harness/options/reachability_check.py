@@ -19,14 +19,28 @@ def reachability_warnings(topology: Topology, users: Sequence[type[BrokerUser]])
     """Sentences: who of a scenario's own groups are out of each other's reach, and which destinations stay behind."""
     consuming = [user for user in users if issubclass(user, ConsumerUser)]
     sent = dict.fromkeys(
-        (producer.destination, (producer.group, consumer.group))
+        (names, (producer.group, consumer.group))
         for producer in users
         for consumer in consuming
-        if issubclass(producer, ProducerUser) and producer.destination == consumer.destination
+        if issubclass(producer, ProducerUser) and (names := common_destinations(producer, consumer))
     )
     far = (told for groups in dict.fromkeys(groups for _, groups in sent) for told in _out_of_reach(topology, *groups))
-    behind = ((sent_to, topology.stopped(topology.paths_between(*groups), sent_to)) for sent_to, groups in sent)
-    return (*far, *(_sentence(topology, sent_to, stopped) for sent_to, stopped in behind if stopped))
+    return (*far, *(told for names, groups in sent for told in _left_behind(topology, names, groups)))
+
+
+def common_destinations(producer: type[BrokerUser], consumer: type[BrokerUser]) -> tuple[str, ...]:
+    """Where one class sends and the other receives."""
+    received = {*consumer.destination_names()}
+    return tuple(name for name in producer.destination_names() if name in received)
+
+
+def _left_behind(topology: Topology, names: Sequence[str], groups: tuple[str, str]) -> Iterator[str]:
+    """One sentence for all of these destinations that do not get everywhere."""
+    paths = topology.paths_between(*groups)
+    behind = {name: stopped for name in names if (stopped := topology.stopped(paths, name))}
+    if behind:
+        first, *others = behind
+        yield _sentence(topology, first, behind[first], f" and {len(others)} more destinations" if others else "")
 
 
 def _out_of_reach(topology: Topology, producers: str, consumers: str) -> Iterator[str]:
@@ -37,13 +51,13 @@ def _out_of_reach(topology: Topology, producers: str, consumers: str) -> Iterato
         yield from out_of_reach(pairs, topology.brokers, topology.links)
 
 
-def _sentence(topology: Topology, destination: str, stopped: Sequence[Path]) -> str:
+def _sentence(topology: Topology, destination: str, stopped: Sequence[Path], and_more: str) -> str:
     first = stopped[0]
     others = f" (nor between {len(stopped) - 1} more pairs of brokers)" if stopped[1:] else ""
     links = ", ".join(_stopping(topology, first, destination))
     return (
-        f"{destination} cannot get from {first.begin!r} to a consumer at {first.end!r}{others}: not carried by"
-        f" {links or 'the links between them'}; let them, or send to what they carry"
+        f"{destination}{and_more} cannot get from {first.begin!r} to a consumer at {first.end!r}{others}: "
+        f"not carried by {links or 'the links between them'}; let them, or send to what they carry"
     )
 
 

@@ -70,6 +70,7 @@ class Options:
     rate: float | None
     producers: int | None
     consumers: int | None
+    destinations: int | None
     body_bytes: int | None
     in_flight: int | None
     connections: str | None
@@ -109,6 +110,7 @@ class Options:
     message_priority: int | None = None
     properties: str | None = None  # JSON
     selector: str | None = None
+    uris: str | None = None  # how many brokers each client is told of
 
     def as_record(self) -> dict[str, str | int | float | bool | None]:
         """For run.json."""
@@ -181,12 +183,11 @@ def read(
         rate=None if steps or search else _number(namespace, "rate"),
         producers=_integer(namespace, "producers"),
         consumers=_integer(namespace, "consumers"),
+        destinations=_integer(namespace, "destinations"),
         body_bytes=_integer(namespace, "body_bytes"),
         in_flight=_integer(namespace, "in_flight"),
-        connections=namespace.connections or None,
-        pool_size=_integer(namespace, "pool_size"),
+        **_of_clients(namespace),
         **_of_messages(namespace),
-        failover=namespace.failover or None,
         drain_s=DRAIN_S if drain_s is None else drain_s,
         seed=random.SystemRandom().randrange(1 << 31) if seed is None else seed,
         runs=Path(namespace.runs),
@@ -212,7 +213,6 @@ def read(
         search=search,
         overlay=overlay,
         unset_defaults=bool(namespace.unset_defaults),
-        client_version=namespace.client_version or None,
     )
     _check(options)
     if options.priority == REALTIME and (refused := why_refused()):
@@ -233,6 +233,17 @@ def _changing_rate(
 
 def _search_s(scenario: Scenario) -> float:
     return scenario.load.for_s if isinstance(scenario.load, Search) else SEARCH_AT_MOST_S
+
+
+def _of_clients(namespace: Namespace) -> dict[str, Any]:
+    """How clients connect."""
+    return {
+        "connections": namespace.connections or None,
+        "pool_size": _integer(namespace, "pool_size"),
+        "uris": namespace.uris or None,
+        "failover": namespace.failover or None,
+        "client_version": namespace.client_version or None,
+    }
 
 
 def _of_messages(namespace: Namespace) -> dict[str, Any]:
@@ -324,6 +335,7 @@ _AT_LEAST: tuple[tuple[str, str, float, bool], ...] = (
     ("--rate", "rate", 0, False),
     ("--producers", "producers", 1, True),
     ("--consumers", "consumers", 1, True),
+    ("--destinations", "destinations", 1, True),
     ("--body-bytes", "body_bytes", 32, True),
     ("--in-flight", "in_flight", 1, True),
     ("--pool-size", "pool_size", 1, True),

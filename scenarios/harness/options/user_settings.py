@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from locust import User
 
-from drivers.client.connection_modes import CONNECTION_MODES, ONE, PER_MESSAGE, POOLED
+from drivers.client.connection_modes import CONNECTION_MODES, ONE, ONE_URI, PER_MESSAGE, POOLED, URIS
+from drivers.protocols import Spoken
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.message_properties import Values
@@ -15,15 +16,19 @@ from scenarios.harness.scenario import Scenario
 Setting = int | float | str | Mapping[str, Values] | Sequence[str] | None
 Own = tuple[tuple[type[BrokerUser], str, Setting], ...]
 """(user class, attribute, value)"""
+ONE_DESTINATION = ("openwire", "core")
+"""Protocols by which a producer has one destination: a thread in the JVM sends all of its messages."""
 
 CONFIGURED = (
     "fixed_count",
+    "destinations",
     "body_bytes",
     "in_flight",
     "sends_per_second",
     "rate_steps",
     "connections",
     "pool_size",
+    "uris",
     "transaction_size",
     "prefetch",
     "work_ms",
@@ -88,6 +93,7 @@ def configure_users(scenario: Scenario, options: Options) -> None:
         _receive(consumer, options)
     for each in scenario.users:
         _connect(each, options)
+        _spread(each, options)
     _require_transactions(producing)
     if options.pool_size is not None and not any(user.connections == POOLED for user in scenario.users):
         raise OptionError(
@@ -98,6 +104,30 @@ def configure_users(scenario: Scenario, options: Options) -> None:
 def _receive(user: type[ConsumerUser], options: Options) -> None:
     user.prefetch = user.prefetch if options.prefetch is None else options.prefetch
     user.work_ms = user.work_ms if options.work_ms is None else options.work_ms
+
+
+def _spread(user: type[BrokerUser], options: Options) -> None:
+    """Over several destinations. Raises OptionError for what a client cannot do with more than one."""
+    user.destinations = user.destinations if options.destinations is None else options.destinations
+    try:
+        user.destination_names()
+    except ValueError as error:
+        raise OptionError(f"{user.__name__}: {error} (--destinations)") from error
+    if not user.takes_turns():
+        return
+    asked = f"{user.__name__}: {user.destinations} destinations for {user.fixed_count} users (--destinations)"
+    if issubclass(user, ProducerUser):
+        protocol = Spoken.parse(options.protocol).of(user.role)
+        if protocol in ONE_DESTINATION and user.connections != PER_MESSAGE:
+            raise OptionError(
+                f"{asked}: a producer by {protocol} sends to one destination only; use --producers "
+                f"{user.destinations} or more, or another --protocol for the producers"
+            )
+        if user.transaction_size:
+            raise OptionError(
+                f"{asked}: messages of a transaction go to one destination; use --producers {user.destinations} or "
+                "more, or no transactions"
+            )
 
 
 def _connect(user: type[BrokerUser], options: Options) -> None:
@@ -113,6 +143,19 @@ def _connect(user: type[BrokerUser], options: Options) -> None:
         raise OptionError(f"{user.__name__}: pool_size = {user.pool_size}: must be at least 1")
     if user.connections == PER_MESSAGE and issubclass(user, ConsumerUser):
         user.connections = ONE
+    user.uris = options.uris or user.uris
+    _require_uris(user)
+
+
+def _require_uris(user: type[BrokerUser]) -> None:
+    """Raise OptionError where a class is to be told of brokers in a way that there is not."""
+    if user.uris not in URIS:
+        raise OptionError(f"{user.__name__}: uris = {user.uris!r}; write one of {', '.join(URIS)}")
+    if user.uris == ONE_URI and user.connections != ONE:
+        raise OptionError(
+            f"{user.__name__}: uris = {ONE_URI!r}, but its connections are {user.connections}: only a client with a "
+            f"connection of its own can be told of one broker; use --connections {ONE}, or leave --uris out"
+        )
 
 
 def _count(users: Sequence[type[BrokerUser]], count: int | None) -> None:

@@ -24,6 +24,13 @@ def require_work_done(
     works = {user: _work(user) for user in consuming}
     if Spoken.parse(options.protocol).of("consumer") == CORE:
         _require_possible(consuming, works, options)
+    for user in consuming:
+        if works[user] and user.takes_turns():
+            raise OptionError(
+                f"{user.__name__}: work_ms = {user.work_ms} (--work-ms): its {user.fixed_count} users share "
+                f"{user.destinations} destinations (--destinations), and would work for each of theirs at the same "
+                f"time; use --consumers {user.destinations} or more, or leave the time out"
+            )
     for destination in dict.fromkeys(user.destination for user in consuming):
         its = {user: works[user] for user in consuming if user.destination == destination}
         senders = [user for user in producing if user.destination == destination]

@@ -3,13 +3,16 @@
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import closing
+from typing import cast
 
 import psutil
 
 from drivers import canary
 from drivers.client.contract import ClientConnector
+from drivers.contract import Connector
 from drivers.memory.connector import MemoryConnector
-from drivers.protocols import Spoken, connectors_of
+from drivers.protocols import Spoken, connector_of, connectors_of
 from drivers.users.session import Network
 from records.rundir import RunDirectory
 from records.writer import Recorder
@@ -17,9 +20,11 @@ from scenarios.bring_up import bring_up
 from scenarios.harness.faults.probe import RuntimeProbe
 from scenarios.harness.memory_runtime import MemoryRuntime
 from scenarios.harness.options.run_options import Options
-from scenarios.harness.run import leftovers
+from scenarios.harness.run.held import NO_SUBSCRIBERS, Subscribers, record_held
+from scenarios.harness.run.leftovers import DeadLetterQueues, browse_broker
 from scenarios.harness.run.watch import ManagedWatch, MemoryWatch, Watch
-from topologies.management.jolokia import ManagementFailed
+from topologies.management.contract import DurableSubscription, management_of
+from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.link_traffic import whole_run_rows
 from topologies.management.sampling import PERIOD_S, Reading, Series
 from topologies.model.client_groups import ClientGroup
@@ -46,8 +51,9 @@ class BrokerEnvironment:
         process: str,
         reroute: Reroute | None,
         destinations: Collection[str],
+        subscribers: Subscribers = NO_SUBSCRIBERS,
     ) -> None:
-        """``destinations``: where the clients send to and receive from."""
+        """``destinations``: where the clients send to and receive from. ``subscribers``: those that are durable."""
         self.topology = topology = options.built_topology
         self.runtime: Runtime
         self.connectors: Mapping[str, ClientConnector]
@@ -57,6 +63,8 @@ class BrokerEnvironment:
         self._recorder = recorder
         self._reroute = reroute
         self._destinations = destinations
+        self._dead_letters = DeadLetterQueues.of(topology)
+        self._subscribers = subscribers
         self._watch: Watch
         self._is_up = False
         self._not_joined: Callable[[], Collection[str]] = frozenset
@@ -114,6 +122,8 @@ class BrokerEnvironment:
                 for name, uri in of_broker.items()
             },
             trust=self._trust,
+            not_alone=frozenset(self._not_joined())
+            | {broker.name for broker in self.topology.brokers if broker.standby_of},
         )
 
     def _uris(self, protocol: str) -> dict[str, str]:
@@ -172,9 +182,25 @@ class BrokerEnvironment:
     def waiting(self) -> int | None:
         """Messages that consumers could still get, on all brokers together; None when a broker does not say."""
         try:
-            return sum(leftovers.waiting(self._depths(broker)) for broker in self._ever_there())
+            return sum(
+                self._dead_letters.waiting(self._depths(broker))
+                + sum(each.waiting for each in self._to_be_delivered(broker))
+                for broker in self._ever_there()
+            )
         except ManagementFailed:
             return None
+
+    def _durable_subscriptions(self, broker: str) -> list[DurableSubscription]:
+        """Asked for only if the run has any. Raises ManagementFailed."""
+        return self._watch.durable_subscriptions(broker) if self._subscribers.classes else []
+
+    def _to_be_delivered(self, broker: str) -> list[DurableSubscription]:
+        """Durable subscriptions whose messages may still move: of connected clients, and of the run's own links."""
+        return [
+            each
+            for each in self._durable_subscriptions(broker)
+            if (each.active if self._subscribers.have(each) else self.runtime.name != "external")
+        ]
 
     def _ever_there(self) -> list[str]:
         """The brokers that may hold messages: one that was to join, and never did, holds none."""
@@ -184,7 +210,8 @@ class BrokerEnvironment:
     def _depths(self, broker: str) -> Mapping[str, int]:
         """Messages by queue, of those queues that are this run's to look at. Raises ManagementFailed."""
         depths = self._watch.depths(broker)
-        return leftovers.of_run(depths, self._destinations) if self.runtime.name == "external" else depths
+        is_external = self.runtime.name == "external"
+        return self._dead_letters.and_of_run(depths, self._destinations) if is_external else depths
 
     def browse(self, run_number: int, *, expires: bool) -> list[str]:
         """Record every message left on a queue; returns what could not be established.
@@ -196,6 +223,8 @@ class BrokerEnvironment:
         for dead in (False, True):
             for broker in self._ever_there():
                 unknowns += self._browse(broker, run_number, dead=dead)
+        for broker in self._ever_there():
+            unknowns += self._browse_subscriptions(broker, run_number)
         if expires:
             time.sleep(2 * PERIOD_S)
         return list(dict.fromkeys(unknowns))
@@ -205,13 +234,44 @@ class BrokerEnvironment:
         protocol = self._spoken.consumers  # as what was to come to a consumer
         try:
             found = self._depths(broker)
-            depths = {queue: depth for queue, depth in found.items() if leftovers.is_dead_letter(queue) is dead}
+            depths = {queue: depth for queue, depth in found.items() if self._dead_letters.has(queue) is dead}
             browser = self._watch.browser(self.connectors[protocol], self._trust)
             where, credentials = self._endpoint(protocol, broker), self.runtime.credentials()
-            to = self._recorder, run_number
-            return leftovers.browse_broker(where, depths, browser, credentials, *to, lambda: self._depths(broker))
+            to = self._recorder, run_number, self._dead_letters
+            return browse_broker(where, depths, browser, credentials, *to, lambda: self._depths(broker))
         except ManagementFailed as error:
             return [f"what is left on {broker} is not known: {error}"]
+
+    def _browse_subscriptions(self, broker: str, run_number: int) -> list[str]:
+        """What one broker holds for durable subscriptions that nobody takes from, those of links included."""
+        try:
+            left = [
+                each
+                for each in self._durable_subscriptions(broker)
+                if each.waiting and not (self._subscribers.have(each) and each.active)
+            ]
+            if self.runtime.name == "external":
+                left = [each for each in left if self._subscribers.have(each)]
+            elif not all(map(self._subscribers.have, left)):
+                self._stop_links()  # they are in use under the names of these subscriptions
+        except ManagementFailed as error:
+            return [f"what {broker} holds for durable subscriptions is not known: {error}"]
+        told = [self._browse_subscription(broker, each, run_number) for each in left]
+        return [unknown for unknown in told if unknown]
+
+    def _browse_subscription(self, broker: str, left: DurableSubscription, run_number: int) -> str:
+        connector = cast(Connector, connector_of(management_of(self.topology).browse_by, self._trust))
+        try:
+            where = self.runtime.endpoint(broker, connector.protocol)
+        except KeyError as error:
+            return f"durable subscriptions are read by {connector.protocol}, but {error.args[0]}"
+        return record_held(where, left, connector, self.runtime.credentials(), self._recorder, run_number)
+
+    def _stop_links(self) -> None:
+        """Raises ManagementFailed."""
+        for link in self.topology.links:
+            with closing(Jolokia(self.runtime.management(link.opened_by.name))) as agent:
+                management_of(self.topology).stop_link(agent, link.name)
 
     def count_links(self) -> None:
         """Close the proxies of links, and record the bytes that each link carried in the whole run."""

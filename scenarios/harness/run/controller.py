@@ -34,6 +34,7 @@ from scenarios.harness.run.drain import (
     DrainLimits,
     until_still,
 )
+from scenarios.harness.run.held import Subscribers
 from scenarios.harness.run.load import Load, done_without
 from scenarios.harness.run.load_generators import Equipment, LoadGenerators, NotEquipped
 from scenarios.harness.run.record import RunRecord
@@ -78,10 +79,17 @@ class RunController:
         self.run_number = secrets.randbits(32)
         self.directory = _folder(plan)
         self.recorder = Recorder(self.directory, process)
-        destinations = {user.destination for user in plan.info.users}
-        self.brokers = BrokerEnvironment(plan.options, self.directory, self.recorder, process, reroute, destinations)
+        destinations = {name for user in plan.info.users for name in user.destinations}
+        seen_by = plan.options, self.directory, self.recorder, process, reroute
+        self.brokers = BrokerEnvironment(*seen_by, destinations, Subscribers.of(plan.info.users))
         self.load_generators = load_generators_of(self.recorder, self.brokers)
-        self.faults = FaultSchedule(plan.faults, self.brokers.runtime, self.recorder, self.brokers.probe)
+        self.faults = FaultSchedule(
+            plan.faults,
+            self.brokers.runtime,
+            self.recorder,
+            self.brokers.probe,
+            load_may_end_sooner=plan.options.search is not None,
+        )
         self.run_record = RunRecord(self.directory, plan.info)
         parts = (self.run_record, self.load_generators, self.brokers, self.faults, self.recorder)
         self.load = Load(plan, *parts, watched=watched)
@@ -177,7 +185,9 @@ class RunController:
 
     def _hidden_backlog(self) -> list[str]:
         """What waits for durable subscriptions, if the brokers neither count it nor show it."""
-        if management_of(self.brokers.topology).backlogs_on_queues:
+        management = management_of(self.brokers.topology)
+        shown = management.backlogs_on_queues or management.durable_subscriptions is not None
+        if shown and self.info.runtime != "memory":
             return []
         durable = [user for user in self.info.users if user.role == CONSUMER and user.settings.get("durable")]
         topics = sorted({user.destination for user in durable if user.destination.startswith("topic://")})
@@ -214,7 +224,7 @@ class RunController:
         self.recorder.close()
         self.load.trouble(brokers=False)
         self._late_rows()
-        for note in self.load_generators.tally().notes:
+        for note in (*self.faults.not_due, *self.load_generators.tally().notes):
             self.run_record.warning(note)
         for warning in done_without(self.load_generators.tally(), self.plan.counts):
             self.run_record.warning(warning)
@@ -272,7 +282,8 @@ class RunController:
             over=self.concluded,
             interrupted=self.interrupted,
             window=self.load.window,
-            load_s=self.plan.load_s,
+            load_s=self.plan.expected_load_s,
+            load_bound=self.plan.load_bound,
             tally=self.load_generators.tally(),
             brokers=self.brokers.states(),
             connected=self.load_generators.connected(),

@@ -1,6 +1,7 @@
 """Records what was left on queues: every queue of every broker is browsed after the drain, dead-letter queues too."""
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 
 from drivers.contract import Destination, DriverError
 from records import identity
@@ -8,37 +9,44 @@ from records.schemas import CANARY_PREFIX
 from records.writer import Recorder
 from scenarios.harness.run.browsing import Browser
 from topologies.model.endpoints import Credentials, Endpoint
+from topologies.model.topology import Topology
 
 BROWSE_TIMEOUT_S = 60.0
 
 
-def is_dead_letter(queue: str) -> bool:
-    """Whether ActiveMQ names dead-letter queues like this: shared ones by name, individual ones by prefix."""
-    return queue in ("ActiveMQ.DLQ", "DLQ", "ExpiryQueue") or queue.startswith(("ActiveMQ.DLQ.", "DLQ."))
+@dataclass(frozen=True)
+class DeadLetterQueues:
+    """Which queues of a run's brokers hold dead letters. ``names``: shared ones; individual ones begin with them.
 
-
-def is_for_expired(queue: str) -> bool:
-    """Whether only messages whose time to live was over come there."""
-    return queue == "ExpiryQueue"
-
-
-def is_ours(queue: str) -> bool:
-    """Whether messages on this queue wait for a consumer: neither dead letters nor canaries."""
-    return not (is_dead_letter(queue) or queue.startswith(CANARY_PREFIX))
-
-
-def of_run(depths: Mapping[str, int], destinations: Collection[str]) -> dict[str, int]:
-    """The depths that concern a run on brokers of others: the queues of ``destinations``, and dead-letter queues.
-
-    Other queues belong to others. If a message went to one of these by mistake, it is not found and counts as lost.
+    ``for_expired``: where only messages come whose time to live was over. Both have the names that the products give
+    them, as brokers that run already have these.
     """
-    own = {parsed.name for parsed in map(Destination.parse, destinations) if parsed.kind == "queue"}
-    return {queue: depth for queue, depth in depths.items() if queue in own or is_dead_letter(queue)}
 
+    names: frozenset[str] = frozenset({"ActiveMQ.DLQ", "DLQ"})
+    for_expired: frozenset[str] = frozenset({"ExpiryQueue"})
 
-def waiting(depths: Mapping[str, int]) -> int:
-    """Messages that a consumer could still get, of one broker's queue depths."""
-    return sum(depth for queue, depth in depths.items() if is_ours(queue))
+    @classmethod
+    def of(cls, topology: Topology) -> "DeadLetterQueues":
+        """With the names that the brokers of a topology give them."""
+        dead = {name for broker in topology.brokers for name in broker.dead_letter_queues} | cls.names
+        return cls(frozenset(dead), cls.for_expired.union(*(each.expiry_queues for each in topology.brokers)) - dead)
+
+    def has(self, queue: str) -> bool:
+        """Whether it holds dead letters."""
+        return queue in self.names | self.for_expired or any(queue.startswith(f"{name}.") for name in self.names)
+
+    def waiting(self, depths: Mapping[str, int]) -> int:
+        """Messages that a consumer could still get, of one broker's queue depths: neither dead letters nor canaries."""
+        ours = (depth for queue, depth in depths.items() if not (self.has(queue) or queue.startswith(CANARY_PREFIX)))
+        return sum(ours)
+
+    def and_of_run(self, depths: Mapping[str, int], destinations: Collection[str]) -> dict[str, int]:
+        """The depths that concern a run on brokers of others: the queues of ``destinations``, and dead-letter queues.
+
+        Other queues belong to others. If a message went to one of these by mistake, it is not found and counts as lost.
+        """
+        own = {parsed.name for parsed in map(Destination.parse, destinations) if parsed.kind == "queue"}
+        return {queue: depth for queue, depth in depths.items() if queue in own or self.has(queue)}
 
 
 def browse_broker(
@@ -48,6 +56,7 @@ def browse_broker(
     credentials: Credentials,
     recorder: Recorder,
     run_number: int,
+    dead_letters: DeadLetterQueues,
     depths_after: Callable[[], Mapping[str, int]],
 ) -> list[str]:
     """Record the messages on one broker's queues. Returns a sentence for each queue that could not be read.
@@ -68,12 +77,12 @@ def browse_broker(
             recorder.leftover(
                 endpoint.broker,
                 queue,
-                is_dead_letter(queue),
+                dead_letters.has(queue),
                 reading.producer,
                 reading.seq,
                 reading.attempt,
                 message.age_ns,
-                is_for_expired(queue) or (is_dead_letter(queue) and message.expired),
+                queue in dead_letters.for_expired or (dead_letters.has(queue) and message.expired),
             )
         if len(found) < depth and len(found) < (depth := depths_after().get(queue, 0)):
             unknowns.append(f"{endpoint.broker}: queue {queue} holds {depth} messages, browsing showed {len(found)}")

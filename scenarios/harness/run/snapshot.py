@@ -25,6 +25,7 @@ class Snapshot:
     ``steps``: what is behind it, in order (up, prove, clients, load, drain, browse, down, …); ``step_s``: how long the
     present step has lasted. ``brokers``: up | frozen | dead | not running, by name. ``connected``: clients by (group,
     broker). ``readings``: the last samples. ``load_s``: None when the load ends by count.
+    ``load_bound``: "about " or "at most " for one whose end depends on what happens.
     """
 
     run_id: str
@@ -38,6 +39,7 @@ class Snapshot:
     interrupted: bool = False
     window: Window | None = None
     load_s: float | None = None
+    load_bound: str = ""
     tally: Tally = field(default_factory=Tally)
     brokers: Mapping[str, str] = field(default_factory=dict)
     connected: Mapping[tuple[str, str], int] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from records.writer import Recorder
 from scenarios.harness.memory_runtime import MemoryRuntime
 from scenarios.harness.run.browsing import Browser, ManagementBrowser, OtherProtocolBrowser
 from topologies.management.broker_queries import queries_by_broker, serving
-from topologies.management.contract import management_of
+from topologies.management.contract import DurableSubscription, management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.sampling import Reading, Sampler, Series
 from topologies.model.topology import Topology
@@ -31,6 +31,9 @@ class Watch(Protocol):
 
     def browser(self, connector: ClientConnector, trust: Trust) -> Browser:
         """The source for a queue's messages: the clients' own protocol, where it can."""
+
+    def durable_subscriptions(self, broker: str) -> list[DurableSubscription]:
+        """Those of one broker, except such as are queues, whose depths are known."""
 
     def latest(self) -> Mapping[Series, Reading]:
         """The latest samples. Sends no request."""
@@ -73,6 +76,18 @@ class ManagedWatch:
         assert isinstance(other, Browser), f"{other.protocol} browses for others, but cannot"
         return OtherProtocolBrowser(self._runtime, other, other.protocol)
 
+    def durable_subscriptions(self, broker: str) -> list[DurableSubscription]:
+        ask = management_of(self._topology).durable_subscriptions
+        if ask is None:
+            return []
+        try:
+            with closing(Jolokia(self._runtime.management(broker))) as agent:
+                return ask(agent)
+        except ManagementFailed:
+            if serving(self._runtime, self._topology, broker, ASK_TIMEOUT_S):
+                return []  # as of queues
+            raise
+
     def latest(self) -> Mapping[Series, Reading]:
         return dict(self._sampler.latest)
 
@@ -95,6 +110,9 @@ class MemoryWatch:
     def browser(self, connector: ClientConnector, trust: Trust) -> Browser:
         assert isinstance(connector, Browser)  # brokers in memory have one protocol
         return connector
+
+    def durable_subscriptions(self, broker: str) -> list[DurableSubscription]:
+        return []
 
     def latest(self) -> Mapping[Series, Reading]:
         return {}

@@ -77,7 +77,8 @@ def phase(snapshot: Snapshot) -> str:
     load_s = (snapshot.now_ns - window.load_began_ns) / NS_PER_S
     if load_s < 0:
         return f"warm-up, {'at most ' if window.is_open else ''}{-load_s:.0f} s to go"
-    return f"load, {load_s:.0f} s" + ("" if snapshot.load_s is None else f" of {snapshot.load_s:g} s")
+    of = "" if snapshot.load_s is None else f" of {snapshot.load_bound}{snapshot.load_s:g} s"
+    return f"load, {load_s:.0f} s{of}"
 
 
 def lag(counts: Mapping[int, int]) -> str:

@@ -107,7 +107,8 @@ def test_a_router_sends_its_clients_on_and_they_arrive_at_the_broker_that_it_cho
         credentials = runtime.credentials()
         routed(configuration, to, credentials.username, credentials.password)
         for broker in ("broker-2", "broker-1"):
-            runtime.restart(broker)
+            runtime.stop(broker)
+            runtime.start(broker)
         client, recorder = client_to(runtime, "broker-1", "broker-2")
         client.open()
         eventually(lambda: client.broker == "broker-2", 30)

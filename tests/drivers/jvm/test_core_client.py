@@ -73,6 +73,7 @@ def test_a_wrong_password_ends_the_client_at_once(single_artemis: Runtime, tmp_p
     with pytest.raises(Refused) as caught:
         bench.client().open()
     words = str(caught.value)
+    assert [row["cause"] for row in bench.tables()["connections"]] == ["refused"]
     assert "refused user" in words
     assert "letmein" not in words
     assert "\n" not in words
@@ -98,9 +99,11 @@ def test_attempts_are_all_told_when_a_broker_that_was_lost_is_given_up(artemis: 
             until(lambda: client.usable())
     finally:
         artemis.start("broker-1")
-    told = [(row["event"], row["reason"]) for row in bench.tables()["connections"]]
-    assert [event for event, _ in told] == ["attempt", "connected", "lost", "attempt", "attempt"]
-    assert {reason for _, reason in told[3:]} == {"could not be reached"}
+    told = bench.tables()["connections"]
+    assert [row["event"] for row in told] == ["attempt", "connected", "lost", "attempt", "attempt"]
+    assert [row["cause"] for row in told] == [None, None, "lost", "unreachable", "unreachable"]
+    assert {row["reason"] for row in told[3:]} == {"could not be reached"}
+    assert all(row["ended_ns"] >= row["at_ns"] for row in told if row["event"] == "attempt")
 
 
 def test_a_client_that_is_closed_while_it_connects_tries_no_further(tmp_path: Path) -> None:

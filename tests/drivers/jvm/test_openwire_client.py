@@ -90,6 +90,9 @@ def test_a_dead_list_is_given_up_as_the_uri_says(tmp_path: Path) -> None:
     tried = [(row["event"], row["broker"], row["reason"]) for row in bench.tables()["connections"]]
     assert [(event, broker) for event, broker, _ in tried] == [("attempt", "b1"), ("attempt", "b2")] * 2
     assert all("Connection refused" in reason for _, _, reason in tried)
+    rows = bench.tables()["connections"]
+    assert {row["cause"] for row in rows} == {"unreachable"}
+    assert all(row["ended_ns"] >= row["at_ns"] for row in rows)
 
 
 def test_a_wrong_password_ends_the_client_at_once(single_broker: Runtime, tmp_path: Path) -> None:

@@ -156,6 +156,7 @@ def check_told_as_doubted(attempts: list[dict[str, Any]]) -> None:
     assert attempts
     for row in attempts:
         assert row["reason"].startswith("its certificate is not to be trusted (")
+        assert row["cause"] == "untrusted"
 
 
 def gives_up(client: JavaClient) -> str:

@@ -184,6 +184,18 @@ def test_another_version_or_build_has_another_broker(
     assert (found.field, [arm.name for arm in found.arms]) == (option, [f"{option} {value}" for value in values])
 
 
+def test_the_version_that_brokers_have_anyway_makes_no_arm_of_its_own(tmp_path: Path) -> None:
+    arms = [of_broker("5.18.3"), of_broker("5.18.3", broker_version="5.18.3")]
+    runs = [of_broker("5.16.6", broker_version="5.16.6"), *arms, of_broker("5.16.6", broker_version="5.16.6")]
+    found = design(read_runs([write_planted(tmp_path / "four", f"run-{n}", run) for n, run in enumerate(runs)]))
+    assert [(arm.name, [run.name for run in arm.runs]) for arm in found.arms] == [
+        ("broker_version 5.16.6", ["run-0", "run-3"]),
+        ("broker_version 5.18.3", ["run-1", "run-2"]),
+    ]
+    with pytest.raises(ComparisonImpossible, match="all runs were made alike"):
+        design(read_runs(pair(tmp_path, *arms)))
+
+
 def test_another_version_of_the_java_clients_is_told_by_their_version_too(tmp_path: Path) -> None:
     arms = [
         Planted(run={"options": {**OPTIONS, "client_version": version}, "versions": {"openwire client": version}})

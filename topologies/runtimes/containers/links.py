@@ -2,11 +2,10 @@
 
     opener ──► toxiproxy.links:port ──► broker:port          harness ──► 127.0.0.1:port, where doors are published too
 
-The server is this machine's Toxiproxy: the container runs this machine's programs, mounted read-only, with any image.
-Therefore it needs no image of its own, and no registry.
+The server is this machine's Toxiproxy. Its one file is mounted read-only into a container of the brokers' image. So
+links in containers and in processes go through the same version, and no further image is pulled.
 """
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from topologies.runtimes.containers.container_context import EVERYWHERE, Contain
 from topologies.runtimes.containers.listening import BrokerListeners
 from topologies.runtimes.proxies.link_proxies import LinkProxies, Place
 from topologies.runtimes.proxies.proxy_plan import PlannedProxy
-from topologies.runtimes.proxies.toxiproxy import LOG_LEVEL, ToxiproxyUnavailable
+from topologies.runtimes.proxies.toxiproxy import INSTALL, LOG_LEVEL, ToxiproxyUnavailable
 from topologies.runtimes.proxies.toxiproxy import command as toxiproxy_line
 
 LINKS_HOST = "toxiproxy.links"
@@ -27,8 +26,6 @@ LINKS_HOST = "toxiproxy.links"
 INSIDE = Path("/brokerbench")
 SERVER_INSIDE = INSIDE / "toxiproxy-server"
 LOG_INSIDE = INSIDE / "log" / "toxiproxy.log"
-PROGRAMS = ("/bin", "/lib", "/lib64", "/usr", "/etc/ld.so.cache")
-LIBRARIES = "LD_LIBRARY_PATH"
 LOG_LINES = 3
 
 
@@ -40,8 +37,9 @@ class ProxyContainer(BrokerContainer):
         if self.pid is None:
             lines = " | ".join(self.log_lines()[-LOG_LINES:]) or "it has said nothing"
             raise ToxiproxyUnavailable(
-                "Toxiproxy's container has no process that can be seen from here, for which it takes an engine whose"
-                f" containers share this machine's kernel: use --runtime processes; its log {self.log} ends: {lines}"
+                "Toxiproxy's container has no process that can be seen from here. It takes an engine whose containers"
+                " share this machine's kernel, and a server that runs in the brokers' image, as a statically linked one"
+                f" does: build it by {INSTALL}, or use --runtime processes; its log {self.log} ends: {lines}"
             )
 
     def kill(self) -> None:
@@ -67,10 +65,8 @@ def links_in_containers(
     container.with_command(line).with_envs(**LOG_LEVEL)
     for port in (api_port, *(way.port for way in every)):
         container.ports[f"{port}/tcp"] = (LOOPBACK, port)  # type: ignore[assignment]
-    for outside, inside, mode in mounts(toxiproxy, log):
-        container.with_volume_mapping(outside, inside, mode)
-    if LIBRARIES in os.environ:
-        container.with_env(LIBRARIES, os.environ[LIBRARIES])
+    container.with_volume_mapping(toxiproxy.resolve(), str(SERVER_INSIDE), "ro")
+    container.with_volume_mapping(log.parent, str(LOG_INSIDE.parent), "rw")
     container.with_kwargs(**context.options(LOG_INSIDE))
     server = ProxyContainer("Toxiproxy's container", container, line, log=log, host=context.engine.host)
     return LinkProxies(
@@ -82,12 +78,3 @@ def listeners(every: tuple[PlannedProxy, ...]) -> dict[str, frozenset[int]]:
     """The ports by which links call each broker that they call. Pure."""
     called = {way.door.broker for way in every}
     return {name: frozenset(way.upstream_port for way in every if way.door.broker == name) for name in called}
-
-
-def mounts(toxiproxy: Path, log: Path) -> list[tuple[str, str, str]]:
-    """(outside, inside, mode): this machine's programs where they are, and what is the run's."""
-    return [
-        *((place, place, "ro") for place in PROGRAMS if Path(place).exists()),
-        (str(toxiproxy.resolve()), str(SERVER_INSIDE), "ro"),
-        (str(log.parent), str(LOG_INSIDE.parent), "rw"),
-    ]

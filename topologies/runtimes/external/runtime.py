@@ -15,7 +15,7 @@ from topologies.management.broker_queries import queries_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
 from topologies.model.topology import Topology
-from topologies.runtimes.contract import LOG_TAIL_LINES, Progress, RuntimeFailed
+from topologies.runtimes.contract import Progress, RuntimeFailed
 from topologies.runtimes.external.credentials import ExternalCredentials
 from topologies.runtimes.external.file import BrokersFile
 
@@ -73,9 +73,6 @@ class ExternalRuntime:
     def resume(self, broker: str) -> None:
         self._refuse("resumed", broker)
 
-    def restart(self, broker: str) -> None:
-        self._refuse("restarted", broker)
-
     def disconnect_clients(self, broker: str) -> int:
         self._refuse("asked to end connections", broker)
 
@@ -88,8 +85,7 @@ class ExternalRuntime:
     def lower_store_limit(self, broker: str) -> None:
         self._refuse("given another store limit", broker)
 
-    def restore_store_limit(self, broker: str) -> None:
-        self._refuse("given another store limit", broker)
+    restore_store_limit = lower_store_limit
 
     def alive(self, broker: str) -> bool:
         """Always true: nothing here knows; the clients' connections tell when one goes."""
@@ -120,7 +116,7 @@ class ExternalRuntime:
     def pid(self, broker: str) -> int | None:
         return None
 
-    def log_tail(self, broker: str, lines: int = LOG_TAIL_LINES) -> list[str]:
+    def log_tail(self, broker: str) -> list[str]:
         return []
 
     def log_path(self, broker: str) -> Path | None:

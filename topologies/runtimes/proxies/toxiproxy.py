@@ -23,7 +23,8 @@ from topologies.runtimes.proxies.sent_bytes import STREAMS
 SERVER = "toxiproxy-server"
 VERSION = "2.5.0"
 INSTALL = (
-    f"bash .ci/install-toxiproxy.sh (or: go install github.com/Shopify/toxiproxy/v2/cmd/server@v{VERSION}, as {SERVER})"
+    "bash .ci/install-toxiproxy.sh (or: CGO_ENABLED=0 go install"
+    f" github.com/Shopify/toxiproxy/v2/cmd/server@v{VERSION}, as {SERVER})"
 )
 TIMEOUT_S = 5.0
 LOG_LEVEL = {"LOG_LEVEL": "trace"}  # an environment: the log tells of each connection when it begins and ends

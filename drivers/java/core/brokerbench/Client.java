@@ -106,7 +106,7 @@ public final class Client extends LoadClient implements FailoverEventListener, S
         if (policy != null) {
             policy.restart();
         }
-        attempted(asked, askedNs, "");
+        attempted(asked, askedNs, "", false);
         String at = asked;
         asked = "";
         joined(at, atNs, "");
@@ -124,15 +124,15 @@ public final class Client extends LoadClient implements FailoverEventListener, S
 
     /** The library tries this broker next; what it tried before was in vain. */
     synchronized void attempting(TransportConfiguration next) {
-        gaveUp(UNREACHED);
+        gaveUp(UNREACHED, false);
         asked = address(next);
         askedNs = System.nanoTime();
     }
 
     @Override
-    synchronized void gaveUp(String reason) {
+    synchronized void gaveUp(String reason, boolean refused) {
         if (!asked.isEmpty()) {
-            attempted(asked, askedNs, reason);
+            attempted(asked, askedNs, reason, refused);
             asked = "";
         }
     }
@@ -155,7 +155,7 @@ public final class Client extends LoadClient implements FailoverEventListener, S
     @Override
     public void failoverEvent(FailoverEventType event) {
         if (event == FailoverEventType.FAILOVER_FAILED) {
-            gaveUp(UNREACHED);
+            gaveUp(UNREACHED, false);
             end("no broker could be reached again after: " + trouble);
         } else if (event == FailoverEventType.FAILOVER_COMPLETED) {
             synchronized (this) {

@@ -72,7 +72,7 @@ public final class Client extends LoadClient implements TransportListener {
         if (trouble.isEmpty()) {
             started = made;
         }
-        attempted(made.address, beganNs, trouble);
+        attempted(made.address, beganNs, trouble, false);
     }
 
     // The failover transport's events.

@@ -1,0 +1,87 @@
+"""Measures what each further small run costs in one Spark session: CPU seconds, Spark jobs, and the time of each step.
+
+``python -m benchmarks.analysis_session [--runs 8] [--messages 3000]`` makes runs and analyses them one after the other,
+as `brokerbench analyse RUN RUN …` does. It prints a row for each run. CPU seconds are of Python and of Java. They say
+more than wall time where a machine has other work.
+"""
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from pyspark.sql import SparkSession
+
+from analysis.jobs import analyse
+from analysis.spark import session
+from benchmarks.generate_events import write_run
+from benchmarks.pairs import conditions
+from topologies.runtimes.java import find_java, spark_environment
+
+HEADER = "| run | wall | CPU in Java | CPU in Python | Spark jobs |\n|---|---|---|---|---|"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the analysis of one run took. ``steps``: what it said of itself."""
+
+    wall_s: float
+    java_s: float
+    python_s: float
+    jobs: int
+    steps: tuple[str, ...]
+
+    def row(self, number: int) -> str:
+        return f"| {number} | {self.wall_s:.1f} s | {self.java_s:.1f} s | {self.python_s:.1f} s | {self.jobs} |"
+
+
+def cost(spark: SparkSession, run: Path) -> Cost:
+    steps: list[str] = []
+    began_s, (java_s, python_s), jobs = time.perf_counter(), _cpu_s(), _jobs(spark)
+    analyse(run, progress=steps.append)
+    ended_s, (java_after_s, python_after_s) = time.perf_counter(), _cpu_s()
+    return Cost(ended_s - began_s, java_after_s - java_s, python_after_s - python_s, _jobs(spark) - jobs, tuple(steps))
+
+
+def _cpu_s() -> tuple[float, float]:
+    """Of the JVM below this process, and of this process."""
+    own = psutil.Process()
+    java = [each.cpu_times() for each in own.children(recursive=True)]
+    return sum(each.user + each.system for each in java), sum(own.cpu_times()[:2])
+
+
+def _jobs(spark: SparkSession) -> int:
+    """How many jobs the session has had."""
+    return int(spark.sparkContext._jsc.sc().dagScheduler().nextJobId())
+
+
+def measure(runs: Sequence[Path], rows: int) -> list[Cost]:
+    with session("local[2]", rows=rows) as spark:
+        return [cost(spark, run) for run in runs]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Small runs one after the other in one Spark session.")
+    parser.add_argument("--runs", type=int, default=8)
+    parser.add_argument("--messages", type=int, default=3_000)
+    parser.add_argument("--per-s", type=int, default=100)
+    options = parser.parse_args()
+    print(conditions())
+    with tempfile.TemporaryDirectory(prefix="brokerbench-session-") as folder:
+        os.environ.update(spark_environment(find_java(), Path(folder) / "java"))
+        runs = []
+        for number in range(options.runs):
+            parent = Path(folder) / str(number)
+            parent.mkdir()
+            runs.append(write_run(parent, options.messages, options.per_s))
+        costs = measure(runs, 3 * options.messages)
+    print(HEADER, *(each.row(number) for number, each in enumerate(costs, start=1)), sep="\n")
+    print("the last run:", *costs[-1].steps, sep="\n  ")
+
+
+if __name__ == "__main__":
+    main()

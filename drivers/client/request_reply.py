@@ -1,0 +1,73 @@
+"""Sends requests that name a temporary queue for their replies, and sends the replies.
+
+    requester ── request: reply-to its temporary queue, correlation id = when the request was due ──► replier
+              ◄── reply: a message with an identity of its own, due when its request was due ────────
+
+So the latency of a reply is the round trip: from the time when its request was due until the reply was received. Both
+times are of the same clock if all load processes run on one host.
+
+A temporary queue has a name only its broker knows. In the events all of a destination's replies are recorded under one
+name: replies to ``queue://orders`` under ``queue://orders.replies``.
+"""
+
+import contextlib
+from typing import Any
+
+from drivers.client.access import ClientAccess
+from drivers.client.events import Received, ScheduledSend
+from drivers.client.producer import Producer
+from drivers.client.sends import SendAttempt
+from drivers.contract import Delivery, Destination, DriverError, MessageHeaders, Outgoing
+
+
+def replies_of(destination: Destination) -> Destination:
+    """The name under which the replies to a destination's requests are recorded."""
+    return Destination("queue", f"{destination.name}.replies")
+
+
+class RequestProducer(Producer):
+    """Sends requests. The replies come to the temporary queue of this name on its own connection."""
+
+    def __init__(
+        self, access: ClientAccess, destination: Destination, *, reply_to: Destination, **settings: Any
+    ) -> None:
+        """``settings``: as `Producer` has them."""
+        super().__init__(access, destination, **settings)
+        self._reply_to = reply_to.name
+
+    def _outgoing(self, attempt: SendAttempt) -> Outgoing:
+        message = super()._outgoing(attempt)
+        plain = message.headers
+        headers = MessageHeaders(
+            plain.properties, plain.time_to_live_ms, plain.priority, self._reply_to, str(attempt.due_ns)
+        )
+        return message._replace(headers=headers)
+
+
+class ReplyProducer(Producer):
+    """Sends the replies of one consumer. Made by `drivers.client.client.Client.consumer`."""
+
+    def __init__(self, access: ClientAccess, destination: Destination, **settings: Any) -> None:
+        super().__init__(access, destination, **settings)
+        self._answers: dict[int, tuple[Destination, str]] = {}  # where each reply goes, and its correlation id
+
+    def reply(self, request: Delivery, received: Received) -> None:
+        """Answer a request with as many bytes. Does nothing for a message that asks for no reply, or is not ours.
+
+        A reply that the broker refuses, or that could not be written, is recorded as failed.
+        """
+        if request.reply_to is None or not request.correlation_id.isdecimal():
+            return
+        seq = self.begun
+        self.begun += 1
+        self._answers[seq] = request.reply_to, request.correlation_id
+        self._statistics.counted(1, 0)
+        now_ns = self._access.clock()
+        send = ScheduledSend(seq, int(request.correlation_id), False, now_ns, now_ns)
+        with contextlib.suppress(DriverError):  # it is recorded
+            self.send_batch((send,), received.body_bytes)
+
+    def _outgoing(self, attempt: SendAttempt) -> Outgoing:
+        to, correlation_id = self._answers[attempt.seq]
+        headers = MessageHeaders(correlation_id=correlation_id)
+        return super()._outgoing(attempt)._replace(destination=to, headers=headers)

@@ -1,0 +1,33 @@
+"""Names the destinations of a user class: one, or several by a pattern with a place for their numbers.
+
+    expanded("queue://orders.{n}", 3)  ->  queue://orders.1, queue://orders.2, queue://orders.3
+
+Each user of a class has a share of them, the same in every run.
+"""
+
+from collections.abc import Sequence
+
+PLACE = "{n}"
+
+
+def expanded(pattern: str, count: int) -> tuple[str, ...]:
+    """The names of ``count`` destinations, numbered from 1. One destination may have a name without a number.
+
+    ValueError for a count below 1, and for several destinations without a place for their numbers.
+    """
+    if count < 1:
+        raise ValueError(f"destinations = {count}: must be at least 1")
+    if count > 1 and PLACE not in pattern:
+        raise ValueError(
+            f"destinations = {count}: all of them would be {pattern}; write a destination with a place for the number, "
+            f"such as {pattern}.{PLACE}"
+        )
+    return tuple(pattern.replace(PLACE, str(number)) for number in range(1, count + 1))
+
+
+def share_of(user: int, users: int, destinations: Sequence[str]) -> tuple[str, ...]:
+    """The destinations of one of ``users``, counted from 0: together they have each destination.
+
+    A user has one destination if there are at least as many users, and otherwise every ``users``-th.
+    """
+    return tuple(destinations[user % len(destinations) :: users])

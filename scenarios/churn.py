@@ -1,0 +1,42 @@
+"""Producers connect to a broker for each message, as functions in a cloud do, send it and disconnect.
+
+Asks: what does a connection for each message cost the brokers and the messages, beside connections that stay?
+"""
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import (
+    Hold,
+    Scenario,
+    every_send_answered,
+    no_acked_send_lost,
+    no_send_refused,
+    none_stranded,
+    none_withheld,
+    run,
+)
+
+
+class ChurnProducer(ProducerUser):
+    group = "producers"
+    destination, body_bytes, durable = "queue://churn", 1_024, True
+    sends_per_second = 5
+    fixed_count = 10
+    connections = "per-message"
+
+
+class ChurnConsumer(ConsumerUser):
+    group = "consumers"
+    destination = "queue://churn"
+    fixed_count = 2
+
+
+run(
+    Scenario(
+        users=(ChurnProducer, ChurnConsumer),
+        default_topology="single",
+        load=Hold(for_s=30),
+        checks=(no_acked_send_lost(), none_stranded(), no_send_refused(), every_send_answered(), none_withheld()),
+        question=__doc__,
+        warm_up_s=5,
+    )
+)

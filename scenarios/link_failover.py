@@ -1,0 +1,46 @@
+"""The broker at the far end of a link is killed. Its standby takes over, and the link goes on to it.
+
+Asks: how long do messages wait for the link, and does the change of its end lose or repeat one?
+"""
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import (
+    TO_A_PAIR,
+    Hold,
+    Scenario,
+    every_client_back,
+    no_acked_send_lost,
+    none_stranded,
+    run,
+    somebody_cut_off,
+)
+from scenarios.harness.faults import KillBroker
+
+
+class LinkFailoverProducer(ProducerUser):
+    group = "producers"
+    destination, body_bytes, durable = "queue://link.failover", 1_024, True
+    sends_per_second = 20
+    fixed_count = 6
+
+
+class LinkFailoverConsumer(ConsumerUser):
+    group = "consumers"
+    destination = "queue://link.failover"
+    fixed_count = 6
+
+
+run(
+    Scenario(
+        users=(LinkFailoverProducer, LinkFailoverConsumer),
+        default_topology="source-and-sink(sink_standby=True)",
+        load=Hold(for_s=60),
+        checks=(no_acked_send_lost(), every_client_back(), none_stranded()),
+        faults=(KillBroker("consumers", at_s=10, for_s=35),),
+        premises=(somebody_cut_off(),),
+        entries={"consumers": 2},
+        link=TO_A_PAIR,
+        question=__doc__,
+        warm_up_s=5,
+    )
+)

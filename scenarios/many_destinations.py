@@ -1,0 +1,43 @@
+"""Messages to a hundred queues from the first moment on, from every broker to every broker of a network.
+
+Asks: how long until messages flow on every queue, and what do so many queues cost the brokers of a network?
+"""
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import (
+    Hold,
+    Scenario,
+    every_send_answered,
+    no_acked_send_lost,
+    no_send_refused,
+    none_stranded,
+    none_withheld,
+    run,
+)
+
+
+class ManyProducer(ProducerUser):
+    group = "producers"
+    destination, destinations = "queue://many.{n}", 100
+    body_bytes, durable = 1_024, True
+    sends_per_second = 20
+    fixed_count = 5
+
+
+class ManyConsumer(ConsumerUser):
+    group = "consumers"
+    destination, destinations = "queue://many.{n}", 100
+    prefetch = 10
+    fixed_count = 5
+
+
+run(
+    Scenario(
+        users=(ManyProducer, ManyConsumer),
+        default_topology="source-and-sink",
+        load=Hold(for_s=30),
+        checks=(no_acked_send_lost(), none_stranded(), no_send_refused(), every_send_answered(), none_withheld()),
+        question=__doc__,
+        warm_up_s=5,
+    )
+)

@@ -1,0 +1,98 @@
+"""Persistent and other messages go to a queue, to a topic and to durable subscriptions, and a broker is killed.
+
+Asks: which of these six kinds of messages are lost when a broker dies, and do JMS's promises hold?
+"""
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, each_delivered, run, somebody_cut_off
+from scenarios.harness.faults import KillBroker
+
+
+class ReliabilityProducer(ProducerUser):
+    abstract = True
+    group = "producers"
+    body_bytes = 1_024
+    sends_per_second = 2
+    fixed_count = 4
+
+
+class QueuePersistent(ReliabilityProducer):
+    destination, durable = "queue://queue.persistent", True
+
+
+class QueueNonPersistent(ReliabilityProducer):
+    destination, durable = "queue://queue.non-persistent", False
+
+
+class TopicPersistent(ReliabilityProducer):
+    destination, durable = "topic://topic.persistent", True
+
+
+class TopicNonPersistent(ReliabilityProducer):
+    destination, durable = "topic://topic.non-persistent", False
+
+
+class DurablePersistent(ReliabilityProducer):
+    destination, durable = "topic://durable.persistent", True
+
+
+class DurableNonPersistent(ReliabilityProducer):
+    destination, durable = "topic://durable.non-persistent", False
+
+
+class ReliabilityConsumer(ConsumerUser):
+    abstract = True
+    group = "consumers"
+    fixed_count = 6
+
+
+class QueueConsumer(ReliabilityConsumer):
+    destination = "queue://queue.persistent"
+
+
+class QueueConsumerOfNonPersistent(ReliabilityConsumer):
+    destination = "queue://queue.non-persistent"
+
+
+class Subscriber(ReliabilityConsumer):
+    destination = "topic://topic.persistent"
+
+
+class SubscriberOfNonPersistent(ReliabilityConsumer):
+    destination = "topic://topic.non-persistent"
+
+
+class DurableSubscriber(ReliabilityConsumer):
+    destination, durable_subscription = "topic://durable.persistent", True
+
+
+class DurableSubscriberOfNonPersistent(ReliabilityConsumer):
+    destination, durable_subscription = "topic://durable.non-persistent", True
+
+
+run(
+    Scenario(
+        users=(
+            QueuePersistent,
+            QueueNonPersistent,
+            TopicPersistent,
+            TopicNonPersistent,
+            DurablePersistent,
+            DurableNonPersistent,
+            QueueConsumer,
+            QueueConsumerOfNonPersistent,
+            Subscriber,
+            SubscriberOfNonPersistent,
+            DurableSubscriber,
+            DurableSubscriberOfNonPersistent,
+        ),
+        default_topology="mesh",
+        load=Hold(for_s=50),
+        # what JMS promises: once and only once; of the others only the figures tell
+        checks=(each_delivered("queue_persistent"), each_delivered("durable_topic_persistent")),
+        faults=(KillBroker("consumers", at_s=10, for_s=15),),
+        premises=(somebody_cut_off(),),
+        question=__doc__,
+        warm_up_s=5,
+    )
+)

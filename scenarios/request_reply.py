@@ -1,0 +1,34 @@
+"""Requesters at one side of a network, repliers at the other; each reply goes to a temporary queue of its requester.
+
+Asks: do replies find their way back over the links, and how long is the round trip?
+"""
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, no_send_refused, none_stranded, run
+
+
+class Requester(ProducerUser):
+    group = "producers"
+    destination, body_bytes, durable = "queue://request_reply", 1_024, True
+    awaits_replies = True
+    sends_per_second = 20
+    fixed_count = 4
+
+
+class Replier(ConsumerUser):
+    group = "consumers"
+    destination = "queue://request_reply"
+    replies = True
+    fixed_count = 2
+
+
+run(
+    Scenario(
+        users=(Requester, Replier),
+        default_topology="chain",
+        load=Hold(for_s=30),
+        checks=(no_acked_send_lost(), none_stranded(), no_send_refused()),
+        question=__doc__,
+        warm_up_s=5,  # where replies are refused, no latency settles
+    )
+)

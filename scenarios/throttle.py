@@ -1,0 +1,42 @@
+"""A slow consumer beside the producers; two fast ones of the same queue beyond a link that has a rate limit.
+
+Asks: how many messages a second does the limited link forward, and does the slow consumer keep its share?
+"""
+
+from drivers.users import ConsumerUser, ProducerUser, Stay
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_stranded, run
+
+
+class ThrottleProducer(ProducerUser):
+    group = "producers"
+    destination, body_bytes, durable = "queue://throttle", 1_024, True
+    sends_per_second = 35
+    fixed_count = 2
+
+
+class NearConsumer(ConsumerUser):
+    group = "consumers"
+    destination = "queue://throttle"
+    stays = (Stay(place=0),)
+    work_ms, prefetch = 15, 10  # 66 messages a second at most: with the limit of the link it can take all that is sent
+    fixed_count = 1
+
+
+class FarConsumer(ConsumerUser):
+    group = "consumers"
+    destination = "queue://throttle"
+    stays = (Stay(place=1),)
+    fixed_count = 2
+
+
+run(
+    Scenario(
+        users=(ThrottleProducer, NearConsumer, FarConsumer),
+        default_topology="source-and-sink(consumers_at_both=True, rate_limit=10)",
+        load=Hold(for_s=30),
+        checks=(no_acked_send_lost(), none_stranded()),
+        entries={"consumers": 2},
+        question=__doc__,
+        warm_up_s=5,
+    )
+)

@@ -1,0 +1,58 @@
+"""Checks the backlog of links in each second: of their own queues, of queues that they read, and of bridges."""
+
+import pytest
+from pyspark.sql import SparkSession
+
+from analysis.deliveries import out_of_order, reordered
+from analysis.link_backlog import link_backlog
+from tests.analysis.rows import LOAD_FROM_MS, QUEUE, TIMELINE, Row, frame, sample
+
+pytestmark = pytest.mark.spark
+
+
+def bridge(broker: str, at_s: float, to: str, **values: int) -> list[Row]:
+    at = LOAD_FROM_MS + at_s * 1_000
+    return [
+        sample(metric, value, at=at, kind="bridge", broker=broker, object=f"{broker}-to-{to}|{to}")
+        for metric, value in values.items()
+    ]
+
+
+def test_each_kind_of_link_tells_what_waits_for_it_in_every_second(spark: SparkSession) -> None:
+    samples = [
+        *bridge("a", -0.5, "b", enqueue_count=10, dequeue_count=10, received_count=4),
+        *bridge("a", 0.1, "b", enqueue_count=110, dequeue_count=30, received_count=4),
+        *bridge("a", 0.9, "b", enqueue_count=120, dequeue_count=60, received_count=4),
+        *bridge("a", 1.9, "b", enqueue_count=7, dequeue_count=2, received_count=0),  # a new bridge, after a cut
+        *bridge("a", 2.9, "b", enqueue_count=7, dequeue_count=8, received_count=0),
+        *bridge("c", 0.5, "d", enqueue_count=500, dequeue_count=100, backlog=412),  # 12 are of before the restart
+        *bridge("e", 0.5, "f", dequeue_count=9, queue_backlog=33),
+        *bridge("g", 0.5, "h", mirror_events=9, mirror_backlog=3),
+        *bridge("i", 0.5, "j", received_count=9),
+        sample("depth", 90, at=1_500, kind="queue", broker="a", object="orders"),
+    ]
+    rows = link_backlog(frame(spark, "samples", samples), TIMELINE).collect()
+    assert sorted(tuple(row) for row in rows) == [
+        (-1, "a", "b", "a-to-b", "bridge", 0),
+        (0, "a", "b", "a-to-b", "bridge", 60),
+        (0, "c", "d", "c-to-d", "link queue", 412),
+        (0, "e", "f", "e-to-f", "queues", 33),
+        (1, "a", "b", "a-to-b", "bridge", 5),
+        (2, "a", "b", "a-to-b", "bridge", 0),
+    ]
+
+
+def test_messages_out_of_order_are_counted_for_each_producer(spark: SparkSession) -> None:
+    """Producer 1: 5 and 6 came before 2 and 4. Producer 2 kept its order. Producer 3 has two consumers."""
+    came = [(1, seq, 7) for seq in (1, 5, 6, 2, 4, 7)] + [(2, seq, 7) for seq in (1, 2, 3)]
+    came += [(3, 2, 7), (3, 1, 8), (3, 3, 8), (3, 2, 8)]
+    deliveries = spark.createDataFrame(
+        [
+            (producer, seq, consumer, QUEUE, "orders", at, 1, "a", 0)
+            for at, (producer, seq, consumer) in enumerate(came)
+        ],
+        "producer int, seq bigint, consumer int, destination string, subscription string, received_ns bigint, "
+        "copy int, from_broker string, due_ns bigint",
+    )
+    rows = reordered(out_of_order(deliveries)).collect()
+    assert sorted(tuple(row) for row in rows) == [(QUEUE, "orders", 1, 2, 4), (QUEUE, "orders", 3, 1, 1)]

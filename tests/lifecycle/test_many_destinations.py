@@ -1,0 +1,40 @@
+"""Checks several destinations of a class in whole runs: each gets the share of messages that the numbers say."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.support.locust_run import Outcome, make_run, nothing_left
+
+pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
+
+SCENARIO = "scenarios/many_destinations.py"
+SIZE = ("--destinations", "7", "--producers", "3", "--consumers", "2", "--messages", "42", "--rate", "42")
+SENT = {1: 5, 4: 5, 7: 4, 2: 7, 5: 7, 3: 7, 6: 7}
+"""Messages of each destination: three producers send 14 each to (1, 4, 7), (2, 5) and (3, 6) in turn."""
+
+
+def check(found: Outcome) -> None:
+    assert (found.summary["verdict"], found.status) == ("pass", 0), found.output
+    rows = found.results("accounting")
+    expected = {f"queue://many.{number}": count for number, count in SENT.items()}
+    assert {row["destination"]: row["received"] for row in rows} == expected
+    assert {row["destination"]: row["sent"] for row in rows} == expected
+    held = Counter(row["consumer"] for row in found.events("subscriptions"))
+    assert sorted(held.values()) == [3, 4]
+    destinations = found.summary["destinations"]
+    assert (destinations["count"], destinations["reached"]) == (7, 7)
+    assert 0 < destinations["first_ms"]["p50"] <= destinations["first_ms"]["max"]
+    assert destinations["all_flow_s"] > 0
+    assert nothing_left(found.runs)
+
+
+def test_users_in_memory_share_the_destinations_and_each_destination_is_accounted_for(tmp_path: Path) -> None:
+    check(make_run(SCENARIO, *SIZE, "--warm-up", "0", "--protocol", "memory", runs=tmp_path / "runs"))
+
+
+@pytest.mark.parametrize("protocol", ["stomp", pytest.param("amqp", marks=pytest.mark.amqp), "stomp:openwire"])
+def test_messages_to_each_destination_cross_the_link(tmp_path: Path, protocol: str) -> None:
+    runtime = ("--runtime", "processes", "--protocol", protocol)
+    check(make_run(SCENARIO, *SIZE, "--warm-up", "0", *runtime, runs=tmp_path / "runs"))

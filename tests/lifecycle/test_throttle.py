@@ -1,0 +1,29 @@
+"""Checks that a link with a rate limit forwards no more than that, and that the local consumer gets the rest."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.locust_run import make_run, nothing_left
+
+pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
+
+LIMIT_PER_S, RATE_PER_S = 10, 70
+NS_PER_S = 1_000_000_000
+LINK = f"decrease_network_consumer_priority=False, rate_limit={LIMIT_PER_S}"
+TOPOLOGY = f"source-and-sink(consumers_at_both=True, {LINK})"
+
+
+def test_a_limited_link_forwards_no_more_than_its_limit_and_leaves_the_rest_to_the_consumer_beside_the_producers(
+    tmp_path: Path,
+) -> None:
+    size = ("--messages", "1400", "--rate", str(RATE_PER_S), "--warm-up", "0", "--seed", "3")
+    found = make_run("scenarios/throttle.py", "--topology", TOPOLOGY, *size, runs=tmp_path / "runs")
+    assert (found.summary["verdict"], found.status) == ("pass", 0), found.output
+    (division,) = found.summary["consumers"]["subscriptions"]
+    near, far = division["brokers"]["source"], division["brokers"]["sink"]
+    received_ns = [row["received_ns"] for row in found.events("receipts")]
+    periods = (max(received_ns) - min(received_ns)) // NS_PER_S + 2  # the first and the last one may have just begun
+    assert near + far == 1_400
+    assert 0 < far <= LIMIT_PER_S * periods
+    assert nothing_left(tmp_path / "runs")

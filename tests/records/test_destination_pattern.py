@@ -1,0 +1,40 @@
+"""Checks the names of a class's destinations, and that its users together have each of them."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from records.destination_pattern import expanded, share_of
+
+
+def test_destinations_are_numbered_from_one_and_a_single_one_needs_no_number() -> None:
+    assert expanded("queue://orders.{n}.in", 3) == ("queue://orders.1.in", "queue://orders.2.in", "queue://orders.3.in")
+    assert expanded("queue://orders.{n}", 1) == ("queue://orders.1",)
+    assert expanded("topic://prices", 1) == ("topic://prices",)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "count", "told"),
+    [
+        ("queue://orders.{n}", 0, "destinations = 0: must be at least 1"),
+        ("queue://orders", 2, "all of them would be queue://orders; write a destination with a place for the number"),
+    ],
+)
+def test_no_destination_and_several_of_one_name_are_refused(pattern: str, count: int, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        expanded(pattern, count)
+
+
+@given(users=st.integers(1, 40), destinations=st.integers(1, 120))
+def test_the_users_of_a_class_have_each_destination_and_about_as_many_as_each_other(
+    users: int, destinations: int
+) -> None:
+    names = expanded("queue://q.{n}", destinations)
+    shares = [share_of(user, users, names) for user in range(users)]
+    held = Counter(name for share in shares for name in share)
+    assert set(held) == set(names)
+    assert all(shares)
+    assert max(held.values()) - min(held.values()) <= 1
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1

@@ -1,0 +1,42 @@
+"""Checks that a report shows what each kind of messages lost, if the run had several kinds."""
+
+from typing import Any, cast
+
+from records.figures import KINDS
+from records.summary import KindCounts, Summary
+from reports.views import counts
+
+
+def summary_of(**kinds: dict[str, int]) -> Summary:
+    none = dict.fromkeys(KindCounts.__annotations__, 0)
+    return cast(Summary, {"kinds": {name: {**none, **found} for name, found in kinds.items()}})
+
+
+def test_each_kind_of_messages_has_a_row_in_words() -> None:
+    table = counts.kinds(summary_of(**{kind: {"expected": number} for number, kind in enumerate(KINDS)}))
+    sent = [column.title for column in table.columns].index("Sent")
+    assert [(row[0], row[1], row[sent]) for row in table.rows] == [
+        ("queue", "persistent", 0),
+        ("queue", "non-persistent", 1),
+        ("topic", "persistent", 2),
+        ("topic", "non-persistent", 3),
+        ("topic, durable subscriptions", "persistent", 4),
+        ("topic, durable subscriptions", "non-persistent", 5),
+    ]
+
+
+def test_a_row_says_what_was_lost_what_was_left_behind_and_what_nobody_owed() -> None:
+    found: dict[str, Any] = {"lost": 1, "missing_unconfirmed": 2, "stranded": 3, "unaccounted": 4, "missed_away": 5}
+    table = counts.kinds(summary_of(topic_persistent=found))
+    shown = dict(zip((column.title for column in table.columns), table.rows[0], strict=True))
+    assert {title: shown[title] for title in shown if shown[title] and isinstance(shown[title], int)} == {
+        "Confirmed and lost": 1,
+        "Unconfirmed and missing": 2,
+        "Left behind": 3,
+        "Unaccounted for": 4,
+        "Not owed": 5,
+    }
+
+
+def test_an_older_run_has_no_kinds() -> None:
+    assert counts.kinds(cast(Summary, {})).rows == ()

@@ -1,0 +1,105 @@
+"""Checks several destinations of a class: what a run knows of them, and what is refused before anything starts."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+import pytest
+
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, no_acked_send_lost
+from scenarios.harness.options.arguments import add_arguments
+from scenarios.harness.options.plan import Plan, make
+from scenarios.harness.options.reachability_check import reachability_warnings
+from scenarios.harness.options.run_options import OptionError, read
+from scenarios.harness.options.user_settings import remember, restore
+from topologies.classic.broker import Broker
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.classic.product import CLASSIC
+from topologies.model.client_groups import ClientGroup
+from topologies.model.topology import Topology
+
+
+class ManyProducer(ProducerUser):
+    group, destination, fixed_count, sends_per_second = "producers", "queue://many.{n}", 2, 10
+
+
+class ManyConsumer(ConsumerUser):
+    group, destination, fixed_count = "consumers", "queue://many.{n}", 2
+
+
+class ToTopics(ProducerUser):
+    group, destination, fixed_count = "producers", "topic://many.{n}", 2
+
+
+class OfTopics(ConsumerUser):
+    group, destination, fixed_count = "consumers", "topic://many.{n}", 8
+
+
+class ToOne(ProducerUser):
+    group, destination, fixed_count = "producers", "queue://orders", 2
+
+
+MANY = (ManyProducer, ManyConsumer)
+
+
+def planned(*arguments: str, users: tuple[Any, ...] = MANY) -> Plan:
+    scenario = Scenario(users, "mesh", Hold(for_s=30), (no_acked_send_lost(),))
+    parser = ArgumentParser()
+    add_arguments(parser, scenario)
+    own = remember(scenario)
+    try:
+        return make(scenario, read(parser.parse_args([*arguments, "--runtime", "processes"]), scenario, None))
+    finally:
+        restore(own)
+
+
+def test_a_run_knows_all_destinations_of_its_classes() -> None:
+    plan = planned("--destinations", "3")
+    for user in plan.info.users:
+        assert user.settings["destinations"] == 3
+        assert user.destinations == ("queue://many.1", "queue://many.2", "queue://many.3")
+    assert plan.roles == (("producers", "consumers"),)
+    assert [user.destinations for user in planned().info.users] == [("queue://many.1",)] * 2
+    assert ManyProducer.destinations == 1, "the next run begins with the class's own"
+
+
+def test_a_message_to_one_of_several_topics_goes_to_the_subscribers_of_that_one() -> None:
+    assert planned("--destinations", "4", users=(ToTopics, OfTopics)).copies == 2
+    assert planned("--destinations", "20", users=(ToTopics, OfTopics)).copies == 1
+    assert planned(users=(ToTopics, OfTopics)).copies == 8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "users", "told"),
+    [
+        (("--destinations", "0"), MANY, "--destinations 0: must be at least 1"),
+        (
+            ("--destinations", "2"),
+            (ToOne, ManyConsumer),
+            "ToOne: destinations = 2: all of them would be queue://orders",
+        ),
+        (("--destinations", "3", "--protocol", "openwire"), MANY, "ManyProducer: 3 destinations for 2 users"),
+        (("--destinations", "3", "--transaction-size", "5"), MANY, "messages of a transaction go to one destination"),
+        (("--destinations", "3", "--work-ms", "5"), MANY, "ManyConsumer: work_ms = 5 (--work-ms): its 2 users share 3"),
+    ],
+)
+def test_what_several_destinations_do_not_go_with_is_one_error(arguments: Any, users: Any, told: str) -> None:
+    with pytest.raises(OptionError) as raised:
+        planned(*arguments, users=users)
+    assert told in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_users_with_a_destination_each_can_have_transactions_and_openwire() -> None:
+    plan = planned("--destinations", "2", "--transaction-size", "5", "--protocol", "openwire", "--work-ms", "5")
+    assert plan.info.users[0].settings["destinations"] == 2
+
+
+def test_destinations_that_a_link_leaves_behind_are_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    for user in MANY:
+        monkeypatch.setattr(user, "destinations", 12)
+    one, two = Broker("one"), Broker("two")
+    link = NetworkConnector(one, two, excluded_destinations=("queue://many.3", "queue://many.1*", "queue://many.12"))
+    groups = (ClientGroup("producers", (one,)), ClientGroup("consumers", (two,)))
+    (warning,) = reachability_warnings(Topology("t", (one, two), (link,), groups, CLASSIC), MANY)
+    assert warning.startswith("queue://many.3 and 1 more destinations cannot get from 'one' to a consumer at 'two'")
