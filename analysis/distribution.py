@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from records.balance import Evenness
 from records.results import DISTRIBUTION
-from records.summary import Evenness
 
 NS_PER_S = 1_000_000_000
 OFF = ""

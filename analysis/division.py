@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from analysis.distribution import evenness
+from records.balance import Consumers, Division, Evenness
 from records.results import CONSUMERS
-from records.summary import Consumers, Division, Evenness
 
 
 @dataclass

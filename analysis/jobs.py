@@ -59,12 +59,14 @@ from analysis.summary import Findings, copies_of_each, summarise
 from analysis.timeline import NS_PER_S, FaultWindow, Timeline
 from analysis.unplanned import Span, unplanned
 from analysis.verdict import FailedFault
+from records.balance import Rebalance
 from records.errors import RunUnreadable, RunUnwritable
 from records.reader import Sealing, inspect, read_events, seal
+from records.recovery import Recovery
 from records.results import ANOMALIES, OUTAGES, REORDERED
 from records.rundir import RunDirectory
 from records.schemas import UNKNOWN
-from records.summary import EXIT_STATUS, ConnectionCounts, Rebalance, Recovery, Summary, Unplanned
+from records.summary import EXIT_STATUS, ConnectionCounts, Summary, Unplanned
 
 Progress = Callable[[str], None]
 CANNOT_ANALYSE = 2  # exit status

@@ -1,7 +1,8 @@
 """Finds how long each fault cut off each user whose client lost its connection to the fault's broker.
 
-Success is a confirmed send for a producer, and a receipt for a consumer. Users that share a connection lose it
-together, and each has an outage of its own.
+A producer's success is a confirmed send. Of a non-durable send, which nobody confirms, it is the moment when it was
+written. A consumer's success is a receipt. Users that share a connection lose it together, and each has an outage of
+its own.
 """
 
 from collections.abc import Sequence
@@ -109,11 +110,13 @@ def reconnections(connections: DataFrame, lost: DataFrame) -> DataFrame:
 
 def successes(cut: DataFrame, sends: DataFrame, receipts: DataFrame) -> DataFrame:
     """By outage: the last success before the loss, the first on the next connection, and the sends in flight."""
-    sent = sends.where(F.col("outcome") != "unconfirmed").select(
+    unconfirmed = F.col("outcome") == "unconfirmed"
+    sent = sends.select(
         F.col("producer").alias("user"),
-        F.when(F.col("outcome") == "acked", F.col("settled_ns")).alias("success_ns"),
+        F.when(F.col("outcome") == "acked", F.col("settled_ns")).when(unconfirmed, sends.sent_ns).alias("success_ns"),
         "sent_ns",
         "settled_ns",
+        (~unconfirmed).alias("awaited"),
     )
     received = receipts.select(F.col("consumer").alias("user"), F.col("received_ns").alias("success_ns"))
     events = sent.unionByName(received, allowMissingColumns=True)
@@ -126,7 +129,7 @@ def successes(cut: DataFrame, sends: DataFrame, receipts: DataFrame) -> DataFram
         .agg(
             F.max(F.when(success_ns < lost_ns, success_ns)).alias("last_success_ns"),
             F.min(F.when(success_ns > F.col("connected_ns"), success_ns)).alias("first_success_ns"),
-            F.count_if(written & unanswered).alias("in_flight"),
+            F.count_if(F.col("awaited") & written & unanswered).alias("in_flight"),
         )
     )
 

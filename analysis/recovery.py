@@ -11,7 +11,7 @@ from analysis.backlog import Backlog
 from analysis.distribution import connected_at
 from analysis.disturbance import Back, slowest
 from analysis.fault_spans import FaultSpan
-from records.summary import FaultRecovery, Outages, OutageSpread, Recovery, StrandedAt
+from records.recovery import FaultRecovery, Outages, OutageSpread, Recovery, StrandedAt
 
 NS_PER_MS, NS_PER_S = 1_000_000, 1_000_000_000
 Row = Mapping[str, Any]

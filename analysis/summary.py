@@ -18,18 +18,17 @@ from analysis.premises import unmet
 from analysis.steps import held_per_s, step_results
 from analysis.timing import Clocks, judge_timing
 from analysis.verdict import Evidence, FailedFault, judge
+from records.balance import Consumers, Rebalance
+from records.recovery import Recovery
 from records.run import Phases, ProcessInfo, RunInfo
 from records.summary import (
     SUMMARY_VERSION,
     Blocked,
     ConnectionCounts,
-    Consumers,
     Destinations,
     KindCounts,
     Messages,
     Mirror,
-    Rebalance,
-    Recovery,
     StepResult,
     Summary,
     Throughput,

@@ -23,7 +23,7 @@ from drivers.client.events import Received, ScheduledSend, Settled
 from drivers.contract import Destination, DriverError, Outcome, Subscription
 from drivers.failover.uri import FailoverUri
 from drivers.protocols import Spoken
-from records.connection_events import Cause
+from records.connection_events import ConnectionEvent
 from records.schemas import CANARY_PREFIX
 from records.writer import Recorder
 from topologies.model.endpoints import Credentials, Endpoint
@@ -107,21 +107,9 @@ class _LossRecorder(Recorder):
         super().__init__(lambda _table, _rows: None, "canary")
         self._on_lost = on_lost
 
-    def connection(
-        self,
-        client: int,
-        group: str,
-        protocol: str,
-        broker: str | None,
-        event: str,
-        at_ns: int,
-        reason: str,
-        from_broker: str | None = None,
-        cause: Cause | None = None,
-        ended_ns: int | None = None,
-    ) -> None:
-        if event == "lost":
-            self._on_lost(str(broker), reason)
+    def connection(self, client: int, group: str, protocol: str, told: ConnectionEvent) -> None:
+        if told.event == "lost":
+            self._on_lost(str(told.broker), told.reason)
 
 
 class _Flock(NoStatistics):

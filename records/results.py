@@ -112,10 +112,11 @@ RESOURCES = _table(
 
 # One row for each user that a fault cut off: it lost its connection to the fault's broker. Times count from the start
 # of the load. began_ns: its last success before the loss, or the fault's beginning if that is later. A success is a
-# confirmed send or a receipt. connected_ns, to_broker: its next connection. ready_ns: when its subscriptions and sends
-# in doubt were restored, there or on a later one. Null: never, until the end of the run. attempts: connection attempts
-# until it was connected. in_flight: sends written before the loss and not confirmed by then. due: messages
-# that were due from began_ns until first_success_ns, of a consumer those that it received; null if it never came back.
+# confirmed send, a written one that nobody confirms, or a receipt. connected_ns, to_broker: its next connection.
+# ready_ns: when its subscriptions and sends in doubt were restored, there or on a later one. Null: never, until the end
+# of the run. attempts: connection attempts until it was connected. in_flight: sends written before the loss and not
+# confirmed by then. due: messages that were due from began_ns until first_success_ns, of a consumer those that it
+# received; null if it never came back.
 OUTAGES = _table(
     ("fault", pa.int32()),
     ("kind", TEXT),

@@ -5,6 +5,9 @@ The analysis writes it. The report, checks and users' automation read it. Absent
 
 from typing import TypedDict
 
+from records.balance import Consumers, Rebalance
+from records.recovery import Recovery
+
 SUMMARY_VERSION = 2
 
 VERDICTS = ("pass", "fail", "unknown", "invalid", "interrupted")
@@ -152,183 +155,6 @@ class Blocked(TypedDict):
     brokers: list[str]
 
 
-class OutageSpread(TypedDict):
-    """Milliseconds over clients that were cut off, or over moves. ``p50`` is one of them. Null: never, or none."""
-
-    p50: float | None
-    max: float | None
-
-
-class Outages(TypedDict):
-    """How long clients were cut off. ``cut_off``: how many lost their connection to a broker with a fault; those that
-    share a connection count one by one.
-
-    ``never_back``: of these, without a confirmed send or a receipt until the end. ``in_flight``: sends of these without
-    an answer at the loss. ``outage_ms``: from the last success before the loss (at the earliest the fault's beginning)
-    to the first one on the next connection. ``reconnect_ms``: from the loss to the next connection. ``ready_ms``: from
-    the loss until subscriptions and sends in doubt were restored there or later. ``nothing_due``: outages during which
-    none of the client's messages was due. ``lost``, ``stranded``: acked messages sent before the fault was over.
-    ``duplicated``: unmarked further deliveries after it began; ``redelivered``: deliveries with the broker's flag,
-    ``reordered``: first deliveries after a later message, likewise. ``late``: first deliveries of messages due from its
-    first second on that took longer than the p99 band of the seconds before it (`analysis.harm`); null without those.
-    A message belongs to one fault at most. ``throughput_back_s``, ``p99_back_s``: from the fault until deliveries a
-    second, and p99, were in their band again and stayed there (`analysis.disturbance`); null if they never were.
-    ``backlog_highest``: the most messages that were due and not received, at the end of a second after the fault.
-    ``backlog_drained_s``: from the fault until they were no more than before it (`analysis.backlog`); null likewise.
-    ``drain_per_s``: deliveries a second from the highest backlog until then, of several faults the lowest.
-    """
-
-    cut_off: int
-    never_back: int
-    nothing_due: int
-    in_flight: int
-    outage_ms: OutageSpread
-    producers_outage_ms: OutageSpread
-    consumers_outage_ms: OutageSpread
-    reconnect_ms: OutageSpread
-    ready_ms: OutageSpread
-    lost: int
-    stranded: int
-    duplicated: int
-    redelivered: int
-    reordered: int
-    late: int | None
-    throughput_back_s: float | None
-    p99_back_s: float | None
-    backlog_highest: int | None
-    backlog_drained_s: float | None
-    drain_per_s: float | None
-
-
-class StrandedAt(TypedDict):
-    """Messages that were left on one broker's queues. ``oldest_s``: how long the oldest was there; null: unknown."""
-
-    broker: str
-    messages: int
-    oldest_s: float | None
-
-
-class FaultRecovery(Outages):
-    """What one fault did. ``fault``: F1, F2 … by their beginnings. Seconds count from the start of the load.
-
-    ``effective_s``, ``restored_s``: when its effect was measured, and when its broker took logins again; null if not
-    measured. ``clients``: those connected as it began. ``stranded_at``: its stranded messages by broker.
-    """
-
-    fault: str
-    kind: str
-    target: str
-    began_s: float
-    effective_s: float | None
-    restored_s: float | None
-    clients: int
-    stranded_at: list[StrandedAt]
-
-
-class Recovery(Outages):
-    """What all faults of the run did together: counts added up, spreads over all outages."""
-
-    faults: list[FaultRecovery]
-
-
-class Evenness(TypedDict):
-    """How evenly connected clients are spread over brokers. Null if none is connected.
-
-    ``max_to_mean``: the fullest broker beside the mean; 1 is even. ``cv``: standard deviation over mean; 0 is even.
-    ``jain``: Jain's index; 1 is even, and 1/n if one of n brokers has all clients.
-    """
-
-    max_to_mean: float | None
-    cv: float | None
-    jain: float | None
-
-
-class Distribution(Evenness):
-    """Where the clients of a group were at one moment. Of the pair of an active and a standby both are one broker.
-
-    ``moment``: ``begin``, ``before F1``, ``after F1`` (applied, and settled), ``after F1 mended``, ``end``. If the
-    clients did not settle, after is the last moment before the next fault. ``at_s``: from the start of the load.
-    ``connected``: clients by broker. ``off``: clients connected to none. ``fair_share``: the mean of the brokers that
-    were up or had clients.
-    """
-
-    moment: str
-    at_s: float
-    connected: dict[str, int]
-    off: int
-    fair_share: float
-
-
-class GroupBalance(TypedDict):
-    """``clients``: all that tried to connect in the run, so each moment adds up to them."""
-
-    group: str
-    clients: int
-    moments: list[Distribution]
-
-
-class FaultMoves(TypedDict):
-    """The moves after a fault was applied, or mended, until the next fault is, or the load ends.
-
-    ``effect``: ``applied`` or ``mended``. ``moves``: of ``moved`` clients. ``off_ms``: from the old connection's end to
-    the new one. ``first_move_s``: until the first one; null without any. ``state``: ``settled`` or ``did not settle``.
-    ``settled_s``: until no client had moved or been off for the 5 s that followed; null if that never was so.
-    ``later_moves``: those after it had settled.
-    """
-
-    fault: str
-    effect: str
-    at_s: float
-    moves: int
-    moved: int
-    off_ms: OutageSpread
-    first_move_s: float | None
-    state: str
-    settled_s: float | None
-    later_moves: int
-
-
-class MoveSpread(TypedDict):
-    """Moves of a client; those that never moved count as 0. Null without clients."""
-
-    p50: int | None
-    max: int | None
-
-
-class BrokerAway(TypedDict):
-    """From when to when a fault kept a broker away, in seconds of the load. ``until_s`` null: to the load's end."""
-
-    broker: str
-    from_s: float
-    until_s: float | None
-
-
-class Rebalance(TypedDict):
-    """How clients moved between brokers within the load. A move is a connection to another broker than the one before.
-
-    A client that closed its connection by itself begins anew. ``moved``: clients that moved at least once. ``off_ms``:
-    from the old connection's end to the new one, of all moves; 0 if the new one was there before. ``flaps``:
-    stays under a second that neither the client itself nor the load's limits ended. ``off_at_end``: clients connected
-    to no broker. ``not_settled``: faults applied or mended after which the clients did not settle. ``settled_s``: the
-    slowest; null if one did not settle, or without a fault. ``at_end``: of the least even group. ``away``: the brokers
-    that faults kept away; one that joins is away from 0 on.
-    """
-
-    clients: int
-    moved: int
-    moves: int
-    moves_per_client: MoveSpread
-    off_ms: OutageSpread
-    flaps: int
-    off_at_end: int
-    not_settled: int
-    settled_s: float | None
-    at_end: Evenness
-    faults: list[FaultMoves]
-    groups: list[GroupBalance]
-    away: list[BrokerAway]
-
-
 class ConnectionCounts(TypedDict):
     """The brokers' own counts of client connections beside the clients', in the load (`analysis.connection_counts`).
 
@@ -339,35 +165,6 @@ class ConnectionCounts(TypedDict):
     compared: int
     differed: int
     brokers: list[str]
-
-
-class Division(Evenness):
-    """How the messages of one subscription were divided among its consumers: first deliveries, all phases.
-
-    The evenness is of messages over consumers. ``least``, ``most``: the messages of those with the fewest and the most.
-    ``idle``: consumers without any. ``brokers``: messages by the broker where they were received.
-    """
-
-    destination: str
-    subscription: str
-    consumers: int
-    messages: int
-    least: int
-    most: int
-    idle: int
-    brokers: dict[str, int]
-
-
-class Consumers(TypedDict):
-    """How messages were divided among consumers. ``subscriptions``: with several consumers, all of one selector.
-
-    ``share``: the evenness of the least even of them; null if none received anything. ``idle``: of those that received
-    messages, consumers without any.
-    """
-
-    share: Evenness
-    idle: int
-    subscriptions: list[Division]
 
 
 class FirstReceiptSpread(TypedDict):

@@ -14,7 +14,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from records.connection_events import Cause
+from records.connection_events import ConnectionEvent
 from records.errors import RunUnwritable, explained
 from records.packing import NULL_INT32, NULL_INT64, Buffer, PackedRows, PlainRows, Strings
 from records.rundir import RunDirectory
@@ -164,21 +164,8 @@ class Recorder:
     ) -> None:
         self._plain["subscriptions"].add((consumer, subscription, destination, kind, broker, began_ns, selector))
 
-    def connection(
-        self,
-        client: int,
-        group: str,
-        protocol: str,
-        broker: str | None,
-        event: str,
-        at_ns: int,
-        reason: str,
-        from_broker: str | None = None,
-        cause: Cause | None = None,
-        ended_ns: int | None = None,
-    ) -> None:
-        row = (client, group, protocol, broker, event, at_ns, reason, from_broker, cause, ended_ns)
-        self._plain["connections"].add(row)
+    def connection(self, client: int, group: str, protocol: str, told: ConnectionEvent) -> None:
+        self._plain["connections"].add((client, group, protocol, *told))
 
     def member(self, user: int, connection: int | None, group: str, role: str, user_class: str, from_ns: int) -> None:
         self._plain["members"].add((user, connection, group, role, user_class, from_ns))

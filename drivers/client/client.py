@@ -282,7 +282,7 @@ class Client:
             producer.give_up()
 
     def _record(self, told: ConnectionEvent) -> None:
-        self.recorder.connection(self.number, self.group, self._connector.protocol, *told)
+        self.recorder.connection(self.number, self.group, self._connector.protocol, told)
         self._statistics.connection_changed(self.number, told.event, told.at_ns)
 
     def _close_users(self) -> int:

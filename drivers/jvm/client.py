@@ -340,7 +340,7 @@ class JavaClient:
         self.broker = self._last_broker = broker
 
     def _record(self, told: ConnectionEvent) -> None:
-        self._recorder.connection(self.number, self.group, self._protocol.name, *told)
+        self._recorder.connection(self.number, self.group, self._protocol.name, told)
         if self._buffers and told.event not in ("moved", "ready"):
             self._buffers.statistics.connection_changed(self.number, told.event, told.at_ns)
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from records.balance import BrokerAway, GroupBalance
 from records.run import RunInfo
-from records.summary import BrokerAway, GroupBalance
 from reports.inputs import Results
 from reports.values import NOWHERE, Backdrop, ClientAreas, ClientRows, ClientTimeline, NamedColour
 

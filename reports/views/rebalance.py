@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from records.summary import Distribution, FaultMoves, GroupBalance, Rebalance
+from records.balance import Distribution, FaultMoves, GroupBalance, Rebalance
 from reports.numbers import counted
 from reports.values import Cell, Column, Table
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from records.summary import FaultRecovery, Recovery, StrandedAt
+from records.recovery import FaultRecovery, Recovery, StrandedAt
 from reports.numbers import counted, seconds_text
 from reports.values import Column, OutageRow, Table
 

@@ -59,7 +59,7 @@ def none_against_a_selector() -> Check:
 
 
 def every_client_back() -> Check:
-    """Every client that a fault cut off had a confirmed send or a receipt again."""
+    """Every client that a fault cut off sent or received again."""
     return Check("every client back", "recovery.never_back", at_most=0)
 
 

@@ -56,7 +56,8 @@ def _outage(fault: FaultSpan, its: Sequence[Row], successes: Sequence[int]) -> d
 
 def _successes(client: int, sends: Sequence[Row], receipts: Sequence[Row]) -> list[int]:
     acked = [row["settled_ns"] for row in sends if row["producer"] == client and row["outcome"] == "acked"]
-    return sorted([*acked, *(row["received_ns"] for row in receipts if row["consumer"] == client)])
+    written = [row["sent_ns"] for row in sends if row["producer"] == client and row["outcome"] == "unconfirmed"]
+    return sorted([*acked, *written, *(row["received_ns"] for row in receipts if row["consumer"] == client)])
 
 
 def _due(user: int, sends: Sequence[Row], receipts: Sequence[Row], began_ns: int, until_ns: int | None) -> int:

@@ -15,8 +15,8 @@ from analysis.consumers import received
 from analysis.deliveries import deliveries
 from analysis.division import divided
 from analysis.messages import messages
+from records.balance import Consumers
 from records.results import CONSUMERS
-from records.summary import Consumers
 from tests.analysis.rows import QUEUE, Row, frame, receipt, send, subscription
 
 COLUMNS = ("destination", "subscription", "consumer", "broker", "messages", "selector")

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from analysis.jobs import analyse, main
 from analysis.timing import FIGURES
 from records.checks import Check
+from records.connection_events import ConnectionEvent
 from records.errors import RunUnreadable
 from records.results import RESULT_TABLES
 from records.run import Phases
@@ -284,12 +285,12 @@ def test_a_planted_kill_is_summed_up_and_a_premise_that_it_does_not_meet_makes_t
 
     def killed(recorder: Recorder) -> None:
         recorder.fault("kill", "a", killed_ns, due_of(600), None, killed_ns, killed_ns + MS, due_of(700))
-        recorder.connection(1, "producers", "memory", "a", "connected", LOAD_NS - S, "")
-        recorder.connection(7, "consumers", "memory", "b", "connected", LOAD_NS - S, "")
-        recorder.connection(1, "producers", "memory", "a", "lost", killed_ns + 5 * MS, "gone")
-        recorder.connection(1, "producers", "memory", "b", "attempt", killed_ns + 6 * MS, "")
-        recorder.connection(1, "producers", "memory", "b", "connected", back_ns - MS, "")
-        recorder.connection(1, "producers", "memory", "b", "ready", back_ns, "")
+        recorder.connection(1, "producers", "memory", ConnectionEvent("a", "connected", LOAD_NS - S, ""))
+        recorder.connection(7, "consumers", "memory", ConnectionEvent("b", "connected", LOAD_NS - S, ""))
+        recorder.connection(1, "producers", "memory", ConnectionEvent("a", "lost", killed_ns + 5 * MS, "gone"))
+        recorder.connection(1, "producers", "memory", ConnectionEvent("b", "attempt", killed_ns + 6 * MS, ""))
+        recorder.connection(1, "producers", "memory", ConnectionEvent("b", "connected", back_ns - MS, ""))
+        recorder.connection(1, "producers", "memory", ConnectionEvent("b", "ready", back_ns, ""))
         recorder.member(1, 1, "producers", "producer", "Orders", LOAD_NS - S)
         recorder.member(7, 7, "consumers", "consumer", "Takers", LOAD_NS - S)
         count_clients(recorder)

@@ -167,6 +167,18 @@ def test_a_send_that_the_clients_library_repeats_by_itself_was_in_flight_too(spa
     assert ms(its[1, 1], "first_success") == 5_300
 
 
+def test_a_producer_whose_sends_nobody_confirms_is_back_when_it_writes_again(spark: SparkSession) -> None:
+    connections = [
+        connection("connected", at=100),
+        connection("lost", at=5_100),
+        connection("connected", at=5_200, broker="b"),
+    ]
+    sends = [send(seq, due=at, sent=at, outcome="unconfirmed") for seq, at in enumerate((5_050, 5_250, 5_350))]
+    (outage,) = found(spark, connections, sends, []).values()
+    assert [ms(outage, name) for name in ("began", "first_success")] == [5_050, 5_250]
+    assert outage["in_flight"] == 0, "it waits for no answer"
+
+
 def test_a_loss_before_the_fault_or_after_its_grace_is_none_of_it(spark: SparkSession) -> None:
     for at in (4_999, 9_001):
         assert found(spark, [connection("connected", at=100), connection("lost", at=at)], [], []) == {}

@@ -15,6 +15,7 @@ from analysis.figures import Spread
 from analysis.messages import laid_out
 from analysis.reconciliation import missing_rows
 from records.checks import Check
+from records.connection_events import ConnectionEvent
 from records.reader import seal
 from records.run import ProcessInfo
 from records.rundir import RunDirectory
@@ -275,9 +276,9 @@ def test_nobody_owes_a_subscriber_that_is_not_durable_what_was_sent_while_it_was
     def away(recorder: Recorder) -> None:
         for consumer, kind in ((7, "topic"), (8, "durable_topic")):
             recorder.subscription(consumer, f"prices#{consumer}", TOPIC, kind, "b", LOAD_NS - S)
-            recorder.connection(consumer, "consumers", "stomp", "b", "connected", LOAD_NS - S, "")
-            recorder.connection(consumer, "consumers", "stomp", "b", "lost", gone_ns, "planted")
-            recorder.connection(consumer, "consumers", "stomp", "b", "connected", back_ns, "")
+            recorder.connection(consumer, "consumers", "stomp", ConnectionEvent("b", "connected", LOAD_NS - S, ""))
+            recorder.connection(consumer, "consumers", "stomp", ConnectionEvent("b", "lost", gone_ns, "planted"))
+            recorder.connection(consumer, "consumers", "stomp", ConnectionEvent("b", "connected", back_ns, ""))
         for seq in range(1_000):
             at_ns = due_of(seq)
             recorder.send(1, seq, 1, TOPIC, "a", at_ns, at_ns, at_ns, at_ns + MS, "acked", 64, False)

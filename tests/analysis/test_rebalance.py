@@ -13,9 +13,9 @@ from analysis.distribution import distribution, evenness
 from analysis.fault_spans import FaultSpan
 from analysis.rebalance import SETTLED_AFTER_NS, Places, moves_of, rebalance, settled_ns
 from analysis.rebalance import flaps as flaps_of
+from records.balance import Distribution, Rebalance
 from records.results import STAYS
 from records.run import BrokerInfo, GroupInfo
-from records.summary import Distribution, Rebalance
 from tests.analysis import rebalance_oracle, stay_oracle
 from tests.analysis.histories import LOAD_BEGAN_NS, LOAD_ENDED_NS, LOAD_S, all_rows
 from tests.analysis.rows import MS, Row

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from records.connection_events import ConnectionEvent
 from records.rundir import RunDirectory
 from records.summary import Unplanned
 from records.writer import Recorder
@@ -88,10 +89,10 @@ def test_a_time_without_messages_is_no_outage(spark: SparkSession, planted: Plan
 
 
 def lose(recorder: Recorder, client: int, at_ns: int, back_ns: int | None) -> None:
-    recorder.connection(client, "producers", "stomp", "a", "connected", LOAD_NS - S, "")
-    recorder.connection(client, "producers", "stomp", "a", "lost", at_ns, "closed by the broker")
+    recorder.connection(client, "producers", "stomp", ConnectionEvent("a", "connected", LOAD_NS - S, ""))
+    recorder.connection(client, "producers", "stomp", ConnectionEvent("a", "lost", at_ns, "closed by the broker"))
     if back_ns is not None:
-        recorder.connection(client, "producers", "stomp", "b", "connected", back_ns, "")
+        recorder.connection(client, "producers", "stomp", ConnectionEvent("b", "connected", back_ns, ""))
 
 
 def test_users_that_share_a_lost_connection_count_one_by_one(spark: SparkSession, planted: Planted) -> None:

@@ -22,6 +22,7 @@ from drivers.contract import (
 from drivers.failover.uri import FailoverUri
 from drivers.jvm.hub import OnEvent
 from drivers.stomp.options import STOMP_OPTIONS
+from records.connection_events import ConnectionEvent
 from records.writer import Recorder
 from topologies.model.endpoints import Credentials, Endpoint
 
@@ -97,8 +98,8 @@ class KeepingRecorder:
     def receipt(self, *row: Any) -> None:
         self.receipts.append(ReceiptRow(*row))
 
-    def connection(self, *row: Any) -> None:
-        self.connections.append(ConnectionRow(*row))
+    def connection(self, client: int, group: str, protocol: str, told: ConnectionEvent) -> None:
+        self.connections.append(ConnectionRow(client, group, protocol, *told))
 
     def subscription(self, *row: Any) -> None:
         self.subscriptions.append(row)

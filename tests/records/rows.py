@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from records.connection_events import ConnectionEvent
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
 from records.writer import Recorder
@@ -32,7 +33,10 @@ any_event = st.sampled_from(sorted(EVENT_TABLES)).flatmap(lambda table: st.tuple
 
 
 def record(recorder: Recorder, table: str, row: Row) -> None:
-    getattr(recorder, table.removesuffix("s"))(*row)
+    if table == "connections":
+        recorder.connection(*row[:3], ConnectionEvent(*row[3:]))
+    else:
+        getattr(recorder, table.removesuffix("s"))(*row)
 
 
 def send(recorder: Recorder, seq: int) -> None:

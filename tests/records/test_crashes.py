@@ -35,12 +35,13 @@ A_SECOND = 1_000  # rows: one a millisecond, or fewer
 RECORD_UNTIL_FULL = """
 import resource, signal, sys
 from pathlib import Path
+from records.connection_events import ConnectionEvent
 from records.rundir import RunDirectory
 from records.writer import Recorder
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 recorder = Recorder(RunDirectory(Path(sys.argv[1])), "worker-1")
-recorder.connection(1, "producers", "stomp", None, "attempt", 1, "")
+recorder.connection(1, "producers", "stomp", ConnectionEvent(None, "attempt", 1, ""))
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
 for seq in range(3_000):
     recorder.send(1, seq, 1, "queue://orders", "broker-1", seq, seq, seq, seq, "acked", 1024, False)

@@ -8,9 +8,9 @@ import pyarrow as pa
 from analysis.distribution import distribution
 from analysis.fault_spans import fault_spans
 from analysis.rebalance import Places, rebalance
+from records.balance import Rebalance
 from records.results import STAYS
 from records.run import RunInfo
-from records.summary import Rebalance
 
 SECOND_NS = 1_000_000_000
 

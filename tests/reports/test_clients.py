@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from analysis.fault_spans import FaultSpan
 from analysis.rebalance import Places, rebalance
+from records.balance import Rebalance
 from records.results import STAYS
 from records.run import BrokerInfo, GroupInfo, RunInfo
-from records.summary import Rebalance, Summary
+from records.summary import Summary
 from reports.charts import client_charts
 from reports.figures.clients import MOST_VECTORS, pixels, runs
 from reports.inputs import Results

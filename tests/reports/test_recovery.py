@@ -6,8 +6,8 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 
+from records.recovery import FaultRecovery, Recovery
 from records.results import OUTAGES
-from records.summary import FaultRecovery, Recovery
 from reports.build import render
 from reports.inputs import read_results
 from reports.views.recovery import fault_sentence, outage_rows, outages_table, recovery_sentences, recovery_table

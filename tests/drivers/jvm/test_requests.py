@@ -18,6 +18,7 @@ from drivers.jvm.client import JavaClient
 from drivers.jvm.core import CORE
 from drivers.jvm.producer import SendSettings
 from drivers.jvm.requests import ENDED, UNHEARD, Requests
+from records.connection_events import ConnectionEvent
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from tests.drivers.doubles import BENCH, RUN, HubDouble, eventually
@@ -331,14 +332,14 @@ def test_who_asks_while_the_client_is_closed_does_not_wait_for_an_answer(jvm: Jv
 def test_a_client_whose_broker_answers_no_goodbye_says_so_and_what_it_left_in_doubt(
     jvm: Jvm, client: JavaClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch, doubt: str, told: str
 ) -> None:
-    rows: list[tuple[object, ...]] = []
-    monkeypatch.setattr(recorder, "connection", lambda *row: rows.append(row))
+    rows: list[ConnectionEvent] = []
+    monkeypatch.setattr(recorder, "connection", lambda client, group, protocol, told: rows.append(told))
     monkeypatch.setattr(java_client, "CLOSE_TIMEOUT_S", 0.01)
     monkeypatch.setattr(jvm, "abandon", jvm.end_late)
     jvm.frozen, jvm.doubt = True, doubt
     jvm.tell("connected", 1, "", "127.0.0.1:1")
     client.close()
-    assert [(row[3], row[4], row[6]) for row in rows] == [
+    assert [(row.broker, row.event, row.reason) for row in rows] == [
         ("b1", "connected", ""),
         ("b1", "closed", f"no answer to the goodbye{told}"),
     ]
