@@ -179,6 +179,7 @@ def export(run: str, to: str, out: Path, runs: Path) -> None:
 @click.option("--topologies", metavar="A,B,…", help="Make runs on each of these topologies.")
 @click.option("--vary", multiple=True, metavar="OPTION=A,B,…", help="Make runs with each of an option's values.")
 @click.option("--blocks", type=click.IntRange(1), help="How often each arm is run [default: what a verdict takes].")
+@click.option("--control", is_flag=True, help="Run the first arm twice a block: the noise of this machine (A/A).")
 @click.option("-t", "--run-time", help="Length of each run's load, such as 30s [default: the scenario's].")
 @click.option("--session", help="Name of the folder of the runs [default: by what is asked].")
 @click.option("--primary", multiple=True, metavar="FIGURE", help=f"A figure to judge, at most 3 [default: {DEFAULT}].")
@@ -196,6 +197,7 @@ def compare(
     topologies: str | None,
     vary: tuple[str, ...],
     blocks: int | None,
+    control: bool,
     run_time: str | None,
     session: str | None,
     gate: bool,
@@ -226,9 +228,9 @@ def compare(
 
     page = wanted_from(**wanted)
     if scenario is not None:
-        made = Asked(scenario, topologies, vary, blocks, run_time, session, words, runs)
+        made = Asked(scenario, topologies, vary, blocks, run_time, session, words, runs, control)
         folders = runs_made(made, wanted["primary"], click.echo)
-    elif any((topologies, vary, blocks, run_time, session)):
+    elif any((topologies, vary, blocks, control, run_time, session)):
         raise click.UsageError("options that make runs take --scenario NAME, such as --scenario steady")
     else:
         folders = [find_run(name, runs).path for name in words]

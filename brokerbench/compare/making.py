@@ -57,10 +57,10 @@ def _would_run(told: str, arm: str) -> dict[str, Any]:
 
 def outlook(session: Session, arms: list[dict[str, Any]], missing: int) -> list[str]:
     """What is going to be made of one scenario, and how long that takes."""
-    runs = session.run_count
+    runs, again = session.run_count, f" and {session.values[0]} again" if session.control else ""
     lines = [
         f"{session.locustfile.stem}: {counted(len(session.values), 'arm')} by {session.option}: "
-        f"{', '.join(session.values)}; {counted(session.blocks, 'block')}, {counted(runs, 'run')}"
+        f"{', '.join(session.values)}{again}; {counted(session.blocks, 'block')}, {counted(runs, 'run')}"
         f"{_duration(arms, missing)}; in {session.folder}"
     ]
     return lines + ([f"{runs - missing} of {runs} runs are made already"] if missing < runs else [])
@@ -130,9 +130,9 @@ def _made(sessions: Sequence[Session]) -> dict[Place, RunDirectory]:
     return {(session, slot): run for session in sessions for slot, run in session.made().items()}
 
 
-def _in_order(sessions: Sequence[Session], place: Place) -> tuple[int, int, int]:
+def _in_order(sessions: Sequence[Session], place: Place) -> tuple[int, int, bool, int]:
     session, slot = place
-    return sessions.index(session), slot.block, session.values.index(slot.value)
+    return sessions.index(session), slot.block, slot.control, session.values.index(slot.value)
 
 
 def _make_missing(session: Session, invalid: Counter[Place], say: Say) -> None:

@@ -29,6 +29,7 @@ SET_HERE = (
     "--session",
     "--block",
     "--order",
+    "--control",
     "--analyse-later",
     "--dry-run",
     "--junit",
@@ -39,7 +40,10 @@ SET_HERE = (
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line asks for, of one scenario or several. ``others``: options of every run, as of locust."""
+    """What the command line asks for, of one scenario or several.
+
+    ``others``: options of every run, as of locust. ``control``: whether each block has a further run of the first arm.
+    """
 
     scenario: str
     topologies: str | None
@@ -49,6 +53,7 @@ class Asked:
     session: str | None
     others: tuple[str, ...]
     runs: Path
+    control: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,14 +63,19 @@ class Slot:
     block: int
     order: int
     value: str
+    control: bool = False
 
     def __str__(self) -> str:
-        return f"block {self.block}, {self.value}"
+        return f"block {self.block}, {self.value}{' again' if self.control else ''}"
 
 
 @dataclass(frozen=True)
 class Session:
-    """What the runs of a comparison are. ``values``: of ``option``, one an arm; ``others``: options of every run."""
+    """What the runs of a comparison are.
+
+    ``values``: of ``option``, one an arm. ``others``: options of every run. ``control``: whether each block has a
+    further run of the first arm.
+    """
 
     name: str
     locustfile: Path
@@ -74,17 +84,18 @@ class Session:
     others: tuple[str, ...]
     blocks: int
     folder: Path
+    control: bool = False
 
     def slots(self) -> Iterator[Slot]:
         """Every run of the plan, in the order in which they are made."""
         for block in range(1, self.blocks + 1):
-            values = list(self.values)
-            random.Random(f"{self.name} {block}").shuffle(values)
-            yield from (Slot(block, order, value) for order, value in enumerate(values, start=1))
+            runs = [(value, False) for value in self.values] + [(self.values[0], True)] * self.control
+            random.Random(f"{self.name} {block}").shuffle(runs)
+            yield from (Slot(block, order, *run) for order, run in enumerate(runs, start=1))
 
     @property
     def run_count(self) -> int:
-        return self.blocks * len(self.values)
+        return self.blocks * (len(self.values) + self.control)
 
     def run_arguments(self, value: str) -> list[str]:
         """The options that make a run one of this arm."""
@@ -93,7 +104,8 @@ class Session:
     def arguments(self, slot: Slot) -> list[str]:
         """All options of one run."""
         place = [f"--session={self.name}", f"--block={slot.block}", f"--order={slot.order}"]
-        return [*self.run_arguments(slot.value), f"--runs={self.folder}", "--analyse-later", *place]
+        control = ["--control"] if slot.control else []
+        return [*self.run_arguments(slot.value), f"--runs={self.folder}", "--analyse-later", *place, *control]
 
     def made(self) -> dict[Slot, RunDirectory]:
         """The newest usable run of each slot that has one."""
@@ -108,6 +120,7 @@ class Session:
     def begin(self) -> None:
         """Make the folder, or find what the same command began. ValueError if it holds another comparison."""
         asked = {"scenario": str(self.locustfile), "vary": self.option, "values": self.values, "options": self.others}
+        asked |= {"control": True} if self.control else {}
         path, text = self.folder / "session.json", json.dumps(asked | {"files": self._files()}, indent=2)
         if path.exists() and path.read_text(encoding="utf-8") != text:
             raise ValueError(
@@ -133,12 +146,12 @@ def planned(asked: Asked, tests: int) -> Session:
     locustfile = locustfile_of(asked.scenario)
     others = (*asked.others, *(("-t", asked.run_time) if asked.run_time else ()))
     _check_others(option, others)
-    text = json.dumps([locustfile.name, option, values, others])
+    text = json.dumps([locustfile.name, option, values, others, *(["control"] if asked.control else [])])
     name = asked.session or f"{locustfile.stem}-{option}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
     if Path(name).name != name:
         raise ValueError(f"--session {name}: must be the name of a folder, without slashes")
     blocks = asked.blocks or needed_blocks(tests)
-    return Session(name, locustfile, option, values, others, blocks, asked.runs / f"compare-{name}")
+    return Session(name, locustfile, option, values, others, blocks, asked.runs / f"compare-{name}", asked.control)
 
 
 def kept(sessions: Sequence[Session]) -> str:

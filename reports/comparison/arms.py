@@ -15,6 +15,7 @@ from reports.comparison.conditions import (
 from reports.comparison.metrics import ComparisonImpossible
 from reports.comparison.runs import FinishedRun
 
+AGAIN = "again (A/A)"
 SPEAKS_FOR_ITSELF = ("topology", "protocol", "runtime", "image", "link")
 
 
@@ -31,7 +32,8 @@ class Design:
     """The plan of a comparison. ``arms``: all others are compared with the first.
 
     ``field``: the condition in which the arms differ. ``recorded``: whether the blocks come from run.json; otherwise
-    they follow the order of the runs. ``unlike``: other differences, if they were allowed.
+    they follow the order of the runs. ``unlike``: other differences, if they were allowed. ``control``: further runs of
+    the first arm, one a block, if they were made: how they differ from the first arm is the noise of this machine.
     """
 
     field: str
@@ -39,6 +41,12 @@ class Design:
     blocks: tuple[str, ...]
     recorded: bool
     unlike: tuple[Difference, ...] = ()
+    control: Arm | None = None
+
+    @property
+    def rows(self) -> tuple[Arm, ...]:
+        """The arms and, last, the control."""
+        return (*self.arms, self.control) if self.control else self.arms
 
 
 def design(runs: Sequence[FinishedRun], allow_unlike: bool = False) -> Design:
@@ -46,16 +54,39 @@ def design(runs: Sequence[FinishedRun], allow_unlike: bool = False) -> Design:
     field, unlike = varied_field(differences(runs), allow_unlike)
     names: dict[Value, str] = {}
     arms: dict[str, list[FinishedRun]] = {}
+    controls: dict[str, list[FinishedRun]] = {}
     for run, here in zip(runs, conditions_of_each([run.info for run in runs]), strict=True):
         value = here.get(field)
         name = names.setdefault(essence(field, value), arm_name(field, value))
-        arms.setdefault(name, []).append(run)
+        (controls if run.info.options.get("control") else arms).setdefault(name, []).append(run)
     if len(arms) < 2:
         raise ComparisonImpossible(f"{field} is the same in all runs, which is one arm: name runs of at least two")
     recorded = all(_recorded_block(run) is not None for run in runs)
     blocks = _recorded(arms, runs) if recorded else _by_order(arms)
     ordered = {name: Arm(name, tuple(block[name] for block in blocks.values())) for name in arms}
-    return Design(field, tuple(ordered.values()), tuple(blocks), recorded, unlike)
+    control = _control(next(iter(arms)), controls, tuple(blocks), runs if recorded else None)
+    return Design(field, tuple(ordered.values()), tuple(blocks), recorded, unlike, control)
+
+
+def _control(
+    first: str, controls: dict[str, list[FinishedRun]], blocks: tuple[str, ...], recorded: Sequence[FinishedRun] | None
+) -> Arm | None:
+    """``recorded``: all runs, if they recorded their blocks."""
+    if not controls:
+        return None
+    if others := [name for name in controls if name != first]:
+        raise ComparisonImpossible(
+            f"{controls[others[0]][0].name} is a control run of {others[0]}, but the arm that the others are compared "
+            f"with is {first}: name a run of {others[0]} first, or leave the control runs out"
+        )
+    held = _recorded(controls, recorded) if recorded else _by_order(controls)
+    for block in (*blocks, *held):
+        if block not in held or block not in blocks:
+            raise ComparisonImpossible(
+                f"block {block} has {'a control run and nothing else' if block in held else 'no control run'}: each "
+                "block has one, or none does: add the missing run, or leave the control runs out"
+            )
+    return Arm(f"{first} {AGAIN}", tuple(held[block][first] for block in blocks))
 
 
 def arm_name(field: str, value: Value) -> str:

@@ -44,7 +44,7 @@ def arm_table(comparisons: Sequence[Comparison]) -> ArmTable:
     columns = [(each, metric) for each, metrics in zip(comparisons, filled, strict=True) for metric in metrics]
     titles = (*(f"{m.title}, {m.unit}" for _, m in columns), *COUNTS.values(), "brokers", "links")
     rows = []
-    for arm in comparisons[0].design.arms:
+    for arm in comparisons[0].design.rows:
         runs = [run for each in comparisons for run in arm_of(each, arm.name).runs]
         cells = [_cell(each, metric, arm.name) for each, metric in columns]
         rows.append((arm.name, (*cells, *(count_cell(runs, name) for name in COUNTS), *needs(arm))))

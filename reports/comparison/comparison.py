@@ -56,8 +56,8 @@ class Test:
 class Comparison:
     """All that a page, a file or an exit status says of one scenario.
 
-    ``figures``: by path and arm's name, primary ones among them. ``together``: how many tests Holm covers, those of
-    other scenarios on the same page among them.
+    ``figures``: by path and name of an arm or of the control, primary ones among them. ``together``: how many tests
+    Holm covers, those of other scenarios on the same page among them.
     """
 
     design: Design
@@ -119,7 +119,7 @@ def compare(asked: Sequence[Asked], same_within: float = SAME_WITHIN) -> tuple[C
 
 def _figures(asked: Asked) -> dict[tuple[str, str], ArmFigure]:
     paths = dict.fromkeys((*SHOWN, *(metric.path for metric in asked.primary)))
-    arms = asked.design.arms
+    arms = asked.design.rows
     return {(path, arm.name): _figure(METRICS[path], arm, arms[0]) for path in paths for arm in arms}
 
 

@@ -42,7 +42,7 @@ SAID_BY_USERS = (
     *("properties", "time_to_live_s", "message_priority", "selector"),
 )
 FILES = ("junit", "markdown")
-OF_A_COMPARISON = ("session", "block", "order", "analyse_later")
+OF_A_COMPARISON = ("session", "block", "order", "control", "analyse_later")
 OVERLAY = "overlay"
 NO_CONDITIONS = (
     "overlay_digest",

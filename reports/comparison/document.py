@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from math import exp
 from typing import Any, cast
 
+from reports.comparison.arms import Arm
 from reports.comparison.comparison import ArmFigure, Comparison
 from reports.comparison.metrics import METRICS
 from reports.comparison.runs import FinishedRun
@@ -38,10 +39,15 @@ def _scenario(comparison: Comparison) -> dict[str, Any]:
         "primary": [metric.path for metric in comparison.primary],
         "tests": _tests(comparison),
         "figures": [_figure(figure) for figure in comparison.figures.values()],
-        "arms": [{"name": arm.name, "runs": [_run(run) for run in arm.runs]} for arm in design.arms],
+        "arms": [_arm(arm) for arm in design.arms],
+        "control": _arm(design.control) if design.control else None,
         "unlike": [str(difference) for difference in design.unlike],
         "doubts": list(doubts_of(comparison)),
     }
+
+
+def _arm(arm: Arm) -> dict[str, Any]:
+    return {"name": arm.name, "runs": [_run(run) for run in arm.runs]}
 
 
 def text(comparisons: Sequence[Comparison]) -> str:

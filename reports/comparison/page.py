@@ -128,7 +128,7 @@ def _differences(comparison: Comparison, under: str, anchor: str) -> tuple[Chart
     for number, metric in enumerate(comparison.primary, 1):
         rows = tuple(
             row
-            for style, arm in enumerate(comparison.design.arms)
+            for style, arm in enumerate(comparison.design.rows)
             if (row := _dots(comparison, metric.path, arm.name, style))
         )
         title = (
@@ -154,7 +154,7 @@ def _dots(comparison: Comparison, path: str, arm: str, style: int) -> DotRow | N
 
 
 def _ratio_table(comparison: Comparison, path: str, caption: str) -> Table:
-    arms = [arm.name for arm in comparison.design.arms[1:]]
+    arms = [arm.name for arm in comparison.design.rows[1:]]
     columns = (Column("Block"), *(Column(arm, 3) for arm in arms))
     rows = tuple(
         (block, *(_exp(comparison.figures[path, arm].log_ratios[at]) for arm in arms))
@@ -191,7 +191,7 @@ def _runs(comparison: Comparison) -> Table:
             seconds_text(run.summary["phases"].get("load")),
             str(run.info.seed),
         )
-        for arm in comparison.design.arms
+        for arm in comparison.design.rows
         for block, run in zip(comparison.design.blocks, arm.runs, strict=True)
     )
     return Table("The runs", tuple(map(Column, titles)), rows)

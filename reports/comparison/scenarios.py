@@ -46,7 +46,7 @@ def designs_by_scenario(runs: Sequence[FinishedRun], allow_unlike: bool) -> dict
 
 
 def _require_same_arms(first: str, reference: Design, scenario: str, other: Design) -> None:
-    arms = [[arm.name for arm in each.arms] for each in (reference, other)]
+    arms = [[arm.name for arm in each.rows] for each in (reference, other)]
     if arms[0][0] != arms[1][0] or set(arms[0]) != set(arms[1]):
         raise ComparisonImpossible(
             f"scenario {scenario} has the arms {joined(arms[1])}, but {first} has {joined(arms[0])}: one page compares "

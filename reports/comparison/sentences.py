@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from reports.comparison.arms import Arm
-from reports.comparison.comparison import Comparison, Test
+from reports.comparison.comparison import ArmFigure, Comparison, Test
 from reports.comparison.conditions import COMMIT
 from reports.comparison.statistics import LEVEL
 from reports.comparison.verdicts import BETTER, INVALID, SAME, UNDECIDED, WORSE, change_text, interval_text
@@ -84,12 +84,32 @@ def _by_arm(what: str, counts: dict[str, int]) -> str:
 
 def arm_of(comparison: Comparison, name: str) -> Arm:
     """Scenarios have the same arms, not always in the same order."""
-    return next(arm for arm in comparison.design.arms if arm.name == name)
+    return next(arm for arm in comparison.design.rows if arm.name == name)
 
 
 def total(comparisons: Sequence[Comparison], arm: str, count: str) -> int:
     runs = [run for each in comparisons for run in arm_of(each, arm).runs]
     return sum(int(cast(dict[str, int], run.summary["messages"])[count]) for run in runs)
+
+
+def noise(comparison: Comparison) -> tuple[str, ...]:
+    """For each primary figure how far runs of the first arm differ from others of the same arm and block."""
+    control, first = comparison.design.control, comparison.reference.name
+    if control is None:
+        return ()
+    return tuple(_of_noise(comparison.figures[metric.path, control.name], first) for metric in comparison.primary)
+
+
+def _of_noise(figure: ArmFigure, first: str) -> str:
+    """The estimate should be near nothing. The largest difference of a block says what one pair of runs is worth."""
+    if figure.against is None:
+        return f"Noise of {figure.metric.title}: no block has the figure in both runs of {first}."
+    largest = max(figure.used, key=abs)
+    return (
+        f"Noise of {figure.metric.title}: {first} against itself is {change_text(figure.against.centre)} "
+        f"({interval_text(figure.against)}) over {counted(len(figure.used), 'block')}; "
+        f"the block that differs most: {change_text(largest)}."
+    )
 
 
 def left_out(comparison: Comparison) -> tuple[str, ...]:
@@ -118,12 +138,12 @@ def doubts_of(comparison: Comparison) -> tuple[str, ...]:
     unlike = [sentence(f"unlike runs: {difference}") for difference in comparison.design.unlike]
     odd = [
         f"{run.name} ({arm.name}) ended as {run.summary['verdict']}: {' '.join(run.summary['reasons']) or 'no reason'}"
-        for arm in comparison.design.arms
+        for arm in comparison.design.rows
         for run in arm.runs
         if run.summary["verdict"] != "pass"
     ]
     others = (*map(sentence, odd), *_commits(comparison), *_thin(comparison), *_one_machine(comparison))
-    return (*unlike, *left_out(comparison), *others)
+    return (*unlike, *noise(comparison), *left_out(comparison), *others)
 
 
 def _commits(comparison: Comparison) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ def values(comparison: Comparison) -> Table:
     """Every figure and every count of every run, whether or not the page shows it."""
     titles = ("arm", "block", "run", "figure", "value", "unit", "doubtful")
     rows: list[tuple[Cell, ...]] = []
-    for arm in comparison.design.arms:
+    for arm in comparison.design.rows:
         for block, run in zip(comparison.design.blocks, arm.runs, strict=True):
             begin = (arm.name, block, run.name)
             rows += [(*begin, m.path, m.value(run.summary), m.unit, run.doubt(m)) for m in METRICS.values()]

@@ -26,6 +26,22 @@ def test_a_block_holds_every_arm_once_and_the_same_command_has_the_same_plan() -
     assert slots == list(planned(replace(ASKED, blocks=9), 1).slots())[: len(slots)]  # more blocks go on
 
 
+def test_with_a_control_the_first_arm_runs_twice_a_block_and_only_the_second_run_is_marked(tmp_path: Path) -> None:
+    asked = replace(ASKED, control=True, session="mine", runs=tmp_path)
+    session = planned(asked, 1)
+    slots = list(session.slots())
+    assert session.run_count == len(slots) == 9
+    for block in (1, 2, 3):
+        held = sorted((slot.value, slot.control) for slot in slots if slot.block == block)
+        assert held == [("mesh", False), ("mesh", True), ("tree", False)]
+    assert [slot for slot in slots if "--control" in session.arguments(slot)] == [
+        slot for slot in slots if slot.control
+    ]
+    session.begin()
+    with pytest.raises(ValueError, match="holds runs of other options"):
+        planned(replace(asked, control=False), 1).begin()
+
+
 def test_arms_take_turns_in_being_first() -> None:
     first = [slot.value for slot in planned(replace(ASKED, blocks=40), 1).slots() if slot.order == 1]
     assert 10 < first.count("mesh") < 30
@@ -74,6 +90,7 @@ def test_only_commas_outside_brackets_part_values(values: list[str]) -> None:
         ({"others": ("--topology=single",)}, "--topology: the arms differ in it"),
         ({"topologies": None, "vary": ("topology",)}, "which values\\? Write --vary topology=A,B"),
         ({"others": ("-f", "other.py")}, "-f: brokerbench compare sets it itself"),
+        ({"others": ("--control",)}, "--control: brokerbench compare sets it itself"),
         ({"others": ("--runs", "elsewhere")}, "--runs: brokerbench compare sets it itself"),
         ({"session": "a/b"}, "must be the name of a folder"),
     ],

@@ -167,6 +167,7 @@ def _add_analysis(add: Callable[..., None]) -> None:
     add("--session", default=None, help=f"name of the comparison that this run is for, {kept}", in_web_ui=False)
     add("--block", type=int, default=None, help=f"the run's block in that comparison, {kept}", in_web_ui=False)
     add("--order", type=int, default=None, help=f"the run's turn in its block, {kept}", in_web_ui=False)
+    add("--control", action="store_true", help=f"the run repeats another of its block, {kept}", in_web_ui=False)
     add("--spark-master", default=None, help="where the analysis runs (default local[*])", in_web_ui=False)
 
 

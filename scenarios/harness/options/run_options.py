@@ -95,6 +95,7 @@ class Options:
     session: str | None = None  # the comparison that this run is made for, and the run's place in it
     block: int | None = None
     order: int | None = None
+    control: bool = False
     junit: Path | None = None
     markdown: Path | None = None
     trust: Trust = field(default_factory=Trust)
@@ -204,6 +205,7 @@ def read(
         session=namespace.session or None,
         block=_integer(namespace, "block"),
         order=_integer(namespace, "order"),
+        control=bool(namespace.control),
         junit=_path(namespace.junit),
         markdown=_path(namespace.markdown),
         broker_version=namespace.broker_version or None,

@@ -105,6 +105,17 @@ def write_blocks(
     ]
 
 
+def write_with_controls(parent: Path, scales: Sequence[tuple[float, float, float]], **fields: Any) -> list[Path]:
+    """In each block mesh, mesh again as the control, and tree, with these scales."""
+    folders = []
+    for block, row in enumerate(scales, 1):
+        for topology, scale, control in zip(("mesh", "mesh", "tree"), row, (False, True, False), strict=True):
+            run = {"options": {"session": "s", "block": block, "control": control}}
+            planted = Planted(topology, scale, run=run, **fields)
+            folders.append(write_planted(parent, f"run-{len(folders)}", planted))
+    return folders
+
+
 def noisy(seed: int, blocks: int, ratios: Sequence[float], deviation: float = 0.05) -> list[list[float]]:
     """``scales`` for `write_blocks`: each block has a level of its own, each run its noise, each arm its ratio."""
     random = np.random.default_rng(seed)

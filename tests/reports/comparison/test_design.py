@@ -11,7 +11,7 @@ from records.run import LinkInfo, UserInfo
 from reports.comparison.arms import design
 from reports.comparison.metrics import ComparisonImpossible, primary_metrics
 from reports.comparison.runs import read_runs
-from tests.reports.comparison.planted import Planted, write_blocks, write_planted
+from tests.reports.comparison.planted import Planted, write_blocks, write_planted, write_with_controls
 
 OPTIONS = {"users": 18, "in_flight_cap": 1_000, "drain_timeout_s": 30.0, "image": None}
 
@@ -70,6 +70,24 @@ def test_a_block_that_is_not_complete_is_refused(tmp_path: Path) -> None:
     folders = write_blocks(tmp_path, [[1, 1], [1]])
     with pytest.raises(ComparisonImpossible, match="block 2 is not complete, as it has no run of hub-and-spoke"):
         design(read_runs(folders))
+
+
+def test_further_runs_of_the_first_arm_are_its_control_and_no_arm(tmp_path: Path) -> None:
+    found = design(read_runs(write_with_controls(tmp_path, [(1, 1, 1), (1, 1, 1)])))
+    assert [(arm.name, [run.name for run in arm.runs]) for arm in found.rows] == [
+        ("mesh", ["run-0", "run-3"]),
+        ("tree", ["run-2", "run-5"]),
+        ("mesh again (A/A)", ["run-1", "run-4"]),
+    ]
+    assert len(found.arms) == 2
+
+
+def test_a_control_that_is_not_in_every_block_or_not_of_the_first_arm_is_refused(tmp_path: Path) -> None:
+    folders = write_with_controls(tmp_path, [(1, 1, 1), (1, 1, 1)])
+    with pytest.raises(ComparisonImpossible, match="block 2 has no control run: each block has one, or none does"):
+        design(read_runs([folder for folder in folders if folder.name != "run-4"]))
+    with pytest.raises(ComparisonImpossible, match=r"run-1 is a control run of mesh, but the arm .* is tree"):
+        design(read_runs([folders[2], *folders[:2], *folders[3:]]))
 
 
 @pytest.mark.parametrize(

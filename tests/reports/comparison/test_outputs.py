@@ -21,13 +21,15 @@ from reports.comparison.markdown import markdown
 from reports.comparison.metrics import METRICS, PRIMARY, ComparisonImpossible
 from reports.comparison.scenarios import parted
 from reports.comparison.sentences import answer
+from reports.comparison.sentences import noise as noise_of
 from reports.comparison.verdicts import VERDICTS
 from reports.figures.differences import ratio_ticks
 from tests.house.tree import ROOT
-from tests.reports.comparison.planted import Planted, noisy, write_blocks, write_planted
+from tests.reports.comparison.planted import Planted, noisy, write_blocks, write_planted, write_with_controls
 from tests.reports.markup import Parsed, parse
 
 SCHEMA = json.loads((ROOT / "docs" / "comparison.schema.json").read_text(encoding="utf-8"))
+AGAIN = "mesh again (A/A)"
 LARGEST_PAGE_BYTES = 1_000_000
 
 
@@ -60,6 +62,28 @@ def test_the_page_is_one_small_file_that_asks_for_nothing(html: str, page: Parse
     addresses = [value for name in ("src", "href") for value in page.values(name)]
     assert addresses
     assert [address for address in addresses if not address.startswith(("#", "data:"))] == []
+
+
+def test_a_control_tells_the_noise_that_was_planted_and_changes_no_verdict(tmp_path: Path) -> None:
+    noise = (1.0, 1.1, 0.95, 1.0, 1.0, 1.02, 0.98)
+    folders = write_with_controls(tmp_path, [(1, each, 1.5) for each in noise], doubtful={})
+    (with_control,) = compared(Wanted(tuple(folders), (), 5.0, allow_unlike=False))
+    without = [folder for n, folder in enumerate(folders) if n % 3 != 1]
+    (plain,) = compared(Wanted(tuple(without), (), 5.0, allow_unlike=False))
+    assert with_control.tests == plain.tests
+    (told,) = noise_of(with_control)
+    assert told.startswith("Noise of latency p99: mesh against itself is ")
+    assert told.endswith(" over 7 blocks; the block that differs most: 10 % higher.")
+    written = document((with_control,))
+    jsonschema.validate(written, SCHEMA)
+    (ratios,) = [f["ratios"] for f in written["scenarios"][0]["figures"] if (f["arm"], f["figure"]) == (AGAIN, PRIMARY)]
+    assert ratios == pytest.approx(noise, rel=0.01)
+    assert len(written["scenarios"][0]["control"]["runs"]) == 7
+    assert document((plain,))["scenarios"][0]["control"] is None
+    assert noise_of(plain) == ()
+    for text in (parse(render((with_control,))).text(), markdown((with_control,))):
+        assert AGAIN in text
+        assert told in text
 
 
 def test_the_page_shows_each_overlay_once_with_its_content(tmp_path: Path) -> None:
