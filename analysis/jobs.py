@@ -26,6 +26,8 @@ from analysis.accounting import accounting
 from analysis.anomalies import anomalies
 from analysis.backlog import backlogs
 from analysis.blocked import blocked
+from analysis.client_steps import COLUMNS as ATTEMPT_COLUMNS
+from analysis.client_steps import EVENTS as OF_ATTEMPTS
 from analysis.clocks import error_bound_ns
 from analysis.connection_counts import connection_counts
 from analysis.connections import connections
@@ -166,6 +168,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             problems=(*sealing.problems, *missing_rows(frames.directory, info.processes)),
             failed_faults=_failed(faults),
             unsearched=unsearched,
+            attempts=_attempts(frames),
         )
     finally:
         frames.release()
@@ -265,6 +268,15 @@ def _connection_counts(of: Frames, timeline: Timeline, results: Mapping[str, pa.
         return ConnectionCounts(compared=0, differed=0, brokers=[])
     seconds = (_load_ended_ns(of, timeline) - timeline.load_began_ns) // NS_PER_S
     return connection_counts(results["connections"], results["resources"], seconds)
+
+
+def _attempts(of: Frames) -> list[dict[str, Any]]:
+    """When clients tried to connect, were connected and no longer were; none if their number did not change."""
+    if not of.info.client_steps:
+        return []
+    found = of.connections.where(F.col("event").isin(*OF_ATTEMPTS)).select(*ATTEMPT_COLUMNS).toArrow()
+    rows: list[dict[str, Any]] = found.to_pylist()
+    return rows
 
 
 def _unplanned(of: Frames, faults: Sequence[FaultSpan], timeline: Timeline, rates: pa.Table) -> list[Unplanned]:

@@ -48,6 +48,16 @@ class Use:
     def ours(self) -> float:
         return (self.brokers or 0.0) + (self.generator or 0.0)
 
+    @property
+    def all_by_us(self) -> bool:
+        """Whether brokers and load generator used up the cores of the machine."""
+        return bool(self.cores) and self.ours >= ALL_USED * self.cores
+
+    @property
+    def split(self) -> str:
+        """Their cores, in words."""
+        return f"brokers {self.brokers or 0.0:.1f}, load generator {self.generator or 0.0:.1f}"
+
 
 def limit(info: RunInfo, steps: Sequence[StepResult], resources: pa.Table, latency: pa.Table) -> Limit:
     """Of the lowest rate that was not held; `NOTHING` if every rate was."""
@@ -57,8 +67,8 @@ def limit(info: RunInfo, steps: Sequence[StepResult], resources: pa.Table, laten
         return NOTHING
     step = min(reversed(lost), key=mean_per_s)  # the last try of the lowest
     seconds = judged_seconds(round(step["from_s"]), round(step["until_s"]))
-    use = _use(resources, seconds, int(info.machine.get("cores", 0)))
-    limited_by, why = _named(info, step, use, _own_lag_ms(latency, seconds))
+    use = use_of(resources, seconds, int(info.machine.get("cores", 0)))
+    limited_by, why = _named(info, step, use, own_lag_ms(latency, seconds))
     return Limit(
         not_held_per_s=mean_per_s(step),
         limited_by=limited_by,
@@ -71,9 +81,8 @@ def limit(info: RunInfo, steps: Sequence[StepResult], resources: pa.Table, laten
 
 def _named(info: RunInfo, step: StepResult, use: Use, own_lag_ms: float | None) -> tuple[str, str]:
     """(what it was, why in a sentence)."""
-    split = f"brokers {use.brokers or 0.0:.1f}, load generator {use.generator or 0.0:.1f}"
-    if use.cores and use.ours >= ALL_USED * use.cores:
-        return "host", f"brokers and load generator used up the {use.cores} cores of their one machine ({split})"
+    if use.all_by_us:
+        return "host", f"brokers and load generator used up the {use.cores} cores of their one machine ({use.split})"
     if own_lag_ms is not None and own_lag_ms > LATE_MS:
         return (
             "generator",
@@ -85,7 +94,7 @@ def _named(info: RunInfo, step: StepResult, use: Use, own_lag_ms: float | None) 
             return "consumers", f"messages piled up on {broker}, where consumers take them ({grown:,} more)"
         return "link", f"messages piled up on {broker}, where no consumer is, for its links ({grown:,} more)"
     if use.cores and use.busy is not None and use.busy >= ALL_USED * use.cores:
-        return "host", f"the {use.cores} cores of the machine were in use, mostly by other programs ({split})"
+        return "host", f"the {use.cores} cores of the machine were in use, mostly by other programs ({use.split})"
     if step["sent_per_s"] < LEAST_SHARE * step["due_per_s"]:
         return "brokers", "brokers kept producers waiting: they took fewer messages than were due"
     if (p99_ms := step["due_to_received_ms"]["p99"]) is not None and (info.held_p99_ms or p99_ms) < p99_ms:
@@ -98,11 +107,13 @@ def _entries(info: RunInfo, role: str) -> set[str]:
     return {broker for group in info.groups if group.name in groups for broker in group.enter_at}
 
 
-def _own_lag_ms(latency: pa.Table, seconds: range) -> float | None:
+def own_lag_ms(latency: pa.Table, seconds: range) -> float | None:
+    """How late half of the sends of these seconds were at least, through the generator's own fault."""
     return latency_of(of_seconds(latency.filter(pc.equal(latency["measure"], LAG)), seconds))["p50"]
 
 
-def _use(resources: pa.Table, seconds: range, cores: int) -> Use:
+def use_of(resources: pa.Table, seconds: range, cores: int) -> Use:
+    """What was used in these seconds. ``cores``: of the machine, 0 if not known."""
     rows = of_seconds(resources, seconds).to_pylist()
     return Use(
         cores,

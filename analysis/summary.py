@@ -1,6 +1,6 @@
 """Makes summary.json out of the results of a run. Plain values and Arrow in, a `Summary` out; no Spark."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -10,11 +10,13 @@ import pyarrow.compute as pc
 
 from analysis import figures
 from analysis.checks import evaluate
+from analysis.client_steps import client_steps
 from analysis.disturbance import by_second
 from analysis.figures import NS_PER_MS
 from analysis.limits import limit
 from analysis.message_outcomes import NOBODY
 from analysis.premises import unmet
+from analysis.regions import by_region
 from analysis.steps import held_per_s, step_results
 from analysis.timing import Clocks, judge_timing
 from analysis.verdict import Evidence, FailedFault, judge
@@ -53,6 +55,7 @@ class Findings:
     recovery, rebalance, connection_counts, consumers, kinds, unplanned: as the modules of these names have them.
     destinations: as analysis.first_receipts has it, mirror: as analysis.mirror_lag has it.
     unsearched: why messages are unaccounted for, beside what the run itself tells.
+    attempts: of a load whose clients become more, the events that analysis.client_steps reads.
     """
 
     outcomes: Mapping[str, int]
@@ -78,6 +81,7 @@ class Findings:
     problems: tuple[str, ...] = ()
     failed_faults: tuple[FailedFault, ...] = ()
     unsearched: tuple[str, ...] = ()
+    attempts: Sequence[Mapping[str, Any]] = ()
 
 
 def summarise(info: RunInfo, found: Findings) -> Summary:
@@ -102,8 +106,10 @@ def summarise(info: RunInfo, found: Findings) -> Summary:
         recovery=found.recovery,
         rebalance=found.rebalance,
         connection_counts=found.connection_counts,
+        connections=client_steps(info, found.attempts, found.load_s, found.latency, found.resources),
         consumers=found.consumers,
         destinations=found.destinations,
+        regions=by_region(found.latency, info.brokers, found.load_s),
         mirror=found.mirror,
         kinds=dict(found.kinds),
         unplanned=found.unplanned,

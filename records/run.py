@@ -140,6 +140,7 @@ class RunInfo:
     users: tuple[UserInfo, ...] = ()
     rate_steps: tuple[RateStep, ...] = ()  # of all producers together; none if the rate is constant
     held_p99_ms: float | None = None  # a step with a higher p99 from due to received is not held; null: whatever it is
+    client_steps: str = ""  # of a load whose clients become more: what `records.client_steps` reads
     checks: tuple[Check, ...] = ()
     premises: tuple[Check, ...] = ()  # without which the run did not ask its question: it is invalid then
     phases: Phases = field(default_factory=Phases)

@@ -167,6 +167,62 @@ class ConnectionCounts(TypedDict):
     brokers: list[str]
 
 
+class ConnectSpread(TypedDict):
+    """Milliseconds from a client's first attempt to its first connection. Null: none was connected."""
+
+    p50: float | None
+    max: float | None
+
+
+class ConnectionStep(TypedDict):
+    """What came of one step of a load whose clients become more (`analysis.client_steps`). Seconds count from the
+    start of the load.
+
+    ``clients``: so many were to be connected at its end, ``begun``: had tried by then, ``connected``: were.
+    ``refused``: clients of which an attempt in the step failed, as a broker refused, hung up or did not answer.
+    ``refused_by``: how many by each broker. ``connect_ms``: of the clients that first tried in the step, or before it
+    if it is the first. ``due_to_received_ms``: of the messages that were due in it. ``held``: all were connected at its
+    end, and both times were within the limits.
+    """
+
+    clients: int
+    from_s: float
+    until_s: float
+    begun: int
+    connected: int
+    refused: int
+    refused_by: dict[str, int]
+    connect_ms: ConnectSpread
+    due_to_received_ms: Latency
+    held: bool
+
+
+class Connections(TypedDict):
+    """Connections as a capacity: of a load whose clients become more. Null without one.
+
+    ``held``: the most clients that were connected at the end of a step, with both times within their limits.
+    ``not_held``: the clients of the first step that was not held; null if every step was. ``limited_by``: refused (by
+    ``brokers``), host, generator (it did not begin in time, or sent late), connecting (clients were not connected at
+    the end, or took too long) or latency. ``why``: the same as a sentence.
+    """
+
+    held: int | None
+    not_held: int | None
+    limited_by: str | None
+    brokers: list[str]
+    why: str
+    steps: list[ConnectionStep]
+
+
+class Regions(TypedDict):
+    """Latency from due to received, load phase, by regions (`analysis.regions`): of messages that were received in the
+    region of the broker that took them, and of those that crossed. ``across_per_s``: how many of these a second."""
+
+    within: Latency
+    across: Latency
+    across_per_s: float | None
+
+
 class FirstReceiptSpread(TypedDict):
     """Over destinations: milliseconds from when the first message was due to the first receipt. Null: none."""
 
@@ -330,8 +386,10 @@ class Summary(TypedDict):
     recovery: Recovery
     rebalance: Rebalance
     connection_counts: ConnectionCounts
+    connections: Connections  # of a load whose clients become more
     consumers: Consumers
     destinations: Destinations
+    regions: Regions
     mirror: Mirror
     kinds: dict[str, KindCounts]  # by records.figures.KINDS, those that the run had
     unplanned: list[Unplanned]  # outages

@@ -17,6 +17,7 @@ from reports.inputs import Results
 from reports.values import Backdrop, Band, Chart, Column, Figure, Table
 from reports.views import counts, farlinks, keyfigures, provenance, spans
 from reports.views.backdrop import backdrop
+from reports.views.connections import connections_table
 from reports.views.doubts import doubts
 from reports.views.headline import Headline, headline
 from reports.views.network import NetworkDrawing, backlog_table, clients_table, network
@@ -65,7 +66,8 @@ def page(results: Results) -> Page:
     behind = backdrop(tables, run, load_s, results.faults, unplanned_bands(summary["unplanned"]))
     net = network(run, tables["links"], tables["connections"], over_s, load_s)
     rendered, left_out = provenance.rendered(run)
-    latency_tables = (counts.percentiles(summary), counts.paths(tables["paths"], tables["latency"]))
+    latency_tables = (counts.percentiles(summary), *regions_tables(results))
+    latency_tables += (counts.paths(tables["paths"], tables["latency"]),)
     return Page(
         title=f"{run.scenario} on {run.topology}",
         meta=provenance.in_a_line(run, summary),
@@ -79,7 +81,7 @@ def page(results: Results) -> Page:
         network=Section("topology", "Topology", (network_chart(net),), tables=network_tables(results, net)),
         latency=Section("latency", "Latency", latency_charts(results, behind), tables=latency_tables),
         load=Section("load", "Load", (*steps_charts(results), *load_charts(results, behind))),
-        brokers=Section("brokers", "Brokers and clients", (consumers_chart(results), *broker_charts(results, behind))),
+        brokers=brokers_section(results, behind),
         accounting=accounting_section(results),
         provenance=provenance_section(results),
         command=provenance.command(run),
@@ -111,6 +113,21 @@ def recovery_section(results: Results, behind: Backdrop) -> Section | None:
 def steps_charts(results: Results) -> tuple[Chart, ...]:
     """None if the rate of the load was constant."""
     return (steps_chart(results),) if results.run.rate_steps else ()
+
+
+def regions_tables(results: Results) -> tuple[Table, ...]:
+    """None unless brokers of a run are of several regions. Absent from runs of before."""
+    regions = results.summary.get("regions")
+    several = len({broker.region for broker in results.run.brokers}) > 1
+    return (counts.regions(regions),) if regions and several else ()
+
+
+def brokers_section(results: Results, behind: Backdrop) -> Section:
+    """With a table of the steps if the clients of the load became more."""
+    charts = (consumers_chart(results), *broker_charts(results, behind))
+    connections = results.summary.get("connections")  # absent from runs of before
+    tables = (connections_table(connections),) if connections and results.run.client_steps else ()
+    return Section("brokers", "Brokers and clients", charts, tables=tables)
 
 
 def accounting_section(results: Results) -> Section:

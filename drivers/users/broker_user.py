@@ -11,6 +11,7 @@ from locust.exception import StopUser
 from drivers.client.connection_modes import ALL_URIS, ONE, ONE_URI, PooledClient
 from drivers.contract import Destination, DriverError
 from drivers.users.session import Session, session_of
+from records.client_steps import parse_client_steps
 from records.destination_pattern import expanded, share_of
 
 LOOK_EVERY_S = 1.0
@@ -28,6 +29,9 @@ class BrokerUser(User):
 
     ``destinations``: how many there are. If there are several, ``destination`` has ``{n}`` in the place of the number.
     Each user has a share of them: a producer sends to its share in turn, a consumer subscribes to its share.
+
+    ``joins``: how many users of the class there are, in steps of the load, as `records.client_steps` reads it; '': all
+    of them from before the load.
     """
 
     abstract = True
@@ -39,8 +43,10 @@ class BrokerUser(User):
     group: ClassVar[str] = ""
     destination: ClassVar[str] = "queue://brokerbench"
     destinations: ClassVar[int] = 1
+    joins: ClassVar[str] = ""
     _ready = False
     _index: int | None = None
+    _joins_later = False  # in the load
 
     @classmethod
     def destination_names(cls) -> tuple[str, ...]:
@@ -67,7 +73,10 @@ class BrokerUser(User):
         """Do a user's work. An error ends this user, and the run reports it. Locust would start the task again."""
         session = self.enter()
         try:
-            work(session)
+            if self._wait_for_its_turn(session):
+                work(session)
+            else:
+                self.stay(None)
         except DriverError as error:
             if self.may_fail and not self.is_owed():
                 session.do_without(type(self).__name__, str(error))
@@ -79,6 +88,17 @@ class BrokerUser(User):
             log.exception("%s", type(self).__name__)
             session.report(f"{type(self).__name__} failed by a fault of brokerbench's own: {error!r}")
             raise StopUser from error
+
+    def _wait_for_its_turn(self, session: Session) -> bool:
+        """Return when this user is to connect: at once, or in its step of the load. False if the load ends before."""
+        if not self.joins:
+            return True
+        joins_s = parse_client_steps(self.joins).joins_s(self.index(session))
+        if joins_s == 0:
+            return True
+        self._joins_later = True
+        session.wait_load_known()
+        return not session.wait_unless_stopped(max(0.0, joins_s - session.load_s()))
 
     def index(self, session: Session) -> int:
         """0, 1, 2 … for the users of its class in this process."""
@@ -122,7 +142,8 @@ class BrokerUser(User):
 
     def leave(self, session: Session) -> None:
         """This user has failed, and may; its connection is closed. Make sure that no one waits for this user."""
-        self.be_ready(session)
+        if not self._joins_later:
+            self.be_ready(session)
 
     def stay(self, client: PooledClient | None) -> None:
         """Until Locust stops the users. Raises DriverError when the client gives up under its failover URI."""

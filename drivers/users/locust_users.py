@@ -151,6 +151,8 @@ class ProducerUser(BrokerUser):
 
     def leave(self, session: Session) -> None:
         progress = self._progress
+        if progress is None and self._joins_later:  # its schedule would have begun when it was connected
+            return
         if progress is None:  # it failed before its schedule began, and keeps nothing of it now
             progress = self._begin(session, session.next_number())
             session.tally.finished_producers += 1
@@ -165,7 +167,8 @@ class ProducerUser(BrokerUser):
             classes = list(go.producers)
             before = sum(go.producers[each] for each in classes[: classes.index(name)])
             count = share(go.messages, sum(go.producers.values()), before + go.first_index[name] + index)
-        start_ns, phase_ns = go.window.warm_up_began_ns, random_phase_ns(self.sends_per_second, session.seed, client)
+        start_ns = session.clock() if self._joins_later else go.window.warm_up_began_ns
+        phase_ns = random_phase_ns(self.sends_per_second, session.seed, client)
         schedule = Schedule(start_ns, self.sends_per_second, phase_ns, count, go.window.load_ends_ns)
         if self.rate_steps:
             schedule = SteppedSchedule(**vars(schedule), steps=parse_steps(self.rate_steps))

@@ -158,6 +158,7 @@ class Session:
         self._user_indices: Counter[str] = Counter()
         self._go: Go | None = None
         self._started = threading.Event()
+        self._load_known = threading.Event()
         self._stop_producing = threading.Event()
         self._stopped_ns = 0
 
@@ -303,6 +304,7 @@ class Session:
         self._started.set()
 
     def _count_in_load(self, go: Go) -> None:
+        self._load_known.set()
         self.tally.live.end()
         if go.live_s:
             self.tally.live.begin(go.window.load_began_ns, go.live_s)
@@ -332,6 +334,10 @@ class Session:
         self._started.wait()
         assert self._go is not None
         return self._go
+
+    def wait_load_known(self) -> None:
+        """Wait until it is known when the load begins: with the start signal, or once the warm-up is over."""
+        self._load_known.wait()
 
     def load_s(self) -> float:
         """Seconds since the load began; negative before, also while it is not known when it will."""

@@ -175,9 +175,10 @@ def load_s(run: FinishedRun) -> float:
 
 
 def _length_differs(first: FinishedRun, other: FinishedRun) -> bool:
-    """A load is as long as it takes if it ends by a number of messages, or after its faults, or searches for a rate."""
+    """A load is as long as it takes if it ends by a number of messages, after its faults, or searches for a limit."""
     ends_otherwise = ("messages", "load_ends_after_faults_s")
-    if any(first.info.options.get(name) is not None for name in ends_otherwise) or first.info.held_p99_ms is not None:
+    searches = first.info.held_p99_ms is not None or first.info.client_steps
+    if searches or any(first.info.options.get(name) is not None for name in ends_otherwise):
         return False
     return abs(load_s(other) - load_s(first)) > LENGTH_TOLERANCE * max(load_s(first), 1.0)
 

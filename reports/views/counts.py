@@ -5,7 +5,7 @@ from typing import Any, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from records.summary import Summary
+from records.summary import Regions, Summary
 from reports.values import ANY, Cell, Column, Table
 from reports.views.histogram import Histogram, select
 
@@ -169,6 +169,24 @@ def paths(table: pa.Table, latency: pa.Table) -> Table:
     return Table(
         "Paths that messages took, latency due → received", columns, rows, "No message was delivered.", sortable=True
     )
+
+
+def regions(found: Regions) -> Table:
+    """Latency of the load phase: of messages that stayed in a region, and of those that crossed."""
+    columns = (
+        Column("Messages that"),
+        Column("Messages", 0),
+        Column("Min (ms)", 2),
+        Column("p50 (ms)", 2),
+        Column("p90 (ms)", 2),
+        Column("p99 (ms)", 2),
+        Column("Max (ms)", 1),
+    )
+    rows = tuple(
+        (what, took["count"], took["min"], took["p50"], took["p90"], took["p99"], took["max"])
+        for what, took in (("stayed in their region", found["within"]), ("crossed to another", found["across"]))
+    )
+    return Table("Latency by regions, due → received", columns, rows, "No message was delivered.")
 
 
 def _path(row: dict[str, Any], measured: pa.Table) -> tuple[Cell, ...]:

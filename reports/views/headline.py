@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from records.run import RunInfo
 from records.summary import Latency, Messages, Summary
 from reports.numbers import counted, joined, sentence, significant
+from reports.views.connections import connections_sentence
 from reports.views.mirror import mirror_sentences
 from reports.views.recovery import recovery_sentences
 from reports.views.steps import held_step, step_name, steps_sentence
@@ -55,6 +56,7 @@ def headline(run: RunInfo, summary: Summary) -> Headline:
     faults = f"{recovery_sentences(summary['recovery'])} {unplanned_sentences(summary['unplanned'])}".strip()
     first = f"{faults} {mirror_sentences(summary['mirror'])}".strip()
     first = f"{first} {_steps(summary)}".strip()
+    first = f"{first} {connections_sentence(summary.get('connections'))}".strip()
     told = f"{first} {answer(summary)}".strip()
     return Headline(verdict, word, meaning, reasons, told, question(run), summary["timing"]["note"])
 

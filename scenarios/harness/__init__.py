@@ -17,15 +17,17 @@ from scenarios.harness.checks import (
     none_stranded,
     none_withheld,
     sends_in_flight,
+    some_clients_held,
     some_rate_held,
     somebody_cut_off,
 )
 from scenarios.harness.lifecycle import run
-from scenarios.harness.scenario import MIRROR, TO_A_PAIR, Hold, NeededLink, Scenario, Search, Steps
+from scenarios.harness.scenario import MIRROR, TO_A_PAIR, AddClients, Hold, NeededLink, Scenario, Search, Steps
 
 __all__ = [
     "MIRROR",
     "TO_A_PAIR",
+    "AddClients",
     "Hold",
     "NeededLink",
     "Scenario",
@@ -48,6 +50,7 @@ __all__ = [
     "none_withheld",
     "run",
     "sends_in_flight",
+    "some_clients_held",
     "some_rate_held",
     "somebody_cut_off",
 ]

@@ -91,3 +91,8 @@ def no_unconfirmed_send_missing() -> Check:
 def some_rate_held() -> Check:
     """A load in steps, or one that searches for the highest rate, held at least one of them."""
     return Check("some rate held", "throughput.held_per_s", at_least=0)
+
+
+def some_clients_held() -> Check:
+    """A load whose clients become more held at least one of them."""
+    return Check("some clients held", "connections.held", at_least=1)

@@ -119,7 +119,9 @@ class Lifecycle:
                 "leave --users out, and use --producers and --consumers to change how many there are"
             )
         namespace.num_users = wanted
-        namespace.spawn_rate = namespace.spawn_rate or 100
+        assert self._plan is not None, "check has made it"
+        # Users that connect later only wait: all have to be there in time for their steps.
+        namespace.spawn_rate = namespace.spawn_rate or (max(100, wanted // 4) if self._plan.options.clients else 100)
 
     # -- the web UI (scenarios.harness.web.Bench) ----------------------------------------------------------------------
 

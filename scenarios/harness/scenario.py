@@ -9,6 +9,7 @@ from functools import cached_property
 
 from drivers.users.broker_user import BrokerUser
 from records.checks import Check
+from records.client_steps import ClientSteps, parse_client_steps
 from records.rate_search import SearchSettings
 from records.rate_steps import RateStep, ends_s, parse_steps
 from scenarios.harness.faults.contract import Fault
@@ -80,6 +81,35 @@ class Steps:
 
 
 @dataclass(frozen=True)
+class AddClients:
+    """A load whose clients become more, in steps: ``50,100,200@10s``; see `records.client_steps`.
+
+    ``--clients`` on the command line overrides it. The steps say how many users of each class there are, so
+    ``fixed_count`` does not count. Raises BadClientStepsError.
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        assert self.clients  # a text that is none is refused here
+
+    @cached_property
+    def clients(self) -> ClientSteps:
+        """Of all users together."""
+        return parse_client_steps(self.text)
+
+    @property
+    def steps(self) -> tuple[RateStep, ...]:
+        """None: every producer keeps its own rate."""
+        return ()
+
+    @property
+    def for_s(self) -> float:
+        """How long the steps last together."""
+        return float(self.clients.for_s)
+
+
+@dataclass(frozen=True)
 class NeededLink:
     """A link without which a topology cannot answer a scenario's question. ``what`` names it in an error."""
 
@@ -99,12 +129,12 @@ class Scenario:
     invalid. They are left out with the scenario's faults (``--fault``).
     ``question``: the locustfile's docstring, shown at the top of the report. ``entries``: the least number of brokers
     where a client group has to enter, by its name; a topology with fewer cannot answer the question. ``link``: one that
-    the topology needs.
+    the topology needs. ``default_link``: what links are like in a run without ``--link``.
     """
 
     users: tuple[type[BrokerUser], ...]
     default_topology: str
-    load: Hold | Steps | Search
+    load: Hold | Steps | Search | AddClients
     checks: tuple[Check, ...]
     faults: tuple[Fault, ...] = ()
     premises: tuple[Check, ...] = ()
@@ -113,6 +143,7 @@ class Scenario:
     default_protocol: str = "stomp"  # of brokers in memory it is always memory
     entries: Mapping[str, int] = field(default_factory=dict)
     link: NeededLink | None = None
+    default_link: str = ""
 
     def __post_init__(self) -> None:
         if not {"producer", "consumer"} <= {user.role for user in self.users}:

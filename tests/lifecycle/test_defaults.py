@@ -23,10 +23,12 @@ FIGURES = {
     "message_selectors": ("messages.stranded",),
     "throttle": ("consumers.share.max_to_mean",),
     "many_destinations": ("destinations.reached", "destinations.all_flow_s"),
+    "connections": ("connections.held",),
     "churn": ("messages.received", "throughput.cpu_ms_per_message_brokers"),
     "ttl": ("messages.received",),
     "disaster": OF_LOSSES,
     "link_failover": ("recovery.cut_off", "recovery.backlog_highest"),
+    "wan": ("regions.within.p50", "regions.across.p50", "regions.across_per_s"),
     "request_reply": ("messages.received",),
     "reliability": ("recovery.cut_off", "kinds.queue_persistent.received", "kinds.durable_topic_persistent.stranded"),
 }
@@ -34,7 +36,7 @@ FIGURES = {
 FAILS = {"message_selectors": ("fail", 1), "reliability": ("fail", 1)}
 """Verdict and exit status of a scenario that shows a failing: links bring messages to where nobody takes them, or
 durable subscribers leave messages behind at the broker where they were."""
-NEEDS_PROXIES = {"partition"}
+NEEDS_PROXIES = {"partition", "wan"}
 SCENARIOS = [
     pytest.param(path.stem, marks=[pytest.mark.links] if path.stem in NEEDS_PROXIES else []) for path, _ in questions()
 ]

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.client_steps import NO_STEPS
 from analysis.division import divided
 from analysis.limits import NOTHING
 from records.buckets import bucket_of
@@ -18,6 +19,7 @@ from records.run import BrokerInfo, GroupInfo, LinkInfo, Phases, ProcessInfo, Ru
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
 from records.timing import differs
+from reports.views.keyfigures import NO_LATENCY
 from tests.reports.run_stays import distribution_of, rebalance_of, stays
 
 SECOND_NS = 1_000_000_000
@@ -487,6 +489,8 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
         "destinations": destinations_of(messages),
         "rebalance": rebalance_of(stays_of(plan), info, faults(plan), plan.brokers, plan.load_s),
         "connection_counts": {"compared": 240, "differed": 0, "brokers": []},
+        "connections": NO_STEPS,
+        "regions": {"within": {**NO_LATENCY}, "across": {**NO_LATENCY}, "across_per_s": 0.0},
         "mirror": {"lag_messages": {"max": None}, "lag_s": {"max": None}, "at_kill": []},
         "kinds": {},
         "unplanned": [],

@@ -16,6 +16,8 @@ SLOW = (
     r"lifecycle/test_steps\.py::",  # drivers/test_stepped_schedule.py has when messages are due
     r"lifecycle/test_partition\.py::",
     r"lifecycle/test_backlog\.py::",
+    r"lifecycle/test_connections\.py::test_(the_limit|a_network)",  # analysis/test_client_steps.py has the limits
+    r"lifecycle/test_wan\.py::",  # analysis/test_regions.py has the figures
     r"lifecycle/test_faults_by_management\.py::",
     r"lifecycle/test_full_store\.py::",  # management/test_store_limit.py has the broker's part
     r"lifecycle/test_our_own_faults\.py::",

@@ -51,6 +51,14 @@ def test_all_links_between_two_regions_are_meant_by_the_regions_names() -> None:
     }  # fmt: skip
 
 
+def test_all_links_between_any_two_regions_are_meant_by_the_word_regions() -> None:
+    assert of(impaired(build("cross-region-mesh"), "regions:delay=40ms")) == of(
+        impaired(build("cross-region-mesh"), "region-2<->region-1:delay=40ms")
+    )
+    with pytest.raises(TopologyInvalid, match="no link of topology 'mesh-of-3' joins two regions"):
+        impaired(build("mesh"), "regions:delay=40ms")
+
+
 def test_all_links_within_a_region_are_meant_by_its_name_twice() -> None:
     made = impaired(build("two-regions"), "east<->east:delay=40ms")
     assert {name for name, given in of(made).items() if given} == {

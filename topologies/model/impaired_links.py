@@ -2,6 +2,7 @@
 
     NAME        the link of that name
     A<->B       every link between the two brokers, or the two regions, of these names, whoever opens it
+    regions     every link between two regions
     *           every link
 
 Several are separated by ``;``. If two of them name the same link, the later one applies.
@@ -16,8 +17,8 @@ from topologies.model.stated import changed
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 
-ALL, BETWEEN = "*", "<->"
-HOW = "write LINK:delay=40ms,jitter=5ms,bandwidth=10MB/s, where LINK is a link's name, A<->B or *"
+ALL, BETWEEN, REGIONS = "*", "<->", "regions"
+HOW = "write LINK:delay=40ms,jitter=5ms,bandwidth=10MB/s, where LINK is a link's name, A<->B, regions or *"
 
 
 def impaired(topology: Topology, text: str | None) -> Topology:
@@ -61,6 +62,8 @@ def links_meant(topology: Topology, which: str) -> list[Link]:
         return list(topology.links)
     if BETWEEN in which:
         return _between(topology, which)
+    if which == REGIONS:
+        return _between_regions(topology)
     found = [link for link in topology.links if link.name == which]
     if not found:
         names = [link.name for link in topology.links]
@@ -80,6 +83,16 @@ def _between(topology: Topology, which: str) -> list[Link]:
     if not found:
         joined = [f"{link.opened_by.name}{BETWEEN}{link.to.name}" for link in topology.links]
         raise TopologyInvalid(f"{which!r}: no link joins these two; there are {_few(joined)}")
+    return found
+
+
+def _between_regions(topology: Topology) -> list[Link]:
+    found = [link for link in topology.links if link.opened_by.region != link.to.region]
+    if not found:
+        raise TopologyInvalid(
+            f"{REGIONS!r}: no link of topology {topology.name!r} joins two regions; choose a topology with "
+            "several, such as two-regions"
+        )
     return found
 
 

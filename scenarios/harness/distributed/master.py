@@ -62,6 +62,11 @@ class DistributedLoadGenerators:
                 f"{', '.join(several)}: which user has which of several destinations is known in one process only: "
                 "leave --processes, --master and --worker out, or --destinations"
             )
+        if any(getattr(user, "joins", "") for user in self._runner.user_classes):
+            raise NotEquipped(
+                "which user connects in which step is known in one process only: leave --processes, --master and "
+                "--worker out"
+            )
         self._gathering = Gathering(equipment.directory)
         self._workers = tuple(worker.id for worker in self._runner.clients.ready)
         self._offsets = {worker: self._probe(worker) for worker in self._workers}

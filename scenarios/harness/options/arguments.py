@@ -97,6 +97,12 @@ def _add_load(add: Callable[..., None], scenario: Scenario) -> None:
         help="of the threads that send and receive: realtime keeps them on time beside other work on the machine "
         "(Linux, where brokerbench doctor says that it is permitted); given back if they use most of a core",
     )
+    add(
+        "--clients",
+        default=None,
+        help="numbers of clients in steps, of a scenario that adds clients while the load runs: '50,100,200@10s'; "
+        "'50,100@10s,connect=2000,p99=500' with the milliseconds that clients may take to connect, and messages",
+    )
     add("--producers", type=int, default=None, help="how many producers (default: the scenario's)")
     add("--consumers", type=int, default=None, help="how many consumers (default: the scenario's)")
     add(
@@ -188,7 +194,7 @@ def _add_what_runs_where(add: Callable[..., None], scenario: Scenario) -> None:
         default="",
         action=Joined,
         help="what links are like: 'LINK:delay=40ms,jitter=5ms,bandwidth=10MB/s', where LINK is a link's name, all "
-        "between two brokers or regions (A<->B), or *; several by ';'",
+        "between two brokers or regions (A<->B), regions for all between regions, or *; several by ';'",
     )
     add("--client-version", default=None, help="version of OpenWire's or Core's Java clients, as of --broker-version")
     add(

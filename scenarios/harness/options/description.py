@@ -46,6 +46,7 @@ def describe(scenario: Scenario, options: Options, topology: Topology, groups: t
         users=tuple(_user_info(user) for user in scenario.users),
         rate_steps=options.steps,
         held_p99_ms=options.search.p99_ms if options.search else None,
+        client_steps=str(options.clients or ""),
         checks=scenario.checks,
         premises=scenario.premises,
         warnings=(*topology.warnings, *reachability_warnings(topology, scenario.users)),
@@ -104,6 +105,8 @@ def _user_info(user: type[BrokerUser]) -> UserInfo:
     settings["connections"] = user.connections
     if user.connections == POOLED:
         settings["pool_size"] = user.pool_size
+    if user.joins:
+        settings["joins"] = user.joins
     if user.uris == ONE_URI:
         settings["uris"] = user.uris
     return UserInfo(user.__name__, user.role, user.group, user.destination, user.fixed_count, settings)

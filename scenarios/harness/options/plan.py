@@ -62,9 +62,17 @@ class Plan:
         return min(self.load_s, expected_s(self.faults) + self.after_faults_s)
 
     @property
+    def clients_before_load(self) -> int:
+        """How many users have to be connected before the load begins."""
+        clients = self.options.clients
+        return clients.steps[0].clients if clients else sum(self.counts.values())
+
+    @property
     def load_bound(self) -> str:
         """What goes before `expected_load_s` where the end depends on what happens."""
-        return "at most " if self.options.search else "" if self.after_faults_s is None else "about "
+        if self.options.search or self.options.clients:
+            return "at most "
+        return "" if self.after_faults_s is None else "about "
 
     @property
     def topology(self) -> Topology:
@@ -102,6 +110,7 @@ def would_run(plan: Plan) -> dict[str, object]:
         "load_ends_after_faults_s": plan.after_faults_s,
         "expected_load_s": plan.expected_load_s,
         "rate_steps": text_of(plan.options.steps) if plan.options.search is None else str(plan.options.search),
+        "clients": str(plan.options.clients) if plan.options.clients else None,
         "faults": [f"{fault.kind} {fault.target}" for fault in plan.faults],
     }
 

@@ -8,7 +8,7 @@ import math
 import os
 import random
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,8 +16,10 @@ from typing import Any, TypeVar
 from drivers.client.connection_modes import CONNECTION_MODES
 from drivers.protocols import Spoken, missing
 from drivers.realtime import why_refused
+from records.client_steps import ClientSteps
 from records.rate_search import BadSearchError, SearchSettings
 from records.rate_steps import BadStepsError, RateStep, ends_s, text_of
+from scenarios.harness.options.clients_option import clients_of
 from scenarios.harness.options.rate_option import search_of, stated_warm_up_s, steps_of
 from scenarios.harness.scenario import SEARCH_AT_MOST_S, Scenario, Search
 from scenarios.java_parts import why_no_client
@@ -43,6 +45,8 @@ DRAIN_S = 60.0
 BROKER_MEMORY_MB = 512
 
 
+WITHOUT_PROXIES = ("memory", "external")
+"""Runtimes whose links are left as they are unless ``--link`` is given."""
 PRIORITIES = NORMAL, REALTIME = "normal", "realtime"
 
 
@@ -112,6 +116,7 @@ class Options:
     properties: str | None = None  # JSON
     selector: str | None = None
     uris: str | None = None  # how many brokers each client is told of
+    clients: ClientSteps | None = None  # of a load whose clients become more
 
     def as_record(self) -> dict[str, str | int | float | bool | None]:
         """For run.json."""
@@ -124,6 +129,7 @@ class Options:
             "overlay_digest": self.overlay and self.overlay.digest,
         }
         values |= {"unset_defaults": self.unset_defaults or None}
+        values |= {"clients": str(self.clients) if self.clients else None}
         values["rate"] = (str(self.search) if self.search else text_of(self.steps)) or self.rate
         return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
 
@@ -169,7 +175,9 @@ def read(
     runtime = namespace.runtime or _runtime_implied(namespace)
     topology = namespace.topology or scenario.default_topology
     steps, search = _changing_rate(namespace, scenario, load_s, messages)
-    built_topology, overlay = _built(topology, namespace.overlay, namespace.link or None, runtime)
+    clients = _clients(namespace, scenario, load_s, messages, changing=bool(steps or search))
+    link = namespace.link or ("" if runtime in WITHOUT_PROXIES else scenario.default_link) or None
+    built_topology, overlay = _built(topology, namespace.overlay, link, runtime)
     default_warm_up_s = stated_warm_up_s(scenario, steps, messages)
     options = Options(
         topology=topology,
@@ -178,7 +186,7 @@ def read(
         runtime_reason="",
         image=namespace.image or None,
         protocol=namespace.protocol or ("memory" if runtime == "memory" else scenario.default_protocol),
-        load_s=float(ends_s(steps)[-1]) if steps else _search_s(scenario) if load_s is None and search else load_s,
+        load_s=_load_s(load_s, scenario, steps, search, clients),
         messages=messages,
         warm_up_s=default_warm_up_s if warm_up_s is None else warm_up_s,
         rate=None if steps or search else _number(namespace, "rate"),
@@ -197,8 +205,8 @@ def read(
         bind_host=namespace.bind_host or LOOPBACK,
         keep_data=bool(namespace.keep_data),
         spark_master=namespace.spark_master or None,
-        brokers_file=_path(namespace.brokers_file),
-        link=namespace.link or None,
+        **_of_brokers(namespace),
+        link=link,
         fault=namespace.fault or None,
         check=namespace.check or None,
         analyse_later=bool(namespace.analyse_later),
@@ -208,13 +216,12 @@ def read(
         control=bool(namespace.control),
         junit=_path(namespace.junit),
         markdown=_path(namespace.markdown),
-        broker_version=namespace.broker_version or None,
-        distribution=_path(namespace.distribution),
         steps=steps,
         priority=namespace.priority or NORMAL,
         search=search,
         overlay=overlay,
         unset_defaults=bool(namespace.unset_defaults),
+        clients=clients,
     )
     _check(options)
     if options.priority == REALTIME and (refused := why_refused()):
@@ -233,6 +240,41 @@ def _changing_rate(
         raise OptionError(f"--rate {error}") from error
 
 
+def _clients(
+    namespace: Namespace, scenario: Scenario, load_s: float | None, messages: int | None, *, changing: bool
+) -> ClientSteps | None:
+    """The steps that ``--clients`` or the scenario asks for, if any. Raises OptionError.
+
+    ``changing``: the rate of the load changes.
+    """
+    given = {
+        "--run-time": load_s,
+        "--messages": messages,
+        "--producers": _integer(namespace, "producers"),
+        "--consumers": _integer(namespace, "consumers"),
+        "--rate": namespace.rate if changing else None,
+    }
+    try:
+        return clients_of(str(namespace.clients or "").strip(), scenario, given)
+    except ValueError as error:
+        raise OptionError(f"--clients {error}") from error
+
+
+def _load_s(
+    load_s: float | None,
+    scenario: Scenario,
+    steps: Sequence[RateStep],
+    search: SearchSettings | None,
+    clients: ClientSteps | None,
+) -> float | None:
+    """How long the load lasts; None: as long as the scenario has it."""
+    if clients:
+        return float(clients.for_s)
+    if steps:
+        return float(ends_s(steps)[-1])
+    return _search_s(scenario) if load_s is None and search else load_s
+
+
 def _search_s(scenario: Scenario) -> float:
     return scenario.load.for_s if isinstance(scenario.load, Search) else SEARCH_AT_MOST_S
 
@@ -245,6 +287,15 @@ def _of_clients(namespace: Namespace) -> dict[str, Any]:
         "uris": namespace.uris or None,
         "failover": namespace.failover or None,
         "client_version": namespace.client_version or None,
+    }
+
+
+def _of_brokers(namespace: Namespace) -> dict[str, Any]:
+    """Which brokers run, or where they run already."""
+    return {
+        "brokers_file": _path(namespace.brokers_file),
+        "broker_version": namespace.broker_version or None,
+        "distribution": _path(namespace.distribution),
     }
 
 

@@ -8,6 +8,7 @@ from drivers.client.connection_modes import CONNECTION_MODES, ONE, ONE_URI, PER_
 from drivers.protocols import Spoken
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.client_steps import ClientSteps
 from records.message_properties import Values
 from records.rate_steps import text_of
 from scenarios.harness.options.run_options import OptionError, Options
@@ -36,6 +37,7 @@ CONFIGURED = (
     "time_to_live_s",
     "priority",
     "selector",
+    "joins",
 )
 
 
@@ -73,6 +75,7 @@ def configure_users(scenario: Scenario, options: Options) -> None:
     """Give the scenario's user classes the counts, sizes and rates that were asked for."""
     producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
+    _join(scenario.users, options.clients)
     _count(producing, options.producers)
     _count(consuming, options.consumers)
     producers = sum(user.fixed_count for user in producing)
@@ -99,6 +102,14 @@ def configure_users(scenario: Scenario, options: Options) -> None:
         raise OptionError(
             f"--pool-size {options.pool_size}: nobody shares connections; add --connections {POOLED}, or leave it out"
         )
+
+
+def _join(users: Sequence[type[BrokerUser]], clients: ClientSteps | None) -> None:
+    """Each class has its share of every step. None: all clients are there from the beginning."""
+    for place, user in enumerate(users if clients else ()):
+        assert clients is not None
+        share = clients.share(len(users), place)
+        user.fixed_count, user.joins = share.most, str(share)
 
 
 def _receive(user: type[ConsumerUser], options: Options) -> None:

@@ -14,6 +14,7 @@ from scenarios.harness.faults.schedule import FaultSchedule
 from scenarios.harness.options.plan import Plan
 from scenarios.harness.run import warm_up
 from scenarios.harness.run.brokers import BrokerEnvironment
+from scenarios.harness.run.client_steps import ClientStepsWatch
 from scenarios.harness.run.clients_off import ClientsOff
 from scenarios.harness.run.load_generators import LoadGenerators
 from scenarios.harness.run.rate_search import AHEAD_S, RateSearch
@@ -50,6 +51,8 @@ class Load:
         self._load_generators, self._brokers, self._faults, self._recorder = load_generators, brokers, faults, recorder
         self._clients_off = ClientsOff(faults.last_began_ns)
         self._search = RateSearch.of(plan, load_generators.change_rate, run_record) if plan.options.search else None
+        clients = plan.options.clients
+        self._client_steps = ClientStepsWatch(clients) if clients else None
         self._told_of: set[str] = set()
         self._watched_s = WATCHED_S if watched else 0
 
@@ -74,6 +77,8 @@ class Load:
             self._end_after_faults(window, now_ns)
             if self._search and self._search.is_over(self._load_generators.tally(), window, now_ns):
                 return
+            if self._client_steps and self._client_steps.is_over(self._load_generators.tally(), window, now_ns):
+                return
             time.sleep(LOOK_EVERY_S)
 
     def _end_after_faults(self, window: Window, now_ns: int) -> None:
@@ -87,7 +92,7 @@ class Load:
         self._load_generators.settle(self.window)
 
     def _wait_until_ready(self) -> bool:
-        wanted = sum(self._plan.counts.values())
+        wanted = self._plan.clients_before_load
         deadline_s = time.monotonic() + READY_TIMEOUT_S
         while not self.over and not self.trouble():
             ready = self._load_generators.tally().ready.total()
@@ -117,7 +122,8 @@ class Load:
         end = "fixed" if stated_s is not None else warm_up.NOT_SETTLED
         self._run_record.update(warm_up=WarmUp(end, float(longest_s), float(longest_s)))
         self._run_record.write()
-        live_s = self._search.live_s if self._search else self._watched_s
+        steered = self._search or self._client_steps
+        live_s = steered.live_s if steered else self._watched_s
         self._load_generators.go(Go(window, self._plan.options.messages, self._plan.producers, Counter(), live_s))
         if not window.is_open:
             self._faults.start(window.load_began_ns)

@@ -88,14 +88,15 @@ class Seen:
 
 def seen(tally: Tally, seconds: range, due_per_s: float) -> Seen:
     """``due_per_s``: deliveries that are due a second, copies for several subscribers included."""
-    timed = _within(tally.live.seconds(RECEIVED), seconds)
-    untimed = _within(tally.live.seconds(UNTIMED), seconds)
+    timed = within(tally.live.seconds(RECEIVED), seconds)
+    untimed = within(tally.live.seconds(UNTIMED), seconds)
     share = (timed.total() + untimed.total()) / (due_per_s * len(seconds))
     (p99_ns,) = quantiles_ns(timed, [0.99])
     return Seen(share, None if p99_ns is None else p99_ns / NS_PER_MS)
 
 
-def _within(counts: Mapping[int, Counter[int]], seconds: range) -> Counter[int]:
+def within(counts: Mapping[int, Counter[int]], seconds: range) -> Counter[int]:
+    """The counts of these seconds together."""
     return sum((counts[second] for second in seconds if second in counts), Counter())
 
 

@@ -1,0 +1,115 @@
+"""Reads and writes a load whose clients become more: ``50,100,200@10s`` are three numbers of clients for 10 s each.
+
+The clients of the first step connect before the load. Those that a later step adds connect one after the other in its
+first half. Behind the steps stand the limits: ``50,100@10s,connect=2000,p99=500``, in milliseconds.
+"""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+LEAST_S = 5
+"""A step is no shorter: its new clients connect in its first half."""
+CONNECTING_SHARE = 0.5
+"""In this part of a step its new clients connect."""
+CONNECT_MS, P99_MS = 2_000.0, 500.0
+HOW = "write 50,100,200@10s, or 50,100@10s,connect=2000,p99=500: clients, seconds and milliseconds"
+_STEP = re.compile(r"(\d+)(?:@(\d+)s?)?")
+_LIMIT = re.compile(r"(connect|p99)=(\d+(?:\.\d+)?)")
+
+
+class BadClientStepsError(ValueError):
+    """A text that is no number of clients in steps. Says what is wrong with it and what to write."""
+
+
+@dataclass(frozen=True)
+class ClientStep:
+    """So many clients in all, for so many seconds."""
+
+    clients: int
+    for_s: int
+
+
+@dataclass(frozen=True)
+class ClientSteps:
+    """The steps of a load. A step is held if no client took longer to connect, and the p99 from due to received was no
+    more."""
+
+    steps: tuple[ClientStep, ...]
+    connect_ms: float = CONNECT_MS
+    p99_ms: float = P99_MS
+
+    @property
+    def most(self) -> int:
+        """The clients of the last step."""
+        return self.steps[-1].clients
+
+    @property
+    def spans_s(self) -> list[tuple[int, int]]:
+        """From when to when each step lasts, in seconds of the load."""
+        return list(pairwise([0, *accumulate(step.for_s for step in self.steps)]))
+
+    @property
+    def for_s(self) -> int:
+        """How long they last together."""
+        return self.spans_s[-1][1]
+
+    def joins_s(self, index: int) -> float:
+        """When a client is to connect, in seconds of the load; 0: before it. ``index``: counted from 0."""
+        counts = [step.clients for step in self.steps]
+        step = bisect_right(counts, index)
+        if step == 0:
+            return 0.0
+        from_s, until_s = self.spans_s[step]
+        share = (index - counts[step - 1]) / (counts[step] - counts[step - 1])
+        return from_s + share * CONNECTING_SHARE * (until_s - from_s)
+
+    def share(self, parts: int, place: int) -> "ClientSteps":
+        """The share of one of several classes of clients, the first ones getting what does not divide."""
+        steps = (ClientStep((step.clients + parts - 1 - place) // parts, step.for_s) for step in self.steps)
+        return ClientSteps(tuple(steps), self.connect_ms, self.p99_ms)
+
+    def __str__(self) -> str:
+        """``50@10s,100@10s,connect=2000,p99=500``."""
+        steps = ",".join(f"{step.clients}@{step.for_s}s" for step in self.steps)
+        return f"{steps},connect={self.connect_ms:g},p99={self.p99_ms:g}"
+
+
+def parse_client_steps(text: str) -> ClientSteps:
+    """The steps of a text. Raises BadClientStepsError."""
+    counts: list[tuple[int, int | None]] = []
+    limits = {"connect": CONNECT_MS, "p99": P99_MS}
+    for part in map(str.strip, text.split(",")):
+        if found := _STEP.fullmatch(part):
+            counts.append((int(found[1]), int(found[2]) if found[2] else None))
+        elif found := _LIMIT.fullmatch(part):
+            limits[found[1]] = float(found[2])
+        else:
+            raise BadClientStepsError(f"{text}: {part!r} cannot be read; {HOW}")
+    steps = _timed(text, counts)
+    _check(text, steps, limits)
+    return ClientSteps(steps, limits["connect"], limits["p99"])
+
+
+def _timed(text: str, counts: list[tuple[int, int | None]]) -> tuple[ClientStep, ...]:
+    """A step without a time takes that of the next one which has a time."""
+    steps: list[ClientStep] = []
+    for_s = None
+    for clients, own_s in reversed(counts):
+        for_s = own_s or for_s
+        if for_s is None:
+            raise BadClientStepsError(f"{text}: the last step has no time; {HOW}")
+        steps.append(ClientStep(clients, for_s))
+    return tuple(reversed(steps))
+
+
+def _check(text: str, steps: tuple[ClientStep, ...], limits: dict[str, float]) -> None:
+    if not steps:
+        raise BadClientStepsError(f"{text}: there is no number of clients; {HOW}")
+    if any(later.clients <= step.clients for step, later in pairwise(steps)):
+        raise BadClientStepsError(f"{text}: each step has more clients than the one before; {HOW}")
+    if any(step.for_s < LEAST_S for step in steps):
+        raise BadClientStepsError(f"{text}: a step lasts at least {LEAST_S} s; {HOW}")
+    if not all(limits.values()):
+        raise BadClientStepsError(f"{text}: a limit is more than 0 ms; {HOW}")

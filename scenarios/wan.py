@@ -1,0 +1,51 @@
+"""Links between regions are slow. Some messages stay in the region where they are sent, others have to cross.
+
+Asks: what do delays between regions cost a message that stays, one that crosses, and the throughput of the links?
+"""
+
+from drivers.users import ConsumerUser, ProducerUser, Stay
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_corrupted, none_stranded, run
+
+
+class NearProducer(ProducerUser):
+    group = "producers"
+    destination, body_bytes, durable = "queue://wan.near", 1_024, True
+    sends_per_second = 25
+    fixed_count = 4
+
+
+class FarProducer(ProducerUser):
+    group = "producers"
+    destination, body_bytes, durable = "queue://wan.far", 1_024, True
+    sends_per_second = 25
+    fixed_count = 4
+
+
+class NearConsumer(ConsumerUser):
+    """At the first broker where producers enter."""
+
+    group = "producers"
+    destination = "queue://wan.near"
+    stays = (Stay(place=0),)
+    fixed_count = 2
+
+
+class FarConsumer(ConsumerUser):
+    """At the fourth broker of its group, counted round: in `cross-region-mesh` it is the one in the other region."""
+
+    group = "consumers"
+    destination = "queue://wan.far"
+    stays = (Stay(place=3),)
+    fixed_count = 2
+
+
+run(
+    Scenario(
+        users=(NearProducer, FarProducer, NearConsumer, FarConsumer),
+        default_topology="cross-region-mesh",
+        default_link="regions:delay=40ms",
+        load=Hold(for_s=30),
+        checks=(no_acked_send_lost(), none_stranded(), none_corrupted()),
+        question=__doc__,
+    )
+)

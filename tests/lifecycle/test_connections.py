@@ -1,0 +1,74 @@
+"""Checks whole runs that add clients: a limit that is set at a broker is found, and the broker is named."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.locust_run import Outcome, make_run, nothing_left
+
+CONNECTIONS = "scenarios/connections.py"
+LIMIT = 33
+BROKER = """
+  - name: {name}
+    connectors:
+      - {{protocol: openwire}}
+      - {{protocol: stomp, maximum_connections: {limit}}}
+      - {{protocol: amqp, maximum_connections: {limit}}}
+"""
+
+
+def full(folder: Path, names: list[str], limit: int = LIMIT) -> str:
+    """A topology of brokers that take so many connections each, joined with the first one."""
+    brokers = "".join(BROKER.format(name=name, limit=limit) for name in names)
+    links = "".join(f"  - {{opened_by: {name}, to: {names[0]}, duplex: true}}\n" for name in names[1:])
+    entries = ", ".join(names)
+    groups = "".join(f"  - {{name: {group}, enter_at: [{entries}]}}\n" for group in ("producers", "consumers"))
+    path = folder / "full.yaml"
+    path.write_text(f"name: full\nbrokers:{brokers}{f'links:{chr(10)}{links}' if links else ''}groups:\n{groups}")
+    return str(path)
+
+
+def made(folder: Path, *asked: str) -> Outcome:
+    run = make_run(CONNECTIONS, *asked, runs=folder / "runs")
+    assert (run.summary["verdict"], run.status) == ("pass", 0), run.output
+    assert nothing_left(run.runs)
+    return run
+
+
+@pytest.mark.spark
+def test_every_client_of_each_step_connects_in_its_time_and_sends_from_then_on(tmp_path: Path) -> None:
+    run = made(tmp_path, "--runtime", "memory", "--clients", "10,21@5s", "--warm-up", "1")
+    connections = run.summary["connections"]
+    assert (connections["held"], connections["limited_by"]) == (21, None)
+    began_ns = run.info["phases"]["load_began_ns"]
+    tried_s = sorted((row["at_ns"] - began_ns) / 1e9 for row in run.events("connections") if row["event"] == "attempt")
+    assert len(tried_s) == 21
+    assert all(each < 0 for each in tried_s[:10])
+    assert all(5 <= each < 8 for each in tried_s[10:])
+    due_s = [(row["due_ns"] - began_ns) / 1e9 for row in run.events("sends")]
+    assert sum(0 <= each < 5 for each in due_s) == pytest.approx(5 * 2 * 5, abs=5)
+    assert sum(7.5 <= each < 10 for each in due_s) == pytest.approx(2.5 * 2 * 11, abs=11)
+    assert run.summary["messages"]["lost"] == 0
+
+
+@pytest.mark.brokers
+@pytest.mark.spark
+@pytest.mark.parametrize("protocol", ["stomp", "amqp"])
+def test_the_limit_of_a_broker_is_found_and_the_broker_is_named(protocol: str, tmp_path: Path) -> None:
+    asked = ("--topology", full(tmp_path, ["b-1"]), "--runtime", "processes", "--protocol", protocol)
+    run = made(tmp_path, *asked, "--clients", "12,24,48,96@5s", "--warm-up", "2")
+    connections = run.summary["connections"]
+    assert (connections["held"], connections["not_held"]) == (LIMIT, 48)
+    assert (connections["limited_by"], connections["brokers"]) == ("refused", ["b-1"])
+    assert [step["clients"] for step in connections["steps"]] == [12, 24, 48]
+    page = (run.run / "report.html").read_text("utf-8")
+    assert f"{LIMIT} connections were held, and not 48: clients refused or not answered: b-1 {48 - LIMIT}." in page
+
+
+@pytest.mark.brokers
+@pytest.mark.spark
+def test_a_network_holds_what_its_brokers_hold_together(tmp_path: Path) -> None:
+    asked = ("--topology", full(tmp_path, ["b-1", "b-2"], limit=15), "--runtime", "processes")
+    connections = made(tmp_path, *asked, "--clients", "12,24,48@6s", "--warm-up", "2").summary["connections"]
+    assert (connections["held"], connections["not_held"]) == (30, 48)
+    assert connections["brokers"] == ["b-1", "b-2"]

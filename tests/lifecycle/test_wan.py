@@ -1,0 +1,25 @@
+"""Checks whole runs over slow links between regions: only what crosses is late, by the delay that was set."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.locust_run import make_run, nothing_left
+
+pytestmark = [pytest.mark.brokers, pytest.mark.links, pytest.mark.spark]
+
+WAN = "scenarios/wan.py"
+DELAY_MS = 40
+
+
+@pytest.mark.parametrize("topology", ["cross-region-mesh", "two-regions"])
+def test_only_messages_that_cross_take_the_delay_of_the_links_between_regions(topology: str, tmp_path: Path) -> None:
+    asked = ("--topology", topology, "-t", "20s", "--warm-up", "3")
+    run = make_run(WAN, *asked, runs=tmp_path / "runs")
+    assert (run.summary["verdict"], run.status) == ("pass", 0), run.output
+    regions = run.summary["regions"]
+    assert regions["across"]["min"] >= DELAY_MS
+    assert regions["within"]["p50"] < DELAY_MS
+    assert regions["across_per_s"] >= 20  # which producers enter where is by chance
+    assert "Latency by regions" in (run.run / "report.html").read_text("utf-8")
+    assert nothing_left(run.runs)
