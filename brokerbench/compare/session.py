@@ -119,8 +119,8 @@ class Session:
 
     def begin(self) -> None:
         """Make the folder, or find what the same command began. ValueError if it holds another comparison."""
-        asked = {"scenario": str(self.locustfile), "vary": self.option, "values": self.values, "options": self.others}
-        asked |= {"control": True} if self.control else {}
+        asked: dict[str, object] = {"scenario": str(self.locustfile), "vary": self.option, "values": self.values}
+        asked |= {"options": self.others} | ({"control": True} if self.control else {})
         path, text = self.folder / "session.json", json.dumps(asked | {"files": self._files()}, indent=2)
         if path.exists() and path.read_text(encoding="utf-8") != text:
             raise ValueError(
