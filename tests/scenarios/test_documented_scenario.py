@@ -30,7 +30,7 @@ def test_every_field_of_a_scenario_is_there() -> None:
 def test_every_attribute_of_a_user_is_there_with_its_default(user: type[BrokerUser]) -> None:
     names = [name for name in inspect.get_annotations(user) if not name.startswith("_") and name not in GIVEN]
     assert {"group", "destination"} <= TOLD
-    hidden = {"rate_steps"}  # `--rate` and `Steps` set it
+    hidden = {"rate_steps", "joins"}  # set by `--rate` and `Steps`, and by `--clients` and `AddClients`
     assert [name for name in names if name not in hidden and f"{name} = {shown(getattr(user, name))}" not in TOLD] == []
 
 

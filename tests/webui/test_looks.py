@@ -86,7 +86,7 @@ def test_a_large_seed_stays_what_it_is() -> None:
     assert read(namespace(seed="9007199254740993"), scenario(), None).seed == 9007199254740993
 
 
-ONE_EACH = {"connections": "one", "pool_size": 1, "uris": "all", "destinations": 1}
+ONE_EACH = {"connections": "one", "pool_size": 1, "uris": "all", "destinations": 1, "joins": ""}
 NONE = {"transaction_size": 0, "rate_steps": "", "properties": {}, "time_to_live_s": None, "priority": 4}
 
 
