@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.figures import NS_PER_MS, latency_of
-from analysis.limits import LATE_MS, Use, own_lag_ms, use_of
+from analysis.limits import Use, own_lag_ms, sent_late, use_of, used_up
 from analysis.steps import of_seconds
 from records.client_steps import ClientSteps, parse_client_steps
 from records.run import RunInfo
@@ -152,12 +152,12 @@ def _named(asked: ClientSteps, step: ConnectionStep, use: Use, own_ms: float | N
     if missing > 0 and step["refused_by"]:
         by = " and ".join(f"{broker} {count:,}" for broker, count in step["refused_by"].items())
         return "refused", f"clients refused or not answered: {by}"
-    if use.all_by_us:
-        return "host", f"brokers and load generator used up the {use.cores} cores of their one machine ({use.split})"
+    if found := used_up(use):
+        return found
     if step["begun"] < step["clients"]:
         return "generator", f"the load generator began only {step['begun']:,} connections in time"
-    if own_ms is not None and own_ms > LATE_MS:
-        return "generator", f"half of the sends were late by {own_ms:.0f} ms or more, which was not the brokers' doing"
+    if found := sent_late(own_ms):
+        return found
     if missing > 0:
         return "connecting", f"clients not refused, and not connected at the end of the step: {missing:,}"
     slowest_ms = step["connect_ms"]["max"] or 0.0

@@ -49,11 +49,6 @@ class Use:
         return (self.brokers or 0.0) + (self.generator or 0.0)
 
     @property
-    def all_by_us(self) -> bool:
-        """Whether brokers and load generator used up the cores of the machine."""
-        return bool(self.cores) and self.ours >= ALL_USED * self.cores
-
-    @property
     def split(self) -> str:
         """Their cores, in words."""
         return f"brokers {self.brokers or 0.0:.1f}, load generator {self.generator or 0.0:.1f}"
@@ -79,15 +74,24 @@ def limit(info: RunInfo, steps: Sequence[StepResult], resources: pa.Table, laten
     )
 
 
+def used_up(use: Use) -> tuple[str, str] | None:
+    """(limit, why in a sentence) if brokers and load generator used up the cores of the machine."""
+    if not use.cores or use.ours < ALL_USED * use.cores:
+        return None
+    return "host", f"brokers and load generator used up the {use.cores} cores of their one machine ({use.split})"
+
+
+def sent_late(own_lag_ms: float | None) -> tuple[str, str] | None:
+    """(limit, why in a sentence) if the load generator was late by itself."""
+    if own_lag_ms is None or own_lag_ms <= LATE_MS:
+        return None
+    return "generator", f"half of the sends were late by {own_lag_ms:.0f} ms or more, which was not the brokers' doing"
+
+
 def _named(info: RunInfo, step: StepResult, use: Use, own_lag_ms: float | None) -> tuple[str, str]:
     """(what it was, why in a sentence)."""
-    if use.all_by_us:
-        return "host", f"brokers and load generator used up the {use.cores} cores of their one machine ({use.split})"
-    if own_lag_ms is not None and own_lag_ms > LATE_MS:
-        return (
-            "generator",
-            f"half of the sends were late by {own_lag_ms:.0f} ms or more, which was not the brokers' doing",
-        )
+    if found := used_up(use) or sent_late(own_lag_ms):
+        return found
     broker, grown = max(use.grown.items(), key=lambda item: item[1], default=("", 0))
     if grown >= max(MOST_OF_BACKLOG * step["backlog"], LEAST_GROWN_S * step["due_per_s"]):
         if broker in _entries(info, "consumer"):

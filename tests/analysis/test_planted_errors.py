@@ -57,7 +57,7 @@ def test_a_thousand_messages_confirmed_and_none_received_are_lost_and_the_run_fa
 
 
 def in_two_processes(planted: Planted, *, tallied: bool = True) -> RunDirectory:
-    """A healthy run whose even messages one worker sent, and whose odd ones another; what each counted is told."""
+    """A healthy run. One worker sent its even messages and another the odd ones. What each counted is recorded."""
 
     def plant(recorder: Recorder) -> None:
         for seq in range(1_000):
