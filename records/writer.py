@@ -8,6 +8,7 @@ killed process loses at most its last second. Recording never raises: rows that 
 import re
 import struct
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -219,6 +220,7 @@ class Recorder:
             for name, table in self._tables.items():
                 if len(table.rows) and not self._closed:
                     self._flush_table(name, table)
+                    time.sleep(0)  # under gevent, messages that are due now go before the next table
 
     def close(self) -> None:
         """Write the remaining rows. Mark each stream as complete, unless rows of it were dropped. May be repeated."""

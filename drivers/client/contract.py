@@ -45,7 +45,10 @@ class LoadControl(Protocol):
     producing: bool
 
     def wait_unless_stopped(self, timeout_s: float) -> bool:
-        """Sleep, but wake when producing stops; True when it has stopped."""
+        """Sleep, but wake when producing stops; True when it has stopped.
+
+        It may end up to `drivers.client.pacing.LEAD_NS` early.
+        """
 
 
 class LoadStatistics(Protocol):

@@ -6,9 +6,18 @@ were due but not sent by the end of the load are counted: no message is dropped 
 """
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 NS_PER_S = 1_000_000_000
+LEAD_NS = 350_000
+"""A producer may be woken so much before its message is due, to make the message."""
+
+
+def until_due(due_ns: int, clock: Callable[[], int]) -> None:
+    """Read the clock until then, for a producer that was woken early; at once if that is over `LEAD_NS` away."""
+    while 0 < due_ns - clock() <= LEAD_NS:
+        pass
 
 
 @dataclass

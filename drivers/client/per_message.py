@@ -17,6 +17,7 @@ from typing import Protocol
 from drivers.client.contract import LoadClient, LoadStatistics, NoSenderError
 from drivers.client.events import ScheduledSend, Settled
 from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
+from drivers.client.pacing import until_due
 from drivers.client.schedule_loop import ScheduleLoop
 from drivers.contract import Destination, DriverError, Outcome
 from records.writer import Recorder
@@ -85,6 +86,7 @@ class PerMessageProducer(ScheduleLoop):
     def send_batch(self, sends: Sequence[ScheduledSend], body_bytes: int) -> None:
         """Begin to send messages that are due, each by itself. Returns at once."""
         for send in sends:
+            until_due(send.due_ns, self._clock)
             with self._changed:
                 if self._closed:
                     return

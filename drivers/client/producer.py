@@ -19,6 +19,7 @@ from drivers.client.blocked_detection import BlockedDetector
 from drivers.client.contract import NO_STATISTICS, LoadStatistics
 from drivers.client.events import ScheduledSend, Settled
 from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
+from drivers.client.pacing import until_due
 from drivers.client.schedule_loop import ScheduleLoop
 from drivers.client.sends import UNCONFIRMED, BrokerAnswer, SendAttempt
 from drivers.contract import Destination, DriverError, Outcome, Outgoing
@@ -158,7 +159,7 @@ class Producer(ScheduleLoop):
 
     def _send_durable(self, attempts: list[SendAttempt], connection: ClientConnection) -> bool:
         """Open the attempts and write them; False when ``connection`` was lost before."""
-        messages = [self._outgoing(attempt) for attempt in attempts]
+        messages = self._when_due(attempts)
         if not self._claim(attempts, connection):
             return False
         try:
@@ -169,10 +170,11 @@ class Producer(ScheduleLoop):
 
     def _send_one_way(self, attempts: list[SendAttempt], connection: ClientConnection) -> bool:
         """Write the attempts; False when that broke and they are to be tried again."""
+        messages = self._when_due(attempts)
         self._put_on(attempts, connection)
         began_ns = attempts[0].sent_ns
         try:
-            sent_ns = connection.send([self._outgoing(attempt) for attempt in attempts])
+            sent_ns = connection.send(messages)
         except ConnectionError as error:
             self._access.broken(connection, str(error))
             for attempt in attempts:
@@ -197,7 +199,14 @@ class Producer(ScheduleLoop):
             self._readiness.released(self._access.clock())  # it waited for a connection until now
             raise
 
+    def _when_due(self, attempts: list[SendAttempt]) -> list[Outgoing]:
+        """Their messages, once they are due: they are made a moment before."""
+        messages = [self._outgoing(attempt) for attempt in attempts]
+        until_due(attempts[-1].due_ns, self._access.clock)
+        return messages
+
     def _never_written(self, attempts: list[SendAttempt], reason: str) -> None:
+        until_due(attempts[-1].due_ns, self._access.clock)
         self._note_ready(attempts)
         for attempt in attempts:
             attempt.sent_ns = self._access.clock()

@@ -83,7 +83,7 @@ class TransactedProducer(Producer):
         for attempt in some:
             attempt.blocked |= attempt.due_ns < self._committed_ns
         self._late_by_commit = some[-1].blocked
-        messages = [self._outgoing(attempt) for attempt in some]
+        messages = self._when_due(some)
         if not self._claim(some, connection):
             return 0
         try:

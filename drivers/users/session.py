@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from drivers.client.connection_modes import POOLED, ClientPool, PooledClient, SharedClient
 from drivers.client.contract import ClientConnector, LoadClient, SpokenProtocols
-from drivers.client.pacing import NS_PER_S, Schedule
+from drivers.client.pacing import LEAD_NS, NS_PER_S, Schedule
 from drivers.client.stepped_schedule import SteppedSchedule
 from drivers.failover.uri import FailoverUri
 from drivers.users.connection_losses import ConnectionLosses
@@ -354,12 +354,12 @@ class Session:
             timer.wake_all()
 
     def wait_unless_stopped(self, timeout_s: float) -> bool:
-        """Sleep, but wake when producing stops; True when it has stopped."""
+        """See `drivers.client.contract.LoadControl`."""
         timer = due_timer()
         if timer is None:
             return self._stop_producing.wait(timeout_s)
         until_ns = time.monotonic_ns() + int(timeout_s * NS_PER_S)
-        while self.producing and time.monotonic_ns() < until_ns:
+        while self.producing and time.monotonic_ns() < until_ns - LEAD_NS:
             timer.wait_until(until_ns)
         return not self.producing
 

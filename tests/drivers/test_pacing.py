@@ -1,9 +1,11 @@
 """Checks that the send schedule is fixed, complete and independent of the broker."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.client.pacing import NS_PER_S, Schedule, random_phase_ns, share
+from drivers.client.pacing import LEAD_NS, NS_PER_S, Schedule, random_phase_ns, share, until_due
 
 RATES = st.floats(0.01, 100_000, allow_nan=False)
 
@@ -75,3 +77,13 @@ def test_what_is_due_by_now_is_what_is_late_and_no_more_than_asked_for() -> None
     assert schedule.due_by(125, 1, 1) == [(1, 110)]
     assert schedule.due_by(10_000, 4, 9) == [(4, 140), (5, 150)]
     assert schedule.due_by(125, 3, 9) == schedule.due_by(10_000, 0, 0) == schedule.due_by(10_000, 0, -1) == []
+
+
+def test_a_producer_that_was_woken_early_waits_until_its_message_is_due() -> None:
+    ticks = itertools.count(0, 1_000)
+    until_due(LEAD_NS, lambda: next(ticks))
+    assert next(ticks) >= LEAD_NS
+
+
+def test_a_time_that_is_far_away_is_not_waited_for_by_reading_the_clock() -> None:
+    until_due(LEAD_NS + 1, lambda: 0)

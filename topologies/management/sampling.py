@@ -144,8 +144,9 @@ class Sampler:
 
     def start(self) -> None:
         loops: dict[str, Callable[[], None]] = {"own": lambda: self._every_period(self._sample_here)}
-        for broker in self._brokers:
-            loops[broker] = lambda broker=broker: self._watch(broker)  # type: ignore[misc]
+        for number, broker in enumerate(self._brokers, start=1):
+            share = number / (len(self._brokers) + 1)
+            loops[broker] = lambda broker=broker, share=share: self._watch(broker, share)  # type: ignore[misc]
         self._threads = [
             threading.Thread(target=loop, name=f"sampler-{name}", daemon=True) for name, loop in loops.items()
         ]
@@ -158,12 +159,12 @@ class Sampler:
         for thread in self._threads:
             thread.join(STOP_TIMEOUT_S)
 
-    def _watch(self, broker: str) -> None:
+    def _watch(self, broker: str, share: float) -> None:
         try:
             agent = Jolokia(self._runtime.management(broker), ANSWER_TIMEOUT_S)
         except ManagementFailed:  # it has no agent to ask
             return
-        self._every_period(lambda: self._sample_broker(agent))
+        self._every_period(lambda: self._sample_broker(agent), share)
         agent.close()
 
     def _sample_broker(self, agent: Jolokia) -> None:
@@ -180,6 +181,7 @@ class Sampler:
         self._record(machine_rows())
         self._sample_process("", os.getpid(), self._process)
         for broker in self._brokers:
+            time.sleep(0)  # messages that are due now go first: under gevent they share this thread
             if (pid := self._runtime.pid(broker)) is not None:
                 self._sample_process(broker, pid)
 
@@ -195,12 +197,13 @@ class Sampler:
                 before = self.latest.get(series)
                 self.latest[series] = Reading(row, before.now if before else None)
 
-    def _every_period(self, action: Callable[[], None]) -> None:
-        """Run at whole periods from the start.
+    def _every_period(self, action: Callable[[], None], share: float = 0.0) -> None:
+        """Run at once, then at whole periods from the start and ``share`` of one.
 
+        Each broker has another share, so that the load generator never has the work of several samples in a row.
         Periods that pass while ``action`` is busy are left out, and not repeated.
         """
-        began = time.monotonic()
+        began = time.monotonic() + share * self._period_s
         while not self._stopping.is_set():
             action()
             passed = time.monotonic() - began
