@@ -10,6 +10,7 @@ from brokerbench.compare.session import Asked, Session, arms, kept, locustfile_o
 from brokerbench.interrupts import signals_interrupt
 from records.summary import EXIT_STATUS
 from reports.comparison.scenarios import parted
+from reports.comparison.statistics import can_be_judged
 
 
 def runs_made(asked: Asked, primary: Sequence[str], say: Say) -> list[Path]:
@@ -27,14 +28,15 @@ def runs_made(asked: Asked, primary: Sequence[str], say: Say) -> list[Path]:
 
 
 def planned_sessions(asked: Asked, primary: Sequence[str]) -> tuple[list[Session], int]:
-    """A session for each scenario of ``steady:7,failover:3``, and how many tests there will be. Raises ValueError."""
+    """A session for each scenario of ``steady:7,failover:3``, and how many tests Holm covers. Raises ValueError."""
     wanted = [_with_blocks(text, asked.blocks) for text in split_values(asked.scenario)]
     names = [locustfile_of(scenario).stem for scenario, _ in wanted]
     if len(set(names)) < len(names):
         raise ValueError(f"--scenario {asked.scenario}: names a scenario twice: name each once, with its blocks")
     _, values = arms(asked)
-    figures = sum(len(metrics) or 1 for metrics in parted(primary, names).values())
-    tests = figures * (len(values) - 1)
+    figures = [len(metrics) or 1 for metrics in parted(primary, names).values()]
+    judged = can_be_judged([blocks for _, blocks in wanted])
+    tests = sum(number for number, counts in zip(figures, judged, strict=True) if counts) * (len(values) - 1)
     several = len(wanted) > 1
     return [
         planned(replace(asked, scenario=scenario, blocks=blocks, session=_session(asked, name, several)), tests)

@@ -67,7 +67,7 @@ def outlook(session: Session, arms: list[dict[str, Any]], missing: int) -> list[
 
 
 def can_tell(sessions: Sequence[Session], tests: int) -> list[str]:
-    """What so many blocks can tell. ``tests``: primary figures times arms beside the first, of all scenarios."""
+    """What so many blocks can tell. ``tests``: how many Holm covers."""
     needed = needed_blocks(tests)
     told = f"{counted(tests, 'test')} against {sessions[0].values[0]}: a verdict takes {needed} blocks"
     few = [session for session in sessions if session.blocks < needed]

@@ -9,7 +9,14 @@ from math import exp, log
 
 from reports.comparison.arms import Arm, Design
 from reports.comparison.metrics import METRICS, SHOWN, Metric
-from reports.comparison.statistics import Estimate, estimate, holm, needed_blocks, p_value
+from reports.comparison.statistics import (
+    Estimate,
+    can_be_judged,
+    estimate,
+    holm,
+    needed_blocks,
+    p_value,
+)
 from reports.comparison.verdicts import SAME_WITHIN, Question, Verdict, judge
 
 
@@ -101,20 +108,28 @@ def compare(asked: Sequence[Asked], same_within: float = SAME_WITHIN) -> tuple[C
     """A comparison for each design. Pure: the same runs give the same comparisons."""
     figures = [_figures(each) for each in asked]
     primary = [_of_primary(each, found) for each, found in zip(asked, figures, strict=True)]
-    tested = [figure for each in primary for figure in each]
-    p_values = [p_value(figure.used) if figure.used else 1.0 for figure in tested]
-    told = iter(zip(p_values, holm(p_values), strict=True))
+    judged = can_be_judged([len(each.design.blocks) for each in asked])
+    together = sum(len(of_each) for of_each, counts in zip(primary, judged, strict=True) if counts)
+    told = iter(_p_values(primary, judged))
     return tuple(
         Comparison(
             each.design,
             each.primary,
             same_within,
-            tuple(_test(each.design, figure, *next(told), len(tested), same_within) for figure in of_each),
+            tuple(_test(each.design, figure, *next(told), together, same_within) for figure in of_each),
             found,
-            len(tested),
+            together,
         )
         for each, found, of_each in zip(asked, figures, primary, strict=True)
     )
+
+
+def _p_values(primary: Sequence[Sequence[ArmFigure]], judged: Sequence[bool]) -> list[tuple[float, float]]:
+    """The p value of each test, and the same under Holm: 1 for those of a scenario that is only described."""
+    counts = [each for figures, each in zip(primary, judged, strict=True) for _ in figures]
+    p_values = [p_value(figure.used) if figure.used else 1.0 for figures in primary for figure in figures]
+    adjusted = iter(holm([p for p, counted in zip(p_values, counts, strict=True) if counted]))
+    return [(p, next(adjusted) if counted else 1.0) for p, counted in zip(p_values, counts, strict=True)]
 
 
 def _figures(asked: Asked) -> dict[tuple[str, str], ArmFigure]:

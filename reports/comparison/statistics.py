@@ -101,6 +101,16 @@ def smallest_p(blocks: int) -> float:
     return min(1.0, float(2.0 ** (1 - blocks)))
 
 
+def can_be_judged(blocks: Sequence[int | None]) -> list[bool]:
+    """Whether each scenario's figures are judged, by its number of blocks; None: as many as a verdict takes.
+
+    Fewer than `LEAST_BLOCKS` can give no verdict, whatever the runs say. So Holm leaves such a scenario out, and the
+    verdicts of the others become no harder (Tarone 1990). If all scenarios are so small, all count.
+    """
+    able = [each is None or each >= LEAST_BLOCKS for each in blocks]
+    return able if any(able) else [True] * len(able)
+
+
 def needed_blocks(tests: int) -> int:
     """Blocks with which a verdict is possible: at least 7, and enough for the smallest p under Holm."""
     blocks = LEAST_BLOCKS

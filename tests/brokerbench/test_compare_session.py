@@ -161,7 +161,7 @@ def of_a_run(folder: Path, slot: Slot, name: str, state: str, problems: tuple[st
 def test_each_scenario_has_its_runs_and_its_own_number_of_blocks() -> None:
     asked = replace(ASKED, scenario="steady:9,failover:3", session="mine")
     sessions, tests = planned_sessions(asked, ())
-    assert tests == 2
+    assert tests == 1, "three blocks can give no verdict"
     assert [(each.locustfile.stem, each.blocks, each.name) for each in sessions] == [
         ("steady", 9, "mine-steady"),
         ("failover", 3, "mine-failover"),

@@ -4,6 +4,7 @@ import base64
 import csv
 import io
 import json
+from dataclasses import replace
 from itertools import pairwise
 from math import exp, log
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from records.errors import RunUnwritable
 from reports.comparison.build import Wanted, compared, render, write
 from reports.comparison.cells import arm_table
-from reports.comparison.comparison import Comparison
+from reports.comparison.comparison import Asked, Comparison, compare
 from reports.comparison.document import document
 from reports.comparison.markdown import markdown
 from reports.comparison.metrics import METRICS, PRIMARY, ComparisonImpossible
@@ -154,6 +155,17 @@ def under_both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Comparison, ..
             planted = Planted(name, doubtful={}, lost=2, run=run, summary={"recovery": recovery})
             failover.append(write_planted(parent, f"f-{block}-{name}", planted))
     return compared(Wanted((*steady, *failover), (), 5.0, allow_unlike=False))
+
+
+def test_a_scenario_of_three_blocks_is_described_and_does_not_make_the_others_verdict_harder(
+    under_both: tuple[Comparison, ...],
+) -> None:
+    steady, failover = under_both
+    arms = tuple(replace(arm, runs=arm.runs[:3]) for arm in failover.design.arms)
+    three = replace(failover.design, arms=arms, blocks=("1", "2", "3"))
+    alone, described = compare((Asked(steady.design, steady.primary), Asked(three, failover.primary)))
+    assert (alone.together, alone.needed, alone.tests[0].adjusted_p) == (1, 7, alone.tests[0].p)
+    assert (described.tests[0].adjusted_p, described.words()) == (1.0, {"undecided"})
 
 
 def test_several_scenarios_share_a_page_a_table_and_one_level(under_both: tuple[Comparison, ...]) -> None:

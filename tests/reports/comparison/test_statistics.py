@@ -11,6 +11,7 @@ from scipy import stats
 
 from reports.comparison.statistics import (
     LEVEL,
+    can_be_judged,
     detectable,
     estimate,
     holm,
@@ -143,3 +144,13 @@ def test_the_difference_that_would_probably_be_told_is_told_four_times_in_five(b
 def test_one_block_forecasts_nothing_and_blocks_that_agree_tell_anything() -> None:
     assert detectable(0.1, 1) is None
     assert detectable(0.0, 7) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("blocks", "judged"),
+    [((7, 3), [True, False]), ((3, None), [False, True]), ((7, 8), [True, True]), ((3, 3), [True, True]), ((), [])],
+)
+def test_a_scenario_of_too_few_blocks_for_any_verdict_is_only_described(
+    blocks: tuple[int | None, ...], judged: list[bool]
+) -> None:
+    assert can_be_judged(blocks) == judged
