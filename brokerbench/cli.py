@@ -223,6 +223,7 @@ def compare(
     from brokerbench.compare.answer import exit_status, told, wanted_from
     from brokerbench.compare.command import runs_made
     from brokerbench.compare.session import Asked
+    from brokerbench.growth import restarts_of
     from brokerbench.stored_runs import find_run
     from reports.comparison.build import compared, write
 
@@ -234,7 +235,7 @@ def compare(
         raise click.UsageError("options that make runs take --scenario NAME, such as --scenario steady")
     else:
         folders = [find_run(name, runs).path for name in words]
-    asked = replace(page, runs=tuple(folders))
+    asked = replace(page, runs=tuple(folders), to_add_a_broker=restarts_of)
     found = compared(asked)
     written = write(found, asked)
     click.echo(told(found, written))

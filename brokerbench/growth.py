@@ -7,9 +7,11 @@ places, and the files compared. A broker reads its configuration when it starts,
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import count
 
 from brokerbench.rendering import files_of, site_by_names
+from records.run import RunInfo
 from topologies.catalogue.lookup import arguments, build
 from topologies.catalogue.yaml_topology import is_file
 from topologies.model.broker import AnyBroker
@@ -38,6 +40,33 @@ def growths(text: str) -> tuple[Growth, ...]:
     """
     counted = () if is_file(text) else tuple(_counted(text))
     return counted or (joined(build(text)),)
+
+
+def restarts_of(run: RunInfo) -> str:
+    """As `restarts`, of the topology that a run was made on."""
+    return restarts(str(run.options.get("topology") or run.topology))
+
+
+@cache
+def restarts(text: str) -> str:
+    """Whom one more broker would restart: ``hub``, ``all 3``, ``none``; several ways to grow: ``edges=4: none; …``.
+
+    '' if no topology has this name here, or if none like it can be larger.
+    """
+    try:
+        found = growths(text)
+    except (ValueError, OSError):
+        return ""
+    told = [_restarted(growth) for growth in found]
+    if len(found) == 1:
+        return told[0]
+    return "; ".join(f"{growth.change}: {names}" for growth, names in zip(found, told, strict=True))
+
+
+def _restarted(growth: Growth) -> str:
+    if growth.untouched or len(growth.restarted) < 2:
+        return ", ".join(growth.restarted) or "none"
+    return f"all {len(growth.restarted)}"
 
 
 def joined(now: Topology) -> Growth:

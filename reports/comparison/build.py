@@ -9,13 +9,16 @@ from reports.comparison.comparison import Asked, Comparison, compare
 from reports.comparison.document import text
 from reports.comparison.markdown import markdown
 from reports.comparison.page import comparison_page
-from reports.comparison.runs import read_runs
+from reports.comparison.runs import TellsOfARun, read_runs
 from reports.comparison.scenarios import designs_by_scenario, primary_of_each
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The runs to compare and the files to write; None: not that one."""
+    """The runs to compare and the files to write; None: not that one.
+
+    ``to_add_a_broker``: tells of a run whom one more broker would restart; '' if it cannot tell.
+    """
 
     runs: tuple[Path, ...]
     primary: tuple[str, ...]
@@ -24,11 +27,12 @@ class Wanted:
     html: Path | None = None
     markdown: Path | None = None
     json: Path | None = None
+    to_add_a_broker: TellsOfARun = lambda _info: ""
 
 
 def compared(wanted: Wanted) -> tuple[Comparison, ...]:
     """One for each scenario of the runs. ComparisonImpossible or RunUnreadable, before anything is written."""
-    designs = designs_by_scenario(read_runs(wanted.runs), wanted.allow_unlike)
+    designs = designs_by_scenario(read_runs(wanted.runs, wanted.to_add_a_broker), wanted.allow_unlike)
     asked = primary_of_each(wanted.primary, designs)
     return compare([Asked(design, asked[scenario]) for scenario, design in designs.items()], wanted.same_within)
 

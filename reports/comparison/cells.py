@@ -1,7 +1,8 @@
 """Fills the table of a comparison: a row an arm, a column a figure, each cell with its interval and what it tells."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import cast
 
 from reports.comparison.arms import Arm
@@ -13,6 +14,8 @@ from reports.comparison.verdicts import change_text, interval_text
 from reports.numbers import joined, significant
 
 COUNTS = {"lost": "messages lost", "duplicated": "delivered twice"}
+BY_HOPS = "latency p50 by brokers crossed, ms"
+ONE_MORE = "restarts to add a broker"
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,12 @@ def arm_table(comparisons: Sequence[Comparison]) -> ArmTable:
     """A figure has a column for the first scenario that fills it, and for each in which it is primary."""
     filled = _filled(comparisons)
     columns = [(each, metric) for each, metrics in zip(comparisons, filled, strict=True) for metric in metrics]
-    titles = (*(f"{m.title}, {m.unit}" for _, m in columns), *COUNTS.values(), "brokers", "links")
+    titles = (*(f"{m.title}, {m.unit}" for _, m in columns), *COUNTS.values(), BY_HOPS, "brokers", "links", ONE_MORE)
     rows = []
     for arm in comparisons[0].design.rows:
         runs = [run for each in comparisons for run in arm_of(each, arm.name).runs]
         cells = [_cell(each, metric, arm.name) for each, metric in columns]
-        rows.append((arm.name, (*cells, *(count_cell(runs, name) for name in COUNTS), *needs(arm))))
+        rows.append((arm.name, (*cells, *(count_cell(runs, name) for name in COUNTS), hops_cell(arm), *needs(arm))))
     groups = [(each.scenario, len(metrics)) for each, metrics in zip(comparisons, filled, strict=True)]
     groups.append(("", len(titles) - len(columns)))
     return ArmTable(titles, tuple(rows), _left_out(columns), tuple(groups) if len(comparisons) > 1 else ())
@@ -70,8 +73,10 @@ def _filled(comparisons: Sequence[Comparison]) -> list[list[Metric]]:
 
 def _left_out(columns: Sequence[tuple[Comparison, Metric]]) -> tuple[str, ...]:
     missing = [METRICS[path] for path in SHOWN if path not in {metric.path for _, metric in columns}]
-    empty = [f"{metric.title} ({metric.if_absent})" for metric in missing if not metric.of_faults]
-    if any(metric.of_faults for metric in missing):
+    of_faults = [path for path in SHOWN if METRICS[path].of_faults]
+    no_faults = len(of_faults) == sum(metric.of_faults for metric in missing)
+    empty = [f"{each.title} ({each.if_absent})" for each in missing if not (no_faults and each.of_faults)]
+    if no_faults:
         empty.append("outages, recovery and balance (no run had a fault, or no run measured them)")
     return tuple(empty)
 
@@ -107,10 +112,29 @@ def count_cell(runs: Sequence[FinishedRun], name: str) -> ArmCell:
     return ArmCell(f"{sum(each):,}", f"{min(each):,} … {max(each):,} a run", tone="worse" if sum(each) else "")
 
 
-def needs(arm: Arm) -> tuple[ArmCell, ArmCell]:
-    """Brokers, and links between them."""
-    return _same([len(run.info.brokers) for run in arm.runs]), _same([len(run.info.links) for run in arm.runs])
+def hops_cell(arm: Arm) -> ArmCell:
+    """The median run's median latency of messages that crossed so many brokers: ``0: 1.2 · 1: 2.3``."""
+    hops = sorted({number for run in arm.runs for number in run.by_hops})
+    if not hops:
+        return ArmCell("–", "the protocol does not tell")
+    medians = [median(_p50_ms(run, number) for run in arm.runs if number in run.by_hops) for number in hops]
+    return ArmCell(" · ".join(f"{number}: {significant(ms)}" for number, ms in zip(hops, medians, strict=True)))
 
 
-def _same(numbers: Sequence[int]) -> ArmCell:
-    return ArmCell(joined([str(number) for number in sorted(set(numbers))]))
+def _p50_ms(run: FinishedRun, hops: int) -> float:
+    found = run.by_hops[hops].percentile(0.5)
+    assert found is not None, "a number of hops is known from its messages"
+    return found
+
+
+def needs(arm: Arm) -> tuple[ArmCell, ArmCell, ArmCell]:
+    """Brokers, links between them, and whom one more broker would restart."""
+    return (
+        _same(str(len(run.info.brokers)) for run in arm.runs),
+        _same(str(len(run.info.links)) for run in arm.runs),
+        _same(run.to_add_a_broker or "not known" for run in arm.runs),
+    )
+
+
+def _same(values: Iterable[str]) -> ArmCell:
+    return ArmCell(joined(sorted(set(values))))

@@ -4,8 +4,8 @@ Every error is a RunUnreadable that names the file, the rule and the next step.
 """
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,12 +22,15 @@ READABLE_SUMMARIES = (1, 2)
 NEEDED_KEYS = ("verdict", "reasons", "messages", "throughput", "latency_ms", "wall", "phases")
 UNUSABLE = ("invalid", "interrupted")
 
+TellsOfARun = Callable[[RunInfo], str]
+
 
 @dataclass(frozen=True)
 class FinishedRun:
     """One analysed run. ``doubtful``: reason by timing figure; None where summary.json does not tell (version 1).
 
-    ``latency``: due to received of the load phase.
+    ``latency``: due to received of the load phase. ``by_hops``: the same by how many brokers a message crossed; empty
+    where the protocol does not tell. ``to_add_a_broker``: whom that would restart, as a text; '' if nobody knows.
     """
 
     name: str
@@ -35,6 +38,8 @@ class FinishedRun:
     summary: Summary
     doubtful: dict[str, str] | None
     latency: Histogram
+    by_hops: Mapping[int, Histogram] = field(default_factory=dict)
+    to_add_a_broker: str = ""
 
     @property
     def unusable(self) -> str:
@@ -55,7 +60,7 @@ class FinishedRun:
         return (self.doubtful or {}).get(metric.path, "")
 
 
-def read_runs(paths: Iterable[Path]) -> tuple[FinishedRun, ...]:
+def read_runs(paths: Iterable[Path], to_add_a_broker: TellsOfARun = lambda _info: "") -> tuple[FinishedRun, ...]:
     """The runs in the order given. ComparisonImpossible for fewer than two, or one named twice."""
     folders = tuple(paths)
     if len(folders) < 2:
@@ -67,17 +72,21 @@ def read_runs(paths: Iterable[Path]) -> tuple[FinishedRun, ...]:
         if folder.resolve() in seen:
             raise ComparisonImpossible(f"{folder}: named twice, and a run counts once: leave one out")
         seen.add(folder.resolve())
-    return tuple(_read(folder) for folder in folders)
+    return tuple(_read(folder, to_add_a_broker) for folder in folders)
 
 
-def _read(folder: Path) -> FinishedRun:
+def _read(folder: Path, to_add_a_broker: TellsOfARun) -> FinishedRun:
     directory = RunDirectory.open(folder)
     info, summary = directory.read_run(), _summary(directory)
     timing = summary.get("timing")
     doubtful = timing.get("doubtful", {}) if isinstance(timing, dict) else None
-    table = result_table(directory, "latency", RESULT_TABLES["latency"])
-    latency = Histogram.of(select(table, measure="due_to_received", phase="load"))
-    return FinishedRun(folder.resolve().name, info, cast(Summary, summary), doubtful, latency)
+    table = select(
+        result_table(directory, "latency", RESULT_TABLES["latency"]), measure="due_to_received", phase="load"
+    )
+    hops = sorted(number for number in table["hops"].unique().to_pylist() if number is not None)
+    by_hops = {number: Histogram.of(select(table, hops=number)) for number in hops}
+    name, told = folder.resolve().name, to_add_a_broker(info)
+    return FinishedRun(name, info, cast(Summary, summary), doubtful, Histogram.of(table), by_hops, told)
 
 
 def _summary(directory: RunDirectory) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
-from brokerbench.growth import NEW, Growth, compared, growths, joined
+from brokerbench.growth import NEW, Growth, compared, growths, joined, restarts
 from tests.topologies.artemis_samples import clusters_and_connections
 from tests.topologies.samples import topologies
 from topologies.artemis.broker import ArtemisBroker
@@ -23,6 +23,19 @@ def test_a_concentrators_edge_grows_without_a_restart_and_its_centre_does_not() 
     edges, centres = growths("concentrator(edges=2)")
     assert edges == Growth("edges=3", ("edge-3",), (), ("centre-1", "centre-2", "edge-1", "edge-2"))
     assert centres == Growth("centres=3", ("centre-3",), ("edge-1", "edge-2"), ("centre-1", "centre-2"))
+
+
+@pytest.mark.parametrize(
+    ("topology", "text"),
+    [
+        ("mesh", "all 3"),
+        ("hub-and-spoke", "hub"),
+        ("concentrator(edges=2)", "edges=3: none; centres=3: edge-1, edge-2"),
+        ("no-such-topology", ""),
+    ],
+)
+def test_whom_one_more_broker_restarts_is_told_in_a_word(topology: str, text: str) -> None:
+    assert restarts(topology) == text
 
 
 def test_a_pair_joins_a_mesh_of_pairs_with_both_of_each_corner_restarted() -> None:

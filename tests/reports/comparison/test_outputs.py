@@ -138,7 +138,7 @@ def test_runs_with_faults_have_columns_of_outages_and_of_balance(tmp_path: Path)
     assert "fullest broker / mean at the end, times" in table.columns
     assert table.left_out == (
         "highest rate held (no load had steps, or none was held)",
-        "outages, recovery and balance (no run had a fault, or no run measured them)",
+        "time until throughput is back (no run measured it)",
     )
 
 
@@ -155,6 +155,16 @@ def under_both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Comparison, ..
             planted = Planted(name, doubtful={}, lost=2, run=run, summary={"recovery": recovery})
             failover.append(write_planted(parent, f"f-{block}-{name}", planted))
     return compared(Wanted((*steady, *failover), (), 5.0, allow_unlike=False))
+
+
+def test_the_table_says_latency_by_brokers_crossed_and_whom_one_more_broker_restarts(tmp_path: Path) -> None:
+    folders = write_blocks(tmp_path, [[1.0, 2.0]])
+    wanted = Wanted(tuple(folders), (), 5.0, allow_unlike=False, to_add_a_broker=lambda run: f"of {run.topology}")
+    table = arm_table(compared(wanted))
+    last = {column: [cells[at].value for _, cells in table.rows] for at, column in enumerate(table.columns)}
+    assert [text.partition(":")[0] for text in last["latency p50 by brokers crossed, ms"]] == ["1", "1"]
+    assert float(last["latency p50 by brokers crossed, ms"][1][3:]) == pytest.approx(4.0, rel=0.02)
+    assert last["restarts to add a broker"] == ["of mesh", "of hub-and-spoke"]
 
 
 def test_a_scenario_of_three_blocks_is_described_and_does_not_make_the_others_verdict_harder(
