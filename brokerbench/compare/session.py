@@ -99,7 +99,7 @@ class Session:
 
     def run_arguments(self, value: str) -> list[str]:
         """The options that make a run one of this arm."""
-        return ["-f", str(self.locustfile), "--headless", *self.others, f"--{self.option}={value}"]
+        return ["-f", _short(self.locustfile), "--headless", *self.others, f"--{self.option}={value}"]
 
     def arguments(self, slot: Slot) -> list[str]:
         """All options of one run."""
@@ -227,6 +227,11 @@ def locustfile_of(scenario: str) -> Path:
     if Path(scenario).is_file():
         return Path(scenario)
     raise ValueError(f"--scenario {scenario}: no such file, and none of {', '.join(known)}")
+
+
+def _short(path: Path) -> str:
+    """As one would type it here: run.json and the page show the command."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def _check_others(option: str, others: Sequence[str]) -> None:

@@ -195,3 +195,13 @@ def test_one_command_at_a_time_makes_the_runs_of_a_session(tmp_path: Path) -> No
         make([session], print)
     with only_one(tmp_path):
         pass
+
+
+def test_the_command_of_a_run_names_a_locustfile_below_this_folder_as_one_would_type_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (session,), _ = planned_sessions(replace(ASKED, scenario="steady"), ())
+    monkeypatch.chdir(session.locustfile.parents[1])
+    assert session.run_arguments("mesh")[1] == "scenarios/steady.py"
+    monkeypatch.chdir(session.locustfile.parent / "harness")
+    assert session.run_arguments("mesh")[1] == str(session.locustfile)
