@@ -1,13 +1,15 @@
 """Looks for durable AMQP sends that a Classic mesh refuses although they arrive: outcomes beside receipts.
 
-``python -m benchmarks.amqp_refusals [--messages 1000000] [--per-run 200000] [--seconds 900]`` makes runs of
+``python -m benchmarks.amqp_refusals [--messages 1000000] [--per-run 200000] [--seconds 900] [--quiet]`` makes runs of
 `scenarios/steady.py` on a mesh of three brokers, as fast as it takes the messages, until there are MESSAGES in all. No
 run begins after SECONDS. In turn nothing goes wrong, links between brokers are cut, brokers hang up on their clients,
-and a broker is killed. Prints a Markdown table of what the clients were told and what arrived, and the brokers' words
-for each refusal. Exit status 1: a refused message arrived, or an acknowledged one did not.
+and a broker is killed; with ``--quiet`` nothing goes wrong in any run. ``--properties N``: each message has as many
+application properties. Prints a Markdown table of what the clients were told and what arrived, and the brokers' words
+for refusals. Exit status 1: a refused message arrived, or an acknowledged one did not.
 """
 
 import argparse
+import json
 import re
 import subprocess
 import sys
@@ -93,14 +95,21 @@ def _keys(rows: pa.Table) -> Any:
     return (rows["producer"].to_numpy().astype(np.int64) << 40) | rows["seq"].to_numpy()
 
 
-def one_run(messages: int, faults: str) -> tuple[Counts, float, list[str]]:
+def one_run(messages: int, faults: str, properties: int) -> tuple[Counts, float, list[str]]:
     """Counts, how long the load took (s), and the brokers' words for refusals."""
     with tempfile.TemporaryDirectory() as folder:
         runs = Path(folder) / "runs"
         where = ["--runtime", "processes", "--topology", f"mesh(brokers={BROKERS})", "--protocol", "amqp"]
         load = [f"--producers={PRODUCERS}", f"--consumers={CONSUMERS}", f"--in-flight={IN_FLIGHT}", "--warm-up=0"]
         how = [f"--messages={messages}", f"--rate={AS_FAST_AS_IT_GOES}", f"--body-bytes={BODY_BYTES}"]
-        rest = ["--drain-timeout=120", "--analyse-later", f"--fault={faults}", f"--runs={runs}"]
+        carried = json.dumps({f"p{number}": number for number in range(properties)})
+        rest = [
+            f"--properties={carried}",
+            "--drain-timeout=120",
+            "--analyse-later",
+            f"--fault={faults}",
+            f"--runs={runs}",
+        ]
         command = [str(LOCUST), "-f", LOAD, "--headless", *where, *load, *how, *rest]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode not in (0, EXIT_STATUS["invalid"]):
@@ -128,20 +137,20 @@ def sound(total: Counts) -> bool:
     return not (total.refused_yet_received or total.acked_and_nowhere)
 
 
-def planned(messages: int, per_run: int, ends_s: float) -> Iterator[tuple[str, int]]:
+def planned(ways: Sequence[str], messages: int, per_run: int, ends_s: float) -> Iterator[tuple[str, int]]:
     """Which run is next, and of how many messages, until that many or until it is that late."""
-    ways = cycle(WAYS)
+    turns = cycle(ways)
     while messages > 0 and time.monotonic() < ends_s:
-        yield next(ways), min(per_run, messages)
+        yield next(turns), min(per_run, messages)
         messages -= per_run
 
 
-def main(messages: int, per_run: int, seconds: float) -> bool:
+def main(ways: Sequence[str], messages: int, per_run: int, seconds: float, properties: int) -> bool:
     """Whether no refused message arrived, and every acknowledged one did."""
     print(f"{conditions()}\n\n{header()}", flush=True)
     total, total_s, words = Counts(*[0] * len(fields(Counts))), 0.0, list[str]()
-    for way, count in planned(messages, per_run, time.monotonic() + seconds):
-        counts, load_s, told = one_run(count, WAYS[way])
+    for way, count in planned(ways, messages, per_run, time.monotonic() + seconds):
+        counts, load_s, told = one_run(count, WAYS[way], properties)
         print(row(way, counts, load_s), flush=True)
         total, total_s, words = total + counts, total_s + load_s, words + told
     print(row("all", total, total_s) + "\n")
@@ -154,5 +163,8 @@ if __name__ == "__main__":
     parser.add_argument("--messages", type=int, default=1_000_000, help="in all (1000000)")
     parser.add_argument("--per-run", type=int, default=200_000, help="of one run (200000)")
     parser.add_argument("--seconds", type=float, default=900, help="after which no run begins any more (900)")
+    parser.add_argument("--quiet", action="store_true", help="nothing goes wrong in any run")
+    parser.add_argument("--properties", type=int, default=0, help="application properties of each message (0)")
     asked = parser.parse_args()
-    sys.exit(not main(asked.messages, asked.per_run, asked.seconds))
+    asked_ways = list(WAYS)[:1] if asked.quiet else list(WAYS)
+    sys.exit(not main(asked_ways, asked.messages, asked.per_run, asked.seconds, asked.properties))

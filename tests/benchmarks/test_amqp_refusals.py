@@ -64,13 +64,13 @@ def test_only_refused_messages_that_arrived_and_acknowledged_ones_that_did_not_a
 
 @pytest.mark.parametrize(("messages", "runs"), [(1_000, [400, 400, 200]), (400, [400]), (0, [])])
 def test_runs_are_made_until_there_are_enough_messages(messages: int, runs: list[int]) -> None:
-    made = list(planned(messages, 400, float("inf")))
+    made = list(planned(list(WAYS), messages, 400, float("inf")))
     assert [count for _, count in made] == runs
     assert [way for way, _ in made] == list(WAYS)[: len(runs)]
 
 
 def test_no_run_begins_once_the_time_is_up() -> None:
-    assert list(planned(1_000, 400, 0.0)) == []
+    assert list(planned(list(WAYS), 1_000, 400, 0.0)) == []
 
 
 def test_faults_come_in_turn_to_the_end() -> None:
