@@ -2,7 +2,8 @@
 
 Counters are totals since a start. If a counter went back, it was restarted: its value is the increase since then. A
 bridge's ``dequeue_count`` counts the messages that it forwarded and the other side confirmed. Both ends of a duplex
-link have a bridge. If only the opener's bridge was sampled, its ``received_count`` counts the other direction.
+link have a bridge. If only the opener's bridge was sampled, its ``received_count`` counts the other direction. So it
+does for parallel duplex links, as the far ends do not know which link they belong to.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -25,6 +26,9 @@ COUNTERS = (
 EDGE_NS = 2 * NS_PER_S
 FIGURE = ["broker", "kind", "object", "metric"]
 _DIRECTION = ["from_broker", "to_broker"]
+_LINK = [*_DIRECTION, "connector"]
+NAMELESS = "#"
+"""Begins what the far end of a duplex link is called, where several links come from the same broker."""
 
 
 def resources(samples: DataFrame, timeline: Timeline) -> DataFrame:
@@ -119,8 +123,10 @@ def links(samples: DataFrame) -> DataFrame:
         F.col("growth").alias("forwarded"),
     )
     forwarded = _direction(bridges, "dequeue_count", "here", "remote")
-    brought_back = _direction(bridges, "received_count", "remote", "here")
-    return forwarded.unionByName(brought_back.join(forwarded.select(*_DIRECTION).distinct(), _DIRECTION, "left_anti"))
+    nameless = F.col("connector").startswith(NAMELESS)
+    named, of_no_name = forwarded.where(~nameless), forwarded.where(nameless)
+    brought_back = _direction(bridges, "received_count", "remote", "here").join(named, _LINK, "left_anti")
+    return named.unionByName(brought_back).unionByName(of_no_name.join(brought_back, _DIRECTION, "left_anti"))
 
 
 def _direction(bridges: DataFrame, metric: str, from_broker: str, to_broker: str) -> DataFrame:

@@ -46,11 +46,11 @@ def stalls(spark: SparkSession, directory: RunDirectory, info: RunInfo) -> Stall
 
 def stall_rows(directory: RunDirectory, info: RunInfo) -> list[dict[str, Any]]:
     """The rows of the event table of a sealed run, on the master's clock."""
-    offsets_ns = {process.index: process.offset_ns for process in info.processes}
+    processes = {process.index: process for process in info.processes}
     rows: list[dict[str, Any]] = read_events(directory, "stalls").to_pylist()
     for row in rows:
-        offset_ns = offsets_ns.get(row["process"], 0)
-        row.update(began_ns=row["began_ns"] - offset_ns, ended_ns=row["ended_ns"] - offset_ns)
+        if process := processes.get(row["process"]):
+            row.update({time: row[time] - process.offset_at(row[time]) for time in ("began_ns", "ended_ns")})
     return rows
 
 

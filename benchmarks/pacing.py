@@ -1,126 +1,171 @@
 """Measures how late the generator is at a steady rate from one worker, by real runs' own events.
 
+``python -m benchmarks.pacing --aims`` makes sixteen short runs and says which aims are met: each protocol at 120/s and
+2,000/s, with normal priority, and with real-time priority beside two busy loops.
+
 ``python -m benchmarks.pacing [RATE] [--protocol A,B] [--pairs N] [--busy N]`` makes runs of 30 s at RATE messages a
 second in all (default 120) on one broker that speaks the protocol (default: each of the four). Core runs on Artemis,
 the others on Classic. Each pair has a run with normal and a run with real-time priority, in turn. With ``--pairs 0``
 there is one run with normal priority. ``--busy N``: N loops beside it keep as many cores busy.
 
-Beside the runs stands a bare loop, which only waits for the same due times with the same priority. A Markdown row has
-the medians of the runs: own lag (sent - ready, of first attempts in the load), the bare loop's lateness, and from sent
-to received. Messages are one way (`benchmarks.pacing_load`).
+Beside each run stands a bare loop (`benchmarks.bare_loop`), which waits with the same priority at the same rate. A
+Markdown row has the medians of the runs: own lag (sent - ready, of first attempts in the load), the bare loop's
+lateness in the same load, the ratio of both p99, and from sent to received. Messages are one way
+(`benchmarks.pacing_load`).
 """
 
 import argparse
-import json
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from benchmarks.bare_loop import NS_PER_MS, bare_loop, lateness_ms
 from benchmarks.connections import topology_for
 from benchmarks.pairs import conditions
 from drivers.protocols import PROTOCOLS
-from records.reader import read_events
+from drivers.realtime import why_refused
+from records.reader import read_events, seal
+from records.run import RunInfo
 from records.rundir import RunDirectory
+from records.summary import EXIT_STATUS
 from scenarios.harness.options.run_options import NORMAL, REALTIME
 
 LOCUST = Path(sys.executable).with_name("locust")
 LOAD = "benchmarks/pacing_load.py"
-NS_PER_MS = 1e6
 BUSY = "while True: pass"
-BARE_S = 10
-BARE = """
-import os, sys, time
-rate, seconds, realtime = float(sys.argv[1]), float(sys.argv[2]), sys.argv[3] == "realtime"
-if realtime:
-    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
-began = time.perf_counter_ns()
-late = []
-for slot in range(int(rate * seconds)):
-    due = began + int(slot * 1e9 / rate)
-    wait = due - time.perf_counter_ns()
-    if wait > 0:
-        time.sleep(wait / 1e9)
-    late.append(time.perf_counter_ns() - due)
-late.sort()
-print(late[len(late) // 2] / 1e6, late[int(len(late) * 0.99)] / 1e6)
-"""
-"""A loop that waits for due times and does nothing else."""
+PERCENTILES = (50, 99, 99.9)
+KNOWN = [each for each in PROTOCOLS if each != "memory"]
+AIM_RATES = ("120", "2000")
+AIM_BUSY = 2
+AIM_LOAD_S, AIM_WARM_UP_S = 10, 5
+MOST_P50_MS, MOST_P99_MS, MOST_RATIO = 0.2, 1.0, 1.5
+
 HEADER = (
-    "| protocol | priority | own lag p50 | p99 | p99.9 | bare loop p50 | p99 | sent → received p50 | p99 | runs "
-    "| verdicts |\n"
-    "|---|---|---|---|---|---|---|---|---|---|---|"
+    "Milliseconds, but for the ratio and the messages sent and received.\n\n"
+    "| protocol | rate | priority | busy loops | own lag p50 | p99 | p99.9 | bare loop p50 | p99 | own p99 / bare p99 "
+    "| sent → received p50 | p99 | sent | received | runs | remarks |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
 )
 
 
 @dataclass(frozen=True)
+class PacedRun:
+    """What to measure. ``warm_up_s``: '' for the harness's own."""
+
+    protocol: str
+    rate: str
+    priority: str
+    load_s: int
+    warm_up_s: str = ""
+
+
+@dataclass(frozen=True)
 class Measured:
-    """One run; milliseconds."""
+    """One run; milliseconds, p50, p99 and p99.9 of each."""
 
     own_lag: tuple[float, float, float]
-    bare: tuple[float, float]
-    sent_to_received: tuple[float, float]
-    verdict: str
+    bare: tuple[float, float, float]
+    sent_to_received: tuple[float, float, float]
+    sent: int
+    received: int
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def ratio(self) -> float:
+        return self.own_lag[1] / self.bare[1]
 
 
-def own_lags_ms(directory: RunDirectory) -> Any:
-    """How late (ms), by our own fault, the first attempt of each message was that was due within the load."""
-    phases = directory.read_run().phases
-    sends = read_events(directory, "sends")
-    due_ns, ready_ns, sent_ns, attempt = (
-        sends[name].to_numpy() for name in ("due_ns", "ready_ns", "sent_ns", "attempt")
-    )
-    counted = (attempt == 1) & (due_ns >= phases.load_began_ns) & (due_ns < phases.load_ended_ns)
-    return np.maximum(sent_ns[counted] - ready_ns[counted], 0) / NS_PER_MS
+def in_load(directory: RunDirectory) -> pa.Table:
+    """The first attempt of each message that was due within the load."""
+    phases, sends = directory.read_run().phases, read_events(directory, "sends")
+    due_ns, attempt = sends["due_ns"].to_numpy(), sends["attempt"].to_numpy()
+    return sends.filter(pa.array((attempt == 1) & (due_ns >= phases.load_began_ns) & (due_ns < phases.load_ended_ns)))
 
 
-def locust_options(rate: str, protocol: str, runs: Path, priority: str = NORMAL) -> list[str]:
+def own_lags_ms(sends: pa.Table) -> Any:
+    """How late (ms), by our own fault, each of them was."""
+    return np.maximum(sends["sent_ns"].to_numpy() - sends["ready_ns"].to_numpy(), 0) / NS_PER_MS
+
+
+def transits_ms(sends: pa.Table, receipts: pa.Table) -> Any:
+    """How long (ms) each of them took from sent to received."""
+    which = ["producer", "seq"]
+    arrived = receipts.select([*which, "received_ns"]).join(sends.select([*which, "sent_ns"]), which, join_type="inner")
+    return (arrived["received_ns"].to_numpy() - arrived["sent_ns"].to_numpy()) / NS_PER_MS
+
+
+def percentiles(values_ms: Any) -> tuple[float, float, float]:
+    """NaN for each if there are none."""
+    p50, p99, p99_9 = np.percentile(values_ms, PERCENTILES) if len(values_ms) else (float("nan"),) * 3
+    return float(p50), float(p99), float(p99_9)
+
+
+def locust_options(asked: PacedRun, runs: Path) -> list[str]:
     """The command line of the run."""
-    topology = topology_for(protocol).name
-    where = ["--runtime", "processes", "--topology", topology, "--protocol", protocol, "--runs", str(runs)]
-    return ["--headless", "-t", "30s", "--rate", rate, "--priority", priority, *where]
+    topology = topology_for(asked.protocol).name
+    where = ["--runtime", "processes", "--topology", topology, "--protocol", asked.protocol, "--runs", str(runs)]
+    how = ["-t", f"{asked.load_s}s", "--rate", asked.rate, "--priority", asked.priority, "--analyse-later"]
+    warm_up = ["--warm-up", asked.warm_up_s] if asked.warm_up_s else []
+    return ["--headless", *how, *warm_up, *where]
 
 
-def bare_loop(rate: str, priority: str) -> tuple[float, float]:
-    """Lateness p50 and p99 (ms)."""
-    command = [sys.executable, "-c", BARE, rate, str(BARE_S), priority]
-    p50, p99 = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    return float(p50), float(p99)
-
-
-def measure(rate: str, protocol: str, priority: str) -> Measured:
+def measure(asked: PacedRun) -> Measured:
+    """Raises RuntimeError with what the run printed if it could not be made."""
     with tempfile.TemporaryDirectory() as folder:
-        runs = Path(folder) / "runs"
-        options = locust_options(rate, protocol, runs, priority)
-        subprocess.run(
-            [LOCUST, "-f", LOAD, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
-        )
+        runs, times = Path(folder) / "runs", Path(folder) / "bare"
+        command = [str(LOCUST), "-f", LOAD, *locust_options(asked, runs)]
+        with bare_loop(asked.rate, asked.priority, times):
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode not in (0, EXIT_STATUS["invalid"]):
+            raise RuntimeError(f"the run failed with status {done.returncode}:\n{done.stdout[-2_000:]}")
         (run,) = runs.iterdir()
         directory = RunDirectory.open(run)
-        p50, p99, p99_9 = np.percentile(own_lags_ms(directory), (50, 99, 99.9))
-        summary = json.loads(directory.summary_path.read_text(encoding="utf-8"))
-    took = summary["latency_ms"]["sent_to_received"]
+        seal(directory)
+        return measured(directory, times)
+
+
+def measured(directory: RunDirectory, times: Path) -> Measured:
+    """The figures of a run that is over. ``times``: the bare loop's."""
+    info, sends = directory.read_run(), in_load(directory)
+    phases = info.phases
+    assert phases.load_began_ns is not None
+    assert phases.load_ended_ns is not None
+    transits = transits_ms(sends, read_events(directory, "receipts"))
     return Measured(
-        (float(p50), float(p99), float(p99_9)),
-        bare_loop(rate, priority),
-        (took["p50"], took["p99"] or float("nan")),
-        summary["verdict"],
+        percentiles(own_lags_ms(sends)),
+        percentiles(lateness_ms(times, phases.load_began_ns, phases.load_ended_ns)),
+        percentiles(transits),
+        len(sends),
+        len(transits),
+        remarks_on(info),
     )
 
 
-def row(protocol: str, priority: str, measured: Sequence[Measured]) -> str:
-    """Medians of the runs."""
-    figures = zip(*[(*one.own_lag, *one.bare, *one.sent_to_received) for one in measured], strict=True)
-    cells = " | ".join(f"{statistics.median(each):.2f} ms" for each in figures)
-    verdicts = ", ".join(sorted({one.verdict for one in measured}))
-    return f"| `{protocol}` | {priority} | {cells} | {len(measured)} | {verdicts} |"
+def remarks_on(info: RunInfo) -> tuple[str, ...]:
+    """What went wrong in a run."""
+    given_back = any("gave its real-time priority back" in warning for warning in info.warnings)
+    return (*(["priority given back"] if given_back else []), *(["invalid"] if info.problems else []))
+
+
+def row(asked: PacedRun, busy: int, seen: Sequence[Measured]) -> str:
+    """Medians of the runs, and the messages of all of them."""
+    times = zip(*((*one.own_lag, *one.bare[:2], one.ratio, *one.sent_to_received[:2]) for one in seen), strict=True)
+    medians = [f"{statistics.median(each):.3f}" for each in times]
+    counts = [f"{sum(one.sent for one in seen):,}", f"{sum(one.received for one in seen):,}"]
+    rate = f"{float(asked.rate):,g}/s"
+    remarks = ", ".join(sorted({remark for one in seen for remark in one.remarks}))
+    cells = [f"`{asked.protocol}`", rate, asked.priority, f"{busy}", *medians, *counts, f"{len(seen)}", remarks]
+    return f"| {' | '.join(cells)} |"
 
 
 @contextmanager
@@ -135,23 +180,71 @@ def busy_loops(count: int) -> Iterator[None]:
 
 
 def main(rate: str, protocols: Sequence[str], pairs: int, busy: int) -> None:
-    print(f"{conditions()}, {rate} messages a second, {busy} busy loops beside it\n\n{HEADER}", flush=True)
+    print(f"{conditions()}\n\n{HEADER}", flush=True)
     with busy_loops(busy):
         for protocol in protocols:
-            seen: dict[str, list[Measured]] = {NORMAL: [], REALTIME: []} if pairs else {NORMAL: []}
+            priorities = (NORMAL, REALTIME) if pairs else (NORMAL,)
+            both = [PacedRun(protocol, rate, priority, load_s=30) for priority in priorities]
+            seen: dict[PacedRun, list[Measured]] = {asked: [] for asked in both}
             for pair in range(max(pairs, 1)):
-                for priority in list(seen)[:: 1 if pair % 2 == 0 else -1]:
-                    seen[priority].append(measure(rate, protocol, priority))
-            for priority, measured in seen.items():
-                print(row(protocol, priority, measured), flush=True)
+                for asked in both[:: 1 if pair % 2 == 0 else -1]:
+                    seen[asked].append(measure(asked))
+            for asked in both:
+                print(row(asked, busy, seen[asked]), flush=True)
+
+
+def aim_runs(protocols: Sequence[str]) -> list[tuple[PacedRun, int]]:
+    """Each run with its number of busy loops; without those of real-time priority where it is not permitted."""
+    ways = [(NORMAL, 0)] if why_refused() else [(NORMAL, 0), (REALTIME, AIM_BUSY)]
+    return [
+        (PacedRun(protocol, rate, priority, AIM_LOAD_S, f"{AIM_WARM_UP_S}"), busy)
+        for priority, busy in ways
+        for rate in AIM_RATES
+        for protocol in protocols
+    ]
+
+
+def judged(seen: Sequence[tuple[PacedRun, Measured]]) -> Iterator[str]:
+    """A Markdown list: of each aim, how many of the runs that it is about met it, and which did not."""
+    normal = [(asked, one) for asked, one in seen if asked.priority == NORMAL]
+    raised = [(asked, one) for asked, one in seen if asked.priority == REALTIME]
+    yield _aim(f"own lag p50 below {MOST_P50_MS:g} ms", normal, lambda one: one.own_lag[0] < MOST_P50_MS)
+    if raised:
+        beside = f"with real-time priority, beside {AIM_BUSY} busy loops: own lag p99"
+        yield _aim(f"{beside} below {MOST_P99_MS:g} ms", raised, lambda one: one.own_lag[1] < MOST_P99_MS)
+        yield _aim(f"{beside} within {MOST_RATIO:g} × of a bare loop", raised, lambda one: one.ratio <= MOST_RATIO)
+
+
+def _aim(what: str, seen: Sequence[tuple[PacedRun, Measured]], met: Callable[[Measured], bool]) -> str:
+    missed = [f"`{asked.protocol}` at {float(asked.rate):,g}/s" for asked, one in seen if not met(one)]
+    return f"- {what}: {len(seen) - len(missed)} of {len(seen)}" + (f", not {', '.join(missed)}" if missed else "")
+
+
+def aims(protocols: Sequence[str]) -> None:
+    """One run each, of `AIM_LOAD_S` seconds after `AIM_WARM_UP_S` seconds of warm-up."""
+    began_s = time.monotonic()
+    print(f"{conditions()}\n\n{HEADER}", flush=True)
+    seen = []
+    for asked, busy in aim_runs(protocols):
+        with busy_loops(busy):
+            one = measure(asked)
+        seen.append((asked, one))
+        print(row(asked, busy, [one]), flush=True)
+    print("\n" + "\n".join(judged(seen)))
+    if why := why_refused():
+        print(f"- not measured: {why}")
+    print(f"\n{len(seen)} runs in {time.monotonic() - began_s:.0f} s")
 
 
 if __name__ == "__main__":
-    known = [each for each in PROTOCOLS if each != "memory"]
     parser = argparse.ArgumentParser(description="How late is the generator at a steady rate?")
     parser.add_argument("rate", nargs="?", default="120", help="messages a second, in all (120)")
-    parser.add_argument("--protocol", default=",".join(known), help="with commas between them (all)")
+    parser.add_argument("--aims", action="store_true", help="make short runs of both rates, and say which aims are met")
+    parser.add_argument("--protocol", default=",".join(KNOWN), help="with commas between them (all)")
     parser.add_argument("--pairs", type=int, default=0, help="of runs with normal and real-time priority (0)")
     parser.add_argument("--busy", type=int, default=0, help="loops beside it, each of which keeps a core busy (0)")
-    asked = parser.parse_args()
-    main(asked.rate, asked.protocol.split(","), asked.pairs, asked.busy)
+    given = parser.parse_args()
+    if given.aims:
+        aims(given.protocol.split(","))
+    else:
+        main(given.rate, given.protocol.split(","), given.pairs, given.busy)

@@ -5,12 +5,13 @@ It never holds a password, nor a URI that does.
 """
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from records.checks import Check
 from records.destination_pattern import expanded
 from records.rate_steps import RateStep
 
-RUN_VERSION = 4
+RUN_VERSION = 5
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,20 @@ class WarmUp:
 
 
 @dataclass(frozen=True)
+class ClockReading:
+    """How far a monotonic clock was ahead of the master's when it showed ``at_ns``."""
+
+    at_ns: int
+    offset_ns: int
+
+
+@dataclass(frozen=True)
 class ProcessInfo:
     """One recording process: its index, host, and one reading of both clocks taken together.
 
-    ``offset_ns``/``error_bound_ns``: its monotonic clock against the master's (0 and 0 on one host). ``begun``,
+    ``offset_ns``/``error_bound_ns``: its monotonic clock against the master's (0 and 0 on one host). ``clock``: of one
+    that runs faster or slower than the master's, in order of time; between two readings its offset changes evenly, and
+    before the first and after the last it does not change. ``begun``,
     ``settled``, ``received``: how many messages its clients began to send, of these got a final outcome, and how many
     deliveries they had. Its rows must account for them. None if it did not tell.
     """
@@ -54,9 +65,20 @@ class ProcessInfo:
     wall_ns: int
     offset_ns: int = 0
     error_bound_ns: int = 0
+    clock: tuple[ClockReading, ...] = ()
     begun: int | None = None
     settled: int | None = None
     received: int | None = None
+
+    def offset_at(self, at_ns: int) -> int:
+        """How far its clock was ahead of the master's when it showed ``at_ns``."""
+        if not self.clock or at_ns <= self.clock[0].at_ns:
+            return self.clock[0].offset_ns if self.clock else self.offset_ns
+        for before, after in pairwise(self.clock):
+            if at_ns < after.at_ns:
+                passed_ns, moved_ns = at_ns - before.at_ns, after.offset_ns - before.offset_ns
+                return before.offset_ns + round(passed_ns * moved_ns / (after.at_ns - before.at_ns))
+        return self.clock[-1].offset_ns
 
 
 @dataclass(frozen=True)

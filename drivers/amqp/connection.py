@@ -184,7 +184,7 @@ class AmqpConnection:
     def _on_transfer(self, transfer: Transfer) -> Call | None:
         if not engine.is_outgoing(transfer):
             return self._receiving.on_transfer(transfer)
-        return self._sending.on_disposition(transfer) if engine.is_updated(transfer) else None
+        return self._sending.on_disposition(transfer) if engine.is_answered(transfer) else None
 
     def _on_flow(self, event: Event) -> Call | None:
         if not event.link.is_sender:

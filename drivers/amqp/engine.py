@@ -11,6 +11,7 @@ from typing import NewType
 from cproton import (
     PN_ACCEPTED,
     PN_DELIVERY,
+    PN_RECEIVED,
     isnull,
     pn_collector_peek,
     pn_collector_pop,
@@ -21,6 +22,7 @@ from cproton import (
     pn_delivery_readable,
     pn_delivery_remote_state,
     pn_delivery_settle,
+    pn_delivery_settled,
     pn_delivery_tag,
     pn_delivery_update,
     pn_delivery_updated,
@@ -35,6 +37,7 @@ from cproton import (
 )
 from proton import Collector, Delivery, Event, Sender
 
+NO_STATE = 0
 TRANSACTIONAL, DECLARED = 0x34, 0x33  # states of a transfer that proton has no names for
 
 Transfer = NewType("Transfer", object)
@@ -71,9 +74,16 @@ def is_outgoing(transfer: Transfer) -> bool:
     return bool(pn_link_is_sender(pn_delivery_link(transfer)))
 
 
-def is_updated(transfer: Transfer) -> bool:
-    """Whether the broker has said something of it."""
-    return bool(pn_delivery_updated(transfer))
+def is_answered(transfer: Transfer) -> bool:
+    """Whether the broker has said what became of it, or that it will say no more; not if it says how far it has got."""
+    if not pn_delivery_updated(transfer):
+        return False
+    return bool(pn_delivery_settled(transfer)) or has_outcome(transfer)
+
+
+def has_outcome(transfer: Transfer) -> bool:
+    """Whether the broker has said what became of it."""
+    return pn_delivery_remote_state(transfer) not in (NO_STATE, PN_RECEIVED)
 
 
 def tag_of(transfer: Transfer) -> str:

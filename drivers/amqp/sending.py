@@ -39,6 +39,15 @@ class _Outlet:
     room: threading.Event = field(default_factory=threading.Event)
 
 
+def outcome_of(transfer: Transfer) -> tuple[Outcome, str]:
+    """What the broker's answer to a durable send means, with its words."""
+    if engine.is_accepted(transfer):
+        return Outcome.ACKED, ""
+    if engine.has_outcome(transfer):
+        return Outcome.FAILED, rejection(engine.as_object(transfer))
+    return Outcome.IN_DOUBT, "the broker settled it without an outcome"
+
+
 class Sending:
     """The senders of one connection. The reader calls the methods ``on_…``, with the wire's lock held."""
 
@@ -114,14 +123,14 @@ class Sending:
             self._all_settled.wait(max(0.0, deadline_s - time.monotonic()))
 
     def on_disposition(self, transfer: Transfer) -> Call | None:
-        at_ns, tag, accepted = time.perf_counter_ns(), engine.tag_of(transfer), engine.is_accepted(transfer)
+        at_ns, tag = time.perf_counter_ns(), engine.tag_of(transfer)
         if tag in self._special:
             then = self._special.pop(tag)(engine.as_object(transfer), at_ns)
             engine.settle(transfer)
             return partial(self._end_special, then)
-        reason = "" if accepted else rejection(engine.as_object(transfer))
+        outcome, reason = outcome_of(transfer)
         engine.settle(transfer)
-        return partial(self._tell, tag, Outcome.ACKED if accepted else Outcome.FAILED, at_ns, reason)
+        return partial(self._tell, tag, outcome, at_ns, reason)
 
     def on_credit(self) -> None:
         for outlet in self._outlets.values():

@@ -306,6 +306,7 @@ class Producer(ScheduleLoop):
                     self._forget(attempt)
             lost_ns = connection.lost_ns if connection else 0
             self._blocked_detector.ends(lost_ns or self._access.clock())
+        self._statistics.counted(0, sum(attempt.connection is None for attempt in swept))  # their rows were not final
         for attempt in swept:
             if attempt.connection is not None:
                 answer = attempt.answer or BrokerAnswer(Outcome.IN_DOUBT, None, attempt.connection.reason)

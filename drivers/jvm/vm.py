@@ -14,6 +14,7 @@ their own. Thus the libraries do not conflict, although they contain different v
 import atexit
 import gc
 import threading
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,9 @@ class JavaParts:
 
 Find = Callable[[str], JavaParts]
 """The parts for the clients of a protocol: ``openwire`` or ``core``."""
+
+SAME_CLOCK_NS = 10_000
+"""What rounding may make of one clock."""
 
 _starting = threading.Lock()
 _find: Find | None = None
@@ -103,12 +107,28 @@ def _start(protocol: str) -> Any:
     try:
         if not jpype.isJVMStarted():
             _start_jvm(library)
+        require_one_clock(jpype.JClass("java.lang.System").nanoTime)
         return loader((classes,), loader(parts.client, None))
     except (jpype.JException, TypeError, RuntimeError, OSError) as error:
         raise DriverError(
             f"the Java of {parts.home} could not be started for the clients: {_said(error)}; "
             "see `brokerbench doctor`, and JAVA_HOME"
         ) from None
+
+
+def require_one_clock(java_ns: Callable[[], int], clock: Callable[[], int] = time.perf_counter_ns) -> None:
+    """Raises DriverError if Java's clock is not the one of Python's users: rows of both are compared with each other.
+
+    On Linux both are CLOCK_MONOTONIC.
+    """
+    before_ns = clock()
+    there_ns = int(java_ns())
+    after_ns = clock()
+    if not before_ns - SAME_CLOCK_NS <= there_ns <= after_ns + SAME_CLOCK_NS:
+        raise DriverError(
+            f"Java's clock shows {there_ns} ns while Python's shows {after_ns} ns: their times cannot be compared, so "
+            "latencies would be wrong; run Java clients on Linux, where both are CLOCK_MONOTONIC"
+        )
 
 
 def loader(jars: Iterable[Path], parent: Any) -> Any:

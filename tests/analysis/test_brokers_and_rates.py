@@ -173,5 +173,33 @@ def test_what_a_duplex_link_brought_back_is_told_by_the_far_bridge_or_else_by_th
     assertDataFrameEqual(links(frame(spark, "samples", samples)), expected_links(spark, expected))
 
 
+def test_of_parallel_duplex_links_each_opener_tells_what_its_own_link_brought_back(spark: SparkSession) -> None:
+    """The far ends are called #0 and #1, and nothing says which of them is whose."""
+    grown = [
+        ("a", "left", "dequeue_count", 2),
+        ("a", "left", "received_count", 7),
+        ("a", "right", "dequeue_count", 3),
+        ("a", "right", "received_count", 0),
+        ("b", "#0", "dequeue_count", 0),
+        ("b", "#1", "dequeue_count", 7),
+    ]
+    samples = [
+        sample(
+            metric, value * end, at=end * MS, kind="bridge", broker=here, object=f"{link}|{'b' if here == 'a' else 'a'}"
+        )
+        for here, link, metric, value in grown
+        for end in (0, 1)
+    ]
+    expected = [("a", "b", "left", 2), ("a", "b", "right", 3), ("b", "a", "left", 7), ("b", "a", "right", 0)]
+    assertDataFrameEqual(links(frame(spark, "samples", samples)), expected_links(spark, expected))
+
+
+def test_a_far_end_without_a_name_tells_what_came_back_if_its_opener_was_not_sampled(spark: SparkSession) -> None:
+    samples = [
+        sample("dequeue_count", 9 * end, at=end * MS, kind="bridge", broker="b", object="#0|a") for end in (0, 1)
+    ]
+    assertDataFrameEqual(links(frame(spark, "samples", samples)), expected_links(spark, [("b", "a", "#0", 9)]))
+
+
 def expected_links(spark: SparkSession, rows: list[tuple[str, str, str, int]]):  # type: ignore[no-untyped-def]
     return spark.createDataFrame(rows, "from_broker string, to_broker string, connector string, forwarded bigint")

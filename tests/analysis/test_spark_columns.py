@@ -17,7 +17,7 @@ from analysis.latency import durations, latency
 from analysis.messages import messages
 from analysis.timeline import FAULT_GRACE_NS, FaultWindow, Timeline
 from records.buckets import bucket_of
-from records.run import ProcessInfo
+from records.run import ClockReading, ProcessInfo
 from records.schemas import CLIENTS_PER_PROCESS
 from tests.analysis.oracle import latency_counts
 from tests.analysis.rows import LOAD_FROM_MS, MS, TIMELINE, frame, receipt, send
@@ -65,6 +65,17 @@ def test_times_of_another_host_are_moved_to_the_masters_clock(spark: SparkSessio
     sends = frame(spark, "sends", [send(1, due=100), send(1, due=150, producer=CLIENTS_PER_PROCESS + 4)])
     moved = on_the_masters_clock(sends, "producer", ("due_ns", "sent_ns", "settled_ns"), hosts)
     assert {(row["due_ns"], row["settled_ns"]) for row in moved.collect()} == {(100 * MS, 101 * MS)}
+
+
+def test_times_of_a_clock_that_runs_faster_are_moved_by_as_much_as_it_was_ahead_then(spark: SparkSession) -> None:
+    readings = (ClockReading(0, 0), ClockReading(1_000 * MS, 10 * MS), ClockReading(5_000 * MS, 12 * MS))
+    worker = ProcessInfo("worker", 1, "w", 0, 0, clock=readings)
+    times_ms = (-500, 0, 1, 500, 999, 1_000, 3_333, 5_000, 9_000)
+    sends = frame(spark, "sends", [send(at, due=at, producer=CLIENTS_PER_PROCESS) for at in times_ms])
+    moved = on_the_masters_clock(sends, "producer", ("due_ns",), (ProcessInfo("master", 0, "m", 0, 0), worker))
+    for row in moved.collect():
+        assert abs(row["due_ns"] - (row["seq"] * MS - worker.offset_at(row["seq"] * MS))) <= 1
+    assert worker.offset_at(500 * MS) == 5 * MS
 
 
 def test_a_message_is_timed_from_its_first_due_time_and_from_the_sending_of_the_attempt_that_came(

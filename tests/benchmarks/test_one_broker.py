@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.connections import topology_for
-from benchmarks.pacing import locust_options
+from benchmarks.pacing import PacedRun, locust_options
 from drivers.protocols import PROTOCOLS
 
 
@@ -16,7 +16,7 @@ def test_the_one_broker_speaks_the_protocol(protocol: str) -> None:
 
 
 def test_a_paced_run_is_asked_for_by_its_protocol_on_a_topology_that_speaks_it() -> None:
-    options = locust_options("10000", "core", Path("runs"))
+    options = locust_options(PacedRun("core", "10000", "normal", 30), Path("runs"))
     assert options[options.index("--protocol") + 1] == "core"
     assert options[options.index("--topology") + 1] == "artemis-single"
     assert options[options.index("--rate") + 1] == "10000"

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +38,21 @@ def test_steady_passes_with_two_forked_workers_and_the_rows_of_both_count(topolo
     assert sum(sends.values()) == outcome.summary["messages"]["sent"] == outcome.summary["messages"]["received"]
     assert [process["name"] for process in outcome.info["processes"]] == ["master", "worker-1", "worker-2"]
     assert nothing_left(tmp_path / "runs")
+    without_the_sends_of_worker_2(outcome.run, sends[1], sends[2])
+
+
+def without_the_sends_of_worker_2(run: Path, left: int, gone: int) -> None:
+    """The sealed file is deleted, and the run analysed once more: it is invalid, and says whose rows are missing."""
+    (run / "events" / "sends" / "worker-2.parquet").unlink()
+    brokerbench = str(Path(sys.executable).with_name("brokerbench"))
+    for command, status in (("analyse", 3), ("report", 0)):
+        done = subprocess.run([brokerbench, command, str(run)], capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stdout + done.stderr
+    summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+    assert summary["verdict"] == "invalid"
+    assert f"worker-2 counted {gone:,} settled sends, and 0 are on record" in summary["reasons"][0]
+    told = f"Of {left:,} messages sent, {left + gone:,} were received; {gone:,} received without a known send."
+    assert told in (run / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from typing import cast
 import pytest
 
 from drivers.client.client import Client
+from drivers.client.contract import NoStatistics
 from drivers.client.events import ScheduledSend, Settled
 from drivers.client.message_settings import MessageSettings
 from drivers.client.producer import Producer
@@ -288,6 +289,36 @@ def test_closing_leaves_the_unanswered_in_doubt_once(bench: Bench) -> None:
     assert bench.outcomes[0].final
     with pytest.raises(DriverError, match="was closed before message 1 went"):
         bench.producer.send(1, 64, 0)
+
+
+class CountingStatistics(NoStatistics):
+    """Counts final outcomes, as a drain does: it waits until there are as many as messages begun."""
+
+    final = 0
+
+    def settled(self, settled: Settled) -> None:
+        self.final += settled.final
+
+    def counted(self, begun: int, settled: int) -> None:
+        self.final += settled
+
+
+@pytest.mark.parametrize("more_attempts", [0, 3], ids=["at once", "after more attempts"])
+def test_sends_of_a_client_that_gives_up_have_their_final_outcome_so_that_no_drain_waits(more_attempts: int) -> None:
+    statistics, recorder = CountingStatistics(), KeepingRecorder()
+    connector = ScriptedConnector(None, *[ConnectFailed("refused")] * 20)
+    uri = stomp_uri("a", f"maxReconnectAttempts={more_attempts}&initialReconnectDelay=1&useExponentialBackOff=false")
+    client = client_of(connector, recorder, uri, statistics=statistics)
+    client.open()
+    producer = client.producer(ORDERS, durable=True, run=RUN)
+    for seq in range(3):
+        producer.send(seq, 64, 0)
+    connector.connections[0].ack(0)
+    connector.connections[0].on_lost("reset by peer")
+    eventually(lambda: statistics.final == 3)
+    client.close()
+    assert statistics.final == 3, "each once"
+    assert [recorder.attempts(seq) for seq in range(3)] == [[(1, "acked")], [(1, "in_doubt")], [(1, "in_doubt")]]
 
 
 def test_a_body_too_small_for_its_identity_is_refused_before_anything_is_sent(bench: Bench) -> None:

@@ -23,6 +23,8 @@ def test_a_generator_that_is_late_within_a_fault_is_named(tmp_path: Path) -> Non
     summary = outcome.summary
     assert (summary["verdict"], outcome.status, summary["reasons"]) == ("pass", 0, []), outcome.output
     assert "the load generator itself was late" in summary["timing"]["doubtful"][LARGEST]
+    page = (outcome.run / "report.html").read_text(encoding="utf-8")
+    assert "Do not rely on these latencies: due → received" in page
     assert summary["lag_ms"]["max"] > 0.9 * STALL_MS
     assert any(row["in_fault"] for row in outcome.results("latency") if row["measure"] == "ready_to_sent")
 

@@ -50,6 +50,10 @@ def test_a_file_with_half_of_its_rows_makes_the_run_invalid(whole: Outcome, tmp_
 def test_a_row_that_comes_after_the_recorder_was_closed_makes_the_run_invalid(tmp_path: Path) -> None:
     outcome = make_run(MISRECORDED, *MEMORY, runs=tmp_path / "runs", env={"PLANTED": "a late row"})
     assert (outcome.summary["verdict"], outcome.status) == ("invalid", 3), outcome.output
+    sent = outcome.summary["messages"]["sent"]
     assert outcome.summary["reasons"][0] == (
         "1 rows reached the recorder of main after it was closed: they are missing"
     )
+    page = (outcome.run / "report.html").read_text(encoding="utf-8")
+    assert "1 rows reached the recorder of main after it was closed: they are missing." in page
+    assert f"All {sent:,} messages sent were received" in page

@@ -45,6 +45,7 @@ SLOW = (
     r"analysis/test_stalls\.py::test_(the_same_reads|a_run_of_before)",
     r"analysis/test_unplanned\.py::test_(?!a_broker_that_stood_still)",
     r"analysis/test_planted_errors\.py::test_(?!a_thousand_messages)",
+    r"analysis/test_planted_runs\.py::",  # test_planted_errors.py has the verdicts, without runs
     r"topologies_runtime/test_java\.py::test_spark",
     # containers: the runtime's own tests are in make test; processes keep the same contract
     r"containers/test_runs\.py::test_(ctrl_c|a_run_passes)",

@@ -184,11 +184,32 @@ def test_parallel_connectors_carry_queues_by_all_of_theirs_and_topics_by_their_o
             each.close()
 
 
-def carried(runtime: Runtime, topology: Topology) -> Counter[str]:
-    """How many messages each link of ``source`` has brought over so far."""
+def test_the_opener_of_parallel_duplex_links_counts_what_each_of_them_has_brought_back(tmp_path: Path) -> None:
+    """The far ends count it too, and call themselves #0, #1 and #2 (`analysis.resources.links`)."""
+    topology = build("parallel-connectors(duplex=True)")
+    prices = Destination("topic", "prices")
+    with up(topology, tmp_path) as runtime:
+        before = carried(runtime, topology, "received_count")
+        consumer, sender = client(runtime, "source"), client(runtime, "sink")
+        for destination in (ORDERS, prices):
+            consumer.listen(destination)
+        time.sleep(SETTLES_S)
+        for destination in (ORDERS, prices):
+            sender.send(destination, *(body(seq) for seq in range(MESSAGES)))
+        consumer.received(2 * MESSAGES)
+        until(lambda: sum((carried(runtime, topology, "received_count") - before).values()) == 2 * MESSAGES)
+        found = carried(runtime, topology, "received_count") - before
+        assert found["topics"] == MESSAGES
+        assert min(found["queues-1"], found["queues-2"]) > 0
+        for each in (consumer, sender):
+            each.close()
+
+
+def carried(runtime: Runtime, topology: Topology, metric: str = "dequeue_count") -> Counter[str]:
+    """How many messages each link of ``source`` has brought over so far, or back."""
     with closing(Jolokia(runtime.management("source"))) as agent:
         bridges = queries_of(topology, "source").figures(agent).bridges
-    return Counter({bridge.connector: bridge.counters["dequeue_count"] for bridge in bridges})
+    return Counter({bridge.connector: bridge.counters[metric] for bridge in bridges})
 
 
 def test_a_link_without_duplex_answers_nothing_and_one_with_it_does(tmp_path: Path) -> None:

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from drivers.contract import Destination, Outcome
+from drivers.contract import Destination, DriverError, Outcome
 from tests.support.stomp_clients import body
 from tests.support.waiting import until
 from tests.topologies.experiments import SETTLES_S, client, depth, up
+from topologies.artemis.broker import ArtemisBroker, HaPolicy
+from topologies.artemis.links import ClusterConnection, cluster_links
+from topologies.artemis.product import ARTEMIS
 from topologies.catalogue.lookup import build
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime
@@ -17,6 +20,7 @@ pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
 
 MESSAGES = 20
 ORDERS = Destination("queue", "orders")
+TAKES_OVER_WITHIN_S = 60.0
 NEVER, AT_ONCE, LATER_MS = -1, 0, 600_000
 
 
@@ -83,3 +87,39 @@ def test_messages_that_wait_without_consumers_move_to_a_new_one_elsewhere_after_
         assert len(consumer.got) == (MESSAGES if moves else 0)
         assert depth(runtime, topology, "broker-1", ORDERS.name) == (0 if moves else MESSAGES)
         consumer.close()
+
+
+def cluster_with_a_backup(kind: str) -> Topology:
+    """broker-1, of which broker-1-backup takes over, in a cluster with broker-2."""
+    policy = HaPolicy(kind)
+    members = (ArtemisBroker("broker-1", ha=policy), ArtemisBroker("broker-2"))
+    backup = ArtemisBroker("broker-1-backup", standby_of="broker-1", ha=policy)
+    links = cluster_links(members, ClusterConnection())
+    return Topology("cluster-with-a-backup", (members[0], backup, members[1]), links, (), ARTEMIS)
+
+
+@pytest.mark.parametrize("kind", ["shared-store", "replication"])
+@pytest.mark.parametrize(
+    ("sends", "consumes"), [("broker-1-backup", "broker-2"), ("broker-2", "broker-1-backup")], ids=["out", "in"]
+)
+def test_messages_cross_the_cluster_after_the_backup_of_a_member_has_taken_over(
+    kind: str, sends: str, consumes: str, tmp_path: Path
+) -> None:
+    topology = cluster_with_a_backup(kind)
+    with up(topology, tmp_path) as runtime:
+        runtime.kill("broker-1")
+        until(lambda: serves(runtime, "broker-1-backup"), TAKES_OVER_WITHIN_S)
+        consumer = client(runtime, consumes)
+        consumer.listen(ORDERS)
+        time.sleep(SETTLES_S)
+        send(runtime, sends)
+        until(lambda: len(consumer.got) == MESSAGES)
+        consumer.close()
+
+
+def serves(runtime: Runtime, broker: str) -> bool:
+    try:
+        client(runtime, broker).close()
+    except DriverError:
+        return False
+    return True

@@ -1,43 +1,96 @@
 """Estimates how far another process's clock is from ours, and how wrong that may be.
 
 One question and its answer bound it: theirs was read somewhere between our two readings. The quickest of several
-answers is the best one. A second measurement at the end of the run shows whether the clock kept its pace.
+answers is the best one. Clocks are asked again and again during a run: between two answers the offset of a clock that
+runs faster or slower changes evenly. One that moved by more than any clock drifts is doubted.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+
+from records.run import ClockReading
 
 NS_PER_MS = 1_000_000
+MOST_DRIFT = 500e-6
+"""A clock that keeps worse time than that against another is set by somebody: NTP slews by so much at most."""
+MOST_READINGS = 64
 
 
 @dataclass(frozen=True)
 class Offset:
-    """A clock against the master's, and how wrong that may be: half of the round trip; None when it did not answer."""
+    """A clock against the master's when it showed ``at_ns``, and how wrong that may be: half of the round trip.
+
+    ``bound``: None when it did not answer.
+    """
 
     offset_ns: int
     bound: int | None
+    at_ns: int = 0
 
     @classmethod
     def of(cls, asked_ns: int, theirs_ns: int, answered_ns: int) -> "Offset":
-        return cls(theirs_ns - (asked_ns + answered_ns) // 2, (answered_ns - asked_ns + 1) // 2)
+        return cls(theirs_ns - (asked_ns + answered_ns) // 2, (answered_ns - asked_ns + 1) // 2, theirs_ns)
 
     @property
     def uncertainty(self) -> float:
         """The bound of the error. The best of several answers has the smallest."""
         return float("inf") if self.bound is None else self.bound
 
-    def between(self, ours: str, theirs: str) -> "Offset":
-        """On one host the monotonic clock is one: an offset within its bound is the noise of asking, and so none."""
-        one_clock = ours == theirs and self.bound is not None and abs(self.offset_ns) <= self.bound
-        return Offset(0, 0) if one_clock else self
 
-    def doubt(self, later: "Offset") -> str:
-        """Why its times cannot be set beside ours, given a second look at the end of the run; or nothing."""
-        if self.bound is None or later.bound is None:
-            return "its clock did not answer, so its times cannot be set beside the others'"
-        moved_ns = later.offset_ns - self.offset_ns
-        if abs(moved_ns) <= self.bound + later.bound:
-            return ""
-        return (
-            f"its clock moved by {moved_ns / NS_PER_MS:+.1f} ms against the master's during the run: "
-            "latencies between processes are wrong by up to as much"
-        )
+@dataclass(frozen=True)
+class ClockCourse:
+    """A clock against the master's during a run. ``readings``: none if its offset did not change.
+
+    ``doubt``: why its times cannot be set beside ours; ''.
+    """
+
+    offset_ns: int
+    bound_ns: int
+    readings: tuple[ClockReading, ...] = ()
+    doubt: str = ""
+
+
+def course(answers: Sequence[Offset], *, one_host: bool) -> ClockCourse:
+    """What became of a clock, by its answers in order of time, the first before the run and the last after it.
+
+    On one host the monotonic clock is one: an offset within its bound is the noise of asking, and so none.
+    """
+    first, last = answers[0], answers[-1]
+    known = [(answer, answer.bound) for answer in answers if answer.bound is not None]
+    if first.bound is None or last.bound is None:
+        told = "its clock did not answer, so its times cannot be set beside the others'"
+        return ClockCourse(first.offset_ns, first.bound or 0, doubt=told)
+    doubt = next((jump for one, other in pairwise(known) if (jump := _jump(*one, *other))), "")
+    if one_host and abs(first.offset_ns) <= first.bound:
+        return ClockCourse(0, 0, doubt=doubt)
+    if doubt or all(abs(each.offset_ns - first.offset_ns) <= bound + first.bound for each, bound in known):
+        return ClockCourse(first.offset_ns, first.bound, doubt=doubt)
+    bound_ns = max(bound for _, bound in known) + _residual_ns([answer for answer, _ in known])
+    return ClockCourse(first.offset_ns, bound_ns, tuple(ClockReading(a.at_ns, a.offset_ns) for a, _ in known))
+
+
+def _jump(before: Offset, bound_before: int, after: Offset, bound_after: int) -> str:
+    """Why a clock cannot have gone evenly from one answer to the next; '' if it can."""
+    moved_ns, passed_ns = after.offset_ns - before.offset_ns, max(0, after.at_ns - before.at_ns)
+    if abs(moved_ns) <= bound_before + bound_after + MOST_DRIFT * passed_ns:
+        return ""
+    return (
+        f"its clock moved by {moved_ns / NS_PER_MS:+.1f} ms against the master's during the run: "
+        "latencies between processes are wrong by up to as much"
+    )
+
+
+def _residual_ns(answers: Sequence[Offset]) -> int:
+    """How far an answer is at most from the line between the one before it and the one after it."""
+    found = 0.0
+    for before, here, after in zip(answers, answers[1:], answers[2:], strict=False):
+        share = (here.at_ns - before.at_ns) / max(1, after.at_ns - before.at_ns)
+        on_the_line_ns = before.offset_ns + share * (after.offset_ns - before.offset_ns)
+        found = max(found, abs(here.offset_ns - on_the_line_ns))
+    return round(found)
+
+
+def thinned(answers: Sequence[Offset]) -> list[Offset]:
+    """The same, or every second one of very many; the first stays."""
+    return list(answers if len(answers) <= MOST_READINGS else answers[::2])

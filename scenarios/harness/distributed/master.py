@@ -1,5 +1,6 @@
 """The master's side: equips the workers, adds up what they tell, and gathers what they recorded."""
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -13,7 +14,7 @@ from records.gathering import Gathering
 from records.run import ProcessInfo
 from scenarios.harness.distributed import messages
 from scenarios.harness.distributed.build_id import another_build, build_id
-from scenarios.harness.distributed.clocks import Offset
+from scenarios.harness.distributed.clocks import Offset, course, thinned
 from scenarios.harness.options import user_settings
 from scenarios.harness.run.load_generators import Equipment, NotEquipped, process_info
 
@@ -21,6 +22,7 @@ EQUIP_TIMEOUT_S = 20.0
 CLOSE_TIMEOUT_S = 20.0
 CLOCK_PROBES = 5
 CLOCK_TIMEOUT_S = 2.0
+ASK_AGAIN_S = 20.0
 
 
 class DistributedLoadGenerators:
@@ -31,6 +33,9 @@ class DistributedLoadGenerators:
         self._build_id = build_id()
         self._workers: tuple[str, ...] = ()
         self._offsets: dict[str, Offset] = {}
+        self._answers_of: dict[str, list[Offset]] = {}
+        self._over = threading.Event()
+        self._asking = threading.Thread(target=self._keep_asking, daemon=True)
         self._doubts: list[str] = []
         self._info = process_info("master", 0)
         self._clocks = self._answers("bb_clock")
@@ -101,6 +106,8 @@ class DistributedLoadGenerators:
         return messages.connected_in(list(self._tallies.values()))
 
     def go(self, go: Go) -> None:
+        self._answers_of = {worker: [offset] for worker, offset in self._offsets.items()}
+        self._asking.start()
         first: Counter[str] = Counter()
         for worker in self._workers:
             shifted = go.window.shifted(self._offsets[worker].offset_ns)
@@ -137,16 +144,27 @@ class DistributedLoadGenerators:
         self._await(self._closed, CLOSE_TIMEOUT_S)
         if self._gathering:
             self._gathering.close()
-        for worker in self._closed:
-            if doubt := self._offsets[worker].doubt(self._probe(worker)):
-                self._doubts.append(f"worker {worker}: {doubt}")
+        self._stop_asking()
         infos = [self._info]
         for worker, report in self._closed.items():
-            offset = self._offsets[worker].between(self._info.host, report["process"]["host"])
-            infos.append(
-                replace(ProcessInfo(**report["process"]), offset_ns=offset.offset_ns, error_bound_ns=offset.bound or 0)
-            )
+            answers = [*self._answers_of.get(worker, [self._offsets[worker]]), self._probe(worker)]
+            went = course(answers, one_host=report["process"]["host"] == self._info.host)
+            self._doubts += [f"worker {worker}: {went.doubt}"] if went.doubt else []
+            of = ProcessInfo(**report["process"])
+            infos.append(replace(of, offset_ns=went.offset_ns, error_bound_ns=went.bound_ns, clock=went.readings))
         return tuple(sorted(infos, key=lambda info: info.index))
+
+    def _keep_asking(self) -> None:
+        """Ask every worker for its clock from time to time, as clocks drift apart in a long run."""
+        while not self._over.wait(ASK_AGAIN_S):
+            for worker in self._workers:
+                if not self._is_lost(worker):
+                    self._answers_of[worker] = thinned([*self._answers_of[worker], self._probe(worker)])
+
+    def _stop_asking(self) -> None:
+        self._over.set()
+        if self._asking.is_alive():
+            self._asking.join()
 
     def _probe(self, worker: str) -> Offset:
         """How far a worker's clock is from ours, by the quickest of a few questions."""

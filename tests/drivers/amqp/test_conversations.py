@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from proton import Condition, Message, symbol
+from proton import Delivery as Transfer
 
 from drivers.amqp.connection import CLOSE_TIMEOUT_S, NOT_WELCOME, AmqpConnection
 from drivers.amqp.connector import AmqpConnector
@@ -75,6 +76,28 @@ def test_a_send_that_is_not_accepted_has_failed_with_the_brokers_words(
         told.connection.close()
     assert told.settled == [(b"1", Outcome.FAILED, expected)]
     assert told.lost == []
+
+
+def test_a_send_of_which_the_broker_says_only_how_much_it_has_received_waits_for_its_outcome() -> None:
+    def receive_then_accept(script: Script, delivery: Any) -> None:
+        delivery.update(Transfer.RECEIVED)
+        script.later.append(lambda: script.accept(delivery))
+
+    with FakeBroker(answering(receive_then_accept)) as broker:
+        told = Told(broker)
+        told.send(b"1")
+        until(lambda: bool(told.settled))
+        told.connection.close()
+    assert told.settled == [(b"1", Outcome.ACKED, "")]
+
+
+def test_a_send_that_the_broker_settles_without_an_outcome_is_in_doubt() -> None:
+    with FakeBroker(answering(lambda script, delivery: delivery.settle())) as broker:
+        told = Told(broker)
+        told.send(b"1")
+        until(lambda: bool(told.settled))
+        told.connection.close()
+    assert told.settled == [(b"1", Outcome.IN_DOUBT, "the broker settled it without an outcome")]
 
 
 def test_a_sender_waits_for_credit_and_goes_on_with_it() -> None:

@@ -1,6 +1,8 @@
-"""A fixed rate through a real broker, from one process to another. The consumers' process is stopped once for 1.5 s.
+"""A fixed rate through a real broker, from one process to another. One of them is stopped once for 1.5 s.
 
-Asks: does the report doubt the figures that late reads change, for clients in a JVM too?
+``STOPPED``: the consumers' process, which reads late; or the producers', which may have one message in flight.
+
+Asks: does the report doubt the figures that this changes, for clients in a JVM too?
 """
 
 import os
@@ -12,6 +14,7 @@ from locust import runners
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
 
+STOPS_PRODUCERS = os.environ["STOPPED"] == "producers"
 STOP_AFTER_S, STOPPED_S = 10.0, 1.5  # so long that a busy machine does not hide it
 
 runners.HEARTBEAT_LIVENESS = 60  # a worker that stands still is not lost, on a busy machine either
@@ -19,7 +22,12 @@ runners.HEARTBEAT_LIVENESS = 60  # a worker that stands still is not lost, on a 
 
 class Producer(ProducerUser):
     group, destination, fixed_count = "producers", "queue://stopped", 1
-    sends_per_second = 240
+    sends_per_second = 60 if STOPS_PRODUCERS else 240
+    in_flight = 1 if STOPS_PRODUCERS else 1_000
+
+    def on_start(self) -> None:
+        if STOPS_PRODUCERS:
+            gevent.spawn_later(STOP_AFTER_S, stop_this_process)
 
 
 class Consumer(ConsumerUser):
@@ -28,7 +36,8 @@ class Consumer(ConsumerUser):
     group, destination, fixed_count = "consumers", "queue://stopped", 1
 
     def on_start(self) -> None:
-        gevent.spawn_later(STOP_AFTER_S, stop_this_process)
+        if not STOPS_PRODUCERS:
+            gevent.spawn_later(STOP_AFTER_S, stop_this_process)
 
 
 def stop_this_process() -> None:

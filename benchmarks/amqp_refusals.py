@@ -1,0 +1,170 @@
+"""Looks for durable AMQP sends that a Classic mesh refuses although they arrive: outcomes beside receipts.
+
+``python -m benchmarks.amqp_refusals [--messages 1000000] [--per-run 200000] [--seconds 900] [--quiet]`` makes runs of
+`scenarios/steady.py` on a mesh of three brokers, as fast as it takes the messages, until there are MESSAGES in all. No
+run begins after SECONDS. In turn nothing goes wrong, links between brokers are cut, brokers hang up on their clients,
+and a broker is killed; with ``--quiet`` nothing goes wrong in any run. ``--properties N``: each message has as many
+application properties. Prints a Markdown table of what the clients were told and what arrived, and the brokers' words
+for refusals. Exit status 1: a refused message arrived, or an acknowledged one did not.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.pairs import conditions
+from records.reader import read_events, seal
+from records.rundir import RunDirectory
+from records.summary import EXIT_STATUS
+
+LOCUST = Path(sys.executable).with_name("locust")
+LOAD = "scenarios/steady.py"
+PRODUCERS, CONSUMERS, IN_FLIGHT, BODY_BYTES = 30, 2, 50, 64
+AS_FAST_AS_IT_GOES = "1000000"  # messages a second that are due
+BROKERS, FAULTS_UNTIL_S = 3, 300
+REFUSED = re.compile(r"broker \S+ refused a message to .*")
+LINKS = ("broker-1-to-broker-2", "broker-1-to-broker-3", "broker-2-to-broker-3")
+
+
+def every(seconds: int, faults: Sequence[str]) -> str:
+    """These faults in turn, as ``--fault`` takes them; those that are due after the load are left out by the run."""
+    turns = zip(range(seconds, FAULTS_UNTIL_S, seconds), cycle(faults), strict=False)
+    return ";".join(fault.format(at=at_s) for at_s, fault in turns)
+
+
+WAYS = {
+    "nothing goes wrong": "",
+    "a link is cut every 8 s, for 3 s": every(8, [f"cut({link}, at={{at}}, for=3)" for link in LINKS]),
+    "a broker hangs up every 5 s": every(5, [f"disconnect(broker-{n}, at={{at}})" for n in range(1, BROKERS + 1)]),
+    "a broker is killed every 30 s, for 5 s": every(
+        30, [f"kill(broker-{n}, at={{at}}, for=5)" for n in range(1, BROKERS + 1)]
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Messages of one run. An attempt in doubt may be sent again, so that a message is acked by its last."""
+
+    sent: int
+    acked: int
+    refused: int
+    refused_yet_received: int
+    in_doubt_once: int
+    received: int
+    acked_and_nowhere: int
+    twice_without_resend: int
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Counts)))
+
+
+def counted(directory: RunDirectory) -> Counts:
+    sends, receipts = read_events(directory, "sends"), read_events(directory, "receipts")
+    left = set(_keys(read_events(directory, "leftovers")).tolist())
+    outcome, keys = sends["outcome"].to_numpy(zero_copy_only=False), _keys(sends)
+    acked, refused, doubted = (np.unique(keys[outcome == each]) for each in ("acked", "failed", "in_doubt"))
+    received, times = np.unique(_keys(receipts), return_counts=True)
+    nowhere = [key for key in np.setdiff1d(acked, received).tolist() if key not in left]
+    return Counts(
+        sent=len(np.unique(keys)),
+        acked=len(acked),
+        refused=len(np.setdiff1d(refused, acked)),
+        refused_yet_received=len(np.intersect1d(np.setdiff1d(refused, acked), received)),
+        in_doubt_once=len(doubted),
+        received=len(received),
+        acked_and_nowhere=len(nowhere),
+        twice_without_resend=len(np.setdiff1d(received[times > 1], doubted)),
+    )
+
+
+def _keys(rows: pa.Table) -> Any:
+    """One number a message."""
+    return (rows["producer"].to_numpy().astype(np.int64) << 40) | rows["seq"].to_numpy()
+
+
+def one_run(messages: int, faults: str, properties: int) -> tuple[Counts, float, list[str]]:
+    """Counts, how long the load took (s), and the brokers' words for refusals."""
+    with tempfile.TemporaryDirectory() as folder:
+        runs = Path(folder) / "runs"
+        where = ["--runtime", "processes", "--topology", f"mesh(brokers={BROKERS})", "--protocol", "amqp"]
+        load = [f"--producers={PRODUCERS}", f"--consumers={CONSUMERS}", f"--in-flight={IN_FLIGHT}", "--warm-up=0"]
+        how = [f"--messages={messages}", f"--rate={AS_FAST_AS_IT_GOES}", f"--body-bytes={BODY_BYTES}"]
+        carried = json.dumps({f"p{number}": number for number in range(properties)})
+        rest = [
+            f"--properties={carried}",
+            "--drain-timeout=120",
+            "--analyse-later",
+            f"--fault={faults}",
+            f"--runs={runs}",
+        ]
+        command = [str(LOCUST), "-f", LOAD, "--headless", *where, *load, *how, *rest]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode not in (0, EXIT_STATUS["invalid"]):
+            raise RuntimeError(f"the run failed with status {done.returncode}:\n{done.stdout[-2_000:]}")
+        (run,) = runs.iterdir()
+        directory = RunDirectory.open(run)
+        seal(directory)
+        phases = directory.read_run().phases
+        assert phases.load_began_ns is not None
+        assert phases.load_ended_ns is not None
+        return counted(directory), (phases.load_ended_ns - phases.load_began_ns) / 1e9, REFUSED.findall(done.stdout)
+
+
+def row(way: str, counts: Counts, load_s: float) -> str:
+    cells = [way, *(f"{getattr(counts, each.name):,}" for each in fields(Counts)), f"{counts.sent / load_s:,.0f}/s"]
+    return f"| {' | '.join(cells)} |"
+
+
+def header() -> str:
+    names = ["runs in which", *(each.name.replace("_", " ") for each in fields(Counts)), "rate"]
+    return f"| {' | '.join(names)} |\n|{'---|' * len(names)}"
+
+
+def sound(total: Counts) -> bool:
+    return not (total.refused_yet_received or total.acked_and_nowhere)
+
+
+def planned(ways: Sequence[str], messages: int, per_run: int, ends_s: float) -> Iterator[tuple[str, int]]:
+    """Which run is next, and of how many messages, until that many or until it is that late."""
+    turns = cycle(ways)
+    while messages > 0 and time.monotonic() < ends_s:
+        yield next(turns), min(per_run, messages)
+        messages -= per_run
+
+
+def main(ways: Sequence[str], messages: int, per_run: int, seconds: float, properties: int) -> bool:
+    """Whether no refused message arrived, and every acknowledged one did."""
+    print(f"{conditions()}\n\n{header()}", flush=True)
+    total, total_s, words = Counts(*[0] * len(fields(Counts))), 0.0, list[str]()
+    for way, count in planned(ways, messages, per_run, time.monotonic() + seconds):
+        counts, load_s, told = one_run(count, WAYS[way], properties)
+        print(row(way, counts, load_s), flush=True)
+        total, total_s, words = total + counts, total_s + load_s, words + told
+    print(row("all", total, total_s) + "\n")
+    print("\n".join(f"- {each}" for each in words) or "No broker refused a message.")
+    return sound(total)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Does a Classic mesh refuse durable AMQP sends that arrive?")
+    parser.add_argument("--messages", type=int, default=1_000_000, help="in all (1000000)")
+    parser.add_argument("--per-run", type=int, default=200_000, help="of one run (200000)")
+    parser.add_argument("--seconds", type=float, default=900, help="after which no run begins any more (900)")
+    parser.add_argument("--quiet", action="store_true", help="nothing goes wrong in any run")
+    parser.add_argument("--properties", type=int, default=0, help="application properties of each message (0)")
+    asked = parser.parse_args()
+    asked_ways = list(WAYS)[:1] if asked.quiet else list(WAYS)
+    sys.exit(not main(asked_ways, asked.messages, asked.per_run, asked.seconds, asked.properties))

@@ -1,0 +1,58 @@
+package brokerbench;
+
+import java.io.BufferedOutputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Waits for due times at a steady rate and does nothing else, until its standard input ends. Writes two numbers a time
+ * to a file: when it was due, and when the wait was over (ns, of the clock of the load generators).
+ *
+ * <p>Arguments: times a second; the file.
+ */
+public final class BareLoop {
+    private static final int BUFFER_BYTES = 1 << 20;
+    private static volatile boolean over;
+
+    public static void main(String[] arguments) throws IOException {
+        double periodNs = 1e9 / Double.parseDouble(arguments[0]);
+        Thread listener = new Thread(BareLoop::listen, "listener");
+        listener.setDaemon(true);
+        listener.start();
+        try (DataOutputStream file = new DataOutputStream(
+                new BufferedOutputStream(Files.newOutputStream(Path.of(arguments[1])), BUFFER_BYTES))) {
+            long beganNs = System.nanoTime();
+            for (long slot = 1; !over; slot++) {
+                long dueNs = beganNs + Math.round(slot * periodNs);
+                long wokeNs = waitUntil(dueNs);
+                file.writeLong(dueNs);
+                file.writeLong(wokeNs);
+            }
+        }
+    }
+
+    private static long waitUntil(long dueNs) {
+        long nowNs = System.nanoTime();
+        while (nowNs < dueNs) {
+            LockSupport.parkNanos(dueNs - nowNs);
+            nowNs = System.nanoTime();
+        }
+        return nowNs;
+    }
+
+    private static void listen() {
+        try {
+            while (System.in.read() >= 0) {
+                continue; // nobody says anything
+            }
+        } catch (IOException gone) {
+            // so is whoever asked
+        }
+        over = true;
+    }
+
+    private BareLoop() {}
+}

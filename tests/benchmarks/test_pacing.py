@@ -1,0 +1,97 @@
+"""Checks what the benchmark of pacing makes of a run's events, of the bare loop's times, and of the aims."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.bare_loop import bare_loop, lateness_ms
+from benchmarks.pacing import Measured, PacedRun, aim_runs, judged, locust_options, measured, row
+from records.reader import seal
+from records.run import Phases, RunInfo
+from records.rundir import RunDirectory
+from records.writer import Recorder
+from scenarios.harness.options.run_options import NORMAL, REALTIME
+
+MS, S = 1_000_000, 1_000_000_000
+RUN = PacedRun("stomp", "2000", NORMAL, 10)
+ONE = Measured((0.1, 0.5, 0.9), (0.05, 0.4, 0.6), (1.0, 2.0, 3.0), 1_000, 1_000)
+
+
+def paced(folder: Path) -> RunDirectory:
+    """100 messages in a load of 1 s, each 2 ms later than it was ready, received 5 ms after; more before and after."""
+    directory = RunDirectory.create(folder, "run")
+    phases = Phases(0, S, 2 * S, 3 * S, 4 * S)
+    directory.write_run(RunInfo("run", "paced", "single", "memory", "memory", phases=phases, warnings=("others",)))
+    recorder = Recorder(directory, "master")
+    for seq in range(300):
+        due_ns = seq * 10 * MS
+        ready_ns = due_ns + 50 * MS  # until then a broker kept it waiting
+        sent_ns = ready_ns + (2 * MS if 100 <= seq < 200 else 900 * MS)
+        recorder.send(1, seq, 1, "queue://paced", "a", due_ns, ready_ns, sent_ns, None, "unconfirmed", 64, False)
+        recorder.receipt(7, "paced", 1, seq, 1, "queue://paced", "a", sent_ns + 5 * MS, False, "intact", 0)
+    recorder.send(1, 150, 2, "queue://paced", "a", 1500 * MS, 0, 9 * S, None, "unconfirmed", 64, False)
+    recorder.close()
+    seal(directory)
+    return directory
+
+
+def test_own_lag_and_transit_are_those_of_first_attempts_that_were_due_in_the_load(tmp_path: Path) -> None:
+    times = tmp_path / "bare"
+    np.array([[999 * MS, 1900 * MS], [S, S + MS], [2 * S, 3 * S]], dtype=">i8").tofile(times)
+    one = measured(paced(tmp_path), times)
+    assert one.own_lag == pytest.approx((2, 2, 2))
+    assert one.bare == pytest.approx((1, 1, 1))
+    assert one.sent_to_received == pytest.approx((5, 5, 5))
+    assert (one.sent, one.received, one.remarks, one.ratio) == (100, 100, (), 2)
+
+
+def test_a_run_that_gave_its_priority_back_is_marked(tmp_path: Path) -> None:
+    directory, times = paced(tmp_path), tmp_path / "bare"
+    np.array([[S, S + MS]], dtype=">i8").tofile(times)
+    told = "the load generator gave its real-time priority back: it used most of a core, and brokers would starve"
+    directory.write_run(replace(directory.read_run(), warnings=(told,), problems=("planted",)))
+    one = measured(directory, times)
+    assert one.remarks == ("priority given back", "invalid")
+    assert row(RUN, 2, [one]).endswith("| 1 | invalid, priority given back |")
+
+
+def test_a_row_has_the_medians_of_the_runs_and_the_messages_of_all() -> None:
+    others = [replace(ONE, own_lag=(lag, 0.5, 0.9)) for lag in (0.3, 0.7)]
+    assert row(RUN, 0, [ONE, *others]).split(" | ")[:6] == ["| `stomp`", "2,000/s", "normal", "0", "0.300", "0.500"]
+    assert row(RUN, 0, [ONE, *others]).endswith(" | 3,000 | 3,000 | 3 |  |")
+
+
+def test_each_aim_tells_how_many_runs_met_it_and_which_did_not() -> None:
+    raised = replace(RUN, priority=REALTIME)
+    late = replace(ONE, own_lag=(0.25, 1.2, 3.0))
+    seen = [(RUN, ONE), (replace(RUN, protocol="core", rate="120"), late), (raised, ONE), (raised, late)]
+    assert list(judged(seen)) == [
+        "- own lag p50 below 0.2 ms: 1 of 2, not `core` at 120/s",
+        "- with real-time priority, beside 2 busy loops: own lag p99 below 1 ms: 1 of 2, not `stomp` at 2,000/s",
+        "- with real-time priority, beside 2 busy loops: own lag p99 within 1.5 × of a bare loop: 1 of 2, "
+        "not `stomp` at 2,000/s",
+    ]
+
+
+def test_the_aims_are_about_both_rates_of_every_protocol() -> None:
+    normal = [asked for asked, busy in aim_runs(["stomp", "core"]) if asked.priority == NORMAL and not busy]
+    assert {(asked.protocol, asked.rate) for asked in normal} == {
+        (protocol, rate) for protocol in ("stomp", "core") for rate in ("120", "2000")
+    }
+    assert all("--warm-up" in locust_options(asked, Path("runs")) for asked in normal)
+
+
+@pytest.mark.java
+def test_the_bare_loop_wakes_at_its_rate_and_never_early_until_it_is_told_to_end(tmp_path: Path) -> None:
+    times = tmp_path / "bare"
+    with bare_loop("100", NORMAL, times):
+        time.sleep(1.5)
+        began_ns = time.perf_counter_ns()
+        time.sleep(0.5)
+        ended_ns = time.perf_counter_ns()
+    late_ms = lateness_ms(times, began_ns, ended_ns)
+    assert len(late_ms) in (49, 50, 51), "by this process's clock, which is that of Java"
+    assert late_ms.min() >= 0
