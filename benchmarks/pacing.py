@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.connections import topology_for
+from benchmarks.connections import entry_for
 from benchmarks.pairs import conditions
 from drivers.protocols import PROTOCOLS
 from records.reader import read_events
@@ -83,8 +83,7 @@ def own_lags_ms(directory: RunDirectory) -> Any:
 
 def locust_options(rate: str, protocol: str, runs: Path, priority: str = NORMAL) -> list[str]:
     """The command line of the run."""
-    topology = topology_for(protocol).name
-    where = ["--runtime", "processes", "--topology", topology, "--protocol", protocol, "--runs", str(runs)]
+    where = ["--runtime", "processes", "--topology", entry_for(protocol), "--protocol", protocol, "--runs", str(runs)]
     return ["--headless", "-t", "30s", "--rate", rate, "--priority", priority, *where]
 
 
