@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from topologies.model.jvm import Jvm
-from topologies.model.validity import require_name
+from topologies.model.validity import require_name, require_rules
 
 GIB = 1024**3
 MIB = 1024**2
@@ -26,10 +26,16 @@ class AnyBroker:
     def __post_init__(self) -> None:
         of = f"broker {self.name!r}"
         require_name("broker", self.name)
+        require_rules(of, self)
         if self.region:
             require_name(f"{of}: region", self.region)
         if self.standby_of:
             require_name(f"{of}: standby_of", self.standby_of)
+
+    @property
+    def active(self) -> str:
+        """The name of the broker that serves while both are up: its active's, or its own."""
+        return self.standby_of or self.name
 
     @property
     def protocols(self) -> tuple[str, ...]:
