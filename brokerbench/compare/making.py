@@ -109,7 +109,7 @@ def _all_made(sessions: Sequence[Session], say: Say) -> list[Path]:
     invalid = Counter[Place]()
     while True:
         for session in sessions:
-            _make_missing(session, invalid, say)
+            _make_missing(session, sessions, invalid, say)
         made = _made(sessions)
         unanalysed = [run for run in made.values() if not run.summary_path.exists()]
         if unanalysed:
@@ -135,7 +135,7 @@ def _in_order(sessions: Sequence[Session], place: Place) -> tuple[int, int, bool
     return sessions.index(session), slot.block, slot.control, session.values.index(slot.value)
 
 
-def _make_missing(session: Session, invalid: Counter[Place], say: Say) -> None:
+def _make_missing(session: Session, sessions: Sequence[Session], invalid: Counter[Place], say: Say) -> None:
     slots = list(session.slots())
     while missing := _without_a_run(session):
         slot = missing[0]
@@ -143,7 +143,9 @@ def _make_missing(session: Session, invalid: Counter[Place], say: Say) -> None:
         say(f"run {slots.index(slot) + 1} of {len(slots)}: {slot}")
         known, began_s = _folders(session), time.monotonic()
         with log.open("w", encoding="utf-8") as output:
-            status = run_guarded([*_locust(), *session.arguments(slot)], output=output)
+            status = run_guarded(
+                [*_locust(), *session.arguments(slot), *same_runtime(session, sessions)], output=output
+            )
         made = [RunDirectory(path) for path in sorted(_folders(session) - known)]
         if status == CANNOT_RUN or not made:
             raise RunsNotMade(f"{slot}: {_last_words(log.read_text(encoding='utf-8', errors='replace'))}; see {log}")
@@ -153,6 +155,17 @@ def _make_missing(session: Session, invalid: Counter[Place], say: Say) -> None:
         took_s = time.monotonic() - began_s
         left = len(missing) - 1
         say(f"  ended after {took_s:.0f} s{f'; about {minutes(left * took_s)} left' if left else ''}")
+
+
+def same_runtime(session: Session, sessions: Sequence[Session]) -> list[str]:
+    """The option that keeps a run to the runtime of those before it, unless the runtime was asked for.
+
+    A run chooses containers where a Docker engine answers, and one may start or stop between two runs.
+    """
+    if session.option == "runtime" or any(word.partition("=")[0] == "--runtime" for word in session.others):
+        return []
+    earlier = next((run for each in sessions for run in each.made().values()), None)
+    return [f"--runtime={earlier.read_run().runtime}"] if earlier else []
 
 
 def _without_a_run(session: Session) -> list[Slot]:

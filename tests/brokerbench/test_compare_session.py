@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from brokerbench.compare.command import planned_sessions
 from brokerbench.compare.lock import only_one
-from brokerbench.compare.making import make
+from brokerbench.compare.making import make, same_runtime
 from brokerbench.compare.session import Asked, Slot, planned, split_values
 from records.run import RunInfo
 from records.rundir import RunDirectory
@@ -147,6 +147,17 @@ def test_only_runs_that_ended_and_are_valid_count_as_made(tmp_path: Path) -> Non
     (session.folder / "6").mkdir()
     (session.folder / "6" / "run.json").write_text("{", encoding="utf-8")
     assert {slot: run.path.name for slot, run in session.made().items()} == {slots[0]: "1", slots[4]: "5"}
+
+
+def test_a_docker_engine_that_starts_between_two_runs_does_not_change_their_runtime(tmp_path: Path) -> None:
+    session = planned(replace(ASKED, session="first", runs=tmp_path), 1)
+    second = planned(replace(ASKED, session="second", runs=tmp_path), 1)
+    asked_for = planned(replace(ASKED, session="first", runs=tmp_path, others=("--runtime", "containers")), 1)
+    assert same_runtime(session, [session, second]) == []
+    of_a_run(session.folder, next(session.slots()), "1", state="ended")
+    assert same_runtime(session, [session, second]) == ["--runtime=processes"]
+    assert same_runtime(second, [session, second]) == ["--runtime=processes"]
+    assert same_runtime(asked_for, [asked_for]) == []
 
 
 def of_a_run(folder: Path, slot: Slot, name: str, state: str, problems: tuple[str, ...] = ()) -> RunDirectory:
