@@ -3,6 +3,7 @@
 A field's name ends with its unit, which brokers leave out: ``cleanup_interval_ms`` is ``cleanupInterval``.
 """
 
+import dataclasses
 from collections.abc import Callable
 
 UNITS = ("_ms", "_ns", "_s", "_bytes", "_percent", "_pages")
@@ -23,6 +24,12 @@ def hyphenated(field: str) -> str:
 def spelled(rule: Callable[[str], str], fields: str, **exceptions: str) -> dict[str, str]:
     """Field to the broker's name for it, in the order of ``fields``, which white space separates."""
     return {field: exceptions.get(field) or rule(field) for field in fields.split()}
+
+
+def every_field_spelled(rule: Callable[[str], str], of: type, without: str = "", **exceptions: str) -> dict[str, str]:
+    """The same for all fields of a dataclass, ``without`` those that white space separates there."""
+    fields = (field.name for field in dataclasses.fields(of) if field.name not in without.split())
+    return spelled(rule, " ".join(fields), **exceptions)
 
 
 def _without_unit(field: str) -> str:

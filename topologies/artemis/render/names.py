@@ -4,18 +4,16 @@ Spellings are those of the broker's own schema (artemis-configuration.xsd of 2.4
 are handled in the renderer; a test holds that no field is forgotten.
 """
 
-from topologies.render.field_names import camel_case, hyphenated, spelled
+from topologies.artemis.addresses import AddressSetting
+from topologies.artemis.broker import ArtemisBroker, HaPolicy, Journal
+from topologies.artemis.links import ClusterConnection, Mirror
+from topologies.render.field_names import camel_case, every_field_spelled, hyphenated, spelled
 
-BROKER = spelled(
+BROKER = every_field_spelled(
     hyphenated,
-    """
-    name memory_limit_messages max_disk_usage_percent disk_scan_period_ms thread_pool_max_size
-    scheduled_thread_pool_max_size connection_ttl_override_ms connection_ttl_check_interval_ms
-    message_expiry_scan_period_ms address_queue_scan_period_ms transaction_timeout_ms id_cache_size persist_id_cache
-    persist_delivery_count_before_delivery graceful_shutdown critical_analyzer critical_analyzer_timeout_ms
-    critical_analyzer_policy wildcard_routing mirror_ack_queue_attempts mirror_ack_page_attempts
-    mirror_ack_retry_delay_ms mirror_page_transaction
-    """,
+    ArtemisBroker,
+    without="region standby_of acceptors address_settings addresses persistence ha jvm"
+    " memory_percent_of_heap memory_limit_bytes",
     memory_limit_messages="global-max-messages",
     graceful_shutdown="graceful-shutdown-enabled",
     wildcard_routing="wild-card-routing-enabled",
@@ -24,24 +22,17 @@ BROKER = spelled(
     mirror_ack_retry_delay_ms="mirror-ack-manager-retry-delay",
 )
 
-JOURNAL = {
-    "kind": "journal-type",
-    "datasync": "journal-datasync",
-    "sync_transactional": "journal-sync-transactional",
-    "sync_non_transactional": "journal-sync-non-transactional",
-    "large_message_sync": "large-message-sync",
-    "file_size_bytes": "journal-file-size",
-    "min_files": "journal-min-files",
-    "pool_files": "journal-pool-files",
-    "compact_min_files": "journal-compact-min-files",
-    "compact_percent": "journal-compact-percentage",
-    "device_block_bytes": "journal-device-block-size",
-    "buffer_bytes": "journal-buffer-size",
-    "buffer_timeout_ns": "journal-buffer-timeout",
-    "max_io": "journal-max-io",
-    "file_open_timeout_s": "journal-file-open-timeout",
-    "page_max_concurrent_io": "page-max-concurrent-io",
-}
+JOURNAL = every_field_spelled(
+    lambda field: f"journal-{hyphenated(field)}",
+    Journal,
+    kind="journal-type",
+    large_message_sync="large-message-sync",
+    file_size_bytes="journal-file-size",
+    compact_percent="journal-compact-percentage",
+    device_block_bytes="journal-device-block-size",
+    buffer_bytes="journal-buffer-size",
+    page_max_concurrent_io="page-max-concurrent-io",
+)
 
 # What 2.44.0 has by itself where a journal of the kind leaves it open, by 0.
 JOURNAL_BY_KIND = {
@@ -49,16 +40,10 @@ JOURNAL_BY_KIND = {
     "ASYNCIO": {"journal-buffer-timeout": "500000", "journal-max-io": "4096"},
 }
 
-ADDRESS_SETTING = spelled(
+ADDRESS_SETTING = every_field_spelled(
     hyphenated,
-    """
-    dead_letter_address expiry_address max_delivery_attempts redelivery_delay_ms redelivery_delay_multiplier
-    redelivery_collision_avoidance_factor max_size_bytes max_size_messages address_full_policy page_size_bytes
-    max_read_page_messages max_read_page_bytes redistribution_delay_ms auto_create_queues auto_create_addresses
-    auto_delete_queues auto_delete_addresses default_consumer_window_bytes default_max_consumers default_exclusive
-    default_last_value default_purge_on_no_consumers send_to_dead_letters_on_no_route slow_consumer_threshold
-    slow_consumer_policy id_cache_size management_message_attribute_size_limit management_browse_page_size
-    """,
+    AddressSetting,
+    without="match max_redelivery_delay_ms default_routing",
     max_size_bytes="max-size-bytes",
     page_size_bytes="page-size-bytes",
     max_read_page_bytes="max-read-page-bytes",
@@ -93,26 +78,20 @@ ACCEPTOR_OF_A_PROTOCOL = {
 }
 ACCEPTOR_PREFIXES = spelled(camel_case, "anycast_prefix multicast_prefix")
 
-CLUSTER_CONNECTION = spelled(
+CLUSTER_CONNECTION = every_field_spelled(
     hyphenated,
-    """
-    message_load_balancing max_hops use_duplicate_detection retry_interval_ms retry_interval_multiplier
-    max_retry_interval_ms initial_connect_attempts reconnect_attempts check_period_ms connection_ttl_ms
-    call_timeout_ms call_failover_timeout_ms min_large_message_bytes confirmation_window_bytes producer_window_bytes
-    notification_interval_ms notification_attempts topology_scanner_attempts
-    """,
+    ClusterConnection,
+    without="name",
     min_large_message_bytes="min-large-message-size",
     confirmation_window_bytes="confirmation-window-size",
     producer_window_bytes="producer-window-size",
 )
 
 # High availability: by its kind, then by whether the broker is the backup.
-_VOTES = spelled(
+_VOTES = every_field_spelled(
     hyphenated,
-    """
-    group_name initial_replication_sync_timeout_ms max_saved_replicated_journals vote_on_replication_failure
-    quorum_size vote_retries vote_retry_wait_ms quorum_vote_wait_s retry_replication_wait_ms
-    """,
+    HaPolicy,
+    without="kind failover_on_shutdown wait_for_activation allow_failback restart_backup check_for_active_server",
     max_saved_replicated_journals="max-saved-replicated-journals-size",
 )
 _BACKUP = spelled(hyphenated, "allow_failback restart_backup")
@@ -126,4 +105,4 @@ HA = {
 
 BROKER_CONNECTION = spelled(hyphenated, "name retry_interval_ms reconnect_attempts auto_start")
 
-MIRROR = spelled(hyphenated, "message_acknowledgements queue_creation queue_removal durable sync")
+MIRROR = every_field_spelled(hyphenated, Mirror, without="address_filter properties")
