@@ -13,11 +13,13 @@ from topologies.model.stated import changed
 from topologies.model.validity import (
     UNLIMITED,
     TopologyInvalid,
-    require_at_least,
-    require_choice,
-    require_limit,
+    choice,
+    limit,
+    number,
+    plain,
     require_name,
     require_plain,
+    require_rules,
 )
 
 BALANCING = ("ON_DEMAND", "STRICT", "OFF", "OFF_WITH_REDISTRIBUTION")
@@ -30,47 +32,28 @@ class ClusterConnection:
     name: str = "cluster"
     # OFF: nothing crosses. OFF_WITH_REDISTRIBUTION: only messages that lost their consumers, after
     # redistribution_delay_ms.
-    message_load_balancing: str = "ON_DEMAND"  # ON_DEMAND | STRICT | OFF | OFF_WITH_REDISTRIBUTION
-    max_hops: int = 1
+    message_load_balancing: str = choice(*BALANCING)
+    max_hops: int = number(1, least=1)
     use_duplicate_detection: bool = True
-    retry_interval_ms: int = 500
-    retry_interval_multiplier: float = 1.0
-    max_retry_interval_ms: int = 2000
-    initial_connect_attempts: int = -1
-    reconnect_attempts: int = -1
-    check_period_ms: int = 30_000
-    connection_ttl_ms: int = 60_000
-    call_timeout_ms: int = 30_000
-    call_failover_timeout_ms: int = -1
-    min_large_message_bytes: int = 102_400
-    confirmation_window_bytes: int = 10_485_760
-    producer_window_bytes: int = 1_048_576
-    notification_interval_ms: int = 1000
-    notification_attempts: int = 2
-    topology_scanner_attempts: int = 30
+    retry_interval_ms: int = number(500, least=1)
+    retry_interval_multiplier: float = number(1.0, least=1)
+    max_retry_interval_ms: int = number(2000, least=1)
+    initial_connect_attempts: int = limit(-1)
+    reconnect_attempts: int = limit(-1)
+    check_period_ms: int = number(30_000, least=1)
+    connection_ttl_ms: int = number(60_000, least=1)
+    call_timeout_ms: int = number(30_000, least=1)
+    call_failover_timeout_ms: int = limit(-1)
+    min_large_message_bytes: int = number(102_400, least=1)
+    confirmation_window_bytes: int = number(10_485_760, least=1)
+    producer_window_bytes: int = limit(1_048_576)
+    notification_interval_ms: int = number(1000, least=1)
+    notification_attempts: int = number(2, least=1)
+    topology_scanner_attempts: int = number(30, least=1)
 
     def __post_init__(self) -> None:
-        of = f"cluster {self.name!r}"
         require_name("cluster", self.name)
-        require_choice(of, BALANCING, message_load_balancing=self.message_load_balancing)
-        require_limit(
-            of,
-            initial_connect_attempts=self.initial_connect_attempts,
-            reconnect_attempts=self.reconnect_attempts,
-            call_failover_timeout_ms=self.call_failover_timeout_ms,
-            producer_window_bytes=self.producer_window_bytes,
-        )
-        require_at_least(
-            of, 1,
-            max_hops=self.max_hops, retry_interval_ms=self.retry_interval_ms,
-            retry_interval_multiplier=self.retry_interval_multiplier,
-            max_retry_interval_ms=self.max_retry_interval_ms, check_period_ms=self.check_period_ms,
-            connection_ttl_ms=self.connection_ttl_ms, call_timeout_ms=self.call_timeout_ms,
-            min_large_message_bytes=self.min_large_message_bytes,
-            confirmation_window_bytes=self.confirmation_window_bytes,
-            notification_interval_ms=self.notification_interval_ms, notification_attempts=self.notification_attempts,
-            topology_scanner_attempts=self.topology_scanner_attempts,
-        )  # fmt: skip
+        require_rules(f"cluster {self.name!r}", self)
 
 
 @dataclass(frozen=True)
@@ -106,11 +89,11 @@ class ClusterLink(Link):
 class AddressMatch:
     """The addresses of a sender, a receiver or a peer: by pattern (``#``, ``*``), or one queue by its name."""
 
-    address_match: str = ""
-    queue_name: str = ""
+    address_match: str = plain()
+    queue_name: str = plain()
 
     def __post_init__(self) -> None:
-        require_plain("address match", address_match=self.address_match, queue_name=self.queue_name)
+        require_rules("address match", self)
         if bool(self.address_match) == bool(self.queue_name):
             raise TopologyInvalid(
                 f"address match: address_match={self.address_match!r} and queue_name={self.queue_name!r};"
@@ -135,11 +118,12 @@ class Mirror:
     queue_removal: bool = True
     durable: bool = True  # whether messages that wait for the target survive a restart
     sync: bool = False
-    address_filter: str = ""  # "orders,prices,!prices.eu": prefixes of addresses, those with ! left out; empty: all
+    # "orders,prices,!prices.eu": prefixes of addresses, those with ! left out; empty: all
+    address_filter: str = plain()
     properties: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        require_plain("mirror", address_filter=self.address_filter)
+        require_rules("mirror", self)
         for name, value in self.properties:
             require_name("mirror: property", name)
             require_plain("mirror", **{name: value})
@@ -164,8 +148,8 @@ class BrokerConnection(Link):
     peers: tuple[AddressMatch, ...] = ()
     mirror: Mirror | None = None
     alternates: tuple[AnyBroker, ...] = ()  # behind # in its URI
-    retry_interval_ms: int = 5000
-    reconnect_attempts: int = -1
+    retry_interval_ms: int = number(5000, least=1)
+    reconnect_attempts: int = limit(-1)
     auto_start: bool = True  # else by management: startBrokerConnection
 
     def __post_init__(self) -> None:
@@ -174,11 +158,8 @@ class BrokerConnection(Link):
         ways = "senders and a mirror lead there, receivers lead back, and peers both ways"
         _follows(self, ways, duplex=back and self._forth)
         _follows(self, "nothing counts hops here", message_ttl=UNLIMITED, consumer_ttl=UNLIMITED)
-        of = f"link {self.name!r}"
-        require_limit(of, reconnect_attempts=self.reconnect_attempts)
-        require_at_least(of, 1, retry_interval_ms=self.retry_interval_ms)
         if not (back or self._forth):
-            raise TopologyInvalid(f"{of} carries nothing: give it senders, receivers, peers or a mirror")
+            raise TopologyInvalid(f"link {self.name!r} carries nothing: give it senders, receivers, peers or a mirror")
 
     @property
     def limits(self) -> dict[str, int]:

@@ -8,12 +8,7 @@ from topologies.classic.transport_connectors import DEFAULT_CONNECTORS, Transpor
 from topologies.model.broker import GIB, MIB, AnyBroker
 from topologies.model.jvm import Jvm
 from topologies.model.stated import changed
-from topologies.model.validity import (
-    TopologyInvalid,
-    require_at_least,
-    require_between,
-    require_choice,
-)
+from topologies.model.validity import TopologyInvalid, choice, number, require_at_least, require_distinct, require_rules
 
 
 @dataclass(frozen=True)
@@ -21,59 +16,40 @@ class KahaDb:
     """The file store of a Classic broker; defaults of 5.18.3."""
 
     journal_max_file_length_bytes: int = 32 * MIB
-    journal_max_write_batch_size_bytes: int = 4 * MIB
-    journal_disk_sync_strategy: str = "always"  # always | periodic | never: when an acknowledged send is on disk
-    journal_disk_sync_interval_ms: int = 1000  # of periodic
+    journal_max_write_batch_size_bytes: int = number(4 * MIB, least=1)
+    # When an acknowledged send is on disk.
+    journal_disk_sync_strategy: str = choice("always", "periodic", "never")
+    journal_disk_sync_interval_ms: int = number(1000, least=1)  # of periodic
     enable_index_disk_syncs: bool = True
     enable_index_recovery_file: bool = True
     enable_index_write_async: bool = False
     enable_index_page_caching: bool = True
-    index_cache_size_pages: int = 10_000
-    index_write_batch_size_pages: int = 1000
-    checkpoint_interval_ms: int = 5000
-    cleanup_interval_ms: int = 30_000
+    index_cache_size_pages: int = number(10_000, least=1)
+    index_write_batch_size_pages: int = number(1000, least=1)
+    checkpoint_interval_ms: int = number(5000, least=0)
+    cleanup_interval_ms: int = number(30_000, least=0)
     concurrent_store_and_dispatch_queues: bool = True
     concurrent_store_and_dispatch_topics: bool = False
-    max_async_jobs: int = 10_000
+    max_async_jobs: int = number(10_000, least=1)
     enable_ack_compaction: bool = True
-    compact_acks_after_no_gc: int = 10
-    preallocation_scope: str = "entire_journal"
-    preallocation_strategy: str = "sparse_file"
+    compact_acks_after_no_gc: int = number(10, least=0)
+    preallocation_scope: str = choice("entire_journal", "entire_journal_async", "none")
+    preallocation_strategy: str = choice("sparse_file", "os_kernel_copy", "zeros", "chunked_zeros")
     checksum_journal_files: bool = True
     check_for_corrupt_journal_files: bool = False
-    max_failover_producers_to_track: int = 64
-    failover_producers_audit_depth: int = 2048
+    max_failover_producers_to_track: int = number(64, least=1)
+    failover_producers_audit_depth: int = number(2048, least=1)
     # The lock by which one of several brokers has the store: how often a standby tries, how often the active looks
     # whether it still has it (0: never).
-    lock_acquire_sleep_interval_ms: int = 10_000
-    lock_keep_alive_period_ms: int = 0
+    lock_acquire_sleep_interval_ms: int = number(10_000, least=1)
+    lock_keep_alive_period_ms: int = number(0, least=0)
 
     def __post_init__(self) -> None:
         of = "KahaDB"
-        require_choice(of, ("always", "periodic", "never"), journal_disk_sync_strategy=self.journal_disk_sync_strategy)
-        scopes = ("entire_journal", "entire_journal_async", "none")
-        require_choice(of, scopes, preallocation_scope=self.preallocation_scope)
-        strategies = ("sparse_file", "os_kernel_copy", "zeros", "chunked_zeros")
-        require_choice(of, strategies, preallocation_strategy=self.preallocation_strategy)
+        require_rules(of, self)
         # Below a write batch, one batch would not fit in a journal file.
         least = self.journal_max_write_batch_size_bytes
-        require_at_least(of, 1, journal_max_write_batch_size_bytes=least)
         require_at_least(of, least, journal_max_file_length_bytes=self.journal_max_file_length_bytes)
-        require_at_least(
-            of, 1,
-            journal_disk_sync_interval_ms=self.journal_disk_sync_interval_ms,
-            index_cache_size_pages=self.index_cache_size_pages,
-            index_write_batch_size_pages=self.index_write_batch_size_pages, max_async_jobs=self.max_async_jobs,
-            max_failover_producers_to_track=self.max_failover_producers_to_track,
-            failover_producers_audit_depth=self.failover_producers_audit_depth,
-            lock_acquire_sleep_interval_ms=self.lock_acquire_sleep_interval_ms,
-        )  # fmt: skip
-        require_at_least(
-            of, 0,
-            checkpoint_interval_ms=self.checkpoint_interval_ms, cleanup_interval_ms=self.cleanup_interval_ms,
-            compact_acks_after_no_gc=self.compact_acks_after_no_gc,
-            lock_keep_alive_period_ms=self.lock_keep_alive_period_ms,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -85,15 +61,15 @@ class Broker(AnyBroker):
     connectors: tuple[TransportConnector, ...] = DEFAULT_CONNECTORS
     policies: tuple[DestinationPolicy, ...] = DEFAULT_POLICIES
     persistence: KahaDb | None = field(default_factory=KahaDb)
-    memory_percent_of_heap: int = 70
-    memory_limit_bytes: int = 0  # instead of a share of the heap; 0: the share holds
-    store_limit_bytes: int = 4 * GIB
-    temp_limit_bytes: int = 1 * GIB
+    memory_percent_of_heap: int = number(70, least=1, most=100)
+    memory_limit_bytes: int = number(0, least=0)  # instead of a share of the heap; 0: the share holds
+    store_limit_bytes: int = number(4 * GIB, least=MIB)
+    temp_limit_bytes: int = number(1 * GIB, least=MIB)
     send_fail_if_no_space: bool = False
-    send_fail_if_no_space_after_timeout_ms: int = 0
+    send_fail_if_no_space_after_timeout_ms: int = number(0, least=0)
     split_system_usage: bool = False  # producers and consumers get shares of their own
-    producer_system_usage_percent: int = 60
-    consumer_system_usage_percent: int = 40
+    producer_system_usage_percent: int = number(60, least=1, most=100)
+    consumer_system_usage_percent: int = number(40, least=1, most=100)
     advisory_support: bool = True  # bridges learn of consumers by advisories
     use_jmx: bool = True
     scheduler_support: bool = False
@@ -109,31 +85,13 @@ class Broker(AnyBroker):
     def __post_init__(self) -> None:
         super().__post_init__()
         of = f"broker {self.name!r}"
-        require_between(
-            of, 1, 100,
-            memory_percent_of_heap=self.memory_percent_of_heap,
-            producer_system_usage_percent=self.producer_system_usage_percent,
-            consumer_system_usage_percent=self.consumer_system_usage_percent,
-        )  # fmt: skip
-        require_at_least(
-            of, 0,
-            memory_limit_bytes=self.memory_limit_bytes,
-            send_fail_if_no_space_after_timeout_ms=self.send_fail_if_no_space_after_timeout_ms,
-        )  # fmt: skip
-        require_at_least(of, MIB, store_limit_bytes=self.store_limit_bytes, temp_limit_bytes=self.temp_limit_bytes)
-        self._require_distinct_connectors()
-
-    def _require_distinct_connectors(self) -> None:
         if not self.connectors:
-            raise TopologyInvalid(f"broker {self.name!r} has no transport connector: give it one, e.g. openwire")
-        for what, values in (
-            ("name", [connector.name for connector in self.connectors]),
-            ("protocol", [connector.protocol for connector in self.connectors]),
-        ):
-            for value in sorted({value for value in values if values.count(value) > 1}):
-                raise TopologyInvalid(
-                    f"broker {self.name!r} has two transport connectors of {what} {value!r}: keep one"
-                )
+            raise TopologyInvalid(f"{of} has no transport connector: give it one, e.g. openwire")
+        parts = {
+            "transport connectors of name": [connector.name for connector in self.connectors],
+            "transport connectors of protocol": [connector.protocol for connector in self.connectors],
+        }
+        require_distinct(of, parts)
 
     def connector(self, protocol: str) -> TransportConnector:
         """The connector of a protocol. Raises KeyError, which names the existing ones."""

@@ -14,13 +14,7 @@ from typing import ClassVar
 from topologies.classic.broker import Broker
 from topologies.model.broker import AnyBroker
 from topologies.model.link import Link
-from topologies.model.validity import (
-    TopologyInvalid,
-    require_at_least,
-    require_between,
-    require_destinations,
-    require_plain,
-)
+from topologies.model.validity import TopologyInvalid, destinations, number, plain, require_at_least, require_rules
 
 PLAIN = ("tcp", "nio")
 
@@ -36,21 +30,18 @@ class StaticDiscovery:
 
     kind: ClassVar[str] = "static"
 
-    initial_reconnect_delay_ms: int = 1000
+    initial_reconnect_delay_ms: int = number(1000, least=1)
     max_reconnect_delay_ms: int = 30_000
     use_exponential_back_off: bool = True
-    back_off_multiplier: int = 2
-    max_reconnect_attempts: int = 0  # 0: for ever
-    min_connect_time_ms: int = 5000  # a bridge that lived this long starts from the initial delay again
+    back_off_multiplier: int = number(2, least=1)
+    max_reconnect_attempts: int = number(0, least=0)  # 0: for ever
+    # A bridge that lived this long starts from the initial delay again.
+    min_connect_time_ms: int = number(5000, least=0)
 
     def __post_init__(self) -> None:
         of = "static discovery"
-        require_at_least(of, 1, initial_reconnect_delay_ms=self.initial_reconnect_delay_ms)
+        require_rules(of, self)
         require_at_least(of, self.initial_reconnect_delay_ms, max_reconnect_delay_ms=self.max_reconnect_delay_ms)
-        require_at_least(of, 1, back_off_multiplier=self.back_off_multiplier)
-        require_at_least(
-            of, 0, max_reconnect_attempts=self.max_reconnect_attempts, min_connect_time_ms=self.min_connect_time_ms
-        )
 
 
 @dataclass(frozen=True)
@@ -65,14 +56,14 @@ class MulticastDiscovery:
     kind: ClassVar[str] = "multicast"
 
     address: str = "239.255.2.3"
-    port: int = 6155
-    time_to_live: int = 1
-    keep_alive_interval_ms: int = 500
-    initial_reconnect_delay_ms: int = 5000
+    port: int = number(6155, least=1, most=65_535)
+    time_to_live: int = number(1, least=0, most=255)
+    keep_alive_interval_ms: int = number(500, least=1)
+    initial_reconnect_delay_ms: int = number(5000, least=1)
     max_reconnect_delay_ms: int = 30_000
     use_exponential_back_off: bool = False
-    back_off_multiplier: int = 2
-    max_reconnect_attempts: int = 0  # 0: for ever
+    back_off_multiplier: int = number(2, least=1)
+    max_reconnect_attempts: int = number(0, least=0)  # 0: for ever
 
     def __post_init__(self) -> None:
         of = "multicast discovery"
@@ -81,15 +72,8 @@ class MulticastDiscovery:
                 f"{of}: address={self.address!r}, but it must be an address of multicast, e.g. 239.255.2.3",
                 field="address",
             )
-        require_between(of, 1, 65_535, port=self.port)
-        require_between(of, 0, 255, time_to_live=self.time_to_live)
-        require_at_least(
-            of, 1,
-            keep_alive_interval_ms=self.keep_alive_interval_ms, back_off_multiplier=self.back_off_multiplier,
-            initial_reconnect_delay_ms=self.initial_reconnect_delay_ms,
-        )  # fmt: skip
+        require_rules(of, self)
         require_at_least(of, self.initial_reconnect_delay_ms, max_reconnect_delay_ms=self.max_reconnect_delay_ms)
-        require_at_least(of, 0, max_reconnect_attempts=self.max_reconnect_attempts)
 
 
 def _is_multicast(address: str) -> bool:
@@ -110,10 +94,10 @@ class NetworkConnector(Link):
     conduit_network_queue_subscriptions: bool = False
     dynamic_only: bool = False
     static_bridge: bool = False
-    destination_filter: str = ""  # empty: derived from the dynamically included destinations
-    excluded_destinations: tuple[str, ...] = ()  # queue://NAME or topic://NAME, wildcards allowed
-    dynamically_included_destinations: tuple[str, ...] = ()
-    statically_included_destinations: tuple[str, ...] = ()
+    destination_filter: str = plain()  # empty: derived from the dynamically included destinations
+    excluded_destinations: tuple[str, ...] = destinations()  # queue://NAME or topic://NAME, wildcards allowed
+    dynamically_included_destinations: tuple[str, ...] = destinations()
+    statically_included_destinations: tuple[str, ...] = destinations()
     suppress_duplicate_queue_subscriptions: bool = False
     suppress_duplicate_topic_subscriptions: bool = True
     use_virtual_dest_subs: bool = False
@@ -121,22 +105,23 @@ class NetworkConnector(Link):
     bridge_temp_destinations: bool = True
     # dispatch
     decrease_network_consumer_priority: bool = True
-    consumer_priority_base: int = -5
-    prefetch_size: int = 1000
-    advisory_prefetch_size: int = 0  # 0: as prefetch_size
-    advisory_ack_percentage: int = 75
+    consumer_priority_base: int = number(-5, least=-128, most=127)
+    prefetch_size: int = number(1000, least=1)
+    advisory_prefetch_size: int = number(0, least=0)  # 0: as prefetch_size
+    advisory_ack_percentage: int = number(75, least=1, most=100)
     dispatch_async: bool = True
     always_sync_send: bool = True
     use_compression: bool = False
     advisory_for_failed_forward: bool = False
     check_duplicate_messages_on_duplex: bool = False
     # names and housekeeping
-    client_id_token: str = "_"
+    client_id_token: str = plain("_")
     use_broker_name_as_id_seed: bool = True
     gc_destination_views: bool = True
-    gc_sweep_time_ms: int = 60_000
+    gc_sweep_time_ms: int = number(60_000, least=1)
     # connection
-    max_inactivity_ms: int = 30_000  # silence after which the bridge is given up (the smaller of both ends holds)
+    # Silence after which the bridge is given up; the smaller of both ends holds.
+    max_inactivity_ms: int = number(30_000, least=0)
     discovery: StaticDiscovery | MulticastDiscovery = field(default_factory=StaticDiscovery)
 
     @property
@@ -147,20 +132,3 @@ class NetworkConnector(Link):
     def called(self, brokers: Iterable[AnyBroker]) -> tuple[AnyBroker, ...]:
         """A standby of its end too."""
         return (self.to, *(broker for broker in brokers if broker.standby_of == self.to.name))
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        of = f"link {self.name!r}"
-        require_at_least(of, 1, prefetch_size=self.prefetch_size, gc_sweep_time_ms=self.gc_sweep_time_ms)
-        require_at_least(
-            of, 0, advisory_prefetch_size=self.advisory_prefetch_size, max_inactivity_ms=self.max_inactivity_ms
-        )
-        require_between(of, 1, 100, advisory_ack_percentage=self.advisory_ack_percentage)
-        require_between(of, -128, 127, consumer_priority_base=self.consumer_priority_base)
-        require_plain(of, destination_filter=self.destination_filter, client_id_token=self.client_id_token)
-        require_destinations(
-            of,
-            excluded_destinations=self.excluded_destinations,
-            dynamically_included_destinations=self.dynamically_included_destinations,
-            statically_included_destinations=self.statically_included_destinations,
-        )

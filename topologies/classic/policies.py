@@ -6,30 +6,24 @@ Defaults are those of ActiveMQ Classic 5.18.3 unless a comment says otherwise. T
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from topologies.model.validity import require_at_least, require_between, require_choice, require_plain
+from topologies.model.validity import choice, number, plain, require_choice, require_rules
 
 
 @dataclass(frozen=True)
 class DeadLetters:
     """Where messages go that cannot be delivered: one queue for all (``shared``), or one a destination."""
 
-    kind: str = "shared"  # shared | individual
-    queue: str = "ActiveMQ.DLQ"  # the shared queue; the prefix of the individual ones
+    kind: str = choice("shared", "individual")
+    queue: str = plain("ActiveMQ.DLQ")  # the shared queue; the prefix of the individual ones
     process_expired: bool = True
     process_non_persistent: bool = False
     enable_audit: bool = True  # a message that dies twice is kept once
-    max_audit_depth: int = 2048
-    max_producers_to_audit: int = 64
-    expiration_ms: int = 0  # 0: dead letters do not expire
+    max_audit_depth: int = number(2048, least=1)
+    max_producers_to_audit: int = number(64, least=1)
+    expiration_ms: int = number(0, least=0)  # 0: dead letters do not expire
 
     def __post_init__(self) -> None:
-        of = f"dead letters of {self.queue!r}"
-        require_choice(of, ("shared", "individual"), kind=self.kind)
-        require_plain(of, queue=self.queue)
-        require_at_least(of, 0, expiration_ms=self.expiration_ms)
-        require_at_least(
-            of, 1, max_audit_depth=self.max_audit_depth, max_producers_to_audit=self.max_producers_to_audit
-        )
+        require_rules(f"dead letters of {self.queue!r}", self)
 
 
 @dataclass(frozen=True)
@@ -41,14 +35,13 @@ class BridgeFilter:
     """
 
     replay_when_no_consumers: bool = False
-    replay_delay_ms: int = 0
-    rate_limit: int = 0  # messages a rate_duration_ms that a bridge may take; 0: no limit
-    rate_duration_ms: int = 1000
+    replay_delay_ms: int = number(0, least=0)
+    rate_limit: int = number(0, least=0)  # messages a rate_duration_ms that a bridge may take; 0: no limit
+    rate_duration_ms: int = number(1000, least=1)
     selector_aware: bool = False
 
     def __post_init__(self) -> None:
-        require_at_least("bridge filter", 0, replay_delay_ms=self.replay_delay_ms, rate_limit=self.rate_limit)
-        require_at_least("bridge filter", 1, rate_duration_ms=self.rate_duration_ms)
+        require_rules("bridge filter", self)
 
 
 @dataclass(frozen=True)
@@ -57,24 +50,24 @@ class DestinationPolicy:
 
     KEY: ClassVar[tuple[str, ...]] = ("kind", "pattern")
 
-    pattern: str = ">"
-    kind: str = "queue"  # queue | topic
+    pattern: str = plain(">")
+    kind: str = choice("queue", "topic")
     # flow control and memory
     producer_flow_control: bool = True
-    memory_limit_bytes: int = 0  # 0: only the broker's own limit holds
+    memory_limit_bytes: int = number(0, least=0)  # 0: only the broker's own limit holds
     # Beyond this, messages are not read from the store to be dispatched. Over 100: they always are.
-    cursor_memory_high_water_mark_percent: int = 70
-    store_usage_high_water_mark_percent: int = 100
-    blocked_producer_warning_interval_ms: int = 30_000
+    cursor_memory_high_water_mark_percent: int = number(70, least=1, most=1000)
+    store_usage_high_water_mark_percent: int = number(100, least=1, most=100)
+    blocked_producer_warning_interval_ms: int = number(30_000, least=0)
     # paging and dispatch
-    queue_prefetch: int = 1000  # messages; a client that names its own prefetch overrides it
-    topic_prefetch: int = 32_767
-    durable_topic_prefetch: int = 100
-    queue_browser_prefetch: int = 500
-    max_page_size: int = 200
+    queue_prefetch: int = number(1000, least=0)  # messages; a client that names its own prefetch overrides it
+    topic_prefetch: int = number(32_767, least=0)
+    durable_topic_prefetch: int = number(100, least=0)
+    queue_browser_prefetch: int = number(500, least=0)
+    max_page_size: int = number(200, least=1)
     # Not the broker's 400: the messages that a run left are browsed, and a browser sees no more than one page.
-    max_browse_page_size: int = 100_000
-    max_expire_page_size: int = 400
+    max_browse_page_size: int = number(100_000, least=1)
+    max_expire_page_size: int = number(400, least=1)
     optimized_dispatch: bool = False
     use_cache: bool = True
     use_consumer_priority: bool = True
@@ -84,17 +77,17 @@ class DestinationPolicy:
     use_prefetch_extension: bool = True
     persist_jms_redelivered: bool = False
     reduce_memory_footprint: bool = False
-    expire_messages_period_ms: int = 30_000
+    expire_messages_period_ms: int = number(30_000, least=0)
     # duplicates
     enable_audit: bool = True
-    max_audit_depth: int = 10_000
-    max_queue_audit_depth: int = 10_000
-    max_producers_to_audit: int = 64
+    max_audit_depth: int = number(10_000, least=1)
+    max_queue_audit_depth: int = number(10_000, least=1)
+    max_producers_to_audit: int = number(64, least=1)
     send_duplicate_from_store_to_dlq: bool = False
     # housekeeping: never during a run, it would take counters away with the destination
     gc_inactive_destinations: bool = False
     gc_with_network_consumers: bool = False
-    inactive_timeout_before_gc_ms: int = 60_000
+    inactive_timeout_before_gc_ms: int = number(60_000, least=0)
     # advisories
     advisory_for_consumed: bool = False
     advisory_for_delivery: bool = False
@@ -107,27 +100,9 @@ class DestinationPolicy:
 
     def __post_init__(self) -> None:
         of = f"policy of {self.kind} {self.pattern!r}"
-        require_choice(of, ("queue", "topic"), kind=self.kind)
-        require_plain(of, pattern=self.pattern)
+        require_rules(of, self)
         if not self.pattern.strip():
             require_choice(of, (">", "a destination's name"), pattern=self.pattern)
-        require_at_least(
-            of, 0,
-            memory_limit_bytes=self.memory_limit_bytes, queue_prefetch=self.queue_prefetch,
-            topic_prefetch=self.topic_prefetch, durable_topic_prefetch=self.durable_topic_prefetch,
-            queue_browser_prefetch=self.queue_browser_prefetch,
-            expire_messages_period_ms=self.expire_messages_period_ms,
-            inactive_timeout_before_gc_ms=self.inactive_timeout_before_gc_ms,
-            blocked_producer_warning_interval_ms=self.blocked_producer_warning_interval_ms,
-        )  # fmt: skip
-        require_at_least(
-            of, 1,
-            max_page_size=self.max_page_size, max_browse_page_size=self.max_browse_page_size,
-            max_expire_page_size=self.max_expire_page_size, max_audit_depth=self.max_audit_depth,
-            max_queue_audit_depth=self.max_queue_audit_depth, max_producers_to_audit=self.max_producers_to_audit,
-        )  # fmt: skip
-        require_between(of, 1, 1_000, cursor_memory_high_water_mark_percent=self.cursor_memory_high_water_mark_percent)
-        require_between(of, 1, 100, store_usage_high_water_mark_percent=self.store_usage_high_water_mark_percent)
 
 
 DEFAULT_POLICIES = (DestinationPolicy(kind="queue"), DestinationPolicy(kind="topic"))

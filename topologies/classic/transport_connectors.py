@@ -5,11 +5,13 @@ from typing import ClassVar
 
 from topologies.model.validity import (
     TopologyInvalid,
-    require_at_least,
-    require_between,
+    choice,
+    number,
+    plain,
     require_choice,
     require_name,
     require_plain,
+    require_rules,
 )
 
 SCHEMES = {"openwire": "tcp", "stomp": "stomp", "amqp": "amqp", "mqtt": "mqtt"}
@@ -26,53 +28,44 @@ class TransportConnector:
 
     KEY: ClassVar[tuple[str, ...]] = ("protocol",)
 
-    protocol: str = "openwire"  # openwire | stomp | amqp | mqtt
+    protocol: str = choice(*SCHEMES)
     name: str = ""  # default: the protocol's
     transport: str = "tcp"  # one of `TRANSPORTS`; openwire: of `OPENWIRE_TRANSPORTS`
-    maximum_connections: int = 100_000  # Classic's own limit is none; its shipped configuration has 1000
-    max_frame_size_bytes: int = 104_857_600
-    max_inactivity_ms: int = 30_000  # openwire: silence after which a connection or bridge is given up; 0: never
+    # Classic's own limit is none; its shipped configuration has 1000.
+    maximum_connections: int = number(100_000, least=1)
+    max_frame_size_bytes: int = number(104_857_600, least=1)
+    # openwire: silence after which a connection or bridge is given up; 0: never
+    max_inactivity_ms: int = number(30_000, least=0)
     # stomp: how many agreed heartbeat intervals may pass in silence. Classic's 1.0 leaves a loaded machine no grace.
-    heartbeat_grace_multiplier: float = 2.0
+    heartbeat_grace_multiplier: float = number(2.0, least=1, most=1000)
     # amqp: jms makes of each message what clients of the other protocols read too, and keeps a binary body binary.
-    transformer: str = "jms"  # jms | native | raw
-    idle_timeout_ms: int = 30_000  # amqp: silence after which a client is given up; 0: never
-    producer_credit: int = 1_000  # amqp: messages that a producer may send ahead
+    transformer: str = choice("jms", "native", "raw")
+    idle_timeout_ms: int = number(30_000, least=0)  # amqp: silence after which a client is given up; 0: never
+    producer_credit: int = number(1_000, least=1)  # amqp: messages that a producer may send ahead
     # The data on the network that OpenWire clients get; nothing without update_cluster_clients.
     update_cluster_clients: bool = False
     rebalance_cluster_clients: bool = False
     update_cluster_clients_on_remove: bool = False
-    update_cluster_filter: str = ""  # comma-separated patterns of broker names; empty: all
-    published_host: str = "ipaddress"  # default | ipaddress | hostname | fqdn: how the broker names itself to clients
+    update_cluster_filter: str = plain()  # comma-separated patterns of broker names; empty: all
+    # How the broker names itself to clients.
+    published_host: str = choice("default", "ipaddress", "hostname", "fqdn", default="ipaddress")
     audit_network_producers: bool = False  # drop messages that a bridge forwards a second time
     enable_status_monitor: bool = False
     disable_async_dispatch: bool = False
     allow_link_stealing: bool = False  # a second connection with a client id in use ends the first
     warn_on_remote_close: bool = False
-    maximum_consumers_per_connection: int = 2_147_483_647
-    maximum_producers_per_connection: int = 2_147_483_647
+    maximum_consumers_per_connection: int = number(2_147_483_647, least=1)
+    maximum_producers_per_connection: int = number(2_147_483_647, least=1)
     transport_options: tuple[tuple[str, str], ...] = field(default=())  # ("transport.soTimeout", "0")
 
     def __post_init__(self) -> None:
         of = f"transport connector {self.name or self.protocol!r}"
-        require_choice(of, tuple(SCHEMES), protocol=self.protocol)
+        require_rules(of, self)
         choices = OPENWIRE_TRANSPORTS if self.protocol == "openwire" else TRANSPORTS
         require_choice(of, choices, transport=self.transport)
         if not self.name:
             object.__setattr__(self, "name", self.protocol)
         require_name("transport connector", self.name)
-        require_choice(of, ("default", "ipaddress", "hostname", "fqdn"), published_host=self.published_host)
-        require_plain(of, update_cluster_filter=self.update_cluster_filter)
-        require_at_least(
-            of, 1,
-            maximum_connections=self.maximum_connections, max_frame_size_bytes=self.max_frame_size_bytes,
-            maximum_consumers_per_connection=self.maximum_consumers_per_connection,
-            maximum_producers_per_connection=self.maximum_producers_per_connection,
-        )  # fmt: skip
-        require_at_least(of, 0, max_inactivity_ms=self.max_inactivity_ms, idle_timeout_ms=self.idle_timeout_ms)
-        require_at_least(of, 1, producer_credit=self.producer_credit)
-        require_choice(of, ("jms", "native", "raw"), transformer=self.transformer)
-        require_between(of, 1, 1000, heartbeat_grace_multiplier=self.heartbeat_grace_multiplier)
         self._require_telling_clients()
         for option, value in self.transport_options:
             require_name(f"{of}: transport option", option)

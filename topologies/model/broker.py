@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from topologies.model.jvm import Jvm
-from topologies.model.validity import require_name
+from topologies.model.validity import require_name, require_rules
 
 GIB = 1024**3
 MIB = 1024**2
@@ -26,6 +26,7 @@ class AnyBroker:
     def __post_init__(self) -> None:
         of = f"broker {self.name!r}"
         require_name("broker", self.name)
+        require_rules(of, self)
         if self.region:
             require_name(f"{of}: region", self.region)
         if self.standby_of:

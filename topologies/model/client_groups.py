@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from topologies.model.broker import AnyBroker
-from topologies.model.validity import TopologyInvalid, require_name, require_plain
+from topologies.model.validity import TopologyInvalid, plain, require_name, require_rules
 
 PRODUCERS = "producers"
 CONSUMERS = "consumers"
@@ -16,13 +16,13 @@ class ClientGroup:
 
     name: str
     enter_at: tuple[AnyBroker, ...]
-    failover: str = "randomize=true"
+    failover: str = plain("randomize=true")
 
     def __post_init__(self) -> None:
         require_name("client group", self.name)
         if not self.enter_at:
             raise TopologyInvalid(f"client group {self.name!r} enters nowhere: give it at least one broker in enter_at")
-        require_plain(f"client group {self.name!r}", failover=self.failover)
+        require_rules(f"client group {self.name!r}", self)
         if self.failover.startswith("?"):
             bare = self.failover.lstrip("?")
             raise TopologyInvalid(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from topologies.model.spelling import nearest
-from topologies.model.validity import TopologyInvalid, require_between
+from topologies.model.validity import TopologyInvalid, number, require_rules
 
 LONGEST_DELAY_MS = 2_000  # the moon is 1,300 ms away; brokers that greet each other by far slower links give up
 MOST_KB_PER_S = 100_000_000
@@ -37,14 +37,13 @@ class Impairment:
     With nothing set a link is only measured.
     """
 
-    delay_ms: int = 0
-    jitter_ms: int = 0
-    bandwidth_kb_per_s: int = 0
+    delay_ms: int = number(0, least=0, most=LONGEST_DELAY_MS)
+    jitter_ms: int = number(0, least=0, most=LONGEST_DELAY_MS)
+    bandwidth_kb_per_s: int = number(0, least=0, most=MOST_KB_PER_S)
 
     def __post_init__(self) -> None:
         of = "impairment"
-        require_between(of, 0, LONGEST_DELAY_MS, delay_ms=self.delay_ms, jitter_ms=self.jitter_ms)
-        require_between(of, 0, MOST_KB_PER_S, bandwidth_kb_per_s=self.bandwidth_kb_per_s)
+        require_rules(of, self)
         if self.jitter_ms > self.delay_ms:
             rule = f"it must be at most delay_ms ({self.delay_ms}): nothing arrives before it was sent"
             raise TopologyInvalid(f"{of}: jitter_ms={self.jitter_ms}, but {rule}", field="jitter_ms")

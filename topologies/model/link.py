@@ -10,7 +10,7 @@ from typing import ClassVar
 from topologies.model.broker import AnyBroker
 from topologies.model.impairment import Impairment
 from topologies.model.stated import changed
-from topologies.model.validity import require_limit, require_name
+from topologies.model.validity import limit, require_name, require_rules
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,15 @@ class Link:
     to: AnyBroker
     name: str = ""  # default: "broker-1-to-broker-2"
     duplex: bool = False
-    message_ttl: int = 1
-    consumer_ttl: int = 1
+    message_ttl: int = limit(1)
+    consumer_ttl: int = limit(1)
     impairment: Impairment | None = None  # None: as it comes, straight to its end
 
     def __post_init__(self) -> None:
         if not self.name:
             object.__setattr__(self, "name", f"{self.opened_by.name}-to-{self.to.name}")
         require_name("link", self.name)
-        require_limit(f"link {self.name!r}", message_ttl=self.message_ttl, consumer_ttl=self.consumer_ttl)
+        require_rules(f"link {self.name!r}", self)
 
     @property
     def directions(self) -> tuple[tuple[str, str], ...]:

@@ -4,11 +4,18 @@ A part of a topology checks itself when it is made. It raises `TopologyInvalid`,
 rule and the correction.
 """
 
+import dataclasses
 import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 NAME_RULE = "a name has only letters, digits, '_', '.' and '-' and does not begin with '.' or '-'"
 UNLIMITED = -1
+RULE = "rule"
+"""In a field's metadata: (what the object is, its field=value), which raises `TopologyInvalid`."""
+Number = TypeVar("Number", int, float)
+Value = TypeVar("Value")
 
 
 class TopologyInvalid(ValueError):
@@ -18,6 +25,44 @@ class TopologyInvalid(ValueError):
         super().__init__("\n".join(problems))
         self.problems = problems
         self.field = field
+
+
+def require_rules(of: str, value: object) -> None:
+    """Every field of a dataclass obeys the rule that it was declared with: `number`, `limit`, `choice`, `plain`, …"""
+    for field in dataclasses.fields(value):  # type: ignore[arg-type]
+        if RULE in field.metadata:
+            field.metadata[RULE](of, **{field.name: getattr(value, field.name)})
+
+
+def number(default: Number, *, least: float, most: float | None = None) -> Number:
+    """A field with that default, whose value is in ``least..most``, both included."""
+    if most is None:
+        return _ruled(default, lambda of, **value: require_at_least(of, least, **value))
+    return _ruled(default, lambda of, **value: require_between(of, least, most, **value))
+
+
+def limit(default: int) -> int:
+    """A field whose value is positive, or `UNLIMITED`."""
+    return _ruled(default, require_limit)
+
+
+def choice(*choices: str, default: str = "") -> str:
+    """A field whose value is one of ``choices``; the default is the first, if no other is given."""
+    return _ruled(default or choices[0], lambda of, **value: require_choice(of, choices, **value))
+
+
+def plain(default: str = "") -> str:
+    """A field with a text that `require_plain` allows."""
+    return _ruled(default, require_plain)
+
+
+def destinations() -> tuple[str, ...]:
+    """A field with any number of destinations, as `require_destinations` has them."""
+    return _ruled((), require_destinations)
+
+
+def _ruled(default: Value, rule: Callable[..., None]) -> Value:
+    return dataclasses.field(default=default, metadata={RULE: rule})
 
 
 def require_name(of: str, name: str) -> None:
@@ -53,6 +98,13 @@ def require_choice(of: str, choices: tuple[str, ...], **values: str) -> None:
     for field, value in values.items():
         if value not in choices:
             raise TopologyInvalid(f"{of}: {field}={value!r}, but it must be one of {', '.join(choices)}", field=field)
+
+
+def require_distinct(of: str, lists: Mapping[str, Sequence[str]]) -> None:
+    """No value is in a list twice. ``lists``: what its values are, in the plural, to a list."""
+    for what, values in lists.items():
+        for value in sorted({value for value in values if values.count(value) > 1}):
+            raise TopologyInvalid(f"{of} has two {what} {value!r}: keep one")
 
 
 def require_plain(of: str, **values: str) -> None:
