@@ -7,17 +7,14 @@ one producer and one consumer, every message recorded (`benchmarks.stomp_users`,
 messages that await their answer, the same prefetch.
 """
 
-import json
-import subprocess
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks import one_broker
-from benchmarks.stomp_speed import BROKER, Side, compare, side
-from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER, children_cpu_s
-from topologies.runtimes.distribution import ensure, pinned
-from topologies.runtimes.java import find_java
+from benchmarks.artemis_perf import PerfClient
+from benchmarks.pairs import compare
+from benchmarks.stomp_speed import BROKER, Side, side
+from benchmarks.stopwatch import IN_FLIGHT
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 COUNT = {"durable": 10_000, "non-durable": 40_000}
@@ -28,9 +25,8 @@ class Bench:
     """One broker, and the sides of a comparison on it."""
 
     def __init__(self, runtime: ProcessRuntime, folder: Path) -> None:
-        self._runtime, self._folder = runtime, folder
+        self._runtime, self._perf = runtime, PerfClient(runtime, folder)
         self._uri = runtime.endpoint(BROKER, "amqp").uri
-        self._home, self._java = ensure(pinned("activemq-artemis")), find_java().executable
 
     def users(self, kind: str) -> Side:
         return side(self._runtime, "benchmarks.stomp_users", "recorded", self._uri, str(COUNT[kind]), kind, "0")
@@ -40,31 +36,13 @@ class Bench:
 
     def perf(self, kind: str) -> Side:
         """CPU: of the whole process, its start and its warm-up too, by the messages of the whole process."""
+        wishes = f"--silent --protocol AMQP --max-pending {IN_FLIGHT} --warmup {PERF_WARM_UP_S} --duration {PERF_S}"
 
         def run() -> Sequence[float]:
-            before_s, report = children_cpu_s(), self._folder / f"perf-{time.time_ns()}.json"
-            persistent = ["--persistent"] if kind == "durable" else []
-            self._artemis(
-                f"perf client --silent --protocol AMQP --url {self._uri} --message-size {BODY_BYTES} "
-                f"--max-pending {IN_FLIGHT} --warmup {PERF_WARM_UP_S} --duration {PERF_S} --json {report}",
-                [*persistent, f"queue://perf.{time.time_ns()}"],
-            )
-            samples = json.loads(report.read_text())
-            return received_per_s(samples), (children_cpu_s() - before_s) / samples[-1]["totalReceived"] * 1e6
+            cpu_s, samples = self._perf.run(wishes, self._uri, durable=kind == "durable")
+            return received_per_s(samples), cpu_s / samples[-1]["totalReceived"] * 1e6
 
         return run
-
-    def _artemis(self, command: str, more: Sequence[str]) -> None:
-        """The password is passed in a file that only we can read: an argument would be seen by everyone."""
-        arguments = self._folder / "artemis.args"
-        arguments.touch(mode=0o600)
-        words = [
-            *("-classpath", str(self._home / "lib" / "artemis-boot.jar"), f"-Dartemis.home={self._home}"),
-            *("org.apache.activemq.artemis.boot.Artemis", *command.split(), "--user", USER),
-            *("--password", self._runtime.credentials().password, *more),
-        ]
-        arguments.write_text("\n".join(words))
-        subprocess.run([self._java, f"@{arguments}"], capture_output=True, check=True, cwd=self._folder)
 
 
 def received_per_s(samples: Sequence[Mapping[str, object]]) -> float:

@@ -7,14 +7,9 @@ them one consumer that takes what they send.
 
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
+from benchmarks.one_broker import broker
 from benchmarks.pairs import conditions
-from records.rundir import RunDirectory
-from topologies.catalogue.lookup import build
-from topologies.model.topology import Topology
-from topologies.runtimes.processes.runtime import ProcessRuntime
 
 BROKER = "broker-1"
 HEADER = (
@@ -23,25 +18,19 @@ HEADER = (
 )
 
 
-def topology_for(protocol: str) -> Topology:
-    """One broker that speaks it: only Artemis knows Core."""
-    return build("artemis-single" if protocol == "core" else "single")
+def entry_for(protocol: str) -> str:
+    """The catalogue entry of one broker that speaks it: only Artemis knows Core."""
+    return "artemis-single" if protocol == "core" else "single"
 
 
 def main(protocol: str, count: int) -> None:
     print(conditions())
-    with tempfile.TemporaryDirectory() as folder:
-        runtime = ProcessRuntime(topology_for(protocol), RunDirectory.create(Path(folder), "broker"))
-        runtime.up(print)
-        try:
-            uri = runtime.endpoint(BROKER, protocol).uri
-            command = [sys.executable, "-W", "ignore", "-m", "benchmarks.connections_users", protocol, uri, str(count)]
-            done = subprocess.run(
-                command, input=runtime.credentials().password, stdout=subprocess.PIPE, text=True, check=True
-            )
-            print(f"\n{HEADER}\n{done.stdout.splitlines()[-1]}")
-        finally:
-            runtime.close()
+    with broker(entry_for(protocol)) as (runtime, _):
+        uri = runtime.endpoint(BROKER, protocol).uri
+        command = [sys.executable, "-W", "ignore", "-m", "benchmarks.connections_users", protocol, uri, str(count)]
+        password = runtime.credentials().password
+        done = subprocess.run(command, input=password, stdout=subprocess.PIPE, text=True, check=True)
+        print(f"\n{HEADER}\n{done.stdout.splitlines()[-1]}")
 
 
 if __name__ == "__main__":

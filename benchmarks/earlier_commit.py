@@ -8,15 +8,13 @@ installed packages.
 """
 
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.pairs import conditions
-from benchmarks.stomp_speed import BROKER, Side, compare, side
+from benchmarks.one_broker import broker
+from benchmarks.pairs import compare, conditions
+from benchmarks.stomp_speed import BROKER, Side, side
 from benchmarks.stopwatch import IN_FLIGHT
-from records.rundir import RunDirectory
-from topologies.catalogue.lookup import build
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 THIS = Path(__file__).resolve().parents[1]
@@ -40,21 +38,11 @@ def users(checkout: Path, runtime: ProcessRuntime, what: str) -> Side:
 def main(earlier: Path, pairs: int, whats: Sequence[str]) -> None:
     print(conditions())
     for entry in dict.fromkeys(ENTRIES.values()):
-        chosen = [what for what in whats if ENTRIES[what.partition("-")[0]] == entry]
-        if chosen:
-            on_one_broker(entry, earlier, pairs, chosen)
-
-
-def on_one_broker(entry: str, earlier: Path, pairs: int, whats: Sequence[str]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        runtime = ProcessRuntime(build(entry), RunDirectory.create(Path(folder), "broker"))
-        runtime.up(print)
-        try:
-            for what in whats:
-                sides = users(THIS, runtime, what), users(earlier, runtime, what)
-                compare(f"{what}: this checkout (A), the earlier one (B)", *sides, pairs)
-        finally:
-            runtime.close()
+        if chosen := [what for what in whats if ENTRIES[what.partition("-")[0]] == entry]:
+            with broker(entry) as (runtime, _):
+                for what in chosen:
+                    sides = users(THIS, runtime, what), users(earlier, runtime, what)
+                    compare(f"{what}: this checkout (A), the earlier one (B)", *sides, pairs)
 
 
 if __name__ == "__main__":

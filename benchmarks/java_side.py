@@ -3,9 +3,12 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 
 from benchmarks.stopwatch import IN_FLIGHT
 from topologies.runtimes.contract import Runtime
+
+PACED_PER_S, PACED_S, PACED_WARM_UP = 10_000, 30, 50_000
 
 
 def users(
@@ -31,3 +34,23 @@ def users(
     figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     assert (figures["sends"], figures["receipts"]) == (count, count), figures
     return figures
+
+
+def side(
+    runtime: Runtime, protocol: str, count: int, *, durable: bool, in_flight: int, warm_up: int = 0
+) -> Callable[[], tuple[float, float]]:
+    """One side of a comparison: messages a second, and CPU microseconds a message."""
+
+    def run() -> tuple[float, float]:
+        figures = users(runtime, protocol, count, durable=durable, in_flight=in_flight, warm_up=warm_up)
+        return figures["messages_per_s"], figures["cpu_us_per_message"]
+
+    return run
+
+
+def paced(runtime: Runtime, protocol: str, times: int) -> None:
+    """Print the figures of a load at a steady rate, so many times."""
+    for _ in range(times):
+        count = PACED_PER_S * PACED_S
+        figures = users(runtime, protocol, count, durable=False, rate=PACED_PER_S, warm_up=PACED_WARM_UP)
+        print(f"paced {PACED_PER_S}/s for {PACED_S} s: {figures}", flush=True)

@@ -2,7 +2,8 @@
 
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,6 +16,18 @@ PAIRS = 5
 Bench = TypeVar("Bench")
 
 
+@contextmanager
+def broker(entry: str) -> Iterator[tuple[ProcessRuntime, Path]]:
+    """The one broker of catalogue entry ``entry``, up, and a folder for this benchmark."""
+    with tempfile.TemporaryDirectory() as folder:
+        runtime = ProcessRuntime(build(entry), RunDirectory.create(Path(folder), "broker"))
+        runtime.up(print)
+        try:
+            yield runtime, Path(folder)
+        finally:
+            runtime.close()
+
+
 def run(
     entry: str, make_bench: Callable[[ProcessRuntime, Path], Bench], whats: Mapping[str, Callable[[Bench, int], None]]
 ) -> None:
@@ -25,12 +38,7 @@ def run(
     """
     pairs, named = int(sys.argv[1]) if len(sys.argv) > 1 else PAIRS, sys.argv[2:] or list(whats)
     print(conditions())
-    with tempfile.TemporaryDirectory() as folder:
-        runtime = ProcessRuntime(build(entry), RunDirectory.create(Path(folder), "broker"))
-        runtime.up(print)
-        try:
-            bench = make_bench(runtime, Path(folder))
-            for what in named:
-                whats[what](bench, pairs)
-        finally:
-            runtime.close()
+    with broker(entry) as (runtime, folder):
+        bench = make_bench(runtime, folder)
+        for what in named:
+            whats[what](bench, pairs)

@@ -15,15 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks import one_broker
-from benchmarks.java_side import users
-from benchmarks.pairs import HEADER, measure
+from benchmarks.java_side import paced, side
+from benchmarks.pairs import compare
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER, children_cpu_s
 from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.java import find_java
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 COUNT = {"durable": 10_000, "non-durable": 100_000}
-PACED_PER_S, PACED_S, PACED_WARM_UP = 10_000, 30, 50_000
 
 
 class Bench:
@@ -92,33 +91,19 @@ def _said(tool: subprocess.Popen[str], pattern: str) -> tuple[int, float]:
     return found
 
 
-def compare(bench: Bench, kind: str, in_flight: int, pairs: int) -> None:
+def against(bench: Bench, kind: str, in_flight: int, pairs: int) -> None:
     count, durable = COUNT[kind], kind == "durable"
-
-    def ours() -> Sequence[float]:
-        figures = users(bench.runtime, "openwire", count, durable=durable, in_flight=in_flight)
-        return figures["messages_per_s"], figures["cpu_us_per_message"]
-
-    rates, cpu = measure(ours, lambda: bench.tools(count, durable=durable), pairs)
+    ours = side(bench.runtime, "openwire", count, durable=durable, in_flight=in_flight)
     cap = f", {in_flight} in flight" if durable else ""
-    print(f"\n{kind}{cap}: users under Locust (A), activemq producer and consumer (B)\n\n{HEADER}")
-    print(rates.row("messages a second", "/s"))
-    print(cpu.row("CPU a message", "µs"), flush=True)
-
-
-def paced(bench: Bench, pairs: int) -> None:
-    for _ in range(pairs):
-        figures = users(
-            bench.runtime, "openwire", PACED_PER_S * PACED_S, durable=False, rate=PACED_PER_S, warm_up=PACED_WARM_UP
-        )
-        print(f"paced {PACED_PER_S}/s for {PACED_S} s: {figures}", flush=True)
+    title = f"{kind}{cap}: users under Locust (A), activemq producer and consumer (B)"
+    compare(title, ours, lambda: bench.tools(count, durable=durable), pairs)
 
 
 WHATS: Mapping[str, Callable[[Bench, int], None]] = {
-    "non-durable": lambda bench, pairs: compare(bench, "non-durable", IN_FLIGHT, pairs),
-    "durable": lambda bench, pairs: compare(bench, "durable", 1, pairs),
-    "durable-in-flight": lambda bench, pairs: compare(bench, "durable", IN_FLIGHT, pairs),
-    "paced": paced,
+    "non-durable": lambda bench, pairs: against(bench, "non-durable", IN_FLIGHT, pairs),
+    "durable": lambda bench, pairs: against(bench, "durable", 1, pairs),
+    "durable-in-flight": lambda bench, pairs: against(bench, "durable", IN_FLIGHT, pairs),
+    "paced": lambda bench, pairs: paced(bench.runtime, "openwire", pairs),
 }
 
 

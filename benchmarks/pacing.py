@@ -30,7 +30,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.bare_loop import NS_PER_MS, bare_loop, lateness_ms
-from benchmarks.connections import topology_for
+from benchmarks.connections import entry_for
 from benchmarks.pairs import conditions
 from drivers.protocols import PROTOCOLS
 from drivers.realtime import why_refused
@@ -112,7 +112,7 @@ def percentiles(values_ms: Any) -> tuple[float, float, float]:
 
 def locust_options(asked: PacedRun, runs: Path) -> list[str]:
     """The command line of the run."""
-    topology = topology_for(asked.protocol).name
+    topology = entry_for(asked.protocol)
     where = ["--runtime", "processes", "--topology", topology, "--protocol", asked.protocol, "--runs", str(runs)]
     how = ["-t", f"{asked.load_s}s", "--rate", asked.rate, "--priority", asked.priority, "--analyse-later"]
     warm_up = ["--warm-up", asked.warm_up_s] if asked.warm_up_s else []

@@ -8,13 +8,11 @@ durable messages in flight and the same prefetch: `benchmarks.stomp_users` and `
 import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.pairs import HEADER, conditions, measure
-from records.rundir import RunDirectory
-from topologies.catalogue.lookup import build
+from benchmarks.one_broker import broker
+from benchmarks.pairs import compare, conditions
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 COUNT = {"durable": 6_000, "non-durable": 30_000}
@@ -57,27 +55,15 @@ def side(runtime: ProcessRuntime, module: str, *arguments: str, checkout: Path |
     return run
 
 
-def compare(title: str, a: Side, b: Side, pairs: int) -> None:
-    rates, cpu = measure(a, b, pairs)
-    print(f"\n{title}\n\n{HEADER}")
-    print(rates.row("messages a second", "/s"))
-    print(cpu.row("CPU a message", "µs"), flush=True)
-
-
 def main(pairs: int) -> None:
     print(conditions())
-    with tempfile.TemporaryDirectory() as folder:
-        runtime = ProcessRuntime(build("single"), RunDirectory.create(Path(folder), "broker"))
-        runtime.up(print)
-        try:
-            for kind, count in COUNT.items():
-                both = users(runtime, "recorded", count, kind), bare(runtime, count, kind)
-                compare(f"{kind}, as fast as it goes: users under Locust (A), bare stomp.py (B)", *both, pairs)
-            paced = (PACED_COUNT, "non-durable", PACED_PER_S)
-            both = users(runtime, "recorded", *paced), users(runtime, "unrecorded", *paced)
-            compare(f"non-durable, {PACED_PER_S}/s: recorded (A), unrecorded (B)", *both, pairs)
-        finally:
-            runtime.close()
+    with broker("single") as (runtime, _):
+        for kind, count in COUNT.items():
+            both = users(runtime, "recorded", count, kind), bare(runtime, count, kind)
+            compare(f"{kind}, as fast as it goes: users under Locust (A), bare stomp.py (B)", *both, pairs)
+        paced = (PACED_COUNT, "non-durable", PACED_PER_S)
+        both = users(runtime, "recorded", *paced), users(runtime, "unrecorded", *paced)
+        compare(f"non-durable, {PACED_PER_S}/s: recorded (A), unrecorded (B)", *both, pairs)
 
 
 if __name__ == "__main__":

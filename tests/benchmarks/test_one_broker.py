@@ -4,14 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.connections import topology_for
+from benchmarks.connections import entry_for
 from benchmarks.pacing import PacedRun, locust_options
 from drivers.protocols import PROTOCOLS
+from topologies.catalogue.lookup import build
 
 
 @pytest.mark.parametrize("protocol", [each for each in PROTOCOLS if each != "memory"])
 def test_the_one_broker_speaks_the_protocol(protocol: str) -> None:
-    (broker,) = topology_for(protocol).brokers
+    (broker,) = build(entry_for(protocol)).brokers
     assert protocol in broker.protocols
 
 
