@@ -3,10 +3,16 @@
 Views compute these, figures draw them, the template prints them; none of the three knows where the others' work ends.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import reduce
+from operator import getitem
+from typing import Any
 
 Cell = str | int | float | None
 ANY = -1
+Columns = Iterable[tuple[str, int | None, str | Callable[[Any], Cell]]]
+"""Title, decimals as `Column` has them, and where the value is in a row's item: a key (``outage_ms.p50``) or a function."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,20 @@ class Table:
         if not others or not all(others):
             return "mixed"
         return "numbers" if first else "numbers named"
+
+
+def table_of(
+    caption: str, items: Iterable[Any], columns: Columns, empty: str = Table.empty, *, sortable: bool = False
+) -> Table:
+    """A table with a row for each of ``items``."""
+    titles, decimals, values = zip(*columns, strict=True)
+    rows = tuple(tuple(_value(item, value) for value in values) for item in items)
+    return Table(caption, tuple(map(Column, titles, decimals)), rows, empty, sortable)
+
+
+def _value(item: Any, value: str | Callable[[Any], Cell]) -> Cell:
+    found: Cell = value(item) if callable(value) else reduce(getitem, value.split("."), item)
+    return found
 
 
 @dataclass(frozen=True)

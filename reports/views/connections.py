@@ -1,8 +1,8 @@
 """Says how many connections were held by a load whose clients become more: a sentence, and a table of its steps."""
 
-from records.summary import Connections, ConnectionStep
+from records.summary import Connections
 from reports.numbers import counted
-from reports.values import Column, Table
+from reports.values import Columns, Table, table_of
 
 
 def connections_sentence(connections: Connections | None) -> str:
@@ -17,34 +17,18 @@ def connections_sentence(connections: Connections | None) -> str:
 
 def connections_table(connections: Connections) -> Table:
     """A row a step."""
-    columns = (
-        Column("Clients", 0),
-        Column("From (s)", 0),
-        Column("To (s)", 0),
-        Column("Connected at its end", 0),
-        Column("Refused", 0),
-        Column("Refused by"),
-        Column("Connecting, p50 (ms)", 1),
-        Column("Connecting, max (ms)", 1),
-        Column("Latency, p50 (ms)", 2),
-        Column("Latency, p99 (ms)", 2),
-        Column("Held"),
+    columns: Columns = (
+        ("Clients", 0, "clients"),
+        ("From (s)", 0, "from_s"),
+        ("To (s)", 0, "until_s"),
+        ("Connected at its end", 0, "connected"),
+        ("Refused", 0, "refused"),
+        ("Refused by", None, lambda step: ", ".join(step["refused_by"])),
+        ("Connecting, p50 (ms)", 1, "connect_ms.p50"),
+        ("Connecting, max (ms)", 1, "connect_ms.max"),
+        ("Latency, p50 (ms)", 2, "due_to_received_ms.p50"),
+        ("Latency, p99 (ms)", 2, "due_to_received_ms.p99"),
+        ("Held", None, lambda step: "yes" if step["held"] else "no"),
     )
-    rows = tuple(map(_row, connections["steps"]))
-    return Table("Connections in steps", columns, rows, "The load ended before its first step did.")
-
-
-def _row(step: ConnectionStep) -> tuple[str | float | int | None, ...]:
-    return (
-        step["clients"],
-        step["from_s"],
-        step["until_s"],
-        step["connected"],
-        step["refused"],
-        ", ".join(step["refused_by"]),
-        step["connect_ms"]["p50"],
-        step["connect_ms"]["max"],
-        step["due_to_received_ms"]["p50"],
-        step["due_to_received_ms"]["p99"],
-        "yes" if step["held"] else "no",
-    )
+    steps, empty = connections["steps"], "The load ended before its first step did."
+    return table_of("Connections in steps", steps, columns, empty)

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.summary import Regions, Summary
-from reports.values import ANY, Cell, Column, Table
+from reports.values import ANY, Cell, Column, Columns, Table, table_of
 from reports.views.histogram import Histogram, select
 
 MOST_REORDERED = 100
@@ -111,91 +111,73 @@ def _subscription(destination: str, subscription: str) -> str:
 
 def reordered(table: pa.Table) -> Table:
     """A row a producer and subscription, those with most first."""
-    columns = (
-        Column("Destination"),
-        Column("Subscription"),
-        Column("Producer", 0),
-        Column("Reordered", 0),
-        Column("Furthest behind", 0),
+    columns: Columns = (
+        ("Destination", None, "destination"),
+        ("Subscription", None, "subscription"),
+        ("Producer", 0, "producer"),
+        ("Reordered", 0, "reordered"),
+        ("Furthest behind", 0, "furthest"),
     )
-    rows = table.sort_by([("reordered", "descending"), ("producer", "ascending")]).slice(0, MOST_REORDERED)
-    told = tuple(tuple(row.values()) for row in rows.to_pylist())
+    rows = table.sort_by([("reordered", "descending"), ("producer", "ascending")]).slice(0, MOST_REORDERED).to_pylist()
     more = f", the first {MOST_REORDERED:,} of {table.num_rows:,}" if table.num_rows > MOST_REORDERED else ""
-    return Table(f"Messages out of order by producer{more}", columns, told, "None was out of order.", sortable=True)
+    return table_of(f"Messages out of order by producer{more}", rows, columns, "None was out of order.", sortable=True)
 
 
 def anomalies(table: pa.Table) -> Table:
     """Single messages that something happened to."""
-    columns = (
-        Column("Anomaly"),
-        Column("Destination"),
-        Column("Subscription"),
-        Column("Producer", 0),
-        Column("Seq", 0),
-        Column("From broker"),
-        Column("Second", 0),
-        Column("Detail"),
+    columns: Columns = (
+        ("Anomaly", None, lambda row: _words(row["anomaly"])),
+        ("Destination", None, "destination"),
+        ("Subscription", None, "subscription"),
+        ("Producer", 0, "producer"),
+        ("Seq", 0, "seq"),
+        ("From broker", None, "from_broker"),
+        ("Second", 0, "second"),
+        ("Detail", None, "detail"),
     )
-    rows = tuple(tuple(_cell(key, value) for key, value in row.items()) for row in table.to_pylist())
-    return Table(
-        "Examples, at most 100 of each anomaly",
-        columns,
-        rows,
-        "No message was lost, duplicated or otherwise odd.",
-        sortable=True,
-    )
-
-
-def _cell(key: str, value: Any) -> Cell:
-    found: Cell = _words(value) if key == "anomaly" else value
-    return found
+    empty = "No message was lost, duplicated or otherwise odd."
+    return table_of("Examples, at most 100 of each anomaly", table.to_pylist(), columns, empty, sortable=True)
 
 
 def paths(table: pa.Table, latency: pa.Table) -> Table:
     """Messages by path, with the latency of the load phase."""
-    columns = (
-        Column("From"),
-        Column("To"),
-        Column("Hops", 0),
-        Column("Messages", 0),
-        Column("p50 (ms)", 2),
-        Column("p99 (ms)", 2),
-    )
     measured = select(latency, phase="load", measure="due_to_received")
-    rows = tuple(
-        _path(row, measured)
-        for row in table.sort_by([("from_broker", "ascending"), ("to_broker", "ascending")]).to_pylist()
+    columns: Columns = (
+        ("From", None, "from_broker"),
+        ("To", None, "to_broker"),
+        ("Hops", 0, "hops"),
+        ("Messages", 0, "messages"),
+        ("p50 (ms)", 2, lambda row: _percentile(row, measured, 0.5)),
+        ("p99 (ms)", 2, lambda row: _percentile(row, measured, 0.99)),
     )
-    return Table(
-        "Paths that messages took, latency due → received", columns, rows, "No message was delivered.", sortable=True
-    )
+    rows = table.sort_by([("from_broker", "ascending"), ("to_broker", "ascending")]).to_pylist()
+    caption = "Paths that messages took, latency due → received"
+    return table_of(caption, rows, columns, "No message was delivered.", sortable=True)
 
 
 def regions(found: Regions) -> Table:
     """Latency of the load phase: of messages that stayed in a region, and of those that crossed."""
-    columns = (
-        Column("Messages that"),
-        Column("Messages", 0),
-        Column("Min (ms)", 2),
-        Column("p50 (ms)", 2),
-        Column("p90 (ms)", 2),
-        Column("p99 (ms)", 2),
-        Column("Max (ms)", 1),
+    columns: Columns = (
+        ("Messages that", None, "what"),
+        ("Messages", 0, "count"),
+        ("Min (ms)", 2, "min"),
+        ("p50 (ms)", 2, "p50"),
+        ("p90 (ms)", 2, "p90"),
+        ("p99 (ms)", 2, "p99"),
+        ("Max (ms)", 1, "max"),
     )
-    rows = tuple(
-        (what, took["count"], took["min"], took["p50"], took["p90"], took["p99"], took["max"])
-        for what, took in (("stayed in their region", found["within"]), ("crossed to another", found["across"]))
+    rows = (
+        {"what": "stayed in their region", **found["within"]},
+        {"what": "crossed to another", **found["across"]},
     )
-    return Table("Latency by regions, due → received", columns, rows, "No message was delivered.")
+    return table_of("Latency by regions, due → received", rows, columns, "No message was delivered.")
 
 
-def _path(row: dict[str, Any], measured: pa.Table) -> tuple[Cell, ...]:
+def _percentile(row: dict[str, Any], measured: pa.Table, share: float) -> float | None:
     same_ends = select(measured, from_broker=row["from_broker"], to_broker=row["to_broker"])
-    hops = row["hops"]
-    rows = same_ends.filter(same_ends["hops"].is_null() if hops is None else _equal(same_ends["hops"], hops))
-    histogram = Histogram.of(rows)
-    percentiles = (histogram.percentile(share) if histogram.count >= least else None for share, least in LEAST.items())
-    return (row["from_broker"], row["to_broker"], hops, row["messages"], *percentiles)
+    hops = same_ends["hops"]
+    histogram = Histogram.of(same_ends.filter(hops.is_null() if row["hops"] is None else _equal(hops, row["hops"])))
+    return histogram.percentile(share) if histogram.count >= LEAST[share] else None
 
 
 def _equal(column: pa.ChunkedArray, value: int) -> pa.ChunkedArray:
@@ -203,12 +185,14 @@ def _equal(column: pa.ChunkedArray, value: int) -> pa.ChunkedArray:
 
 
 def checks(summary: Summary) -> Table:
-    columns = (Column("Check"), Column("Outcome"), Column("Figure"), Column("Value", ANY), Column("Rule"))
-    rows = tuple(
-        (c["name"], OUTCOME_WORDS.get(c["outcome"], c["outcome"]), c["metric"], c["value"], _rule(c["rule"]))
-        for c in summary["checks"]
+    columns: Columns = (
+        ("Check", None, "name"),
+        ("Outcome", None, lambda check: OUTCOME_WORDS.get(check["outcome"], check["outcome"])),
+        ("Figure", None, "metric"),
+        ("Value", ANY, "value"),
+        ("Rule", None, lambda check: _rule(check["rule"])),
     )
-    return Table("Checks", columns, rows, "This scenario has no checks.")
+    return table_of("Checks", summary["checks"], columns, "This scenario has no checks.")
 
 
 def _rule(rule: str) -> str:

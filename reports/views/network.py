@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.run import LinkInfo, RunInfo
-from reports.values import Cell, Column, Table
+from reports.values import Cell, Column, Columns, Table, table_of
 
 Way = tuple[str, str]
 """(from, to)"""
@@ -120,23 +120,17 @@ def _at(by_second: Mapping[int, int], second: int) -> int:
 
 def table(net: NetworkDrawing) -> Table:
     """A row a direction of a link."""
-    columns = (
-        Column("From"),
-        Column("To"),
-        Column("Link"),
-        Column("Opened by"),
-        Column("Duplex"),
-        Column("Forwarded", 0),
-        Column("Mean msg/s", 1),
+    columns: Columns = (
+        ("From", None, lambda one: one[1].sender),
+        ("To", None, lambda one: one[1].receiver),
+        ("Link", None, lambda one: one[0].name),
+        ("Opened by", None, lambda one: one[0].opened_by),
+        ("Duplex", None, lambda one: "yes" if one[0].duplex else "no"),
+        ("Forwarded", 0, lambda one: one[1].forwarded),
+        ("Mean msg/s", 1, lambda one: one[1].per_s),
     )
-    rows = tuple(_row(edge, flow) for edge in net.edges for flow in edge.flows)
-    return Table("Links, a row a direction", columns, rows, "This topology has no links.", sortable=True)
-
-
-def _row(edge: Edge, flow: Flow) -> tuple[Cell, ...]:
-    link = edge.link
-    duplex = "yes" if link.duplex else "no"
-    return (flow.sender, flow.receiver, link.name, link.opened_by, duplex, flow.forwarded, flow.per_s)
+    rows = [(edge.link, flow) for edge in net.edges for flow in edge.flows]
+    return table_of("Links, a row a direction", rows, columns, "This topology has no links.", sortable=True)
 
 
 def backlog_table(table: pa.Table) -> Table:

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from records.recovery import FaultRecovery, Recovery, StrandedAt
 from reports.numbers import counted, seconds_text
-from reports.values import Column, OutageRow, Table
+from reports.values import Columns, OutageRow, Table, table_of
 
 DONE = {
     "kill": "was killed",
@@ -86,66 +86,35 @@ def _were(count: int) -> str:
 
 def recovery_table(recovery: Recovery) -> Table:
     """A row a fault. Seconds of the load; outages in ms, empty if a client never came back."""
-    columns = (
-        Column("Fault"),
-        Column("What"),
-        Column("At (s)", 1),
-        Column("Effective (s)", 2),
-        Column("Back (s)", 1),
-        Column("Clients", 0),
-        Column("Cut off", 0),
-        Column("Never back", 0),
-        Column("Nothing due", 0),
-        Column("Outage p50 (ms)", 0),
-        Column("Outage max (ms)", 0),
-        Column("Reconnect max (ms)", 0),
-        Column("Ready max (ms)", 0),
-        Column("In flight", 0),
-        Column("Lost", 0),
-        Column("Stranded", 0),
-        Column("Stranded at"),
-        Column("Duplicated", 0),
-        Column("Redelivered", 0),
-        Column("Reordered", 0),
-        Column("Late", 0),
-        Column("Throughput back after (s)", 1),
-        Column("p99 back after (s)", 1),
-        Column("Highest backlog", 0),
-        Column("Drained after (s)", 1),
-        Column("Drained (/s)", 0),
+    columns: Columns = (
+        ("Fault", None, "fault"),
+        ("What", None, lambda fault: f"{fault['kind']} {fault['target']}"),
+        ("At (s)", 1, "began_s"),
+        ("Effective (s)", 2, "effective_s"),
+        ("Back (s)", 1, "restored_s"),
+        ("Clients", 0, "clients"),
+        ("Cut off", 0, "cut_off"),
+        ("Never back", 0, "never_back"),
+        ("Nothing due", 0, "nothing_due"),
+        ("Outage p50 (ms)", 0, "outage_ms.p50"),
+        ("Outage max (ms)", 0, "outage_ms.max"),
+        ("Reconnect max (ms)", 0, "reconnect_ms.max"),
+        ("Ready max (ms)", 0, "ready_ms.max"),
+        ("In flight", 0, "in_flight"),
+        ("Lost", 0, "lost"),
+        ("Stranded", 0, "stranded"),
+        ("Stranded at", None, lambda fault: "; ".join(map(_stranded_at, fault["stranded_at"]))),
+        ("Duplicated", 0, "duplicated"),
+        ("Redelivered", 0, "redelivered"),
+        ("Reordered", 0, "reordered"),
+        ("Late", 0, "late"),
+        ("Throughput back after (s)", 1, "throughput_back_s"),
+        ("p99 back after (s)", 1, "p99_back_s"),
+        ("Highest backlog", 0, "backlog_highest"),
+        ("Drained after (s)", 1, "backlog_drained_s"),
+        ("Drained (/s)", 0, "drain_per_s"),
     )
-    return Table("What each fault did", columns, tuple(map(_row, recovery["faults"])), "No fault had an effect.")
-
-
-def _row(fault: FaultRecovery) -> tuple[Any, ...]:
-    return (
-        fault["fault"],
-        f"{fault['kind']} {fault['target']}",
-        fault["began_s"],
-        fault["effective_s"],
-        fault["restored_s"],
-        fault["clients"],
-        fault["cut_off"],
-        fault["never_back"],
-        fault["nothing_due"],
-        fault["outage_ms"]["p50"],
-        fault["outage_ms"]["max"],
-        fault["reconnect_ms"]["max"],
-        fault["ready_ms"]["max"],
-        fault["in_flight"],
-        fault["lost"],
-        fault["stranded"],
-        "; ".join(map(_stranded_at, fault["stranded_at"])),
-        fault["duplicated"],
-        fault["redelivered"],
-        fault["reordered"],
-        fault["late"],
-        fault["throughput_back_s"],
-        fault["p99_back_s"],
-        fault["backlog_highest"],
-        fault["backlog_drained_s"],
-        fault["drain_per_s"],
-    )
+    return table_of("What each fault did", recovery["faults"], columns, "No fault had an effect.")
 
 
 def _stranded_at(one: StrandedAt) -> str:
@@ -179,37 +148,21 @@ def outage_ms(row: Mapping[str, Any]) -> float | None:
 
 def outages_table(outages: pa.Table) -> Table:
     """A row a client and fault."""
-    columns = (
-        Column("Fault"),
-        Column("Client", 0),
-        Column("Group"),
-        Column("Lost (s of load)", 3),
-        Column("Outage (ms)", 0),
-        Column("Reconnected after (ms)", 0),
-        Column("Ready after (ms)", 0),
-        Column("Attempts", 0),
-        Column("To"),
-        Column("In flight", 0),
-        Column("Due meanwhile", 0),
+    columns: Columns = (
+        ("Fault", None, lambda row: f"F{row['fault']}"),
+        ("Client", 0, "user"),
+        ("Group", None, "group"),
+        ("Lost (s of load)", 3, lambda row: row["lost_ns"] / NS_PER_S),
+        ("Outage (ms)", 0, outage_ms),
+        ("Reconnected after (ms)", 0, lambda row: _after_loss_ms(row, "connected_ns")),
+        ("Ready after (ms)", 0, lambda row: _after_loss_ms(row, "ready_ns")),
+        ("Attempts", 0, "attempts"),
+        ("To", None, lambda row: row["to_broker"] or "never"),
+        ("In flight", 0, "in_flight"),
+        ("Due meanwhile", 0, "due"),
     )
     rows = sorted(outages.to_pylist(), key=lambda row: (row["fault"], row["user"]))
-    return Table("Outage of each client", columns, tuple(map(_client, rows)), "No client was cut off.", sortable=True)
-
-
-def _client(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (
-        f"F{row['fault']}",
-        row["user"],
-        row["group"],
-        row["lost_ns"] / NS_PER_S,
-        outage_ms(row),
-        _after_loss_ms(row, "connected_ns"),
-        _after_loss_ms(row, "ready_ns"),
-        row["attempts"],
-        row["to_broker"] or "never",
-        row["in_flight"],
-        row["due"],
-    )
+    return table_of("Outage of each client", rows, columns, "No client was cut off.", sortable=True)
 
 
 def _after_loss_ms(row: Mapping[str, Any], name: str) -> float | None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from records.summary import Limit, StepResult
-from reports.values import Column, Table
+from reports.values import Columns, Table, table_of
 
 
 @dataclass(frozen=True)
@@ -37,39 +37,21 @@ def held_step(steps: list[StepResult], held_per_s: float | None) -> StepResult |
 
 def steps_table(steps: list[StepResult]) -> Table:
     """A row a step."""
-    columns = (
-        Column("Step"),
-        Column("From (s)", 0),
-        Column("To (s)", 0),
-        Column("Due /s", 1),
-        Column("Sent /s", 1),
-        Column("Received /s", 1),
-        Column("Backlog at its end", 0),
-        Column("p50 (ms)", 2),
-        Column("p99 (ms)", 2),
-        Column("p99.9 (ms)", 2),
-        Column("Max (ms)", 1),
-        Column("Held"),
+    columns: Columns = (
+        ("Step", None, step_name),
+        ("From (s)", 0, "from_s"),
+        ("To (s)", 0, "until_s"),
+        ("Due /s", 1, "due_per_s"),
+        ("Sent /s", 1, "sent_per_s"),
+        ("Received /s", 1, "received_per_s"),
+        ("Backlog at its end", 0, "backlog"),
+        ("p50 (ms)", 2, "due_to_received_ms.p50"),
+        ("p99 (ms)", 2, "due_to_received_ms.p99"),
+        ("p99.9 (ms)", 2, "due_to_received_ms.p99_9"),
+        ("Max (ms)", 1, "due_to_received_ms.max"),
+        ("Held", None, lambda step: "yes" if step["held"] else "no"),
     )
-    return Table("Steps of the load", columns, tuple(map(_row, steps)), "The load ended before its first step did.")
-
-
-def _row(step: StepResult) -> tuple[str | float | int | None, ...]:
-    took = step["due_to_received_ms"]
-    return (
-        step_name(step),
-        step["from_s"],
-        step["until_s"],
-        step["due_per_s"],
-        step["sent_per_s"],
-        step["received_per_s"],
-        step["backlog"],
-        took["p50"],
-        took["p99"],
-        took["p99_9"],
-        took["max"],
-        "yes" if step["held"] else "no",
-    )
+    return table_of("Steps of the load", steps, columns, "The load ended before its first step did.")
 
 
 def step_name(step: StepResult) -> str:
