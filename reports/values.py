@@ -12,7 +12,7 @@ from typing import Any
 Cell = str | int | float | None
 ANY = -1
 Columns = Iterable[tuple[str, int | None, str | Callable[[Any], Cell]]]
-"""Title, decimals as `Column` has them, and where the value is in a row's item: a key (``outage_ms.p50``) or a function."""
+"""Title, decimals as `Column` has them, and the value in a row's item: its key (``outage_ms.p50``), or a function."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from records.message_properties import MessageProperties
 from records.selectors import BadSelectorError, parse
 from scenarios.harness.options.reachability_check import common_destinations
 from scenarios.harness.options.run_options import OptionError, Options
+from scenarios.harness.options.user_settings import take
 
 Producers = Sequence[type[ProducerUser]]
 
@@ -18,13 +19,11 @@ def configure_messages(producing: Producers, consuming: Sequence[type[ConsumerUs
     for producer in producing:
         if options.properties is not None:
             producer.properties = _properties(options.properties)
-        if options.time_to_live_s is not None:
-            producer.time_to_live_s = options.time_to_live_s
+        take(producer, options, "time_to_live_s")
         if options.message_priority is not None:
             producer.priority = options.message_priority
     for consumer in consuming:
-        if options.selector is not None:
-            consumer.selector = options.selector
+        take(consumer, options, "selector")
     _require_sendable(producing, Spoken.parse(options.protocol).of("producer"))
     _require_alike(producing)
     for consumer in consuming:

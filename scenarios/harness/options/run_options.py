@@ -43,11 +43,20 @@ log = logging.getLogger("brokerbench")
 Value = TypeVar("Value", int, float)
 DRAIN_S = 60.0
 BROKER_MEMORY_MB = 512
-
-
 WITHOUT_PROXIES = ("memory", "external")
 """Runtimes whose links are left as they are unless ``--link`` is given."""
 PRIORITIES = NORMAL, REALTIME = "normal", "realtime"
+INTEGERS = (
+    *("messages", "producers", "consumers", "destinations", "body_bytes", "in_flight", "pool_size"),
+    *("transaction_size", "message_priority", "prefetch", "base_port", "block", "order"),
+)
+TEXTS = (
+    *("image", "connections", "uris", "failover", "client_version", "broker_version", "properties", "selector"),
+    *("fault", "check", "session", "spark_master"),
+)
+PATHS = ("brokers_file", "distribution", "junit", "markdown")
+FLAGS = ("keep_data", "analyse_later", "control", "unset_defaults")
+"""Options that are fields of `Options` by the same name."""
 
 
 class OptionError(ValueError):
@@ -167,8 +176,8 @@ def read(
 
     ``look``: the means for containers; asked only if containers are possible.
     """
-    seed = _integer(namespace, "seed")
-    messages = _integer(namespace, "messages")
+    given = _as_given(namespace)
+    seed, messages = _integer(namespace, "seed"), given["messages"]
     warm_up_s = _number(namespace, "warm_up")
     drain_s = _number(namespace, "drain_timeout")
     broker_memory_mb = _integer(namespace, "broker_memory")
@@ -180,47 +189,27 @@ def read(
     built_topology, overlay = _built(topology, namespace.overlay, link, runtime)
     default_warm_up_s = stated_warm_up_s(scenario, steps, messages)
     options = Options(
+        **given,
         topology=topology,
         built_topology=built_topology,
         runtime=runtime,
         runtime_reason="",
-        image=namespace.image or None,
         protocol=namespace.protocol or ("memory" if runtime == "memory" else scenario.default_protocol),
         load_s=_load_s(load_s, scenario, steps, search, clients),
-        messages=messages,
         warm_up_s=default_warm_up_s if warm_up_s is None else warm_up_s,
         rate=None if steps or search else _number(namespace, "rate"),
-        producers=_integer(namespace, "producers"),
-        consumers=_integer(namespace, "consumers"),
-        destinations=_integer(namespace, "destinations"),
-        body_bytes=_integer(namespace, "body_bytes"),
-        in_flight=_integer(namespace, "in_flight"),
-        **_of_clients(namespace),
-        **_of_messages(namespace),
+        time_to_live_s=_number(namespace, "ttl"),
+        work_ms=str(namespace.work_ms or "").strip() or None,
         drain_s=DRAIN_S if drain_s is None else drain_s,
         seed=random.SystemRandom().randrange(1 << 31) if seed is None else seed,
         runs=Path(namespace.runs),
         broker_memory_mb=BROKER_MEMORY_MB if broker_memory_mb is None else broker_memory_mb,
-        base_port=_integer(namespace, "base_port"),
         bind_host=namespace.bind_host or LOOPBACK,
-        keep_data=bool(namespace.keep_data),
-        spark_master=namespace.spark_master or None,
-        **_of_brokers(namespace),
         link=link,
-        fault=namespace.fault or None,
-        check=namespace.check or None,
-        analyse_later=bool(namespace.analyse_later),
-        session=namespace.session or None,
-        block=_integer(namespace, "block"),
-        order=_integer(namespace, "order"),
-        control=bool(namespace.control),
-        junit=_path(namespace.junit),
-        markdown=_path(namespace.markdown),
         steps=steps,
         priority=namespace.priority or NORMAL,
         search=search,
         overlay=overlay,
-        unset_defaults=bool(namespace.unset_defaults),
         clients=clients,
     )
     _check(options)
@@ -279,37 +268,14 @@ def _search_s(scenario: Scenario) -> float:
     return scenario.load.for_s if isinstance(scenario.load, Search) else SEARCH_AT_MOST_S
 
 
-def _of_clients(namespace: Namespace) -> dict[str, Any]:
-    """How clients connect."""
-    return {
-        "connections": namespace.connections or None,
-        "pool_size": _integer(namespace, "pool_size"),
-        "uris": namespace.uris or None,
-        "failover": namespace.failover or None,
-        "client_version": namespace.client_version or None,
-    }
-
-
-def _of_brokers(namespace: Namespace) -> dict[str, Any]:
-    """Which brokers run, or where they run already."""
-    return {
-        "brokers_file": _path(namespace.brokers_file),
-        "broker_version": namespace.broker_version or None,
-        "distribution": _path(namespace.distribution),
-    }
-
-
-def _of_messages(namespace: Namespace) -> dict[str, Any]:
-    """What messages carry, how they go together, which ones consumers select, and what they do with one."""
-    return {
-        "transaction_size": _integer(namespace, "transaction_size"),
-        "time_to_live_s": _number(namespace, "ttl"),
-        "message_priority": _integer(namespace, "message_priority"),
-        "properties": namespace.properties or None,
-        "selector": namespace.selector or None,
-        "prefetch": _integer(namespace, "prefetch"),
-        "work_ms": str(namespace.work_ms or "").strip() or None,
-    }
+def _as_given(namespace: Namespace) -> dict[str, Any]:
+    """The options that are fields of the same name. Raises OptionError."""
+    return (
+        {name: _integer(namespace, name) for name in INTEGERS}
+        | {name: getattr(namespace, name) or None for name in TEXTS}
+        | {name: Path(given) if (given := getattr(namespace, name)) else None for name in PATHS}
+        | {name: bool(getattr(namespace, name)) for name in FLAGS}
+    )
 
 
 def _on_brokers(options: Options, ca_file: str | None, look: Look) -> Options:
@@ -352,10 +318,6 @@ def _runtime_implied(namespace: Namespace) -> str:
     if namespace.protocol == "memory":
         return "memory"
     return "external" if namespace.brokers_file else ""
-
-
-def _path(text: str | None) -> Path | None:
-    return Path(text) if text else None
 
 
 def _number(namespace: Namespace, name: str) -> float | None:

@@ -81,19 +81,14 @@ def configure_users(scenario: Scenario, options: Options) -> None:
     producers = sum(user.fixed_count for user in producing)
     steps = options.search.first_steps(producers) if options.search else options.steps
     for user in producing:
-        if options.body_bytes is not None:
-            user.body_bytes = options.body_bytes
-        if options.in_flight is not None:
-            user.in_flight = options.in_flight
-        if options.transaction_size is not None:
-            user.transaction_size = options.transaction_size
+        take(user, options, "body_bytes", "in_flight", "transaction_size")
         if options.rate is not None:
             user.sends_per_second = options.rate / producers
         if steps:
             shares = [step.of_one_in(producers) for step in steps]
             user.sends_per_second, user.rate_steps = shares[0].from_per_s, text_of(shares)
     for consumer in consuming:
-        _receive(consumer, options)
+        take(consumer, options, "prefetch", "work_ms")
     for each in scenario.users:
         _connect(each, options)
         _spread(each, options)
@@ -112,14 +107,16 @@ def _join(users: Sequence[type[BrokerUser]], clients: ClientSteps | None) -> Non
         user.fixed_count, user.joins = share.most, str(share)
 
 
-def _receive(user: type[ConsumerUser], options: Options) -> None:
-    user.prefetch = user.prefetch if options.prefetch is None else options.prefetch
-    user.work_ms = user.work_ms if options.work_ms is None else options.work_ms
+def take(user: type[BrokerUser], options: Options, *names: str) -> None:
+    """Set the attributes of a class to the options of the same names, where those were given."""
+    for name in names:
+        if (given := getattr(options, name)) is not None:
+            setattr(user, name, given)
 
 
 def _spread(user: type[BrokerUser], options: Options) -> None:
     """Over several destinations. Raises OptionError for what a client cannot do with more than one."""
-    user.destinations = user.destinations if options.destinations is None else options.destinations
+    take(user, options, "destinations")
     try:
         user.destination_names()
     except ValueError as error:
@@ -143,8 +140,7 @@ def _spread(user: type[BrokerUser], options: Options) -> None:
 
 def _connect(user: type[BrokerUser], options: Options) -> None:
     """The connection mode of a class: what connects for each message sends, and never listens."""
-    user.connections = options.connections or user.connections
-    user.pool_size = user.pool_size if options.pool_size is None else options.pool_size
+    take(user, options, "connections", "pool_size", "uris")
     if user.connections not in CONNECTION_MODES:
         known = ", ".join(CONNECTION_MODES)
         raise OptionError(
@@ -154,7 +150,6 @@ def _connect(user: type[BrokerUser], options: Options) -> None:
         raise OptionError(f"{user.__name__}: pool_size = {user.pool_size}: must be at least 1")
     if user.connections == PER_MESSAGE and issubclass(user, ConsumerUser):
         user.connections = ONE
-    user.uris = options.uris or user.uris
     _require_uris(user)
 
 
