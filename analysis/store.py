@@ -1,10 +1,8 @@
 """Writes results into the run folder so that a reader sees a whole file or none."""
 
 import json
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from records.errors import RunUnwritable, explained
+from records.files import replace_whole
 from records.results import RESULT_TABLES
 from records.rundir import RunDirectory
 from records.summary import Summary
@@ -28,7 +26,7 @@ def write_results(directory: RunDirectory, results: Mapping[str, pa.Table]) -> N
         table = results[name].select(schema.names).cast(schema)
         ordered = table.take(order(table))
         path = directory.results(name) / RESULT_FILE
-        _replace(path, partial(pq.write_table, ordered, compression="zstd"))
+        replace_whole(path, partial(pq.write_table, ordered, compression="zstd"), make_folder=True)
 
 
 def order(table: pa.Table) -> pa.Array:
@@ -68,18 +66,4 @@ def _dense(values: pa.Array) -> pa.Array:
 def write_summary(directory: RunDirectory, summary: Summary) -> None:
     """summary.json. RunUnwritable when the disk does not take it."""
     text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    _replace(directory.summary_path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
-
-
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            write(unfinished)
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    except OSError as error:
-        why, next_step = explained(error)
-        raise RunUnwritable(f"{path}: cannot be written: {why}; {next_step}") from None
+    replace_whole(directory.summary_path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast, get_type_hints
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -150,40 +150,17 @@ def clocks(info: RunInfo, found: Findings) -> Clocks:
 def messages(found: Findings, withheld: int) -> Messages:
     """Messages by outcome, and what the subscriptions together made of them."""
     of_outcome = {name: found.outcomes.get(name, 0) for name in OUTCOMES}
+    known = of_outcome | {
+        "sent": sum(of_outcome.values()),
+        "withheld": withheld,
+        "expected": expected(found.accounting),
+    }
 
     def total(column: str) -> int:
         return int(pc.sum(found.accounting[column]).as_py() or 0)
 
-    return Messages(
-        sent=sum(of_outcome.values()),
-        acked=of_outcome["acked"],
-        failed=of_outcome["failed"],
-        in_doubt=of_outcome["in_doubt"],
-        unconfirmed=of_outcome["unconfirmed"],
-        withheld=withheld,
-        expected=expected(found.accounting),
-        received=total("received"),
-        lost=total("lost"),
-        stranded=total("stranded"),
-        dead_lettered=total("dead_lettered"),
-        expired=total("expired"),
-        unselected=total("unselected"),
-        duplicated=total("duplicated"),
-        duplicated_by_resend=total("duplicated_by_resend"),
-        redelivered=total("redelivered"),
-        repeated=total("repeated"),
-        recovered=total("recovered"),
-        reordered=total("reordered"),
-        corrupted=total("corrupted"),
-        unexpected=total("unexpected"),
-        foreign=total("foreign"),
-        unaccounted=total("unaccounted"),
-        missed_away=total("missed_away"),
-        missing_unconfirmed=total("missing_unconfirmed"),
-        refused_yet_received=total("refused_yet_received"),
-        expired_yet_received=total("expired_yet_received"),
-        unselected_yet_received=total("unselected_yet_received"),
-    )
+    names = get_type_hints(Messages)
+    return cast(Messages, {name: known[name] if name in known else total(name) for name in names})
 
 
 def steps(info: RunInfo, found: Findings) -> list[StepResult]:

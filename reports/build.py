@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import os
 import time
 from dataclasses import dataclass
 from importlib.resources import files
@@ -11,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from records.errors import RunUnwritable, explained
+from records.files import replace_whole
 from records.rundir import RunDirectory
 from reports.inputs import Results, read_results
 from reports.junit import junit
@@ -100,14 +99,5 @@ def _template(name: str) -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """A reader sees the old report or the new one, never a part."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        try:
-            unfinished.write_text(text, encoding="utf-8")
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    except OSError as error:
-        why, next_step = explained(error)
-        raise RunUnwritable(f"{path}: cannot be written: {why}; {next_step}") from None
+    """A reader sees the old report or the new one, never a part. RunUnwritable."""
+    replace_whole(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))

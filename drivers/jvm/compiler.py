@@ -11,19 +11,16 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 
 from drivers.contract import DriverError
+from records.files import locked
 
 RELEASE = 17  # of the language and of the classes; newer versions of Java run them too
 COMPILE_TIMEOUT_S = 300.0
-LOCK_POLL_S = 0.1
 OPTIONS = (f"-{RELEASE}", "-encoding", "UTF-8", "-g", "-proc:none", "-Xemacs")
 NO_WARNINGS = "-nowarn"
 QUICKLY = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # it runs for two seconds: to optimise it would take two more
@@ -51,7 +48,7 @@ class Compiler:
         archive = self.cache / f"{self._identity(sources, libraries)}.jar"
         try:
             if not _whole(archive):
-                with _locked(archive):
+                with locked(self.cache / "compiling.lock"):
                     if not _whole(archive):  # another process may have made it meanwhile
                         self._make(archive, sources, libraries)
         except OSError as error:
@@ -128,20 +125,6 @@ def _pack(classes: Path, draft: Path) -> None:
     with zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive:
         for each in sorted(classes.rglob("*.class")):
             archive.write(each, each.relative_to(classes))
-
-
-@contextmanager
-def _locked(archive: Path) -> Iterator[None]:
-    """One process at a time, polled: a lock waited for in the kernel would stop every greenlet of this process."""
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    with (archive.parent / "compiling.lock").open("w") as lock:
-        while True:
-            try:
-                flock(lock, LOCK_EX | LOCK_NB)
-                break
-            except BlockingIOError:
-                time.sleep(LOCK_POLL_S)
-        yield  # the lock goes with its file
 
 
 def _told(output: str) -> str:

@@ -8,16 +8,15 @@ another folder: figures of different environments make no trend.
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from records.errors import RunUnwritable, explained
+from records.files import replace_whole
 from records.run import RunInfo
 from reports.comparison.arms import Arm
 from reports.comparison.conditions import machine_of
@@ -88,17 +87,7 @@ def append(folder: Path, night: str, cells: Sequence[Cell], known: History) -> P
     if not rows:
         return None
     path = _free(folder, night)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.Table.from_pylist(rows, SCHEMA), unfinished)
-        unfinished.replace(path)
-    except OSError as error:
-        why, next_step = explained(error)
-        raise RunUnwritable(f"{path}: cannot be written: {why}; {next_step}") from None
-    finally:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
+    replace_whole(path, partial(pq.write_table, pa.Table.from_pylist(rows, SCHEMA)), make_folder=True)
     return path
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from records.rundir import RunDirectory
-from topologies.artemis.router_launch import RouterUnavailable, command, find_routers, listens, version_of
+from topologies.artemis.router_launch import Routers, RouterUnavailable, listens, version_of
 from topologies.catalogue.lookup import build
 from topologies.model.broker import AnyBroker
 from topologies.model.launch import LOOPBACK, BrokerFolders
@@ -56,7 +56,7 @@ def test_a_router_that_is_not_there_is_told_before_anything_starts(
 
 def test_a_topology_of_brokers_only_looks_for_no_router(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere(tmp_path, monkeypatch)
-    assert find_routers(*named_brokers("cluster"), LOOPBACK) == {}
+    assert Routers().find(*named_brokers("cluster"), LOOPBACK) == {}
 
 
 @pytest.mark.parametrize("where", ["PATH", "beside"])
@@ -69,18 +69,18 @@ def test_a_router_is_looked_for_on_the_path_and_beside_python(
         monkeypatch.setenv("PATH", str(tmp_path))
     else:
         monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    assert find_routers(*named_brokers("router-peer"), LOOPBACK) == {"router": router}
+    assert Routers().find(*named_brokers("router-peer"), LOOPBACK) == {"router": router}
 
 
 def test_a_router_asks_nobody_for_a_password_so_it_stays_on_loopback() -> None:
     with pytest.raises(
         RouterUnavailable, match=r"so it listens on 127\.0\.0\.1 and not on 10\.0\.0\.1; leave --bind-host"
     ):
-        find_routers(*named_brokers("router-peer"), "10.0.0.1")
+        Routers().find(*named_brokers("router-peer"), "10.0.0.1")
 
 
 def test_a_router_is_told_its_configuration_and_no_password() -> None:
-    line = command(Path("/opt/qdrouterd"), BrokerFolders(Path("/run/brokers/router")))
+    line = Routers().command(Path("/opt/qdrouterd"), BrokerFolders(Path("/run/brokers/router")))
     assert line == ["/opt/qdrouterd", "--conf", "/run/brokers/router/conf/qdrouterd.conf"]
 
 

@@ -5,7 +5,6 @@ from itertools import chain, count
 
 from topologies.artemis import link_proof, management, router_launch
 from topologies.artemis.broker import ArtemisBroker
-from topologies.artemis.containers import in_container, no_container
 from topologies.artemis.launch import IMAGE, command
 from topologies.artemis.links import BrokerConnection, ClusterConnection, ClusterLink
 from topologies.artemis.manual_words import ARTEMIS_WORDS
@@ -39,9 +38,10 @@ def _render(topology: Topology, broker: AnyBroker, site: Site) -> dict[str, str]
     return broker_xml.render(topology, broker, site)
 
 
-def _needs_tls(topology: Topology, broker: AnyBroker) -> bool:
-    """Its acceptors have no TLS."""
-    return False
+def _no_container(topology: Topology, broker: AnyBroker) -> str:
+    if isinstance(broker, Router):
+        return f"router {broker.name!r} has no image, only brokers have one; use --runtime processes"
+    return ""
 
 
 ARTEMIS = BrokerProduct(
@@ -56,9 +56,9 @@ ARTEMIS = BrokerProduct(
     carries_all=carries_all,
     render=_render,
     lacks=lacks,
-    needs_tls=_needs_tls,
-    no_container=no_container,
-    in_container=in_container,
+    needs_tls=lambda topology, broker: False,  # its acceptors have no TLS
+    no_container=_no_container,
+    in_container=lambda topology, broker: broker,  # its cluster's connector is also what it tells clients
     for_topics=lambda broker: broker,
     amazon_mq=None,
     launch=ProductLaunch(

@@ -21,17 +21,6 @@ class RouterUnavailable(BrokerUnavailable):
     """There is no router on this machine: names the topology and its router, what was looked for and the next step."""
 
 
-def find_routers(topology: str, brokers: Iterable[object], bind_host: str) -> dict[str, Path]:
-    """The program of each router of a topology, by the router's name. Raises RouterUnavailable."""
-    routers = [each.name for each in brokers if isinstance(each, Router)]
-    if routers and bind_host != LOOPBACK:
-        raise RouterUnavailable(
-            f"topology {topology!r}: router {routers[0]!r} asks nobody for a password, so it listens on {LOOPBACK}"
-            f" and not on {bind_host}; leave --bind-host out"
-        )
-    return {router: _find(topology, router) for router in routers}
-
-
 def _find(topology: str, router: str) -> Path:
     """On PATH, or beside this Python."""
     beside = str(Path(sys.executable).parent)
@@ -42,12 +31,6 @@ def _find(topology: str, router: str) -> Path:
             f" on PATH or in {beside} (Skupper's skrouterd does not do: it has no waypoints); {NEXT_STEP}"
         )
     return Path(found)
-
-
-def versions_of(routers: Mapping[str, Path]) -> dict[str, str]:
-    """The name and version of the program that runs ``routers``; empty without routers. Raises RouterUnavailable."""
-    executable = next(iter(routers.values()), None)
-    return {QDROUTERD: version_of(executable)} if executable else {}
 
 
 def version_of(executable: Path) -> str:
@@ -65,10 +48,6 @@ def version_of(executable: Path) -> str:
     return asked.stdout.strip()
 
 
-def command(executable: Path, folders: BrokerFolders) -> list[str]:
-    return [str(executable), "--conf", f"{folders.conf}/{QDROUTERD_CONF}"]
-
-
 def listens(lines: Iterable[str]) -> bool:
     """Whether it says so in its log: a port that answers may belong to another process. Pure."""
     return any(" (notice) Listening on " in line for line in lines)
@@ -78,10 +57,19 @@ class Routers(Executables):
     """The programs that run the routers of a topology."""
 
     def find(self, topology: str, brokers: Iterable[object], bind_host: str) -> Mapping[str, Path]:
-        return find_routers(topology, brokers, bind_host)
+        """The program of each router, by the router's name. Raises RouterUnavailable."""
+        routers = [each.name for each in brokers if isinstance(each, Router)]
+        if routers and bind_host != LOOPBACK:
+            raise RouterUnavailable(
+                f"topology {topology!r}: router {routers[0]!r} asks nobody for a password, so it listens on {LOOPBACK}"
+                f" and not on {bind_host}; leave --bind-host out"
+            )
+        return {router: _find(topology, router) for router in routers}
 
     def versions(self, found: Mapping[str, Path]) -> dict[str, str]:
-        return versions_of(found)
+        """The program's name and version; empty without routers. Raises RouterUnavailable."""
+        executable = next(iter(found.values()), None)
+        return {QDROUTERD: version_of(executable)} if executable else {}
 
     def command(self, executable: Path, folders: BrokerFolders) -> list[str]:
-        return command(executable, folders)
+        return [str(executable), "--conf", f"{folders.conf}/{QDROUTERD_CONF}"]

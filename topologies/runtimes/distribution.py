@@ -15,15 +15,14 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
 from pathlib import Path
-from time import sleep
 
 from jgo.maven import MavenContext
 
+from records.files import locked
+
 CACHE_VARIABLE = "BROKERBENCH_CACHE"
 CHUNK_BYTES = 1 << 20
-LOCK_POLL_S = 0.2
 NETWORK_TIMEOUT_S = 30
 
 
@@ -163,7 +162,7 @@ def ensure(distribution: Distribution, cache: Path | None = None, fetch: Fetch =
         return final
     final = _place(distribution, cache)
     try:
-        with _locked(cache, distribution), _scratch(cache, distribution) as scratch:
+        with locked(cache / f"{distribution.filename}.lock"), _scratch(cache, distribution) as scratch:
             if not final.exists():
                 _install(distribution, scratch, final, fetch)
     except OSError as error:
@@ -174,23 +173,6 @@ def ensure(distribution: Distribution, cache: Path | None = None, fetch: Fetch =
 def _place(distribution: Distribution, cache: Path) -> Path:
     """The folder's name has the checksum, so a changed pin never gets the old files."""
     return cache / distribution.sha512[:16] / (distribution.folder or distribution.filename)
-
-
-@contextmanager
-def _locked(cache: Path, distribution: Distribution) -> Iterator[None]:
-    """One process at a time, polled: a lock waited for in the kernel would stop every greenlet of this process."""
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / f"{distribution.filename}.lock").open("w") as lock:
-        while True:
-            try:
-                flock(lock, LOCK_EX | LOCK_NB)
-                break
-            except BlockingIOError:
-                sleep(LOCK_POLL_S)
-        try:
-            yield
-        finally:
-            flock(lock, LOCK_UN)
 
 
 @contextmanager
