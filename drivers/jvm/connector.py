@@ -4,10 +4,9 @@ They fail over by the Java client's own means, and keep their schedules in the J
 """
 
 import ssl
-from collections.abc import Callable, Mapping
-from random import Random
+from typing import Unpack
 
-from drivers.client.contract import LoadStatistics
+from drivers.client.contract import ClientSettings
 from drivers.contract import Refused
 from drivers.failover.supported_options import SupportedOptions
 from drivers.failover.uri import FailoverUri
@@ -16,8 +15,6 @@ from drivers.jvm.event_buffers import EventBuffers
 from drivers.jvm.hub import JavaHub
 from drivers.jvm.java_protocol import JavaProtocol
 from records.schemas import CLIENTS_PER_PROCESS
-from records.writer import Recorder
-from topologies.model.endpoints import Credentials
 from topologies.model.trust import Trust
 
 
@@ -31,41 +28,29 @@ class JavaConnector:
         self._trusted_pem = trusted_pem(trust or Trust())
         self._buffers: EventBuffers | None = None
 
-    def client(
-        self,
-        *,
-        number: int,
-        group: str,
-        uri: FailoverUri,
-        brokers: Mapping[str, str],
-        credentials: Credentials,
-        recorder: Recorder,
-        statistics: LoadStatistics,
-        rng: Random | None = None,
-        clock: Callable[[], int] | None = None,
-        client_id: str = "",
-    ) -> JavaClient:
+    def client(self, **settings: Unpack[ClientSettings]) -> JavaClient:
         """A client that fails over by itself; see `drivers.client.contract.ClientConnector`."""
+        uri, recorder, brokers = settings["uri"], settings["recorder"], settings["brokers"]
 
         def buffers(java_hub: JavaHub) -> EventBuffers:
             if self._buffers is None or self._buffers.recorder is not recorder:
-                process_index = number // CLIENTS_PER_PROCESS
-                self._buffers = EventBuffers(java_hub, recorder, brokers, statistics, process_index)
+                process_index = settings["number"] // CLIENTS_PER_PROCESS
+                self._buffers = EventBuffers(java_hub, recorder, brokers, settings["statistics"], process_index)
             return self._buffers
 
         self._refuse_other_uris(uri)
         self.supported_options.refuse_unusable(uri, brokers)
         return JavaClient(
-            number=number,
-            group=group,
+            number=settings["number"],
+            group=settings["group"],
             uri=uri,
             brokers=brokers,
-            credentials=credentials,
+            credentials=settings["credentials"],
             recorder=recorder,
             buffers=buffers,
             protocol=self._protocol,
             trusted_pem=self._trusted_pem,
-            client_id=client_id,
+            client_id=settings.get("client_id", ""),
         )
 
     def _refuse_other_uris(self, uri: FailoverUri) -> None:

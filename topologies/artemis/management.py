@@ -17,7 +17,7 @@ from typing import Any
 
 from topologies.artemis.links import BrokerConnection, ClusterLink
 from topologies.management.contract import LyingMessage
-from topologies.management.jolokia import Answer, Jolokia, ManagementFailed, Request, execute, object_name, read
+from topologies.management.jolokia import Answer, Jolokia, ManagementFailed, Request, execute, read
 from topologies.management.values import HEAP, Bridge, Figures, named_figures, value_of
 from topologies.model.topology import Topology
 from topologies.render.site import BRIDGE_USER
@@ -185,37 +185,12 @@ def _carried(listed: Sequence[str], links: LinksOfBroker, depths: Counter[str]) 
 
 def _clients(connections: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """The number of clients by protocol."""
-    return dict(Counter(str(each["protocol"]).lower() for each in _of_clients(connections)))
+    return dict(Counter(str(each["protocol"]).lower() for each in of_clients(connections)))
 
 
-def _of_clients(connections: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def of_clients(connections: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Connections that have logged in and are no broker's. A connection to another broker has no user."""
     return [each for each in connections if each["users"] not in ("", BRIDGE_USER)]
-
-
-def names(agent: Jolokia) -> list[str]:
-    """The names of the brokers behind an agent. Raises ManagementFailed."""
-    return [object_name(name)["broker"].strip('"') for name in agent.search(broker_mbean("*"))]
-
-
-def version(agent: Jolokia) -> str:
-    """``2.44.0``. Raises ManagementFailed."""
-    return str(agent.read(broker_mbean(agent.broker), "Version")["Version"])
-
-
-def serves(agent: Jolokia, acceptors: int) -> bool:
-    """Whether it is active and has started that many acceptors. Raises ManagementFailed while it is not known."""
-    mbean = broker_mbean(agent.broker)
-    if not agent.read(mbean, "Active")["Active"]:
-        return False
-    started = agent.read(f"{mbean},component=acceptors,name=*", "Started")
-    return sum(bool(acceptor["Started"]) for acceptor in started.values()) >= acceptors
-
-
-def stands_by(agent: Jolokia, *, replicated: bool) -> bool:
-    """Whether it waits for its active to go: a replicated one once it has the whole copy."""
-    state = agent.read(broker_mbean(agent.broker), "Started", "Active", "Backup", "ReplicaSync")
-    return bool(state["Backup"] and not state["Active"] and (state["ReplicaSync"] or not replicated))
 
 
 def start_connection(agent: Jolokia, link: str) -> None:
@@ -226,19 +201,6 @@ def start_connection(agent: Jolokia, link: str) -> None:
 def stop_connection(agent: Jolokia, link: str) -> None:
     """Stop an AMQP connection; it does not come back by itself. Raises ManagementFailed."""
     agent.execute(broker_mbean(agent.broker), "stopBrokerConnection(java.lang.String)", link)
-
-
-def connected(agent: Jolokia) -> frozenset[str]:
-    """The id of each client's connection. Raises ManagementFailed."""
-    shown = agent.execute(broker_mbean(agent.broker), "listConnections(java.lang.String,int,int)", "", 1, MOST_LISTED)
-    return frozenset(str(each["connectionID"]) for each in _of_clients(json.loads(shown)["data"]))
-
-
-def disconnect(agent: Jolokia, connections: Iterable[str]) -> None:
-    """Ends connections, by their ids. Raises ManagementFailed."""
-    mbean = broker_mbean(agent.broker)
-    if ends := [execute(mbean, "closeConnectionWithID(java.lang.String)", each) for each in connections]:
-        agent.bulk(ends)
 
 
 def browse(agent: Jolokia, queue: str, *, page_messages: int = 500) -> list[LyingMessage]:

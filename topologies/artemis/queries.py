@@ -1,12 +1,14 @@
 """Asks an Artemis broker about itself; a router beside it cannot be asked."""
 
+import json
 from collections.abc import Iterable, Mapping
 
 from topologies.artemis import management
-from topologies.artemis.broker import REPLICATION, ArtemisBroker
+from topologies.artemis.broker import ArtemisBroker
+from topologies.artemis.management import MOST_LISTED, broker_mbean, of_clients
 from topologies.artemis.router import Router
 from topologies.management.contract import BrokerQueries
-from topologies.management.jolokia import Jolokia
+from topologies.management.jolokia import Jolokia, execute, object_name
 from topologies.management.values import Figures
 from topologies.model.topology import Topology
 
@@ -19,28 +21,38 @@ class ArtemisQueries:
         self.duplex: Mapping[tuple[str, str], str] = {}
 
     def serves(self, agent: Jolokia) -> bool:
-        return management.serves(agent, len(self._broker.acceptors))
+        mbean = broker_mbean(agent.broker)
+        if not agent.read(mbean, "Active")["Active"]:
+            return False
+        started = agent.read(f"{mbean},component=acceptors,name=*", "Started")
+        return sum(bool(acceptor["Started"]) for acceptor in started.values()) >= len(self._broker.acceptors)
 
     def stands_by(self, agent: Jolokia) -> bool:
-        policy = self._broker.ha
-        if not self._broker.standby_of or policy is None:
+        """Whether it waits for its active to go: a replicated one once it has the whole copy."""
+        if not self._broker.standby_of or self._broker.ha is None:
             return False
-        return management.stands_by(agent, replicated=policy.kind == REPLICATION)
+        state = agent.read(broker_mbean(agent.broker), "Started", "Active", "Backup", "ReplicaSync")
+        return bool(state["Backup"] and not state["Active"] and (state["ReplicaSync"] or not self._broker.copies_store))
 
     def figures(self, agent: Jolokia) -> Figures:
         return management.figures_of(agent, self._links)
 
     def names(self, agent: Jolokia) -> list[str]:
-        return management.names(agent)
+        return [object_name(name)["broker"].strip('"') for name in agent.search(broker_mbean("*"))]
 
     def version(self, agent: Jolokia) -> str:
-        return management.version(agent)
+        return str(agent.read(broker_mbean(agent.broker), "Version")["Version"])
 
     def connected(self, agent: Jolokia) -> frozenset[str]:
-        return management.connected(agent)
+        """The id of each client's connection."""
+        listing = "listConnections(java.lang.String,int,int)"
+        shown = agent.execute(broker_mbean(agent.broker), listing, "", 1, MOST_LISTED)
+        return frozenset(str(each["connectionID"]) for each in of_clients(json.loads(shown)["data"]))
 
     def disconnect(self, agent: Jolokia, connections: Iterable[str]) -> None:
-        management.disconnect(agent, connections)
+        mbean = broker_mbean(agent.broker)
+        if ends := [execute(mbean, "closeConnectionWithID(java.lang.String)", each) for each in connections]:
+            agent.bulk(ends)
 
 
 class RouterQueries:

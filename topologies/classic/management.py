@@ -8,7 +8,7 @@ false for the connection of a duplex bridge (seen on 5.18.3), and one read a con
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from topologies.management.contract import DurableSubscription
@@ -17,7 +17,6 @@ from topologies.management.jolokia import (
     Jolokia,
     ManagementFailed,
     Request,
-    execute,
     object_name,
     read,
     search,
@@ -71,21 +70,6 @@ def started_connectors(agent: Jolokia) -> int:
     return sum(bool(connector.get("Started", True)) for connector in found.values())
 
 
-def stands_by(agent: Jolokia) -> bool:
-    """Whether it has not got its store: it waits for the lock on it, or is on its way up. Raises ManagementFailed."""
-    return bool(agent.read(broker_mbean(agent.broker), "Slave")["Slave"])
-
-
-def names(agent: Jolokia) -> list[str]:
-    """The names of the brokers behind an agent. Raises ManagementFailed."""
-    return [object_name(name)["brokerName"] for name in agent.search(BROKERS)]
-
-
-def version(agent: Jolokia) -> str:
-    """``5.18.3``. Raises ManagementFailed."""
-    return str(agent.read(broker_mbean(agent.broker), "BrokerVersion")["BrokerVersion"])
-
-
 def figures_of(agent: Jolokia, bridge_client_ids: Collection[str]) -> Figures:
     """One request. Raises ManagementFailed."""
     answers = agent.bulk(figures_asked(agent.broker))
@@ -94,11 +78,6 @@ def figures_of(agent: Jolokia, bridge_client_ids: Collection[str]) -> Figures:
     except (KeyError, TypeError, ValueError) as error:  # an MBean may be going while it is read
         what = f"{type(error).__name__}: {error}"
         raise ManagementFailed(f"broker {agent.broker!r}: its figures are not as 5.18.3 gives them ({what})") from None
-
-
-def figures_of_standby(agent: Jolokia) -> Figures:
-    """Its heap, for it has nothing else while it waits. Raises ManagementFailed."""
-    return Figures(_heap(agent.read(HEAP, "HeapMemoryUsage")), {}, (), {})
 
 
 def end_of(agent: Jolokia) -> LinkEnd:
@@ -116,7 +95,7 @@ def figures_asked(broker: str) -> tuple[Request, ...]:
         read(HEAP, "HeapMemoryUsage"),
         read(f"{mbean},destinationType=Queue,destinationName=*", "Name", *QUEUE_FIGURES.values()),
         *_bridges_asked(mbean),
-        _connections_asked(mbean),
+        connections_asked(mbean),
     )
 
 
@@ -124,7 +103,7 @@ def figures(broker: str, answers: Sequence[Answer], bridge_client_ids: Collectio
     """The answers to `figures_asked` as values. Raises ManagementFailed when one is an error."""
     whole, heap, queues, *bridges, connections = (value_of(broker, answer) for answer in answers)
     return Figures(
-        broker=named_figures(BROKER_FIGURES, whole) | _heap(heap),
+        broker=named_figures(BROKER_FIGURES, whole) | heap_figures(heap),
         queues={queue["Name"]: named_figures(QUEUE_FIGURES, queue) for queue in queues.values()},
         bridges=_bridges(bridges),
         clients=_clients(connections, bridge_client_ids),
@@ -150,7 +129,7 @@ def _durable_subscription(found: Mapping[str, Any]) -> DurableSubscription:
     )
 
 
-def _heap(memory: Mapping[str, Any]) -> dict[str, int]:
+def heap_figures(memory: Mapping[str, Any]) -> dict[str, int]:
     usage = memory["HeapMemoryUsage"]
     return {"heap_used_bytes": int(usage["used"]), "heap_max_bytes": int(usage["max"])}
 
@@ -158,7 +137,7 @@ def _heap(memory: Mapping[str, Any]) -> dict[str, int]:
 def ends_asked(broker: str) -> tuple[Request, ...]:
     mbean = broker_mbean(broker)
     subscriptions = f"{mbean},destinationType=*,{_CONSUMERS},consumerId=*"
-    return (*_bridges_asked(mbean), _connections_asked(mbean), search(subscriptions))
+    return (*_bridges_asked(mbean), connections_asked(mbean), search(subscriptions))
 
 
 def link_end(broker: str, answers: Sequence[Answer]) -> LinkEnd:
@@ -182,7 +161,7 @@ def _bridges_asked(mbean: str) -> tuple[Request, ...]:
     )
 
 
-def _connections_asked(mbean: str) -> Request:
+def connections_asked(mbean: str) -> Request:
     """Names only: the one view of a connection that exists once it has logged in."""
     return search(f"{mbean},connector=clientConnectors,connectorName=*,connectionViewType=clientId,connectionName=*")
 
@@ -201,24 +180,12 @@ def _bridges(kinds: Sequence[Mapping[str, Mapping[str, Any]]]) -> tuple[Bridge, 
 
 
 def _clients(connections: Sequence[str], bridge_client_ids: Collection[str]) -> dict[str, int]:
-    clients = _of_clients(connections, bridge_client_ids)
+    clients = of_clients(connections, bridge_client_ids)
     return dict(Counter(object_name(name)["connectorName"] for name in clients))
 
 
-def _of_clients(connections: Sequence[str], bridge_client_ids: Collection[str]) -> list[str]:
+def of_clients(connections: Sequence[str], bridge_client_ids: Collection[str]) -> list[str]:
     return [name for name in connections if object_name(name)["connectionName"] not in bridge_client_ids]
-
-
-def connected(agent: Jolokia, bridge_client_ids: Collection[str]) -> frozenset[str]:
-    """The MBean of each client's connection. Raises ManagementFailed."""
-    (answer,) = agent.bulk([_connections_asked(broker_mbean(agent.broker))])
-    return frozenset(_of_clients(value_of(agent.broker, answer), bridge_client_ids))
-
-
-def disconnect(agent: Jolokia, connections: Iterable[str]) -> None:
-    """Ends connections, by their MBeans. Raises ManagementFailed."""
-    if stops := [execute(name, "stop") for name in connections]:
-        agent.bulk(stops)
 
 
 def start_connector(agent: Jolokia, link: str) -> None:

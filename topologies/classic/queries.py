@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from topologies.classic import management
+from topologies.classic.management import BROKERS, broker_mbean, connections_asked, heap_figures, of_clients
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.management.contract import BrokerQueries, on_one_store
-from topologies.management.jolokia import Jolokia
-from topologies.management.values import Figures
+from topologies.management.jolokia import Jolokia, execute, object_name
+from topologies.management.values import HEAP, Figures, value_of
 from topologies.model.broker import AnyBroker
 from topologies.model.topology import Topology
 
@@ -59,22 +60,28 @@ class ClassicQueries:
         return management.started_connectors(agent) >= self._connectors
 
     def stands_by(self, agent: Jolokia) -> bool:
-        return self._paired and management.stands_by(agent)
+        return self._paired and bool(agent.read(broker_mbean(agent.broker), "Slave")["Slave"])
 
     def figures(self, agent: Jolokia) -> Figures:
-        return management.figures_of_standby(agent) if self.stands_by(agent) else self._names.figures(agent)
+        """Of a standby its heap, for it has nothing else while it waits."""
+        if self.stands_by(agent):
+            return Figures(heap_figures(agent.read(HEAP, "HeapMemoryUsage")), {}, (), {})
+        return self._names.figures(agent)
 
     def names(self, agent: Jolokia) -> list[str]:
-        return management.names(agent)
+        return [object_name(name)["brokerName"] for name in agent.search(BROKERS)]
 
     def version(self, agent: Jolokia) -> str:
-        return management.version(agent)
+        return str(agent.read(broker_mbean(agent.broker), "BrokerVersion")["BrokerVersion"])
 
     def connected(self, agent: Jolokia) -> frozenset[str]:
-        return management.connected(agent, self._names.client_ids)
+        """The MBean of each client's connection."""
+        (answer,) = agent.bulk([connections_asked(broker_mbean(agent.broker))])
+        return frozenset(of_clients(value_of(agent.broker, answer), self._names.client_ids))
 
     def disconnect(self, agent: Jolokia, connections: Iterable[str]) -> None:
-        management.disconnect(agent, connections)
+        if stops := [execute(name, "stop") for name in connections]:
+            agent.bulk(stops)
 
 
 def classic_queries(topology: Topology, name: str) -> BrokerQueries:

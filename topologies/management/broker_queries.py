@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 from contextlib import closing, suppress
-from typing import Protocol
 
-from topologies.management.contract import BrokerQueries, management_of, on_one_store
+from topologies.management.contract import BrokerQueries, ManagedBrokers, management_of, on_one_store
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.topology import Topology
 
 
@@ -19,14 +17,7 @@ def queries_by_broker(topology: Topology) -> Mapping[str, BrokerQueries]:
     return {broker.name: queries_of(topology, broker.name) for broker in topology.brokers}
 
 
-class Managed(Protocol):
-    """The part of a runtime that queries need (topologies.runtimes.contract.Runtime)."""
-
-    def management(self, broker: str) -> ManagementEndpoint:
-        """Raises ManagementFailed when it has none."""
-
-
-def serving(runtime: Managed, topology: Topology, name: str, timeout_s: float) -> str:
+def serving(runtime: ManagedBrokers, topology: Topology, name: str, timeout_s: float) -> str:
     """The broker that serves now: this one, or one that takes its place; '' if none says so."""
     for member in on_one_store(topology, name):
         with suppress(ManagementFailed), closing(Jolokia(runtime.management(member), timeout_s)) as agent:

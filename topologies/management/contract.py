@@ -2,12 +2,24 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from topologies.management.jolokia import Jolokia
 from topologies.management.values import Figures
+from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.link import Link
 from topologies.model.topology import Topology
+
+
+class ManagedBrokers(Protocol):
+    """The part of a runtime that management needs (topologies.runtimes.contract.Runtime)."""
+
+    def management(self, broker: str) -> ManagementEndpoint:
+        """Raises ManagementFailed when it has none."""
+
+    def pid(self, broker: str) -> int | None: ...
+    def log_path(self, broker: str) -> Path | None: ...
 
 
 class BrokerQueries(Protocol):

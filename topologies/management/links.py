@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from topologies.management.broker_queries import serving
-from topologies.management.contract import management_of, on_one_store
+from topologies.management.contract import ManagedBrokers, management_of, on_one_store
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.link import Link
 from topologies.model.topology import Topology
 
@@ -31,15 +30,6 @@ AnEnd = TypeVar("AnEnd")
 
 class LinksNotProven(Exception):
     """Links that did not come up in time: names each, what its ends lack, and what their logs say."""
-
-
-class ManagedBrokers(Protocol):
-    """The part of a runtime that these proofs need (topologies.runtimes.contract.Runtime)."""
-
-    def management(self, broker: str) -> ManagementEndpoint:
-        """Raises ManagementFailed when it has none."""
-
-    def log_path(self, broker: str) -> Path | None: ...
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,10 @@ from typing import NamedTuple, Protocol
 import psutil
 
 from topologies.management.broker_queries import queries_by_broker
-from topologies.management.contract import BrokerQueries
+from topologies.management.contract import BrokerQueries, ManagedBrokers
 from topologies.management.core_waits import CoreWaits
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.values import Bridge, Figures
-from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.topology import Topology
 
 PERIOD_S = 1.0
@@ -55,15 +54,6 @@ class Sink(Protocol):
     """Where samples go: records.writer.Recorder."""
 
     def sample(self, broker: str, at_ns: int, kind: str, object: str, metric: str, value: int) -> None: ...
-
-
-class Watched(Protocol):
-    """The part of a runtime that sampling needs (topologies.runtimes.contract.Runtime)."""
-
-    def management(self, broker: str) -> ManagementEndpoint:
-        """Raises ManagementFailed when it has none."""
-
-    def pid(self, broker: str) -> int | None: ...
 
 
 def sample(agent: Jolokia, queries: BrokerQueries, clock: Callable[[], int] = time.perf_counter_ns) -> list[Row]:
@@ -125,7 +115,7 @@ class Sampler:
 
     def __init__(
         self,
-        runtime: Watched,
+        runtime: ManagedBrokers,
         topology: Topology,
         sink: Sink,
         *,

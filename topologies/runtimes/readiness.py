@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from topologies.management.broker_queries import queries_of, serving
+from topologies.management.contract import ManagedBrokers
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.management.links import ManagedBrokers
 from topologies.model.topology import Topology
 
 ASK_TIMEOUT_S = 2.0

@@ -96,19 +96,14 @@ def tally_in(reports: Iterable[Mapping[str, Any]], ahead_ns: Iterable[int] = rep
     total = Tally()
     for report, of_worker_ns in zip(reports, ahead_ns, strict=False):
         tally = report["tally"]
-        total.sent += tally["sent"]
-        total.settled += tally["settled"]
-        total.received += tally["received"]
-        total.missed += tally["missed"]
-        total.withheld += tally["withheld"]
-        total.finished_producers += tally["finished_producers"]
-        total.ready.update(tally["ready"])
+        for name in ("sent", "settled", "received", "missed", "withheld", "finished_producers"):
+            setattr(total, name, getattr(total, name) + tally[name])
+        for name in ("ready", "failed", "unsent"):
+            getattr(total, name).update(tally[name])
         total.live.add(tuple(row) for row in tally["live"])
         losses = tally["losses"]
         total.losses.add(losses["connected"], (tuple(row) for row in losses["rows"]), of_worker_ns)
         total.lag.update(dict(tally["lag"]))
-        total.failed.update(tally["failed"])
-        total.unsent.update(tally["unsent"])
         total.notes += [note for note in tally["notes"] if note not in total.notes]
         total.first_errors = {**tally["first_errors"], **total.first_errors}
     return total
