@@ -19,6 +19,7 @@ import psutil
 from brokerbench.doctor import OPTIONAL_LIBRARIES, REQUIRED_LIBRARIES, WANTED_PORTS, Facts
 from drivers.realtime import why_refused
 from topologies.model.launch import LOOPBACK
+from topologies.runtimes.containers.guard import connection_to
 from topologies.runtimes.distribution import PINNED, Distribution, DistributionUnavailable, cache_folder, ensure, pinned
 from topologies.runtimes.java import NoJava, find_java
 from topologies.runtimes.processes.guard import __file__ as guard_file
@@ -113,29 +114,11 @@ def _open_files_hard() -> int | None:
     return None if hard == resource.RLIM_INFINITY else hard
 
 
-class _UnixConnection(http.client.HTTPConnection):
-    """HTTP over the engine's socket file."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__("localhost", timeout=DOCKER_TIMEOUT_S)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(DOCKER_TIMEOUT_S)
-        self.sock.connect(self._path)
-
-
 def docker_engine(host: str) -> tuple[str | None, str]:
     """(version, "") of the engine that answers at ``host``, else (None, why not)."""
-    where = urlsplit(host)
-    if where.scheme not in ("unix", "tcp", "http"):
+    if urlsplit(host).scheme not in ("unix", "tcp", "http"):
         return None, f"{host}: only unix:// and tcp:// are asked here"
-    connection = (
-        _UnixConnection(where.path)
-        if where.scheme == "unix"
-        else http.client.HTTPConnection(where.hostname or LOOPBACK, where.port or 2375, timeout=DOCKER_TIMEOUT_S)
-    )
+    connection = connection_to(host, DOCKER_TIMEOUT_S)
     try:
         connection.request("GET", "/version")
         return str(json.load(connection.getresponse())["Version"]), ""

@@ -72,7 +72,7 @@ def _restarted(growth: Growth) -> str:
 def joined(now: Topology) -> Growth:
     """One more broker. Its link copies an existing link, and the broker is like that link's far end."""
     entry = now.groups[0].enter_at[0] if now.groups else now.brokers[0]
-    entry = now.broker(entry.standby_of or entry.name)
+    entry = now.broker(entry.active)
     like = next((link for link in now.links if entry in (link.opened_by, link.to)), None)
     name = next(each for each in _names() if each not in {broker.name for broker in now.brokers})
     link = _like(like, entry, name) if like else now.product.join(_new(entry, name), entry, now.links)

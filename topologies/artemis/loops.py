@@ -63,7 +63,7 @@ def loop_problems(links: Sequence[BrokerConnection]) -> Iterator[str]:
 def flows_of(link: BrokerConnection) -> Iterator[Flow]:
     """The flows of a link with its end and with each alternate. A standby counts as its active broker."""
     here, there = link.opened_by.name, link.to.name
-    for end in dict.fromkeys(map(_serving, (link.to, *link.alternates))):
+    for end in dict.fromkeys(each.active for each in (link.to, *link.alternates)):
         instead_of = "" if end == there else there
         for match in link.senders:
             yield Flow(link.name, here, end, _pattern(match, link.opened_by), instead_of=instead_of)
@@ -71,10 +71,6 @@ def flows_of(link: BrokerConnection) -> Iterator[Flow]:
             yield Flow(link.name, end, here, _pattern(match, link.opened_by), instead_of=instead_of)
         if link.mirror:
             yield Flow(link.name, here, end, link.mirror.address_filter, mirrors=True, instead_of=instead_of)
-
-
-def _serving(broker: AnyBroker) -> str:
-    return broker.standby_of or broker.name
 
 
 def _going_on(flows: Sequence[Flow]) -> Sequence[Flow]:

@@ -62,7 +62,7 @@ class LinksOfBroker:
 
     @classmethod
     def of(cls, topology: Topology, broker: str) -> "LinksOfBroker":
-        me = topology.broker(broker).standby_of or broker
+        me = topology.broker(broker).active
         members = {}
         connections = [link for link in topology.links if isinstance(link, BrokerConnection)]
         for link in topology.links:

@@ -20,7 +20,7 @@ from typing import Any
 
 from yaml.nodes import Node
 
-from topologies.catalogue.yaml_nodes import Document, Reader
+from topologies.catalogue.yaml_nodes import Document, Reader, read_text
 from topologies.catalogue.yaml_topology import BROKERS, LINKS, hint, known_to_the_other
 from topologies.model.broker import AnyBroker
 from topologies.model.impaired_links import ALL as EVERY_LINK
@@ -90,12 +90,7 @@ def overlay_named(text: str) -> Overlay | None:
     if text.strip() in ("", NONE):
         return None
     path = Path(text.strip())
-    try:
-        return Overlay(path, path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise TopologyInvalid(f"{path}: {error.strerror}; name a YAML file with settings of brokers") from error
-    except UnicodeDecodeError as error:
-        raise TopologyInvalid(f"{path}: byte {error.start + 1} is no UTF-8; save the file as UTF-8") from error
+    return Overlay(path, read_text(path, "name a YAML file with settings of brokers"))
 
 
 def _sections(document: Document) -> dict[str, tuple[Node, Node]]:

@@ -9,6 +9,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Union
 
 import yaml
@@ -22,6 +23,16 @@ from topologies.model.validity import TopologyInvalid
 PLAIN = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 TAG = "tag:yaml.org,2002:"
 FINITE = sys.float_info.max
+
+
+def read_text(path: Path, next_step: str) -> str:
+    """Raises `TopologyInvalid`. ``next_step``: what to do about a file that cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise TopologyInvalid(f"{path}: {error.strerror}; {next_step}") from error
+    except UnicodeDecodeError as error:
+        raise TopologyInvalid(f"{path}: byte {error.start + 1} is no UTF-8; save the file as UTF-8") from error
 
 
 class Document:

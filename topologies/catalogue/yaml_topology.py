@@ -20,7 +20,7 @@ from typing import Any
 from yaml.nodes import Node, ScalarNode
 
 from topologies.catalogue.manual_words import HOPS_OF_LINKS, instead
-from topologies.catalogue.yaml_nodes import Document, Reader
+from topologies.catalogue.yaml_nodes import Document, Reader, read_text
 from topologies.catalogue.yaml_words import ANYWHERE, places, spellings, words_at
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import ClientGroup
@@ -53,7 +53,7 @@ def is_file(text: str) -> bool:
 
 def read_topology(path: Path) -> Topology:
     """Raises `TopologyInvalid`. Each of its problems begins with ``file:line:column``."""
-    return parse_topology(_text(path), str(path))
+    return parse_topology(read_text(path, "name a YAML file, or an entry of the catalogue"), str(path))
 
 
 def place_of(topology: str, group: str, field: str) -> str:
@@ -64,7 +64,7 @@ def place_of(topology: str, group: str, field: str) -> str:
     if not is_file(topology):
         return ""
     path = Path(topology.strip())
-    document = Document(str(path), _text(path))
+    document = Document(str(path), read_text(path, "name a YAML file, or an entry of the catalogue"))
     _, groups = document.mapping(document.root, "")["groups"]
     for node, part in document.items(groups, "groups"):
         fields = {name: value for name, (_, value) in document.mapping(node, part).items()}
@@ -215,12 +215,3 @@ def _other_flavours(
             or_else = f", or write flavour: {other}" if chosen_here else ""
             return f"it belongs to flavour {other}, and this topology's is {flavour}; leave it out{or_else}"
     return ""
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise TopologyInvalid(f"{path}: {error.strerror}; name a YAML file, or an entry of the catalogue") from error
-    except UnicodeDecodeError as error:
-        raise TopologyInvalid(f"{path}: byte {error.start + 1} is no UTF-8; save the file as UTF-8") from error

@@ -120,5 +120,5 @@ def management_of(topology: Topology) -> ProductManagement:
 
 def on_one_store(topology: Topology, name: str) -> tuple[str, ...]:
     """The brokers that can serve in one another's place: the active, then its standbys. KeyError for an unknown one."""
-    active = topology.broker(name).standby_of or name
+    active = topology.broker(name).active
     return (active, *(broker.name for broker in topology.brokers if broker.standby_of == active))

@@ -33,6 +33,11 @@ class AnyBroker:
             require_name(f"{of}: standby_of", self.standby_of)
 
     @property
+    def active(self) -> str:
+        """The name of the broker that serves while both are up: its active's, or its own."""
+        return self.standby_of or self.name
+
+    @property
     def protocols(self) -> tuple[str, ...]:
         """What it speaks: one listening port each, in this order."""
         return ()

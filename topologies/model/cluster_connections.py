@@ -49,7 +49,7 @@ def cluster_connections(links: Iterable[Link], brokers: Iterable[AnyBroker]) -> 
     joined = tuple(dict.fromkeys(members))
     return (
         *found,
-        *(MemberConnection(a, b, None) for a in joined for b in joined if a != b and _active(a) == _active(b)),
+        *(MemberConnection(a, b, None) for a in joined for b in joined if a != b and a.active == b.active),
     )
 
 
@@ -90,7 +90,3 @@ def no_shared_proxies(links: Iterable[Link], brokers: Iterable[AnyBroker]) -> st
 
 def _pair(active: AnyBroker, brokers: Iterable[AnyBroker]) -> tuple[AnyBroker, ...]:
     return (active, *(broker for broker in brokers if broker.standby_of == active.name))
-
-
-def _active(broker: AnyBroker) -> str:
-    return broker.standby_of or broker.name

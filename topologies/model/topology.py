@@ -125,7 +125,7 @@ class Topology:
         """
         require_destinations(f"topology {self.name!r}", destination=(destination,))
         begin, end = self.broker(producer), self.broker(consumer)
-        active_at_begin, active_at_end = (broker.standby_of or broker.name for broker in (begin, end))
+        active_at_begin, active_at_end = (broker.active for broker in (begin, end))
         return self.product.reaches(self.brokers, self.links, active_at_begin, active_at_end, destination)
 
     def stopped(self, paths: Iterable[Path], destination: str) -> tuple[Path, ...]:

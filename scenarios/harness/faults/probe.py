@@ -154,7 +154,7 @@ class RuntimeProbe:
 
 def partners(topology: Topology, broker: str) -> Sequence[str]:
     """The other brokers of its pair, which may serve in its place."""
-    active = topology.broker(broker).standby_of or broker
+    active = topology.broker(broker).active
     return [b.name for b in topology.brokers if active in (b.name, b.standby_of) and b.name != broker]
 
 

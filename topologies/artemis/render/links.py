@@ -41,7 +41,7 @@ def add_links(parent: etree._Element, topology: Topology, broker: ArtemisBroker,
 
 def clusters_of(topology: Topology, broker: ArtemisBroker) -> dict[ClusterConnection, tuple[AnyBroker, ...]]:
     """Each cluster that a broker is a member of, with the other members; a standby is in its active's clusters."""
-    me = broker.standby_of or broker.name
+    me = broker.active
     found: dict[ClusterConnection, list[AnyBroker]] = {}
     for link in topology.links:
         if isinstance(link, ClusterLink) and me in (link.opened_by.name, link.to.name):
@@ -55,7 +55,7 @@ def clusters_of(topology: Topology, broker: ArtemisBroker) -> dict[ClusterConnec
 
 def connections_of(topology: Topology, broker: ArtemisBroker) -> list[BrokerConnection]:
     """The AMQP connections that a broker opens; a backup opens its active's once it has its store."""
-    return [link for link in topology.opened_by(broker.standby_of or broker.name) if isinstance(link, BrokerConnection)]
+    return [link for link in topology.opened_by(broker.active) if isinstance(link, BrokerConnection)]
 
 
 def connection_uri(link: BrokerConnection, site: Site) -> str:

@@ -23,7 +23,7 @@ def add_network_connectors(parent: etree._Element, topology: Topology, broker: B
 
     A standby has its active's: it opens them once it has taken over, for only then does it start.
     """
-    opener = broker.standby_of or broker.name
+    opener = broker.active
     links = [link for link in topology.opened_by(opener) if isinstance(link, NetworkConnector)]
     if links:
         connectors = add(parent, "networkConnectors")
@@ -66,7 +66,7 @@ def telling_uri(topology: Topology, broker: Broker, site: Site) -> str:
     discovery = looked_for(topology, broker)
     if discovery is None or tellings(topology, broker, site):
         return ""
-    reached = broker.standby_of or broker.name
+    reached = broker.active
     return _multicast_uri(discovery, reached, reached, site, {})
 
 
@@ -88,7 +88,7 @@ def tellings(topology: Topology, broker: Broker, site: Site) -> dict[str, tuple[
 
 
 def _lookers(topology: Topology, broker: Broker) -> Iterator[tuple[NetworkConnector, MulticastDiscovery]]:
-    reached = broker.standby_of or broker.name
+    reached = broker.active
     links = (link for link in topology.links if isinstance(link, NetworkConnector) and link.to.name == reached)
     for link in links:
         if isinstance(link.discovery, MulticastDiscovery):

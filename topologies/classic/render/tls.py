@@ -18,7 +18,7 @@ def needs_tls(topology: Topology, broker: AnyBroker) -> bool:
     """Whether it listens by TLS or opens a link to one that does."""
     if not isinstance(broker, Broker):
         return False
-    called = [link.to for link in topology.opened_by(broker.standby_of or broker.name)]
+    called = [link.to for link in topology.opened_by(broker.active)]
     connectors = [end.connector("openwire") for end in called if isinstance(end, Broker)]
     return any(connector.is_secure for connector in (*broker.connectors, *connectors))
 

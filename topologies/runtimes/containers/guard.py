@@ -36,6 +36,7 @@ CLOSING_LIMIT_S = 20.0
 ENGINE_GONE_LIMIT_S = 2.0  # an orderly close does not wait longer for an engine that refuses to talk
 QUIET_S = 1.0  # after a crash: containers that the engine was just creating come up within this time
 LEFT_OVER = 3
+DOCKER_PORT = 2375
 READY = "watching"  # printed once signals are handled: the process that starts a guard waits for it
 
 
@@ -107,7 +108,7 @@ def connection_to(engine: str, timeout_s: float) -> http.client.HTTPConnection:
     where = urlsplit(engine)
     if where.scheme == "unix":
         return UnixConnection(where.path, timeout_s)
-    return http.client.HTTPConnection(where.hostname or "", where.port, timeout=timeout_s)
+    return http.client.HTTPConnection(where.hostname or "127.0.0.1", where.port or DOCKER_PORT, timeout=timeout_s)
 
 
 def command_line(engine: str, run: str, *, stop_first: bool = False, remove: Sequence[Path] = ()) -> list[str]:
