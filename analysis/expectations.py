@@ -64,7 +64,7 @@ class Expectations:
         return any(each.time_to_live_ns for each in self.sent_to.values())
 
     def _sent_to(self, destination: str) -> SentTo:
-        """Of a destination that no class names as it is (one of several of a class), what all classes send."""
+        """What is sent to a destination. A name that no class has, one of several, gets the common messages of all classes."""
         common = {*self.sent_to.values()}
         return self.sent_to.get(destination, common.pop() if len(common) == 1 else SentTo())
 

@@ -2,8 +2,8 @@
 
 What can be had depends on the link. A cluster connection of Artemis has a store-and-forward queue: all its messages
 wait for that link. An AMQP broker connection reads the queues of the addresses: their messages may wait for consumers
-of the broker too. A bridge of Classic says how many messages it has taken and the other end has not confirmed, at most
-its prefetch; what it has not taken yet waits on the destination, with the messages for other consumers.
+of the broker too. A bridge of Classic reports the messages that it has taken and the other end has not confirmed; that
+is at most its prefetch. Other messages still wait on the destination, together with those for other consumers.
 """
 
 from pyspark.sql import Column, DataFrame

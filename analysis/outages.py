@@ -1,7 +1,7 @@
 """Finds how long each fault cut off each user whose client lost its connection to the fault's broker.
 
-A producer's success is a confirmed send. Of a non-durable send, which nobody confirms, it is the moment when it was
-written. A consumer's success is a receipt. Users that share a connection lose it together, and each has an outage of
+A producer's success is a confirmed send. Nobody confirms a non-durable send, so it counts when it was written. A
+consumer's success is a receipt. Users that share a connection lose it together, and each has an outage of
 its own.
 """
 

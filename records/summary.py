@@ -175,11 +175,11 @@ class ConnectSpread(TypedDict):
 
 
 class ConnectionStep(TypedDict):
-    """What came of one step of a load whose clients become more (`analysis.client_steps`). Seconds count from the
+    """The result of one step of a load whose clients become more (`analysis.client_steps`). Seconds count from the
     start of the load.
 
     ``clients``: so many were to be connected at its end, ``begun``: had tried by then, ``connected``: were.
-    ``refused``: clients of which an attempt in the step failed, as a broker refused, hung up or did not answer.
+    ``refused``: clients with a failed attempt in the step: a broker refused, hung up or did not answer.
     ``refused_by``: how many by each broker. ``connect_ms``: of the clients that first tried in the step, or before it
     if it is the first. ``due_to_received_ms``: of the messages that were due in it. ``held``: all were connected at its
     end, and both times were within the limits.
@@ -231,7 +231,7 @@ class FirstReceiptSpread(TypedDict):
 
 
 class Destinations(TypedDict):
-    """Destinations that messages were sent to, in all phases. ``reached``: those of which a message was received.
+    """Destinations that messages were sent to, in all phases. ``reached``: those with a received message.
 
     ``all_flow_s``: from when the run's first message was due until each destination had its first receipt; null if
     one never had.
@@ -336,14 +336,14 @@ class Limit(TypedDict):
 
 
 class StepResult(TypedDict):
-    """What came of one step of a load whose rate changes (`analysis.steps`). Seconds count from the start of the load.
+    """The result of one step of a load whose rate changes (`analysis.steps`). Seconds count from the start of the load.
 
     ``from_per_s``, ``to_per_s``: the messages a second that were asked for, at the step's beginning and end.
     ``due_per_s`` … ``received_per_s``: what happened within the step, a second; received counts every delivery.
     ``backlog``: deliveries still to come at its end, of all that was sent by then. ``due_to_received_ms``: of the
-    messages that were due in it. ``held``: of what was due after the step's first fifth, at least 99 % was sent, and
-    received, until its end. Its backlog was then no more than a second's messages. Where a load searches for the
-    highest rate, its p99 was within the search's limit too.
+    messages that were due in it. ``held``: of the messages that were due after the step's first fifth, at least 99 %
+    were sent, and received, until its end. Its backlog was then no more than a second's messages. Where a load searches
+    for the highest rate, its p99 was within the search's limit too.
     """
 
     from_per_s: float

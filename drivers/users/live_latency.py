@@ -1,7 +1,7 @@
 """Counts latencies by second, so that a run can decide when its warm-up ends, or which rate it tries next.
 
-Three kinds: ``received`` (from due to received, of messages that this process also sent), ``untimed`` (receptions of
-the others, as if they took no time) and ``settled`` (from sent to confirmed, which the sending process always knows).
+There are three kinds. ``received``: from due to received, for messages that this process also sent. ``untimed``: other
+messages that it received, counted as if they took no time. ``settled``: from sent to confirmed.
 Only the last seconds are kept. Nothing here reaches the results.
 """
 

@@ -46,7 +46,7 @@ def equipment(folder: Path, protocol: str = "stomp", address: str = "127.0.0.1:1
 
 
 def refusal_of(answer: dict[str, str], folder: Path) -> tuple[str, Channel]:
-    """What the master says when a worker answers ``answer`` as it is equipped."""
+    """The master's error if a worker answers ``answer`` while it is equipped."""
     answers = {"bb_clock": ("bb_clock", {"at_ns": 0}), "bb_equip": ("bb_equipped", answer)}
     channel = Channel(lambda name, _: answers.get(name))
     with pytest.raises(NotEquipped) as refused:

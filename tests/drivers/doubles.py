@@ -108,7 +108,7 @@ class KeepingRecorder:
         self.members.append(MemberRow(*row))
 
     def events(self) -> list[tuple[str, str | None]]:
-        """But for waits of a second, of which there is one wherever a busy machine stands still."""
+        """Without waits of a second: a busy machine that stands still causes some."""
         return [(row.event, row.broker) for row in self.connections if "blocked" not in row.event]
 
     def attempts(self, seq: int) -> list[tuple[int, str]]:

@@ -203,7 +203,7 @@ URIS = st.builds(
 
 
 def lived(uri: FailoverUri, outcomes: list[bool], seed: int) -> list[State]:
-    """The states of a client whose attempts go as scripted, and whose every connection is lost again."""
+    """The states of a client with scripted attempts, which loses each connection again."""
     rng = Random(seed)
     state, states, script = reconnect.begin(uri, rng), [], iter(outcomes)
     while True:

@@ -30,7 +30,7 @@ RATE_PER_S, MESSAGES, BEFORE, FAILED_ATTEMPTS = 200, 400, 40, 10
 
 
 def with_an_outage(runtime: Runtime, protocol: str, folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """The events of a producer whose connection is cut, and whose next attempts to connect fail."""
+    """The events of a producer that loses its connection and fails to connect some times."""
     directory = RunDirectory.create(folder, "run")
     recorder = Recorder(directory, "main")
     host, _, port = address(runtime, BROKER, protocol).rpartition(":")

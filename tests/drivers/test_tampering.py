@@ -7,7 +7,7 @@ from drivers.memory.tampering import Tamperer, Tampering
 
 
 def arrivals(what: Tampering) -> list[bytes]:
-    """What goes on of three messages, of which the second is chosen; another destination has its own second."""
+    """The messages that pass if the second of three is chosen. The second one of another destination is not."""
     tamperer, passed = Tamperer(), []
     tamperer.plan(what, "queue://orders", 2)
     for body in (b"a1", b"b1", b"c1"):

@@ -1,4 +1,4 @@
-"""Checks whole runs whose rate changes: what was due in each step is what was asked for, and the report tells it."""
+"""Checks whole runs whose rate changes: each step has as many due messages as asked for, and the report tells it."""
 
 from pathlib import Path
 

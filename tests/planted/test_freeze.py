@@ -1,7 +1,7 @@
 """A broker is stopped for three seconds under a fixed rate: latencies from the due time must be as arithmetic says.
 
-How long a busy machine takes to stop the broker, to wake it up and to send out what had queued is its own affair: what
-is compared is what was recorded of this very freeze.
+A busy machine may take long to stop the broker, to wake it up and to send the queued messages. So the latencies are
+compared with the recorded times of this very freeze.
 """
 
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Compares docs/scenarios.md with what a scenario of one's own is made of: classes, checks and faults."""
+"""Compares docs/scenarios.md with the parts of a user's own scenario: classes, checks and faults."""
 
 import dataclasses
 import inspect

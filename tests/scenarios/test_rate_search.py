@@ -1,4 +1,4 @@
-"""Checks the search for the highest rate: what it tries next, when it ends, and what it makes of what was received."""
+"""Checks the search for the highest rate: the rate that it tries next, its end, and how it judges receipts."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -152,7 +152,7 @@ def test_a_backup_reaches_what_its_live_broker_does() -> None:
     "entry", sorted({name for name in ENTRIES if build(name).flavour == "artemis"} - {"router-peer"})
 )
 def test_every_path_of_a_catalogue_entry_is_predicted(entry: str) -> None:
-    """Links between the catalogue's brokers let all queues pass, so what they join is what can be reached."""
+    """Links between the catalogue's brokers let all queues pass, so brokers that they join can be reached."""
     topology = build(entry)
     names = [broker.name for broker in topology.brokers if not broker.standby_of]
     found = {(a, b) for a in names for b in names if topology.reaches(a, b, "queue://any")}

@@ -145,7 +145,7 @@ def test_a_wildcard_means_levels_as_the_broker_does(pattern: str, name: str, mea
 
 @pytest.mark.parametrize("entry", [name for name in ENTRIES if build(name).flavour == "classic"])
 def test_every_path_of_a_catalogue_entry_is_predicted(entry: str) -> None:
-    """The links of the catalogue let all queues pass, so what TTLs connect is what can be reached."""
+    """The links of the catalogue let all queues pass, so only TTLs decide which brokers can be reached."""
     topology = build(entry)
     names = [broker.name for broker in topology.brokers if not broker.standby_of]
     found = {(a, b) for a in names for b in names if topology.reaches(a, b, "queue://any")}

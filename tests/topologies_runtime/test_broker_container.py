@@ -26,7 +26,7 @@ class Engine:
 
 
 class Process:
-    """Process 7, whose command line is one after the other of what is given, then the last for good."""
+    """Process 7. Its command line is each of the given ones in turn, and then stays the last one."""
 
     pid = 7
 

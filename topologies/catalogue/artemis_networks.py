@@ -37,7 +37,7 @@ def artemis_single() -> Topology:
 
 
 def live_backup(ha: str = SHARED_STORE, failover_on_shutdown: bool = False) -> Topology:
-    """Two brokers of which one serves; the other takes over its store, shared or replicated, when it dies.
+    """Two brokers: one serves; when it dies, the other takes over its store, which is shared or replicated.
 
     producers --> broker-1 ======== broker-1-backup
     consumers <--  (live)   store

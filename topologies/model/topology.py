@@ -32,9 +32,9 @@ class BrokerProduct:
     * validate: ``problems`` and ``warnings``.
     * reach: ``reaches`` predicts whether a message to a destination gets from one broker to another, both by name;
       ``carries_all``: whether it is known that every link carries that destination.
-    * render: ``render`` makes a broker's files, name to text; ``lacks`` says which settings of a topology a version of
-      the product does not know, a sentence each; ``amazon_mq`` makes CloudFormation templates, None where Amazon MQ has
-      no such brokers; ``needs_tls``: whether a broker needs certificates.
+    * render: ``render`` makes a broker's files, name to text. ``lacks`` has a sentence for each setting of a topology
+      that a version of the product does not know. ``amazon_mq`` makes CloudFormation templates; it is None if Amazon MQ
+      has no such brokers. ``needs_tls``: whether a broker needs certificates.
     * launch: ``launch``, ``executables`` and ``compose``; ``no_container`` says why a broker cannot run in a container
       ('' if it can), ``in_container`` is the broker with what it tells clients there.
       ``for_topics`` is the broker without settings that break messages which several subscribers of a topic get.

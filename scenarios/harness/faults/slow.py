@@ -14,7 +14,7 @@ from topologies.runtimes.contract import Runtime
 
 @dataclass(frozen=True)
 class SlowLink(LinkFault):
-    """Takes the place of what the link has by ``--link``. Implements `scenarios.harness.faults.contract.Fault`.
+    """Overrides the link's impairment of ``--link``. Implements `scenarios.harness.faults.contract.Fault`.
 
     ``impairment``: at least one of delay and bandwidth; ValueError if there is none.
     """
@@ -35,6 +35,6 @@ class SlowLink(LinkFault):
         self.proxies(runtime).shape(self.target, None)
 
     def in_effect(self, probe: Probe) -> bool:
-        """A delay is measured. A bandwidth is what Toxiproxy has confirmed: a short question does not show it."""
+        """A delay is measured. A bandwidth counts once Toxiproxy has confirmed it: no short question shows it."""
         least_ms = 2 * (self.impairment.delay_ms - self.impairment.jitter_ms)
         return least_ms == 0 or probe.link_delays(self.target, least_ms)

@@ -243,7 +243,7 @@ class BrokerEnvironment:
             return [f"what is left on {broker} is not known: {error}"]
 
     def _browse_subscriptions(self, broker: str, run_number: int) -> list[str]:
-        """What one broker holds for durable subscriptions that nobody takes from, those of links included."""
+        """Records what one broker holds for durable subscriptions without a consumer, including those of links."""
         try:
             left = [
                 each

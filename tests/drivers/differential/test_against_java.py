@@ -1,8 +1,8 @@
 """Given the same URI and the same ports, our clients do what ActiveMQ's Java client does, at the same times.
 
-The Java client is right by definition. Each case is played twice or more by all of them, at once, on ports of their
-own; the order of events of most rounds has to agree, and each pause before an event, the shortest of them. While a case
-does not agree, there is another round: what a busy machine does to one of them it does not do to all.
+The Java client is right by definition. All clients play each case at once, twice or more, on ports of their own. The
+order of events has to agree in most rounds. Of each pause before an event the shortest one has to agree. While a case
+does not agree, there is another round: a busy machine rarely disturbs all clients in the same way.
 """
 
 import re

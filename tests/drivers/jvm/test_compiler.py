@@ -1,4 +1,4 @@
-"""Java is compiled once, by whoever comes first, and what was compiled is used only while it is whole and true."""
+"""Java is compiled once, by the first process. The classes are used only if they are whole and of these sources."""
 
 import multiprocessing
 import os

@@ -194,7 +194,7 @@ def test_a_send_that_waits_for_credit_as_its_connection_goes_waits_no_longer_tha
 def cut_while_sending(
     runtime: Runtime, folder: Path, options: str, *, durable: bool, rate_per_s: float
 ) -> tuple[str, list[dict[str, Any]]]:
-    """What a producer says whose only way to the broker ends, and the rows of its sends."""
+    """The error of a producer that loses its only way to the broker, and the rows of its sends."""
     host, port = address(runtime, "broker-1", "core").split(":")
     told: list[str] = []
     with Relay((host, int(port))) as relay:

@@ -1,4 +1,5 @@
-"""Planted regressions are red and named; what is not told is yellow; what did not get worse is green."""
+"""Planted regressions are red and named. Figures without a verdict are yellow. Figures that did not get worse are
+green."""
 
 from dataclasses import replace
 from pathlib import Path
