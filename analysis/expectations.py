@@ -64,7 +64,7 @@ class Expectations:
         return any(each.time_to_live_ns for each in self.sent_to.values())
 
     def _sent_to(self, destination: str) -> SentTo:
-        """What is sent to a destination. A name that no class has, one of several, gets the common messages of all classes."""
+        """What is sent to a destination. If no class has exactly this name, it is what all classes send."""
         common = {*self.sent_to.values()}
         return self.sent_to.get(destination, common.pop() if len(common) == 1 else SentTo())
 

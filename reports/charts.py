@@ -160,7 +160,10 @@ def client_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
     stays = results.tables["stays"]
     latest_ns = pc.max(stays["to_ns"]).as_py() or 0
     behind = replace(backdrop, load_s=backdrop.load_s or latest_ns / NS_PER_S)
-    draw = (lambda: _areas(results, behind), lambda: _timeline(results, behind)) if latest_ns else (None, None)
+    draw = (
+        lambda: clients_figure.draw_areas(*clients.areas(results, behind), behind),
+        lambda: clients_figure.draw_timeline(clients.timeline(results, behind)),
+    )
     nobody = "No client was connected within the load."
     return (
         chart(
@@ -169,7 +172,7 @@ def client_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
             "Dashed: the borders if every broker that was there had its fair share of all clients. Numbers: clients at "
             "the beginning, when they had settled after a fault, and at the end. The bar above is a fault.",
             rebalance.distribution_table(results.tables["distribution"]),
-            draw[0],
+            draw[0] if latest_ns else None,
             nobody,
         ),
         chart(
@@ -178,7 +181,7 @@ def client_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
             "A row is a client, in the colour of its broker; a gap is a time without a connection, widened if it was "
             "too short to be seen. Rows are sorted by where the clients were at the beginning, then after each fault.",
             rebalance.stays_table(stays),
-            draw[1],
+            draw[1] if latest_ns else None,
             nobody,
         ),
     )
@@ -194,14 +197,6 @@ def consumers_chart(results: Results) -> Chart:
     draw = (lambda: consumers_figure.draw(bars, named)) if bars else None
     missing = "No subscription with several consumers received anything."
     return chart("consumers", "Messages of each consumer", lead, consumers.consumers_table(table), draw, missing)
-
-
-def _areas(results: Results, backdrop: Backdrop) -> Figure:
-    return clients_figure.draw_areas(*clients.areas(results, backdrop), backdrop)
-
-
-def _timeline(results: Results, backdrop: Backdrop) -> Figure:
-    return clients_figure.draw_timeline(clients.timeline(results, backdrop))
 
 
 def broker_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:

@@ -38,7 +38,24 @@ def part_problems(brokers: Brokers, links: Links, groups: Groups) -> Iterator[st
 
 def reach_problems(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
     """A problem if no message gets from producers to consumers. Call it only if the parts have no problems."""
-    return _reach(brokers, links, groups)
+    needed = tuple(_needed(groups))
+    names = tuple(broker.name for broker in brokers)
+    paths = shortest_paths(names, links)
+    if not needed or any(pair in paths for pair in needed):
+        return
+    edges = joined(names, links)
+    far = next((pair for pair in needed if pair in edges), None)
+    if far:
+        begin, end = far
+        yield (
+            f"no message gets from the {PRODUCERS} to the {CONSUMERS}: from {begin!r} to {end!r}"
+            f" {_to_raise(begin, end, links)}"
+        )
+    else:
+        yield (
+            f"no message gets from the {PRODUCERS} to the {CONSUMERS}: no link leads there; a one-way link carries"
+            " messages from the broker that opens it"
+        )
 
 
 def reach_warnings(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
@@ -121,27 +138,6 @@ def _groups(brokers: Brokers, groups: Groups) -> Iterator[str]:
                 yield f"client group {group.name!r} enters at {broker.name!r}, {_unknown(brokers, broker)}"
         for name in _repeated(broker.name for broker in group.enter_at):
             yield f"client group {group.name!r} enters at {name!r} twice; list each broker once"
-
-
-def _reach(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
-    needed = tuple(_needed(groups))
-    names = tuple(broker.name for broker in brokers)
-    paths = shortest_paths(names, links)
-    if not needed or any(pair in paths for pair in needed):
-        return
-    edges = joined(names, links)
-    far = next((pair for pair in needed if pair in edges), None)
-    if far:
-        begin, end = far
-        yield (
-            f"no message gets from the {PRODUCERS} to the {CONSUMERS}: from {begin!r} to {end!r}"
-            f" {_to_raise(begin, end, links)}"
-        )
-    else:
-        yield (
-            f"no message gets from the {PRODUCERS} to the {CONSUMERS}: no link leads there; a one-way link carries"
-            " messages from the broker that opens it"
-        )
 
 
 def _to_raise(begin: str, end: str, links: Links) -> str:

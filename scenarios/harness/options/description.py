@@ -51,14 +51,11 @@ def describe(scenario: Scenario, options: Options, topology: Topology, groups: t
         premises=scenario.premises,
         warnings=(*topology.warnings, *reachability_warnings(topology, scenario.users)),
         options=options.as_record(),
-        versions={**machine.versions(), **_client_versions(options)},
+        versions=machine.versions()
+        | java_client_versions(Spoken.parse(options.protocol).distinct, options.client_version or ""),
         machine=machine.describe(),
         rendered=_files(options, topology),
     )
-
-
-def _client_versions(options: Options) -> dict[str, str]:
-    return java_client_versions(Spoken.parse(options.protocol).distinct, options.client_version or "")
 
 
 def _files(options: Options, topology: Topology) -> dict[str, str]:

@@ -261,11 +261,9 @@ def _load_s(
         return float(clients.for_s)
     if steps:
         return float(ends_s(steps)[-1])
-    return _search_s(scenario) if load_s is None and search else load_s
-
-
-def _search_s(scenario: Scenario) -> float:
-    return scenario.load.for_s if isinstance(scenario.load, Search) else SEARCH_AT_MOST_S
+    if load_s is None and search:
+        return scenario.load.for_s if isinstance(scenario.load, Search) else SEARCH_AT_MOST_S
+    return load_s
 
 
 def _as_given(namespace: Namespace) -> dict[str, Any]:

@@ -128,7 +128,7 @@ class BrokerEnvironment:
 
     def _uris(self, protocol: str) -> dict[str, str]:
         """By broker: where clients of this protocol connect."""
-        endpoints = [self._endpoint(protocol, broker.name) for broker in self.topology.brokers]
+        endpoints = [self.runtime.endpoint(broker.name, protocol) for broker in self.topology.brokers]
         if self._reroute:
             endpoints = [self._reroute(endpoint) for endpoint in endpoints]
         return {endpoint.broker: endpoint.uri for endpoint in endpoints}
@@ -137,9 +137,6 @@ class BrokerEnvironment:
         if self._options.failover is None:
             return group
         return ClientGroup(group.name, group.enter_at, self._options.failover)
-
-    def _endpoint(self, protocol: str, broker: str) -> Endpoint:
-        return self.runtime.endpoint(broker, protocol)
 
     def dead_brokers(self, expected: Callable[[], Collection[str]] = frozenset) -> list[str]:
         """A sentence for each broker or link proxy that ended though nobody stopped it.
@@ -236,7 +233,7 @@ class BrokerEnvironment:
             found = self._depths(broker)
             depths = {queue: depth for queue, depth in found.items() if self._dead_letters.has(queue) is dead}
             browser = self._watch.browser(self.connectors[protocol], self._trust)
-            where, credentials = self._endpoint(protocol, broker), self.runtime.credentials()
+            where, credentials = self.runtime.endpoint(broker, protocol), self.runtime.credentials()
             to = self._recorder, run_number, self._dead_letters
             return browse_broker(where, depths, browser, credentials, *to, lambda: self._depths(broker))
         except ManagementFailed as error:
