@@ -112,16 +112,8 @@ def percentiles(values_ms: Any) -> tuple[float, float, float]:
 
 def locust_options(asked: PacedRun, runs: Path) -> list[str]:
     """The command line of the run."""
-    where = [
-        "--runtime",
-        "processes",
-        "--topology",
-        entry_for(asked.protocol),
-        "--protocol",
-        asked.protocol,
-        "--runs",
-        str(runs),
-    ]
+    topology = entry_for(asked.protocol)
+    where = ["--runtime", "processes", "--topology", topology, "--protocol", asked.protocol, "--runs", str(runs)]
     how = ["-t", f"{asked.load_s}s", "--rate", asked.rate, "--priority", asked.priority, "--analyse-later"]
     warm_up = ["--warm-up", asked.warm_up_s] if asked.warm_up_s else []
     return ["--headless", *how, *warm_up, *where]

@@ -4,9 +4,10 @@ Every error is a RunUnreadable that names the file, the rule and the next step.
 """
 
 import json
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -37,30 +38,32 @@ def read_results(path: Path) -> Results:
     return Results(run, summary, tables, _faults(directory))
 
 
-def read_summary(directory: RunDirectory) -> Summary:
-    path = directory.summary_path
+def read_summary(
+    directory: RunDirectory,
+    *,
+    reader: str = "this report",
+    versions: Collection[int] = (SUMMARY_VERSION,),
+    needed: Iterable[str] = sorted(Summary.__required_keys__),
+) -> Summary:
+    """Refused: a summary not of ``versions``, or without a ``needed`` key. ``reader``: what the error calls us."""
+    path, again = directory.summary_path, _again(directory)
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise RunUnreadable(f"{path}: missing, so the run was not analysed: {_again(directory)}") from None
+        raise RunUnreadable(f"{path}: missing, so the run was not analysed: {again}") from None
     except (OSError, ValueError) as error:
-        raise RunUnreadable(f"{path}: cannot be read as JSON ({error}): {_again(directory)}") from None
-    _check_summary(found, path, directory)
-    return cast(Summary, found)
-
-
-def _check_summary(found: Any, path: Path, directory: RunDirectory) -> None:
+        raise RunUnreadable(f"{path}: cannot be read as JSON ({error}): {again}") from None
     version = found.get("summary_version") if isinstance(found, dict) else None
-    if version != SUMMARY_VERSION:
-        raise RunUnreadable(
-            f"{path}: summary_version is {version!r}, this report reads {SUMMARY_VERSION}: {_again(directory)}"
-        )
-    missing = sorted(Summary.__required_keys__ - found.keys())
+    if version not in versions:
+        known = " or ".join(map(str, versions))
+        raise RunUnreadable(f"{path}: summary_version is {version!r}, {reader} reads {known}: {again}")
+    missing = [key for key in needed if key not in found]
     if missing:
-        raise RunUnreadable(f"{path}: the key {missing[0]!r} is missing: {_again(directory)}")
+        raise RunUnreadable(f"{path}: the key {missing[0]!r} is missing: {again}")
     if found["verdict"] not in VERDICTS:
         known = ", ".join(VERDICTS)
-        raise RunUnreadable(f"{path}: verdict {found['verdict']!r} is none of {known}: {_again(directory)}")
+        raise RunUnreadable(f"{path}: verdict {found['verdict']!r} is none of {known}: {again}")
+    return cast(Summary, found)
 
 
 def result_table(directory: RunDirectory, name: str, schema: pa.Schema) -> pa.Table:

@@ -3,19 +3,16 @@
 Every error is a RunUnreadable that names the file, the rule and the next step.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
 
-from records.errors import RunUnreadable
 from records.results import RESULT_TABLES
 from records.run import RunInfo
 from records.rundir import RunDirectory
-from records.summary import VERDICTS, Summary
+from records.summary import Summary
 from reports.comparison.metrics import ComparisonImpossible, Metric
-from reports.inputs import result_table
+from reports.inputs import read_summary, result_table
 from reports.views.histogram import Histogram, select
 
 READABLE_SUMMARIES = (1, 2)
@@ -77,7 +74,8 @@ def read_runs(paths: Iterable[Path], to_add_a_broker: TellsOfARun = lambda _info
 
 def _read(folder: Path, to_add_a_broker: TellsOfARun) -> FinishedRun:
     directory = RunDirectory.open(folder)
-    info, summary = directory.read_run(), _summary(directory)
+    info = directory.read_run()
+    summary = read_summary(directory, reader="a comparison", versions=READABLE_SUMMARIES, needed=NEEDED_KEYS)
     timing = summary.get("timing")
     doubtful = timing.get("doubtful", {}) if isinstance(timing, dict) else None
     table = select(
@@ -86,24 +84,4 @@ def _read(folder: Path, to_add_a_broker: TellsOfARun) -> FinishedRun:
     hops = sorted(number for number in table["hops"].unique().to_pylist() if number is not None)
     by_hops = {number: Histogram.of(select(table, hops=number)) for number in hops}
     name, told = folder.resolve().name, to_add_a_broker(info)
-    return FinishedRun(name, info, cast(Summary, summary), doubtful, Histogram.of(table), by_hops, told)
-
-
-def _summary(directory: RunDirectory) -> dict[str, Any]:
-    path, again = directory.summary_path, f"run `brokerbench analyse {directory.path}` first"
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise RunUnreadable(f"{path}: missing, so the run was not analysed: {again}") from None
-    except (OSError, ValueError) as error:
-        raise RunUnreadable(f"{path}: cannot be read as JSON ({error}): {again}") from None
-    version = found.get("summary_version") if isinstance(found, dict) else None
-    if version not in READABLE_SUMMARIES:
-        known = " or ".join(map(str, READABLE_SUMMARIES))
-        raise RunUnreadable(f"{path}: summary_version is {version!r}, a comparison reads {known}: {again}")
-    missing = [key for key in NEEDED_KEYS if key not in found]
-    if missing:
-        raise RunUnreadable(f"{path}: the key {missing[0]!r} is missing: {again}")
-    if found["verdict"] not in VERDICTS:
-        raise RunUnreadable(f"{path}: verdict {found['verdict']!r} is none of {', '.join(VERDICTS)}: {again}")
-    return cast(dict[str, Any], found)
+    return FinishedRun(name, info, summary, doubtful, Histogram.of(table), by_hops, told)
