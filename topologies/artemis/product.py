@@ -54,6 +54,7 @@ ARTEMIS = BrokerProduct(
     warnings=artemis_warnings,
     reaches=reaches,
     carries_all=carries_all,
+    temporary_queues_by=("amqp", "openwire", "core"),
     render=_render,
     lacks=lacks,
     needs_tls=_needs_tls,

@@ -42,6 +42,7 @@ CLASSIC = BrokerProduct(
     warnings=classic_warnings,
     reaches=reaches,
     carries_all=carries_all,
+    temporary_queues_by=("stomp", "amqp", "openwire"),
     render=_render,
     lacks=lambda topology, version: iter(()),
     needs_tls=needs_tls,
