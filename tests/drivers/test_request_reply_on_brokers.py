@@ -42,6 +42,8 @@ def cells() -> list[Any]:
     for product, parts in PRODUCTS.items():
         for one in parts.temporary_queues_by:
             for other in parts.temporary_queues_by:
+                if (one, other) in parts.unanswered:
+                    continue
                 marks = [pytest.mark.amqp] if "amqp" in (one, other) else []
                 if one != other or (product, one) not in IN_CI:
                     marks.append(pytest.mark.nightly)

@@ -74,6 +74,11 @@ def test_where_replies_come_back_a_run_may_begin_and_run_json_says_so(arguments:
             "--protocol core:stomp: stomp has no temporary queues for replies on brokers of artemis",
         ),
         (
+            ("--topology", "cluster", "--protocol", "core:openwire"),
+            "--protocol core:openwire: on brokers of artemis openwire clients cannot reply to temporary queues of core "
+            "clients; choose one protocol for both",
+        ),
+        (
             ("--topology", "source-and-sink"),
             "--topology source-and-sink: no path leads from 'sink', where consumers reply, back to 'source'; make its "
             "links duplex, or choose chain",

@@ -55,6 +55,7 @@ ARTEMIS = BrokerProduct(
     reaches=reaches,
     carries_all=carries_all,
     temporary_queues_by=("amqp", "openwire", "core"),
+    unanswered=frozenset({("core", "openwire")}),
     render=_render,
     lacks=lacks,
     needs_tls=_needs_tls,

@@ -43,6 +43,7 @@ CLASSIC = BrokerProduct(
     reaches=reaches,
     carries_all=carries_all,
     temporary_queues_by=("stomp", "amqp", "openwire"),
+    unanswered=frozenset(),
     render=_render,
     lacks=lambda topology, version: iter(()),
     needs_tls=needs_tls,

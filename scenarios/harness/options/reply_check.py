@@ -39,6 +39,12 @@ def _require_protocol(options: Options, topology: Topology) -> None:
                 f"--protocol {options.protocol}: {protocol} has no temporary queues for replies on brokers of "
                 f"{topology.flavour}, and {topology.name} has such; choose --protocol {' or '.join(able)}"
             )
+    spoken = Spoken.parse(options.protocol)
+    if (spoken.producers, spoken.consumers) in topology.product.unanswered:
+        raise OptionError(
+            f"--protocol {options.protocol}: on brokers of {topology.flavour} {spoken.consumers} clients cannot reply "
+            f"to temporary queues of {spoken.producers} clients; choose one protocol for both"
+        )
 
 
 def _require_connection(user: type[ProducerUser]) -> None:
