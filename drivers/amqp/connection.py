@@ -14,7 +14,7 @@ from proton import Event, Session
 
 from drivers.amqp import engine
 from drivers.amqp.engine import Transfer
-from drivers.amqp.links import Attachments, PeerReply, words
+from drivers.amqp.links import TEMPORARY_QUEUE, Attachments, PeerReply, words
 from drivers.amqp.messages import Address, Incoming
 from drivers.amqp.receiving import Receiving
 from drivers.amqp.redirects import REDIRECT, address_of, successors
@@ -25,6 +25,7 @@ from drivers.broker_errors import hops, out_of_reach, turned_away, went_away
 from drivers.contract import (
     ConnectFailed,
     Delivery,
+    Destination,
     DriverError,
     OnDelivery,
     OnLost,
@@ -53,6 +54,7 @@ class AmqpConnection:
         self._attachments = Attachments(self._wire, f"broker {broker} at {address}", timeout_s)
         self._sending = Sending(broker, self._wire, self._session, self._attachments, numbers, on_settled)
         self._receiving = Receiving(broker, self._wire, self._session, self._attachments, numbers)
+        self._sending.temporaries = self._receiving.temporaries
         self._transactions = AmqpTransactions(broker, self._sending, self._attachments, on_settled)
         self._welcome, self._farewell = PeerReply(), threading.Event()
         self._open = self._gone = False
@@ -146,8 +148,9 @@ class AmqpConnection:
 
     def subscribe(self, subscription: Subscription, on_delivery: OnDelivery) -> int:
         def on_message(message: Incoming, received_ns: int, number: int) -> None:
-            crossed = hops(message.path)
-            on_delivery(Delivery(message.body, received_ns, message.redelivered, crossed, number))
+            reply_to = Destination(TEMPORARY_QUEUE, message.reply_to) if message.reply_to else None
+            told = message.body, received_ns, message.redelivered, hops(message.path), number
+            on_delivery(Delivery(*told, reply_to, message.correlation_id))
 
         return self._receiving.subscribe(subscription, on_message)
 

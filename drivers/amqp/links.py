@@ -6,7 +6,8 @@ How the brokers read an attach:
   announced;
 * durable subscription: a link with a source that does not expire. The link's name and the connection's container id
   identify it;
-* browser: a receiver with the distribution mode copy.
+* browser: a receiver with the distribution mode copy;
+* temporary queue: a receiver with a dynamic source. The broker makes the queue, and its reply names it.
 """
 
 import threading
@@ -19,6 +20,7 @@ from drivers.amqp.wire import Wire
 from drivers.contract import Destination, Subscription
 
 SELECTOR = symbol("apache.org:selector-filter:string")
+TEMPORARY_QUEUE = "temporary-queue"  # what both brokers call that capability
 _OUTCOMES = {Delivery.RELEASED: "released", Delivery.MODIFIED: "modified"}
 NOBODY_SAID = "the broker gives no reason"
 
@@ -112,8 +114,12 @@ def attach_coordinator(session: Session, name: str) -> Sender:
 def attach_receiver(session: Session, name: str, subscription: Subscription, node: str) -> Receiver:
     """Gives its whole prefetch as credit."""
     link = session.receiver(name)
-    link.source.address = node
-    link.source.capabilities.put_object(symbol(subscription.destination.kind))
+    if subscription.temporary:
+        link.source.dynamic = True
+        link.source.capabilities.put_object(symbol(TEMPORARY_QUEUE))
+    else:
+        link.source.address = node
+        link.source.capabilities.put_object(symbol(subscription.destination.kind))
     link.target.address = name
     if subscription.selector:
         link.source.filter.put_object({SELECTOR: Described(SELECTOR, subscription.selector)})

@@ -22,8 +22,9 @@ LEAST_IDLE_TIMEOUT_MS = 100
 
 _HEADER, _PROPERTIES, _APPLICATION_PROPERTIES, _DATA, _VALUE = 0x70, 0x73, 0x74, 0x75, 0x77
 _HEADER_SECTION, _PROPERTIES_SECTION = bytes.fromhex("005370"), bytes.fromhex("005374")
-_TRUE, _FALSE = b"\x41", b"\x42"
+_NULL, _TRUE, _FALSE = b"\x40", b"\x41", b"\x42"
 _CREATED = bytes.fromhex("005373 c0 13 0a" + "40" * 9 + "83")  # properties: nine nulls, then creation-time
+_REPLYING, _REPLY_TO, _CORRELATION_ID = bytes.fromhex("005373 d0"), 4, 5  # the same of a request, and of a reply
 _SMALL, _LARGE = bytes.fromhex("005375 a0"), bytes.fromhex("005375 b0")  # data: binary with a length of 1 or 4 bytes
 _PATH_KEY = b"\xa1" + bytes([len(BROKER_PATH_PROPERTY)]) + BROKER_PATH_PROPERTY.encode()
 _EXPIRED = EXPIRED_CAUSE.encode()
@@ -35,7 +36,7 @@ class Incoming(NamedTuple):
     """The parts of a message that we read.
 
     ``path``: the brokers crossed, as they stamped it; ``created_ms``: since 1970; ``expired``: a dead letter that
-    is one because it expired.
+    is one because it expired. ``reply_to``, ``correlation_id``: read by `read_request` only.
     """
 
     body: bytes
@@ -43,6 +44,8 @@ class Incoming(NamedTuple):
     path: bytes
     created_ms: int | None
     expired: bool = False
+    reply_to: str = ""
+    correlation_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,12 +81,25 @@ def node_address(destination: Destination, prefixes: Mapping[str, str]) -> str:
     return prefixes.get(f"{destination.kind}-prefix", "") + destination.name
 
 
-def write_message(body: bytes, durable: bool, created_ms: int, headers: MessageHeaders = PLAIN) -> bytes:
-    """Header, creation time, properties and body. The body is one data section, so every broker keeps it binary."""
+def write_message(
+    body: bytes, durable: bool, created_ms: int, headers: MessageHeaders = PLAIN, reply_to: str = ""
+) -> bytes:
+    """Header, creation time, properties and body. The body is one data section, so every broker keeps it binary.
+
+    ``reply_to``: the broker's name for the temporary queue that ``headers`` name; '': no reply is wanted.
+    """
     size = len(body)
     data = _SMALL + bytes((size,)) if size < 256 else _LARGE + struct.pack(">I", size)
     header, properties = _around(durable, headers)
-    return header + _CREATED + struct.pack(">q", created_ms) + properties + data + body
+    created = _replying(reply_to, headers.correlation_id) if headers.correlation_id else _CREATED
+    return header + created + struct.pack(">q", created_ms) + properties + data + body
+
+
+def _replying(reply_to: str, correlation_id: str) -> bytes:
+    """The message properties of a request or a reply, up to the value of its creation time."""
+    told = (_encoded(reply_to) if reply_to else _NULL) + _encoded(correlation_id)
+    fields = _NULL * _REPLY_TO + told + _NULL * (9 - _CORRELATION_ID - 1) + b"\x83"
+    return _REPLYING + struct.pack(">II", len(fields) + 12, 10) + fields
 
 
 @lru_cache(maxsize=4_096)
@@ -139,6 +155,18 @@ def read_message(raw: bytes) -> Incoming:
     except (IndexError, KeyError, struct.error) as error:
         raise ValueError(f"{len(raw)} bytes are no AMQP message: {raw[:16].hex()}…") from error
     return Incoming(body, redelivered, path, created_ms, expired)
+
+
+def read_request(raw: bytes) -> Incoming:
+    """The same with the address for its reply, and its correlation id; '' of what it lacks."""
+    message, reply_to, correlation_id = read_message(raw), b"", b""
+    for at in (at for code, at, _ in _sections(raw) if code == _PROPERTIES):
+        reply_to, correlation_id = (_text(raw, _field(raw, at, each)) for each in (_REPLY_TO, _CORRELATION_ID))
+    return message._replace(reply_to=reply_to.decode(), correlation_id=correlation_id.decode())
+
+
+def _text(raw: bytes, at: int | None) -> bytes:
+    return b"" if at is None else _bytes(raw, at)
 
 
 def _sections(raw: bytes) -> Iterator[tuple[int, int, int]]:

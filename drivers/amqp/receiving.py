@@ -13,7 +13,7 @@ from proton import Receiver, Session
 from drivers.amqp import engine
 from drivers.amqp.engine import Transfer
 from drivers.amqp.links import Attachments, attach_browser, attach_receiver
-from drivers.amqp.messages import Incoming, node_address, read_message
+from drivers.amqp.messages import Incoming, node_address, read_message, read_request
 from drivers.amqp.wire import Call, Wire
 from drivers.contract import Destination, Refused, Subscription
 
@@ -23,10 +23,14 @@ OnMessage = Callable[[Incoming, int, int], None]
 
 @dataclass(frozen=True)
 class _Inlet:
-    """The consumer of a receiver link's messages. ``on_drained``: a browser's, called when it has what it asked for."""
+    """The consumer of a receiver link's messages. ``on_drained``: a browser's, called when it has what it asked for.
+
+    ``read``: how it reads a message.
+    """
 
     on_message: OnMessage
     on_drained: Call | None = None
+    read: Callable[[bytes], Incoming] = read_message
 
 
 class Receiving:
@@ -36,6 +40,7 @@ class Receiving:
         self, broker: str, wire: Wire, session: Session, attachments: Attachments, numbers: Iterator[int]
     ) -> None:
         self.prefixes: Mapping[str, str] = {}
+        self.temporaries: dict[str, str] = {}  # the broker's names for the temporary queues of this connection
         self._broker, self._wire, self._session, self._attachments = broker, wire, session, attachments
         self._numbers = numbers
         self._inlets: dict[str, _Inlet] = {}  # by link name
@@ -48,7 +53,12 @@ class Receiving:
         node = node_address(subscription.destination, self.prefixes)
         attach = partial(attach_receiver, self._session, name, subscription, node)
         selecting = f" with selector {subscription.selector!r}" if subscription.selector else ""
-        return self._receive(name, f"{subscription.destination}{selecting}", _Inlet(on_message), attach)
+        inlet = _Inlet(on_message, read=read_request if subscription.replies else read_message)
+        began_ns = self._receive(name, f"{subscription.destination}{selecting}", inlet, attach)
+        if subscription.temporary:
+            with self._wire.lock:
+                self.temporaries[subscription.destination.name] = str(self._links[name].remote_source.address)
+        return began_ns
 
     def browse(self, destination: Destination, most: int, on_message: OnMessage, on_drained: Call) -> str:
         """Begin to get copies of the messages on a queue; the browser's name. Raises as `subscribe` does."""
@@ -86,7 +96,7 @@ class Receiving:
             return None
         (link, raw), number = come, next(self._numbers)
         self._unacknowledged[number] = transfer
-        return partial(self._tell, self._inlets[link].on_message, raw, received_ns, number)
+        return partial(self._tell, self._inlets[link], raw, received_ns, number)
 
     def on_flow(self, link: Receiver) -> Call | None:
         return None if link.credit > link.queued else self._inlets[link.name].on_drained
@@ -94,9 +104,9 @@ class Receiving:
     def on_gone(self) -> None:
         self._unacknowledged.clear()
 
-    def _tell(self, on_message: OnMessage, raw: bytes, received_ns: int, number: int) -> None:
+    def _tell(self, inlet: _Inlet, raw: bytes, received_ns: int, number: int) -> None:
         if not self._wire.reason:
-            on_message(read_message(raw), received_ns, number)
+            inlet.on_message(inlet.read(raw), received_ns, number)
 
     def _receive(self, name: str, what: str, inlet: _Inlet, attach: Callable[[], Receiver]) -> int:
         with self._wire.lock:

@@ -61,6 +61,7 @@ class Sending:
         on_settled: OnSettled,
     ) -> None:
         self.prefixes: Mapping[str, str] = {}
+        self.temporaries: Mapping[str, str] = {}  # the broker's names for the temporary queues of this connection
         self.credit_ns = 0  # when the last send that waited for credit, its link or its transaction got it
         self._broker, self._wire, self._session, self._attachments = broker, wire, session, attachments
         self._numbers, self._on_settled = numbers, on_settled
@@ -76,7 +77,9 @@ class Sending:
         Returns the time (ns) before the first.
         """
         outlet, now_ms = self._outlet(messages[0].destination), time.time_ns() // 1_000_000
-        encoded = [write_message(each.body, each.durable, now_ms, each.headers) for each in messages]
+        encoded = [
+            write_message(each.body, each.durable, now_ms, each.headers, self._reply_to(each)) for each in messages
+        ]
         return self._pass(outlet, deque(partial(self._put, *each) for each in zip(messages, encoded, strict=True)))
 
     def send_in(self, transaction: bytes, messages: Sequence[Outgoing], on_answers: Sequence[OnAnswer]) -> int:
@@ -172,6 +175,10 @@ class Sending:
         tag = str(next(self._numbers))
         self._special[tag] = on_answer
         engine.send(link, tag, message, settled=False)
+
+    def _reply_to(self, message: Outgoing) -> str:
+        """The broker's name for the temporary queue to which its reply is to come; '': it asks for none."""
+        return self.temporaries[message.headers.reply_to] if message.headers.reply_to else ""
 
     def _outlet(self, destination: Destination) -> _Outlet:
         outlet = self._outlets.get(destination)

@@ -13,6 +13,7 @@ from typing import Any
 from drivers.broker_errors import cause_of_loss, refused_user
 from drivers.client.consumer import kind_of, name_of
 from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
+from drivers.client.request_reply import replies_of
 from drivers.client.work import Work
 from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.failover.uri import FailoverUri
@@ -24,6 +25,7 @@ from drivers.jvm.producer import JavaProducer, SendSettings
 from drivers.jvm.requests import ENDED, UNHEARD, Requests
 from drivers.jvm.trust import DOUBTED, CertificateDoubts, failed_handshakes, not_believed
 from records.connection_events import Cause, ConnectionEvent
+from records.packing import NULL_INT32
 from records.writer import Recorder
 from topologies.model.endpoints import Credentials
 
@@ -138,14 +140,13 @@ class JavaClient:
     ) -> JavaProducer:
         """A producer of this number. ``run`` is the number stamped into the bodies.
 
-        Raises DriverError for ``requests`` and for ``others``: clients in the JVM know neither.
+        Raises DriverError for ``others``: clients in the JVM send to one destination.
         """
-        if requests:
-            raise DriverError(f"{self._name}: clients in Java send no requests; choose --protocol stomp")
         if others:
             raise DriverError(f"{self._name} can send to {destination} only, not to {len(others)} more destinations")
         number = self.number if number is None else number
-        settings = SendSettings(durable, resend_in_doubt, transaction_size, message_settings)
+        reply_to = replies_of(destination).name if requests else ""
+        settings = SendSettings(durable, resend_in_doubt, transaction_size, message_settings, reply_to)
         return JavaProducer(self, number, destination, settings, run)
 
     def consumer(
@@ -157,11 +158,18 @@ class JavaClient:
         work: Work | None = None,
         work_rng: Random | None = None,
     ) -> None:
-        """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError."""
+        """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError.
+
+        Replies to a subscription's requests are sent, and recorded, in the JVM.
+        """
         if subscription.durable_name and not self._client_id:
             raise DriverError(f"client {self.number} asks for a durable subscription without a client id: give it one")
         number = self.number if number is None else number
         wanted, name = subscription.destination, name_of(subscription, number)
+        replies = NULL_INT32
+        if subscription.replies:
+            self._destinations[number] = replies_of(wanted)
+            replies = self._recorder.number(str(replies_of(wanted)))
 
         def subscribed(began_ns: Any, address: Any) -> None:
             broker = self._brokers.get(str(address), "")
@@ -177,12 +185,14 @@ class JavaClient:
                 request,
                 wanted.kind == "topic",
                 wanted.name,
+                subscription.temporary,
                 subscription.prefetch,
                 subscription.selector,
                 subscription.durable_name,
                 number,
                 self._recorder.number(name),
                 self._recorder.number(str(wanted)),
+                replies,
                 _signed(run),
                 *_work(work, work_rng),
             )
@@ -244,6 +254,7 @@ class JavaClient:
                 settings.messages.priority,
                 [name for name, _ in settings.messages.properties.cycles],
                 [list(values) for _, values in settings.messages.properties.cycles],
+                settings.reply_to,
             )
             made, _, _ = self._await(answer, "sender", f"to send to {destination}")
             return made, finished

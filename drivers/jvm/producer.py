@@ -23,12 +23,16 @@ MOST_AT_ONCE = 20_000  # a refill
 
 @dataclass(frozen=True)
 class SendSettings:
-    """How messages are sent. ``transaction_size``: how many arrive together or not at all; 0: each by itself."""
+    """How messages are sent. ``transaction_size``: how many arrive together or not at all; 0: each by itself.
+
+    ``reply_to``: the temporary queue for the replies to them; '': they are no requests.
+    """
 
     durable: bool
     resend: bool
     transaction_size: int
     messages: MessageSettings = PLAIN_MESSAGES
+    reply_to: str = ""
 
 
 class MakesSenders(Protocol):

@@ -15,6 +15,8 @@ from records.client_steps import parse_client_steps
 from records.destination_pattern import expanded, share_of
 
 LOOK_EVERY_S = 1.0
+CONNECT_EVERY_S = 0.005
+"""Where users join in steps, those of a class that are there before the load connect one after the other too."""
 
 log = logging.getLogger("brokerbench")
 
@@ -95,6 +97,7 @@ class BrokerUser(User):
             return True
         joins_s = parse_client_steps(self.joins).joins_s(self.index(session))
         if joins_s == 0:
+            gevent.sleep(self.index(session) * CONNECT_EVERY_S)
             return True
         self._joins_later = True
         session.wait_load_known()

@@ -42,8 +42,8 @@ def test_every_scenario_is_listed_with_its_question_and_no_other_file_is() -> No
     listed = re.findall(r"^scenarios/(\w+)\.py  \S.*\n    Asks: .*\?$", shown, re.M)
     assert listed == [
         "backlog", "capacity", "churn", "connections", "disaster", "failover", "link_failover", "many_destinations",
-        "message_selectors", "partition", "rebalance", "reliability", "request_reply", "rolling_restart", "sharing",
-        "steady", "takeover", "throttle", "ttl", "wan",
+        "message_selectors", "parallel_connectors", "partition", "rebalance", "reliability", "request_reply",
+        "rolling_restart", "sharing", "steady", "takeover", "throttle", "ttl", "wan",
     ]  # fmt: skip
     assert len(shown.splitlines()) == 2 * len(listed)
 

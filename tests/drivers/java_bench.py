@@ -28,7 +28,7 @@ SOON = {
     "core": "?randomize=false&maxReconnectDelay=50",
 }
 NO_TRUST = Trust()
-PLAIN: tuple[Any, ...] = (0, 4, [], [])  # time to live, priority, names of properties and their values
+PLAIN: tuple[Any, ...] = (0, 4, [], [], "")  # time to live, priority, names of properties, their values; no requests
 WAITED = {"blocked", "unblocked"}  # for a broker that took a second to answer, as one may on a busy machine
 UNKNOWN_BROKER = {"127.0.0.1:1": "b1", "127.0.0.1:2": "b2"}
 

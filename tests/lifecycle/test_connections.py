@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from drivers.users.broker_user import CONNECT_EVERY_S
 from tests.support.locust_run import Outcome, make_run, nothing_left
 
 CONNECTIONS = "scenarios/connections.py"
@@ -44,6 +45,7 @@ def test_every_client_of_each_step_connects_in_its_time_and_sends_from_then_on(t
     tried_s = sorted((row["at_ns"] - began_ns) / 1e9 for row in run.events("connections") if row["event"] == "attempt")
     assert len(tried_s) == 21
     assert all(each < 0 for each in tried_s[:10])
+    assert tried_s[9] - tried_s[0] >= 4 * CONNECT_EVERY_S, "five of each class, one after the other"
     assert all(5 <= each < 8 for each in tried_s[10:])
     due_s = [(row["due_ns"] - began_ns) / 1e9 for row in run.events("sends")]
     assert sum(0 <= each < 5 for each in due_s) == pytest.approx(5 * 2 * 5, abs=5)

@@ -22,6 +22,7 @@ FIGURES = {
     "sharing": ("consumers.share.max_to_mean",),
     "message_selectors": ("messages.stranded",),
     "throttle": ("consumers.share.max_to_mean",),
+    "parallel_connectors": ("throughput.received_per_s", "messages.reordered"),
     "many_destinations": ("destinations.reached", "destinations.all_flow_s"),
     "connections": ("connections.held",),
     "churn": ("messages.received", "throughput.cpu_ms_per_message_brokers"),
@@ -36,7 +37,7 @@ FIGURES = {
 FAILS = {"message_selectors": ("fail", 1), "reliability": ("fail", 1)}
 """Verdict and exit status of a scenario that shows a failing: links bring messages to where nobody takes them, or
 durable subscribers leave messages behind at the broker where they were."""
-NEEDS_PROXIES = {"partition", "wan"}
+NEEDS_PROXIES = {"parallel_connectors", "partition", "wan"}
 SCENARIOS = [
     pytest.param(path.stem, marks=[pytest.mark.links] if path.stem in NEEDS_PROXIES else []) for path, _ in questions()
 ]

@@ -1,10 +1,16 @@
-"""Checks the warning before a run if links do not carry what its scenario sends."""
+"""Checks the warning before a run if links do not carry what its scenario sends, and the refusal if nobody gets it."""
+
+from argparse import ArgumentParser
 
 import pytest
 
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, no_acked_send_lost
+from scenarios.harness.options.arguments import add_arguments
+from scenarios.harness.options.plan import Plan, make
 from scenarios.harness.options.reachability_check import reachability_warnings
+from scenarios.harness.options.run_options import OptionError, read
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
@@ -88,3 +94,33 @@ def test_what_is_carried_is_not_told(entry: str) -> None:
 @pytest.mark.parametrize("entry", ["senders(match='prices')", "receivers(match='prices')"])
 def test_what_a_parameter_of_an_entry_leaves_out_is_told(entry: str) -> None:
     assert len(reachability_warnings(build(entry), USERS)) == 1
+
+
+def planned(topology: str, runtime: str = "processes") -> Plan:
+    scenario = Scenario((Producer, Consumer, Other), "single", Hold(for_s=30), (no_acked_send_lost(),))
+    parser = ArgumentParser()
+    add_arguments(parser, scenario)
+    arguments = parser.parse_args(["--topology", topology, "--runtime", runtime])
+    return make(scenario, read(arguments, scenario, None))
+
+
+@pytest.mark.parametrize(
+    ("topology", "ends"),
+    [
+        ("chain(static_queue='prices')", "from 'broker-1' to a consumer at 'broker-2': not carried by link"),
+        ("senders(match='prices')", "from 'source' to a consumer at 'sink': not carried by link"),
+    ],
+)
+def test_a_destination_that_no_consumer_can_get_is_refused_before_anything_starts(topology: str, ends: str) -> None:
+    with pytest.raises(OptionError) as raised:
+        planned(topology)
+    assert str(raised.value).startswith(f"--topology {topology}: queue://orders cannot get {ends}")
+    assert str(raised.value).endswith("; let them, or send to what they carry")
+
+
+def test_a_destination_that_some_consumer_can_get_is_only_warned_of() -> None:
+    assert len(planned("dual-mirror(address_filter='prices')").info.warnings) == 1
+
+
+def test_brokers_in_memory_have_no_links_that_could_leave_a_destination_behind() -> None:
+    assert planned("chain(static_queue='prices')", "memory").info.warnings

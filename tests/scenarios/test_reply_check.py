@@ -45,9 +45,18 @@ def refused(*arguments: str, **more: Any) -> str:
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("--runtime", "memory"), ("--topology", "single"), ("--topology", "chain(bridge_temp_destinations=False)")],
+    [
+        (),
+        ("--runtime", "memory"),
+        ("--topology", "single"),
+        ("--topology", "chain(bridge_temp_destinations=False)"),
+        ("--protocol", "amqp"),
+        ("--protocol", "openwire:stomp"),
+        ("--topology", "cluster", "--protocol", "amqp"),
+        ("--topology", "cluster", "--protocol", "core"),
+    ],
 )
-def test_replies_go_by_stomp_on_classic_and_in_memory_and_run_json_says_so(arguments: tuple[str, ...]) -> None:
+def test_where_replies_come_back_a_run_may_begin_and_run_json_says_so(arguments: tuple[str, ...]) -> None:
     requester, replier = planned(*arguments).info.users
     assert (requester.settings["awaits_replies"], replier.settings["replies"]) == (True, True)
 
@@ -56,19 +65,18 @@ def test_replies_go_by_stomp_on_classic_and_in_memory_and_run_json_says_so(argum
     ("arguments", "problem"),
     [
         (
-            ("--protocol", "amqp"),
-            "--protocol amqp: requests and replies go by STOMP on ActiveMQ Classic only, and chain-of-2 has brokers of "
-            "classic; choose --protocol stomp and a topology of Classic brokers",
-        ),
-        (("--protocol", "openwire"), "--protocol openwire: requests and replies go by STOMP on ActiveMQ Classic only"),
-        (
             ("--topology", "cluster"),
-            "--protocol stomp: requests and replies go by STOMP on ActiveMQ Classic only, and cluster-of-3 has brokers "
-            "of artemis; choose --protocol stomp and a topology of Classic brokers",
+            "--protocol stomp: stomp has no temporary queues for replies on brokers of artemis, and cluster-of-3 has "
+            "such; choose --protocol amqp or openwire or core",
         ),
         (
-            ("--topology", "cluster", "--protocol", "core"),
-            "--protocol core: requests and replies go by STOMP on ActiveMQ Classic only",
+            ("--topology", "cluster", "--protocol", "core:stomp"),
+            "--protocol core:stomp: stomp has no temporary queues for replies on brokers of artemis",
+        ),
+        (
+            ("--topology", "cluster", "--protocol", "core:openwire"),
+            "--protocol core:openwire: on brokers of artemis openwire clients cannot reply to temporary queues of core "
+            "clients; choose one protocol for both",
         ),
         (
             ("--topology", "source-and-sink"),

@@ -144,7 +144,7 @@ def test_a_scenario_about_two_brokers_is_refused_where_the_group_enters_at_one()
 def test_a_scenario_about_a_kind_of_link_is_refused_where_there_is_none(
     link: NeededLink, named: str, without: str, having: str
 ) -> None:
-    scenario = Scenario((ToTopic, OfTopic), having, Hold(for_s=30), (no_acked_send_lost(),), link=link)
+    scenario = Scenario((Producer, Quick), having, Hold(for_s=30), (no_acked_send_lost(),), link=link)
     parser = ArgumentParser()
     add_arguments(parser, scenario)
 

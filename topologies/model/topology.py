@@ -32,6 +32,8 @@ class BrokerProduct:
     * validate: ``problems`` and ``warnings``.
     * reach: ``reaches`` predicts whether a message to a destination gets from one broker to another, both by name;
       ``carries_all``: whether it is known that every link carries that destination.
+    * requests: ``temporary_queues_by`` are the protocols by which a client has temporary queues, for replies;
+      ``unanswered``: which of them (requesters', repliers') do not go together.
     * render: ``render`` makes a broker's files, name to text. ``lacks`` has a sentence for each setting of a topology
       that a version of the product does not know. ``amazon_mq`` makes CloudFormation templates; it is None if Amazon MQ
       has no such brokers. ``needs_tls``: whether a broker needs certificates.
@@ -50,6 +52,8 @@ class BrokerProduct:
     warnings: Rule
     reaches: Callable[[Sequence[AnyBroker], Sequence[Link], str, str, str], bool]
     carries_all: Callable[[Sequence[AnyBroker], Sequence[Link], str], bool]
+    temporary_queues_by: tuple[str, ...]
+    unanswered: frozenset[tuple[str, str]]
     render: Callable[["Topology", AnyBroker, Site], Mapping[str, str]]
     lacks: Callable[["Topology", str], Iterator[str]]
     needs_tls: Callable[["Topology", AnyBroker], bool]

@@ -1,6 +1,7 @@
 package brokerbench;
 
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.zip.CRC32;
 
 /** The identity of a message, and whether its body is as it was sent: the 32 bytes of records/identity.py. */
@@ -21,6 +22,15 @@ record Identity(Integrity integrity, int producer, long seq, int attempt) {
         header.putInt(ATTEMPT_AT, attempt);
         header.putLong(SEQ_AT, seq);
         header.putInt(HEADER_CRC_AT, crc(body, 0, HEADER_CRC_AT));
+        return body;
+    }
+
+    /** A copy of a body of this run as another producer sends it, to be `stamped`. */
+    static byte[] template(Body of, int producer) {
+        byte[] body = Arrays.copyOfRange(of.data(), of.offset(), of.offset() + of.length());
+        ByteBuffer header = ByteBuffer.wrap(body, 0, BYTES);
+        header.putInt(PRODUCER_AT, producer);
+        header.putInt(BODY_CRC_AT, crc(body, BYTES, body.length - BYTES));
         return body;
     }
 

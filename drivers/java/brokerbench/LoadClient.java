@@ -1,7 +1,9 @@
 package brokerbench;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.jms.Connection;
@@ -24,6 +26,7 @@ public abstract class LoadClient extends ClientState implements ExceptionListene
     private final ReceiptRows receipts;
     private final Worker worker;
     private final List<Sender> senders = new CopyOnWriteArrayList<>();
+    private final Map<String, Destination> temporaries = new ConcurrentHashMap<>(); // its own, by our names for them
     private final AtomicInteger inDoubt = new AtomicInteger(); // messages that it left
     private volatile Connection connection;
 
@@ -83,17 +86,19 @@ public abstract class LoadClient extends ClientState implements ExceptionListene
 
     /**
      * Send to a destination on a schedule: "sender" with the new sender, or "unsendable"; "finished" when it is over.
-     * This answer and the next one's come with the request's number.
+     * This answer and the next one's come with the request's number. `replyTo`: our name for the temporary queue to which
+     * replies are to come; '': the messages are no requests.
      */
     public void sender(
             long request, boolean topic, String name, int number, int destination, boolean durable, boolean resend,
             int inFlight, int transaction, byte[] template, long timeToLiveMs, int priority, String[] names,
-            Object[][] values) {
+            Object[][] values, String replyTo) {
         worker.add(new BrokerRequest(this, "unsendable", request, () -> {
             var to = Library.destination(topic, name);
             var headers = new MessageHeaders(timeToLiveMs, priority, names, values);
-            Sender sender =
-                senderOf(new Task(to, number, destination, durable, resend, inFlight, transaction, template, headers));
+            Destination replies = replyTo.isEmpty() ? null : temporaries.get(replyTo);
+            Sender sender = senderOf(
+                new Task(to, replies, number, destination, durable, resend, inFlight, transaction, template, headers));
             senders.add(sender);
             if (isClosing()) {
                 sender.stop(); // it was not there yet when the others were
@@ -115,20 +120,49 @@ public abstract class LoadClient extends ClientState implements ExceptionListene
         }
     }
 
-    /** Subscribe: "subscribed" with the time and the broker's address, or "unsubscribed". */
+    /**
+     * Subscribe: "subscribed" with the time and the broker's address, or "unsubscribed". `temporary`: from a new temporary
+     * queue of this connection. `replies`: the destination by which replies to its requests are recorded; NO_NUMBER: it
+     * does not reply.
+     */
     public void receiver(
-            long request, boolean topic, String name, int prefetch, String selector, String durableName, int number,
-            int subscription, int destination, int run, double lowMs, double highMs, boolean exponential, long seed) {
+            long request, boolean topic, String name, boolean temporary, int prefetch, String selector,
+            String durableName, int number, int subscription, int destination, int replies, int run, double lowMs,
+            double highMs, boolean exponential, long seed) {
         worker.add(new BrokerRequest(this, "unsubscribed", request, () -> {
             Library.expect(connection, prefetch);
-            MessageConsumer consumer = consumer(Library.destination(topic, name), selector, durableName);
+            Replies answers = replies == Rows.NO_NUMBER ? null : new Replies(replier(number, replies));
+            MessageConsumer consumer = temporary
+                ? temporary(name)
+                : consumer(Library.destination(topic, name), selector, durableName);
             long beganNs = System.nanoTime();
             consumer.setMessageListener(
                 new Receiver(
                     this, receipts, names, number, subscription, destination, run,
-                    highMs > 0 ? new Work(lowMs, highMs, exponential, new Random(seed)) : null));
+                    highMs > 0 ? new Work(lowMs, highMs, exponential, new Random(seed)) : null, answers));
             hub.tell(id, "subscribed", beganNs, address(), request);
         }));
+    }
+
+    private Sender replier(int number, int destination) throws JMSException {
+        var each = new Task(
+            null, null, number, destination, true, true, Integer.MAX_VALUE, 0, new byte[0], MessageHeaders.PLAIN);
+        Sender sender = senderOf(each);
+        senders.add(sender);
+        return sender;
+    }
+
+    /** A consumer of a new temporary queue, in a session of its own. */
+    private MessageConsumer temporary(String name) throws JMSException {
+        Session own = session(false);
+        try {
+            Destination made = own.createTemporaryQueue();
+            temporaries.put(name, made);
+            return own.createConsumer(made);
+        } catch (JMSException error) {
+            close(own);
+            throw error;
+        }
     }
 
     /** A consumer in a session of its own; '' for no selector, and for a subscription that is not durable. */

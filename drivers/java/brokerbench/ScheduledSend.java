@@ -1,5 +1,6 @@
 package brokerbench;
 
+import javax.jms.Destination;
 import javax.jms.JMSException;
 import javax.jms.Message;
 
@@ -11,7 +12,7 @@ import javax.jms.Message;
  *          └─ writing again (attempt 2, on another connection): attempt 1 is in doubt; the body says attempt 2
  *
  * A non-durable message has no answer: once written it is unconfirmed; if the write broke, it is in doubt. In a
- * transaction each message has the commit's answer.
+ * transaction each message has the commit's answer. A reply has no schedule: it begins when its request has come.
  */
 final class ScheduledSend implements Answer {
     private final Sender sender;
@@ -19,6 +20,7 @@ final class ScheduledSend implements Answer {
     private final long dueNs;
     private final long begunNs; // when its own connection attempt began; 0: the time of the first write counts
     private final boolean blocked;
+    private final Reply reply; // null: it is none
     private long readyNs; // since when it could have been sent; given if it has its own connection
     private int attempt;
     private long sentNs;
@@ -28,13 +30,23 @@ final class ScheduledSend implements Answer {
     private boolean over; // nothing further will be recorded
     private boolean settled; // counted as such
 
-    ScheduledSend(Sender sender, long seq, long dueNs, long readyNs, long begunNs, boolean blocked) {
+    ScheduledSend(Sender sender, long seq, long dueNs, long readyNs, long begunNs, boolean blocked, Reply reply) {
         this.sender = sender;
         this.seq = seq;
         this.dueNs = dueNs;
         this.readyNs = readyNs;
         this.begunNs = begunNs;
         this.blocked = blocked;
+        this.reply = reply;
+    }
+
+    /** Where it goes if it is a reply; null: where its sender sends all. */
+    Destination repliesTo() {
+        return reply == null ? null : reply.to();
+    }
+
+    private byte[] template() {
+        return reply == null ? sender.template : reply.template();
     }
 
     /** About to be written to that broker; false when it must not be: given up, or not to be sent again. */
@@ -80,12 +92,18 @@ final class ScheduledSend implements Answer {
 
     /** The body of the attempt under way, or of the first one. */
     synchronized byte[] body() {
-        return Identity.stamped(sender.template, seq, Math.max(1, attempt));
+        return Identity.stamped(template(), seq, Math.max(1, attempt));
     }
 
-    /** Give its message its properties. */
+    /** Give its message its properties; a request says where its reply goes, and both when the request was due. */
     void putProperties(Message message) throws JMSException {
         sender.headers.putInto(message, seq);
+        if (reply != null) {
+            message.setJMSCorrelationID(reply.correlationId());
+        } else if (sender.replyTo != null) {
+            message.setJMSReplyTo(sender.replyTo);
+            message.setJMSCorrelationID(Long.toString(dueNs));
+        }
     }
 
     synchronized void written() {
@@ -180,6 +198,6 @@ final class ScheduledSend implements Answer {
         long fromNs = attempt == 1 && begunNs != 0 ? begunNs : sentNs;
         sender.rows.add(
             sender.number, seq, attempt, sender.destination, broker, dueNs, readyNs, fromNs, settledNs, outcome,
-            sender.template.length, blocked);
+            template().length, blocked);
     }
 }

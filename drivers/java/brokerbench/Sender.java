@@ -7,10 +7,14 @@ import java.util.List;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
+import javax.jms.Destination;
 import javax.jms.JMSException;
 import javax.jms.Session;
 
-/** Sends the messages of one client to one destination, each when it is due, on a thread of its own. */
+/**
+ * Sends the messages of one client to one destination, each when it is due, on a thread of its own; or the replies of
+ * one consumer, each to its own destination, on the consumer's thread.
+ */
 public abstract class Sender implements Runnable {
     private static final long BLOCKED_AFTER_NS = 1_000_000_000L; // drivers/client/blocked_detection.py
 
@@ -24,6 +28,7 @@ public abstract class Sender implements Runnable {
     final boolean resend;
     final byte[] template;
     final MessageHeaders headers;
+    final Destination replyTo; // of each message; null: none is a request
     private final LoadClient client;
     private final int inFlight;
     private final TransactedBatch transacted; // null: each message by itself
@@ -62,6 +67,7 @@ public abstract class Sender implements Runnable {
         this.inFlight = task.inFlight();
         this.template = task.template();
         this.headers = task.headers();
+        this.replyTo = task.replyTo();
     }
 
     /** Write it, and register it for its answer. */
@@ -142,7 +148,7 @@ public abstract class Sender implements Runnable {
                     rows.countBegun();
                 }
                 writingSinceNs = System.nanoTime();
-                begin(dueNs, blocked);
+                begin(dueNs, new ScheduledSend(this, seq++, dueNs, readyNs, begunNs, blocked, null));
                 writingSinceNs = 0;
             }
             if (transacted != null) {
@@ -160,8 +166,21 @@ public abstract class Sender implements Runnable {
         client.finished(number, trouble);
     }
 
-    private void begin(long dueNs, boolean blocked) throws JMSException, InterruptedException {
-        var scheduled = new ScheduledSend(this, seq++, dueNs, readyNs, begunNs, blocked);
+    /** Send a reply now. It is recorded too if it cannot be sent; why is told, as a refusal. */
+    void reply(long dueNs, Reply reply) {
+        begun++;
+        rows.countBegun();
+        long nowNs = System.nanoTime();
+        try {
+            begin(dueNs, new ScheduledSend(this, seq++, dueNs, nowNs, nowNs, false, reply));
+        } catch (JMSException error) {
+            refused(Errors.of(error));
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void begin(long dueNs, ScheduledSend scheduled) throws JMSException, InterruptedException {
         if (answered) {
             synchronized (open) {
                 open.add(scheduled);

@@ -19,7 +19,7 @@ from scenarios.harness.options.check_options import parse_checks
 from scenarios.harness.options.description import describe
 from scenarios.harness.options.fault_options import planned_faults
 from scenarios.harness.options.message_options import configure_messages, require_all_wanted
-from scenarios.harness.options.reachability_check import common_destinations
+from scenarios.harness.options.reachability_check import common_destinations, require_carried
 from scenarios.harness.options.reply_check import require_ways_back
 from scenarios.harness.options.run_options import OptionError, Options
 from scenarios.harness.options.user_settings import configure_users
@@ -128,6 +128,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
     configure_messages(producing, consuming, options)
     require_ways_back(producing, consuming, options)
+    require_carried(topology, scenario.users, options)
     by_count_alone = options.messages is not None and options.load_s is None
     load_s = None if by_count_alone else options.load_s or scenario.load.for_s
     _require_brokers(options, topology)

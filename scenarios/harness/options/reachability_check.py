@@ -1,4 +1,4 @@
-"""Warns before a run starts where links do not carry what the scenario sends.
+"""Warns before a run starts where links do not carry what the scenario sends, and refuses what no consumer can get.
 
 A topology itself warns about its producers and consumers. It cannot know the other clients of a scenario. Paths and
 TTLs also ignore destinations, but links may include, exclude or match only some destinations.
@@ -9,6 +9,7 @@ from itertools import pairwise, product
 
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from scenarios.harness.options.run_options import OptionError, Options
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.paths import Path
 from topologies.model.topology import Topology
@@ -17,15 +18,40 @@ from topologies.model.validation import active, out_of_reach
 
 def reachability_warnings(topology: Topology, users: Sequence[type[BrokerUser]]) -> tuple[str, ...]:
     """Sentences: who of a scenario's own groups are out of each other's reach, and which destinations stay behind."""
-    consuming = [user for user in users if issubclass(user, ConsumerUser)]
-    sent = dict.fromkeys(
-        (names, (producer.group, consumer.group))
-        for producer in users
-        for consumer in consuming
-        if issubclass(producer, ProducerUser) and (names := common_destinations(producer, consumer))
-    )
+    sent = _sent(users)
     far = (told for groups in dict.fromkeys(groups for _, groups in sent) for told in _out_of_reach(topology, *groups))
     return (*far, *(told for names, groups in sent for told in _left_behind(topology, names, groups)))
+
+
+def require_carried(topology: Topology, users: Sequence[type[BrokerUser]], options: Options) -> None:
+    """Each destination can get from each broker of its producers to one of its consumers'. Raises OptionError.
+
+    It is not known of brokers that run already. Brokers in memory have no links.
+    """
+    if options.runtime in ("memory", "external"):
+        return
+    by_name: dict[str, set[Path]] = {}
+    for names, groups in _sent(users):
+        for name in names:
+            by_name.setdefault(name, set()).update(topology.paths_between(*groups))
+    for name, paths in by_name.items():
+        stopped = topology.stopped(sorted(paths, key=lambda path: path.route), name)
+        carried = {path.begin for path in paths.difference(stopped)}
+        if stuck := [path for path in stopped if path.begin not in carried]:
+            raise OptionError(f"--topology {options.topology}: {_sentence(topology, name, stuck, '')}")
+
+
+def _sent(users: Sequence[type[BrokerUser]]) -> Sequence[tuple[tuple[str, ...], tuple[str, str]]]:
+    """Each pair of groups whose clients send and receive at the same destinations, with these."""
+    consuming = [user for user in users if issubclass(user, ConsumerUser)]
+    return tuple(
+        dict.fromkeys(
+            (names, (producer.group, consumer.group))
+            for producer in users
+            for consumer in consuming
+            if issubclass(producer, ProducerUser) and (names := common_destinations(producer, consumer))
+        )
+    )
 
 
 def common_destinations(producer: type[BrokerUser], consumer: type[BrokerUser]) -> tuple[str, ...]:

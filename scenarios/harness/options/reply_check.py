@@ -8,9 +8,6 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from scenarios.harness.options.run_options import OptionError, Options
 from topologies.model.topology import Topology
 
-REPLYING = {"memory": "", "stomp": "classic"}
-"""The protocols with temporary queues here, and the broker product that they need for them; '': any."""
-
 
 def require_ways_back(
     producing: Iterable[type[ProducerUser]], consuming: Sequence[type[ConsumerUser]], options: Options
@@ -35,13 +32,19 @@ def require_ways_back(
 
 
 def _require_protocol(options: Options, topology: Topology) -> None:
+    able = topology.product.temporary_queues_by
     for protocol in Spoken.parse(options.protocol).distinct:
-        if REPLYING.get(protocol) not in ("", topology.product.name):
+        if protocol not in ("memory", *able):
             raise OptionError(
-                f"--protocol {options.protocol}: requests and replies go by STOMP on ActiveMQ Classic only, and "
-                f"{topology.name} has brokers of {topology.product.name}; choose --protocol stomp and a topology of "
-                "Classic brokers"
+                f"--protocol {options.protocol}: {protocol} has no temporary queues for replies on brokers of "
+                f"{topology.flavour}, and {topology.name} has such; choose --protocol {' or '.join(able)}"
             )
+    spoken = Spoken.parse(options.protocol)
+    if (spoken.producers, spoken.consumers) in topology.product.unanswered:
+        raise OptionError(
+            f"--protocol {options.protocol}: on brokers of {topology.flavour} {spoken.consumers} clients cannot reply "
+            f"to temporary queues of {spoken.producers} clients; choose one protocol for both"
+        )
 
 
 def _require_connection(user: type[ProducerUser]) -> None:

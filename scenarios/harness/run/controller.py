@@ -229,12 +229,7 @@ class RunController:
         for warning in done_without(self.load_generators.tally(), self.plan.counts):
             self.run_record.warning(warning)
         self.run_record.update(withheld=self.load_generators.tally().withheld)
-        missed = self.load_generators.tally().missed
-        if missed and not self.interrupted and not self.info.problems:  # else what was due is no wonder
-            self.run_record.problem(
-                f"{missed:,} messages that were due were never sent: the load was more than the producers "
-                "could send; lower --rate, or use more producers or processes"
-            )
+        self._note_missed()
         doubts = tuple(self.load_generators.doubts())
         for doubt in doubts:
             log.warning("%s", doubt)
@@ -242,6 +237,17 @@ class RunController:
         self.run_record.update(processes=processes, state="interrupted" if self.interrupted else "ended")
         self.run_record.ended("down")
         self.run_record.write()
+
+    def _note_missed(self) -> None:
+        """Messages that were due and never sent make a run invalid, unless it was to find out how much is too much."""
+        missed = self.load_generators.tally().missed
+        if not missed or self.interrupted or self.info.problems:  # then what was due is no wonder
+            return
+        told = f"{missed:,} messages that were due were never sent: the load was more than the producers could send"
+        if self.plan.options.clients:
+            self.run_record.warning(told)
+        else:
+            self.run_record.problem(f"{told}; lower --rate, or use more producers or processes")
 
     def _late_rows(self) -> bool:
         """Whether more rows came after the recorder was closed; noted as a problem of the run."""

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from proton import Message, symbol
 
-from drivers.amqp.messages import BROKER_PATH_PROPERTY, Address, node_address, read_address, read_message, write_message
+from drivers.amqp.messages import (
+    BROKER_PATH_PROPERTY,
+    Address,
+    node_address,
+    read_address,
+    read_message,
+    read_request,
+    write_message,
+)
 from drivers.contract import Destination, MessageHeaders
 from drivers.stomp.frames import BROKER_PATH_PROPERTY as STOMP_HAS
 from topologies.classic.render.broker_xml import BROKER_PATH_PROPERTY as RENDERED
@@ -43,6 +51,33 @@ def test_properties_time_to_live_and_priority_read_as_they_were_meant(
     assert (bytes(message.body), message.durable, message.priority) == (b"body", durable, priority)
     assert message.ttl == time_to_live_ms / 1_000
     assert message.properties == (properties or None) or message.properties == properties
+
+
+addresses = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=300)  # proton ends them at a NUL
+
+
+@given(bodies, addresses, addresses.filter(bool), st.integers(0, 2**45))
+def test_a_request_and_a_reply_read_as_they_were_meant(
+    body: bytes, reply_to: str, correlation_id: str, created_ms: int
+) -> None:
+    message, headers = (
+        Message(),
+        MessageHeaders(reply_to="orders.replies" if reply_to else "", correlation_id=correlation_id),
+    )
+    written = write_message(body, True, created_ms, headers, reply_to)
+    message.decode(written)
+    assert (bytes(message.body), message.durable, message.creation_time) == (body, True, created_ms / 1_000)
+    assert (message.reply_to or "", message.correlation_id) == (reply_to, correlation_id)
+    read = read_request(written)
+    assert (read.body, read.created_ms) == (body, created_ms)
+    assert (read.reply_to, read.correlation_id) == (reply_to, correlation_id)
+
+
+@given(bodies, addresses, addresses)
+def test_a_request_of_others_tells_where_its_reply_goes(body: bytes, reply_to: str, correlation_id: str) -> None:
+    message = Message(body=body, inferred=True, reply_to=reply_to or None, correlation_id=correlation_id or None)
+    read = read_request(bytes(message.encode()))
+    assert (read.body, read.reply_to, read.correlation_id) == (body, reply_to, correlation_id)
 
 
 @given(

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.concurrent.locks.LockSupport;
 import javax.jms.BytesMessage;
 import javax.jms.DeliveryMode;
+import javax.jms.Destination;
 import javax.jms.JMSException;
 import javax.jms.MessageProducer;
 import org.apache.activemq.artemis.jms.client.ActiveMQSession;
@@ -120,7 +121,10 @@ final class CoreSender extends Sender {
         try {
             requireConnection();
             int mode = durable ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
-            if (each) {
+            Destination own = send.repliesTo();
+            if (own != null) {
+                producer.send(own, message, mode, headers.priority(), headers.timeToLiveMs(), new Library.Told(send));
+            } else if (each) {
                 producer.send(message, mode, headers.priority(), headers.timeToLiveMs(), new Library.Told(send));
             } else {
                 producer.send(message, mode, headers.priority(), headers.timeToLiveMs());

@@ -1,6 +1,7 @@
 package brokerbench;
 
 import javax.jms.DeliveryMode;
+import javax.jms.Destination;
 import javax.jms.JMSException;
 import org.apache.activemq.ActiveMQMessageProducer;
 import org.apache.activemq.ActiveMQSession;
@@ -21,7 +22,8 @@ final class OpenWireSender extends Sender {
     void send(ScheduledSend send) throws JMSException {
         ScheduledMessage message = new ScheduledMessage(send);
         int mode = durable ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
-        producer.send(to, message, mode, headers.priority(), headers.timeToLiveMs(), each ? message : null);
+        Destination own = send.repliesTo();
+        producer.send(own == null ? to : own, message, mode, headers.priority(), headers.timeToLiveMs(), each ? message : null);
     }
 
     /** The transport would have sent it again: it has given up. */

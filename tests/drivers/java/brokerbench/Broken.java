@@ -15,7 +15,7 @@ public final class Broken extends LoadClient {
     /** What takes one consumer's messages, of a client that is connected. */
     public Receiver receiver() {
         loggedIn = true;
-        return new Receiver(this, new ReceiptRows(null, 1), names, 1, 2, 3, 4, null);
+        return new Receiver(this, new ReceiptRows(null, 1), names, 1, 2, 3, 4, null, null);
     }
 
     @Override

@@ -5,9 +5,9 @@ public final class Held {
     private Held() {}
 
     public static void send(LoadClient client, int broker) {
-        Task task = new Task(
-            null, 1, 2, true, true, 1, 0, new byte[Identity.BYTES], new MessageHeaders(0, 4, new String[0], new Object[0][]));
-        var send = new ScheduledSend(new Fleeting.Mute(client, task), 0L, System.nanoTime(), 0L, 0L, false);
+        Task task =
+            new Task(null, null, 1, 2, true, true, 1, 0, new byte[Identity.BYTES], MessageHeaders.PLAIN);
+        var send = new ScheduledSend(new Fleeting.Mute(client, task), 0L, System.nanoTime(), 0L, 0L, false, null);
         send.writing("first.example:1");
         send.writtenTo(broker);
         send.giveUp();

@@ -1,0 +1,33 @@
+"""Several connections between two brokers share the messages of one queue. Each carries 500 kB a second at most.
+
+Asks: do they carry more than one connection does, and do messages stay in order?
+"""
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_corrupted, none_stranded, run
+
+
+class CrossingProducer(ProducerUser):
+    group = "producers"
+    destination, body_bytes, durable = "queue://crossing", 1_024, True
+    sends_per_second = 150
+    fixed_count = 4
+
+
+class CrossingConsumer(ConsumerUser):
+    group = "consumers"
+    destination = "queue://crossing"
+    fixed_count = 1  # of several, each would have an order of its own
+
+
+run(
+    Scenario(
+        users=(CrossingProducer, CrossingConsumer),
+        default_topology="parallel-connectors",
+        default_link="*:bandwidth=500kB/s",
+        load=Hold(for_s=30),
+        checks=(no_acked_send_lost(), none_stranded(), none_corrupted()),
+        question=__doc__,
+        warm_up_s=5,  # over one connection messages come later and later
+    )
+)
