@@ -4,6 +4,7 @@ A test belongs here if it takes some ten seconds or more and another test covers
 """
 
 import re
+from pathlib import Path
 
 SLOW = (
     # whole runs: tests/lifecycle/test_steady.py is in make test
@@ -93,10 +94,18 @@ SLOW = (
     r"drivers/conformance/test_flow_control\.py::",
     r"drivers/differential/test_against_java\.py::test_the_attempts",
 )
-"""Regular expressions that are searched for in a test's id, below tests/."""
+"""Regular expressions that a test's id begins with, below tests/."""
 
-_ANY = re.compile("|".join(SLOW))
+TESTS = Path(__file__).resolve().parents[1]
+_ANY = re.compile(f"^tests/(?:{'|'.join(SLOW)})")
 
 
 def is_slow(nodeid: str) -> bool:
     return bool(_ANY.search(nodeid))
+
+
+def slow_files() -> list[str]:
+    """The files that have slow tests, below the project's folder: a run of these alone need not read the others."""
+    files = re.compile("|".join({f"(?:{pattern.partition('::')[0]})" for pattern in SLOW}))
+    found = (path.relative_to(TESTS).as_posix() for path in TESTS.rglob("test_*.py"))
+    return sorted(f"tests/{name}" for name in found if files.fullmatch(name))
