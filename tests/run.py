@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from tests.support import nightly
 from tests.support.floors import shortfalls
 from tests.support.needs import NEEDS, missing_here
 from tests.support.parts import parse_part
+from tests.support.slow import slow_files
 from tests.support.tiers import OUTCOMES, TIERS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,7 +74,7 @@ def refuse(tier: str, lacking: Sequence[str]) -> int:
 def run(tier: str, part: str | None, others: Sequence[str]) -> int:
     if part:
         parse_part(part)
-    stages = [stage(name, tier, part, [*more, *others]) for name, more in stages_of(tier).items()]
+    stages = list(run_stages(tier, part, others))
     counts = added_up([each.counts for each in stages])
     short = [] if others else shortfalls(tier, counts["groups"], counts["left_out"])
     good = all(each.good for each in stages) and not short and counts["passed"] > 0
@@ -82,6 +83,15 @@ def run(tier: str, part: str | None, others: Sequence[str]) -> int:
     if tier == "nightly":
         print("\n".join(nightly.keep(part or "1/1", {**counts, "took_s": took_s}, good)), flush=True)
     return 0 if good else next((each.status for each in stages if not each.good), 1)
+
+
+def run_stages(tier: str, part: str | None, others: Sequence[str]) -> Iterator[Stage]:
+    """A stage reads only the files that may have tests of it, where they are known: reading all of them takes long."""
+    files: Sequence[str] = slow_files() if tier == "rest" else []
+    for name, more in stages_of(tier).items():
+        done = stage(name, tier, part, [*more, *(others or files)])
+        files = done.counts.get("of_other_stage") or files
+        yield done
 
 
 def stages_of(tier: str) -> Mapping[str, Sequence[str]]:

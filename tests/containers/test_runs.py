@@ -72,6 +72,7 @@ def loaded(tmp_path: Path) -> LocustRun:
     return run
 
 
+@pytest.mark.nightly  # lifecycle/test_endings.py has it on processes, and test_containers.py what is left
 def test_ctrl_c_is_reported_and_leaves_nothing(loaded: LocustRun) -> None:
     loaded.send(signal.SIGINT)
     outcome = loaded.outcome()

@@ -14,9 +14,10 @@ from tests.support import nightly
 from tests.support.floors import GROUPS, groups_of, shortfalls
 from tests.support.needs import NEEDS
 from tests.support.parts import parse_part, part_of_each, weight_s
-from tests.support.slow import SLOW, is_slow
+from tests.support.slow import SLOW, is_slow, slow_files
 from tests.support.tiers import in_tier, may_run_beside_others, nodeid_of
 
+HERE = Path(__file__).relative_to(ROOT).as_posix()
 NONE = {"groups": {}, "left_out": {}, "seconds": {}}
 
 
@@ -48,6 +49,14 @@ def test_each_entry_of_the_slow_ones_names_a_file_that_there_is(pattern: str) ->
     file = pattern.partition("::")[0].replace("\\", "")
     names = [file.replace("(amqp|stomp)", name) for name in ("amqp", "stomp")]
     assert [name for name in names if not (ROOT / "tests" / name).is_file()] == []
+
+
+def test_a_run_of_the_slow_ones_reads_each_file_that_has_one() -> None:
+    files = slow_files()
+    assert {pattern.partition("::")[0].rpartition("/")[2] for pattern in SLOW} == {
+        f"{Path(file).stem}\\.py" for file in files
+    }
+    assert [file for file in files if not (ROOT / file).is_file()] == []
 
 
 def test_a_slow_cell_of_a_matrix_leaves_the_others() -> None:
@@ -208,7 +217,7 @@ def outside_xdist() -> dict[str, str]:
 def of_this_file(folder: Path, *arguments: str) -> dict[str, object]:
     """What pytest writes down when it runs one test of this file."""
     kept = folder / "counts.json"
-    one = f"{Path(__file__).relative_to(ROOT)}::test_what_a_tier_has"
+    one = f"{HERE}::test_what_a_tier_has"
     command = [sys.executable, "-m", "pytest", "-q", "--counts", str(kept), *arguments, one]
     subprocess.run(command, cwd=ROOT, env=outside_xdist(), capture_output=True, check=False, timeout=280)
     written: dict[str, object] = json.loads(kept.read_text(encoding="utf-8"))
@@ -222,3 +231,28 @@ def test_what_ran_is_written_down_also_if_it_ran_in_several_processes(
     written = of_this_file(tmp_path, "--tier", "test", "--stage", "parallel", *beside_each_other)
     assert (written["passed"], written["failed"], written["left_out"], written["bad"]) == (10, 0, {}, [])
     assert len(written["seconds"]) == 10  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("stage", "others", "beside_each_other"), [("serial", [HERE], ("-n", "2")), ("parallel", [], ())]
+)
+def test_a_stage_tells_which_files_have_tests_of_the_other(
+    tmp_path: Path, stage: str, others: list[str], beside_each_other: tuple[str, ...]
+) -> None:
+    written = of_this_file(tmp_path, "--tier", "test", "--stage", stage, *beside_each_other)
+    assert written["of_other_stage"] == others
+
+
+def test_a_stage_reads_the_files_that_the_one_before_it_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[list[str]]()
+
+    def call(_: str, arguments: list[str]) -> run.Stage:
+        asked.append(arguments)
+        return run.Stage(0, 1.0, counts(passed=1, of_other_stage=["tests/a.py"]))
+
+    monkeypatch.setattr(run, "call", call)
+    assert len(list(run.run_stages("test", None, []))) == 2
+    assert len(list(run.run_stages("rest", None, []))) == 2
+    assert len(list(run.run_stages("test", None, ["-x", "tests/b.py"]))) == 2
+    files = [[each for each in arguments if each.endswith(".py")] for arguments in asked]
+    assert files == [[], ["tests/a.py"], slow_files(), ["tests/a.py"], ["tests/b.py"], ["tests/b.py"]]

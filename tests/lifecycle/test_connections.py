@@ -55,7 +55,7 @@ def test_every_client_of_each_step_connects_in_its_time_and_sends_from_then_on(t
 
 @pytest.mark.brokers
 @pytest.mark.spark
-@pytest.mark.parametrize("protocol", ["stomp", "amqp"])
+@pytest.mark.parametrize("protocol", ["stomp", pytest.param("amqp", marks=pytest.mark.nightly)])
 def test_the_limit_of_a_broker_is_found_and_the_broker_is_named(protocol: str, tmp_path: Path) -> None:
     asked = ("--topology", full(tmp_path, ["b-1"]), "--runtime", "processes", "--protocol", protocol)
     run = made(tmp_path, *asked, "--clients", "12,24,48,96@5s", "--warm-up", "2")
@@ -69,6 +69,7 @@ def test_the_limit_of_a_broker_is_found_and_the_broker_is_named(protocol: str, t
 
 @pytest.mark.brokers
 @pytest.mark.spark
+@pytest.mark.nightly  # analysis/test_client_steps.py has limits of several brokers
 def test_a_network_holds_what_its_brokers_hold_together(tmp_path: Path) -> None:
     asked = ("--topology", full(tmp_path, ["b-1", "b-2"], limit=15), "--runtime", "processes")
     connections = made(tmp_path, *asked, "--clients", "12,24,48@6s", "--warm-up", "2").summary["connections"]

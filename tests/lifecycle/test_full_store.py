@@ -1,19 +1,22 @@
-"""Checks a whole run in which the only broker's store is full for a while: its producers wait, and nothing is lost."""
+"""Checks a whole run in which the only broker's store is full for a while: its producers wait, and nothing is lost.
+
+These run at night. In every run, management/test_store_limit.py fills a real broker's store, and
+drivers/conformance/test_flow_control.py has a producer that a full broker holds back.
+"""
 
 import pytest
 
 from tests.support.locust_run import LocustRun, Outcome, nothing_left
 
-pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
 
 STEADY, TIMEOUT_S = "scenarios/steady.py", 480
 NS_PER_S = 1_000_000_000
 LASTS_S = 4
-OTHERS = [pytest.param(protocol, marks=pytest.mark.nightly) for protocol in ("amqp", "openwire")]
 FULL = f"full-store(broker-1, at=3, for={LASTS_S})"
 
 
-@pytest.fixture(scope="module", params=["stomp", *OTHERS])
+@pytest.fixture(scope="module", params=["stomp", "amqp", "openwire"])
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     runs = tmp_path_factory.mktemp("full") / "runs"
     where = ("--runtime", "processes", "--topology", "single", "--protocol", request.param)

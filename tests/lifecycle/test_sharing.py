@@ -7,7 +7,8 @@ import pytest
 
 from tests.support.locust_run import make_run, nothing_left
 
-pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
+pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+NIGHTLY = pytest.mark.nightly
 
 SHARING = "scenarios/sharing.py"
 WORK_MS, NS_PER_MS = 20, 1_000_000
@@ -17,9 +18,9 @@ SAME_PRIORITY = ", decrease_network_consumer_priority=False"
 @pytest.mark.parametrize(
     ("link", "here", "there", "max_to_mean"),
     [
-        ("", 30, (0, 0), 3.0),
+        pytest.param("", 30, (0, 0), 3.0, marks=NIGHTLY),
         (SAME_PRIORITY, 15, (7, 8), 1.5),
-        (f"{SAME_PRIORITY}, conduit_subscriptions=False", 10, (10, 10), 1.0),
+        pytest.param(f"{SAME_PRIORITY}, conduit_subscriptions=False", 10, (10, 10), 1.0, marks=NIGHTLY),
     ],
 )
 def test_the_settings_of_the_link_decide_which_share_each_consumer_gets(
@@ -39,6 +40,7 @@ def test_the_settings_of_the_link_decide_which_share_each_consumer_gets(
     assert nothing_left(tmp_path / "runs")
 
 
+@NIGHTLY
 @pytest.mark.parametrize("protocol", ["stomp", pytest.param("amqp", marks=pytest.mark.amqp), "openwire"])
 def test_a_consumer_that_takes_time_has_one_message_at_a_time_and_the_rest_crosses_the_link(
     tmp_path: Path, protocol: str

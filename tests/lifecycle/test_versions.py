@@ -13,9 +13,7 @@ pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
 ENTRIES = ("source-and-sink", "artemis-single")
 OF_EACH = [
-    pytest.param(entry, version, marks=[pytest.mark.nightly] if first else [])  # the default: every other test has it
-    for entry in ENTRIES
-    for first, version in zip((True, False), pinned_versions(build(entry).product.launch.distribution), strict=True)
+    (entry, version) for entry in ENTRIES for version in pinned_versions(build(entry).product.launch.distribution)
 ]
 LOGGED = re.compile(r"^\d{4}-\d\d-\d\dT\S+ INFO  \w", re.MULTILINE)
 
@@ -29,6 +27,7 @@ def steady_on(entry: str, *arguments: str, runs: Path) -> Outcome:
     return done
 
 
+@pytest.mark.nightly  # topologies/test_rendered_brokers.py starts brokers of each older version, and links them
 @pytest.mark.parametrize(("entry", "version"), OF_EACH)
 def test_steady_passes_on_each_version_that_can_be_chosen(entry: str, version: str, tmp_path: Path) -> None:
     done = steady_on(entry, "--broker-version", version, runs=tmp_path / "runs")

@@ -21,6 +21,7 @@ STOPPED_S = 1.5
 STOPPED_NS = STOPPED_S * 1e9 - PERIOD_NS
 
 
+@pytest.mark.nightly  # the test below has a process that is stopped, analysis/test_stalls.py one that blocks for 150 ms
 def test_consumers_that_block_for_150_ms_make_p99_9_doubtful_with_the_generator_named(tmp_path: Path) -> None:
     locustfile = "tests/planted/locustfiles/late_readers.py"
     outcome = make_run(locustfile, "--runtime", "memory", "--warm-up", "1", runs=tmp_path / "runs")

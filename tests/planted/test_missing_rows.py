@@ -31,7 +31,7 @@ def test_each_process_of_a_run_tells_what_it_counted(whole: Outcome) -> None:
     assert sent > 30
 
 
-@pytest.mark.parametrize("table", ["sends", "receipts"])
+@pytest.mark.parametrize("table", ["sends", pytest.param("receipts", marks=pytest.mark.nightly)])
 def test_a_file_with_half_of_its_rows_makes_the_run_invalid(whole: Outcome, tmp_path: Path, table: str) -> None:
     copy = tmp_path / whole.run.name
     shutil.copytree(whole.run, copy)

@@ -54,6 +54,7 @@ def test_the_run_passes_and_its_p99_9_is_doubtful_with_the_generator_named(tmp_p
         assert summary["timing"]["note"].startswith("Do not rely on these latencies: due → received")
 
 
+@pytest.mark.nightly  # analysis/test_verdict.py has the check
 def test_a_check_on_the_doubtful_figure_is_unknown(tmp_path: Path) -> None:
     outcome = stalled(tmp_path, "p99_9")
     if is_doubtful(outcome.summary):

@@ -4,10 +4,11 @@ A test belongs here if it takes some ten seconds or more and another test covers
 """
 
 import re
+from pathlib import Path
 
 SLOW = (
     # whole runs: tests/lifecycle/test_steady.py is in make test
-    r"lifecycle/test_endings\.py::test_(one_ctrl_c|sigkill|a_broker_that_dies)",
+    r"lifecycle/test_endings\.py::test_(one_ctrl_c|sigkill)",
     r"lifecycle/test_external\.py::",
     r"lifecycle/test_failover\.py::",
     r"lifecycle/test_rebalance\.py::",
@@ -16,10 +17,10 @@ SLOW = (
     r"lifecycle/test_steps\.py::",  # drivers/test_stepped_schedule.py has when messages are due
     r"lifecycle/test_partition\.py::",
     r"lifecycle/test_backlog\.py::",
-    r"lifecycle/test_connections\.py::test_(the_limit|a_network)",  # analysis/test_client_steps.py has the limits
+    r"lifecycle/test_connections\.py::test_the_limit",  # analysis/test_client_steps.py has the limits
+    r"lifecycle/test_sharing\.py::test_the_settings",  # analysis/test_consumers.py has the shares
     r"lifecycle/test_wan\.py::",  # analysis/test_regions.py has the figures
     r"lifecycle/test_faults_by_management\.py::",
-    r"lifecycle/test_full_store\.py::",  # management/test_store_limit.py has the broker's part
     r"lifecycle/test_our_own_faults\.py::",
     r"lifecycle/test_bad_input\.py::test_(a_full_disk|the_whole_pipeline)",
     r"lifecycle/test_bad_input\.py::test_what_cannot_be_run.*\[arguments([1-35-9]|1\d)-",
@@ -48,7 +49,7 @@ SLOW = (
     r"analysis/test_planted_runs\.py::",  # test_planted_errors.py has the verdicts, without runs
     r"topologies_runtime/test_java\.py::test_spark",
     # containers: the runtime's own tests are in make test; processes keep the same contract
-    r"containers/test_runs\.py::test_(ctrl_c|a_run_passes)",
+    r"containers/test_runs\.py::test_a_run_passes",
     r"topologies_runtime/test_contract\.py::(?!test_a_mesh_comes_up).*\[containers",
     r"topologies_runtime/test_pairs\.py::.*\[containers",
     r"topologies_runtime/test_containers\.py::test_(nothing_is_left_soon|closing_from|a_run_whose_guard|what_a_killed)",
@@ -86,17 +87,24 @@ SLOW = (
     r"drivers/stomp/test_brokers\.py::test_(a_message_across_one_link|a_killed_broker|an_idle|a_frozen|closing_towards)",
     r"drivers/stomp/test_proxy\.py::test_a_swallowed",
     r"drivers/amqp/test_brokers\.py::test_(a_broker_that_hangs_up|a_batch_is_settled|an_idle|a_frozen)",
-    r"drivers/jvm/test_openwire_moves\.py::",
     r"drivers/jvm/test_openwire_client\.py::test_a_killed_broker",
     r"drivers/jvm/test_vm\.py::test_(a_process_ends_well|python_does_not)",
     r"drivers/test_bad_input\.py::.*\[wrong password-stomp",
     r"drivers/conformance/test_flow_control\.py::",
     r"drivers/differential/test_against_java\.py::test_the_attempts",
 )
-"""Regular expressions that are searched for in a test's id, below tests/."""
+"""Regular expressions that a test's id begins with, below tests/."""
 
-_ANY = re.compile("|".join(SLOW))
+TESTS = Path(__file__).resolve().parents[1]
+_ANY = re.compile(f"^tests/(?:{'|'.join(SLOW)})")
 
 
 def is_slow(nodeid: str) -> bool:
     return bool(_ANY.search(nodeid))
+
+
+def slow_files() -> list[str]:
+    """The files that have slow tests, below the project's folder: a run of these alone need not read the others."""
+    files = re.compile("|".join({f"(?:{pattern.partition('::')[0]})" for pattern in SLOW}))
+    found = (path.relative_to(TESTS).as_posix() for path in TESTS.rglob("test_*.py"))
+    return sorted(f"tests/{name}" for name in found if files.fullmatch(name))

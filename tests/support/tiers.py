@@ -39,13 +39,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Tiers:
-    """``left_out``: how many tests were left out, by the marker of what this machine lacks."""
+    """``left_out``: how many tests were left out, by the marker of what this machine lacks.
+
+    ``of_other_stage``: the files that have tests of this tier's other stage; empty if files were not read.
+    """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._counts = config.getoption("counts")
         self._missing = [need.marker for need in missing_here()] if config.getoption("tier") == "test" else []
         self.left_out: Counter[str] = Counter()
+        self.of_other_stage: list[str] = []
         self.outcomes: dict[str, str] = {}
         self.groups: Counter[str] = Counter()
         self.seconds: Counter[str] = Counter()
@@ -75,7 +79,11 @@ class Tiers:
             self._keep(items, self._of_tier(items, tier))
 
     def _of_tier(self, items: Iterable[pytest.Item], tier: str) -> list[pytest.Item]:
-        chosen = [item for item in items if in_tier(tier, markers_of(item)) and self._in_stage(item)]
+        of_tier = [item for item in items if in_tier(tier, markers_of(item))]
+        chosen = [item for item in of_tier if self._in_stage(item)]
+        if "amqp" not in self._missing:
+            others = set(map(id, of_tier)) - set(map(id, chosen))
+            self.of_other_stage = sorted({item.nodeid.partition("::")[0] for item in of_tier if id(item) in others})
         kept = [item for item in chosen if not self._lacks(item)]
         part, parts = self._config.getoption("part") or (1, 1)
         known = recorded_s()
@@ -108,13 +116,15 @@ class Tiers:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """A worker of xdist ends: each of them has collected everything, so the counts of one are enough."""
-        self.left_out = Counter(getattr(node, "workeroutput", {}).get("left_out", self.left_out))
+        """A worker of xdist ends: each of them has collected everything, so what one tells is enough."""
+        told = getattr(node, "workeroutput", {})
+        self.left_out = Counter(told.get("left_out", self.left_out))
+        self.of_other_stage = told.get("of_other_stage", self.of_other_stage)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         if hasattr(self._config, "workeroutput"):
-            self._config.workeroutput["left_out"] = dict(self.left_out)
+            self._config.workeroutput.update(left_out=dict(self.left_out), of_other_stage=self.of_other_stage)
         elif self._counts:
             self._counts.parent.mkdir(parents=True, exist_ok=True)
             self._counts.write_text(json.dumps(self.counts(), indent=1), encoding="utf-8")
@@ -126,6 +136,7 @@ class Tiers:
             "bad": [nodeid_of(name) for name, outcome in self.outcomes.items() if outcome in ("failed", "error")],
             "groups": dict(self.groups),
             "left_out": dict(self.left_out),
+            "of_other_stage": self.of_other_stage,
             "seconds": {nodeid: round(value, 3) for nodeid, value in self.seconds.items()},
         }
 

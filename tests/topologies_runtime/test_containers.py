@@ -27,6 +27,9 @@ from topologies.runtimes.contract import RuntimeFailed
 
 pytestmark = pytest.mark.containers
 
+# Under gevent in every run, as Locust has it.
+THREADS = pytest.mark.parametrize("threads", [pytest.param("plain", marks=pytest.mark.nightly), "gevent"])
+
 # A harness that brings a broker up, tells all about it, and then sits there (or is interrupted while starting).
 HARNESS = """
 import sys
@@ -136,7 +139,7 @@ def test_the_engine_is_as_before_after_close(tmp_path: Path) -> None:
     assert on_engine(tmp_path) == before
 
 
-@pytest.mark.parametrize("threads", ["plain", "gevent"])
+@THREADS
 def test_nothing_is_left_soon_after_the_harness_was_killed(tmp_path: Path, threads: str) -> None:
     before = on_engine()
     with subprocess.Popen(
@@ -152,7 +155,7 @@ def test_nothing_is_left_soon_after_the_harness_was_killed(tmp_path: Path, threa
         assert eventually(lambda: not stores_in(tmp_path))
 
 
-@pytest.mark.parametrize("threads", ["plain", "gevent"])
+@THREADS
 def test_closing_from_a_signal_handler_while_a_broker_starts_leaves_nothing(tmp_path: Path, threads: str) -> None:
     before = on_engine()
     with subprocess.Popen(

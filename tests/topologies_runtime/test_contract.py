@@ -263,7 +263,7 @@ def test_a_taken_fixed_port_is_told_before_anything_starts(single: Single) -> No
         runtime.up(lambda _line: None)
 
 
-@pytest.mark.parametrize("protocol", ["stomp", "management"])
+@pytest.mark.parametrize("protocol", ["stomp", pytest.param("management", marks=pytest.mark.nightly)])
 def test_a_port_taken_while_the_broker_was_down_is_told_with_its_holder(single: Single, protocol: str) -> None:
     runtime = single()
     try:

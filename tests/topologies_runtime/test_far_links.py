@@ -28,6 +28,8 @@ from tests.support.stomp_clients import body, queue
 from tests.support.waiting import until
 from tests.topologies_runtime.far_links import (
     CONTAINERS,
+    IN_CONTAINERS,
+    IN_PROCESSES,
     NS_PER_MS,
     PROCESSES,
     Up,
@@ -46,6 +48,7 @@ from topologies.model.broker import AnyBroker
 from topologies.model.topology import Topology
 from topologies.runtimes.own import OwnBrokers
 
+NIGHTLY = pytest.mark.nightly
 MOST_BESIDE_THE_BODY = 400  # bytes that a bridge adds to a message of ours: headers, properties, commands
 ANSWER_BYTES = 100  # at most, for a message that crossed
 MOST_BESIDE_BYTES = 15_000  # each way over the whole run: handshakes, the proof, advisories
@@ -66,7 +69,18 @@ def test_a_link_is_as_long_as_it_was_made_and_its_bytes_are_those_of_its_message
         assert 0 < carried.back_bytes <= 11 * ANSWER_BYTES + MOST_BESIDE_BYTES
 
 
-@pytest.mark.parametrize("fault", [CutLink, BlackholeLink], ids=["cut", "blackhole"])
+@pytest.mark.parametrize(
+    ("kind", "fault"),
+    [
+        pytest.param(*IN_PROCESSES.values, BlackholeLink, marks=IN_PROCESSES.marks, id="processes-blackhole"),
+        pytest.param(*IN_CONTAINERS.values, CutLink, marks=IN_CONTAINERS.marks, id="containers-cut"),
+        # lifecycle/test_partition.py cuts such a link
+        pytest.param(*IN_PROCESSES.values, CutLink, marks=[*IN_PROCESSES.marks, NIGHTLY], id="processes-cut"),
+        pytest.param(
+            *IN_CONTAINERS.values, BlackholeLink, marks=[*IN_CONTAINERS.marks, NIGHTLY], id="containers-blackhole"
+        ),
+    ],
+)
 def test_a_broken_link_carries_nothing_and_what_waited_arrives_once_it_is_mended(
     fault: type[CutLink | BlackholeLink], up: Up
 ) -> None:

@@ -25,6 +25,9 @@ from topologies.runtimes.processes.runtime import ProcessRuntime
 
 pytestmark = pytest.mark.brokers
 
+# Under gevent in every run, as Locust has it.
+THREADS = pytest.mark.parametrize("threads", [pytest.param("plain", marks=pytest.mark.nightly), "gevent"])
+
 # A harness that brings a broker up, tells all about it, and then sits there (or is interrupted while starting).
 HARNESS = """
 import sys
@@ -84,7 +87,7 @@ def test_brokers_listen_on_their_own_loopback_ports_only(mesh: ProcessRuntime, t
         assert not [s for s in sockets if s.type == socket.SOCK_DGRAM]
 
 
-@pytest.mark.parametrize("threads", ["plain", "gevent"])
+@THREADS
 def test_nothing_is_left_soon_after_the_harness_was_killed(tmp_path: Path, threads: str) -> None:
     with subprocess.Popen([sys.executable, "-c", HARNESS, tmp_path, threads], stdout=subprocess.PIPE) as harness:
         assert harness.stdout is not None
@@ -99,7 +102,7 @@ def test_nothing_is_left_soon_after_the_harness_was_killed(tmp_path: Path, threa
         assert eventually(lambda: not stores_in(tmp_path))
 
 
-@pytest.mark.parametrize("threads", ["plain", "gevent"])
+@THREADS
 def test_closing_from_a_signal_handler_while_brokers_start_leaves_nothing(tmp_path: Path, threads: str) -> None:
     with subprocess.Popen([sys.executable, "-c", HARNESS, tmp_path, threads], stdout=subprocess.PIPE) as harness:
         assert harness.stdout is not None

@@ -19,7 +19,8 @@ from topologies.model.client_groups import ClientGroup
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime
 
-pytestmark = pytest.mark.brokers
+# In every run: lifecycle/test_rebalance.py.
+pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
 TELLING = TransportConnector("openwire", update_cluster_clients=True, update_cluster_clients_on_remove=True)
 REBALANCING = TransportConnector(
     "openwire", update_cluster_clients=True, rebalance_cluster_clients=True, update_cluster_clients_on_remove=True
@@ -76,7 +77,6 @@ def test_clients_are_told_to_spread_and_move_and_the_brokers_are_named(tmp_path:
     assert {broker for _, broker, *_ in told} == {"broker-1", "broker-2"}
 
 
-@pytest.mark.nightly
 def test_a_client_given_one_uri_learns_of_the_others_and_uses_them(tmp_path: Path) -> None:
     with running(mesh(3, TELLING), tmp_path) as runtime:
         load, place = on_the_first(tmp_path, runtime, 3), queue("learned")
@@ -101,7 +101,6 @@ def test_a_client_given_one_uri_learns_of_the_others_and_uses_them(tmp_path: Pat
     assert {row["seq"] for row in tables["receipts"]} >= acked
 
 
-@pytest.mark.nightly
 def test_clients_are_told_of_a_broker_that_comes_back_and_move_to_it(tmp_path: Path) -> None:
     with running(mesh(3, REBALANCING), tmp_path) as runtime:
         load, place = on_the_first(tmp_path, runtime, 3), queue("rebalanced")
@@ -129,7 +128,6 @@ def test_clients_are_told_of_a_broker_that_comes_back_and_move_to_it(tmp_path: P
         assert set(changes[1::2]) <= ENDS
 
 
-@pytest.mark.nightly
 @pytest.mark.spark
 def test_a_run_on_the_example_loses_nothing_while_its_brokers_spread_the_clients(tmp_path: Path) -> None:
     example = str(REPOSITORY / "topologies" / "examples" / "rebalanced-mesh.yaml")
