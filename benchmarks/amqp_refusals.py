@@ -56,7 +56,10 @@ WAYS = {
 
 @dataclass(frozen=True)
 class Counts:
-    """Messages of one run. An attempt in doubt may be sent again, so that a message is acked by its last."""
+    """Messages of one run. An attempt in doubt may be sent again, so that a message is acked by its last.
+
+    ``unaccounted``: acked, not received, and not found where the run looked, which did not look everywhere.
+    """
 
     sent: int
     acked: int
@@ -65,6 +68,7 @@ class Counts:
     in_doubt_once: int
     received: int
     acked_and_nowhere: int
+    unaccounted: int
     twice_without_resend: int
 
     def __add__(self, other: "Counts") -> "Counts":
@@ -77,7 +81,8 @@ def counted(directory: RunDirectory) -> Counts:
     outcome, keys = sends["outcome"].to_numpy(zero_copy_only=False), _keys(sends)
     acked, refused, doubted = (np.unique(keys[outcome == each]) for each in ("acked", "failed", "in_doubt"))
     received, times = np.unique(_keys(receipts), return_counts=True)
-    nowhere = [key for key in np.setdiff1d(acked, received).tolist() if key not in left]
+    missing = sum(key not in left for key in np.setdiff1d(acked, received).tolist())
+    searched = not directory.read_run().unsearched
     return Counts(
         sent=len(np.unique(keys)),
         acked=len(acked),
@@ -85,7 +90,8 @@ def counted(directory: RunDirectory) -> Counts:
         refused_yet_received=len(np.intersect1d(np.setdiff1d(refused, acked), received)),
         in_doubt_once=len(doubted),
         received=len(received),
-        acked_and_nowhere=len(nowhere),
+        acked_and_nowhere=missing if searched else 0,
+        unaccounted=0 if searched else missing,
         twice_without_resend=len(np.setdiff1d(received[times > 1], doubted)),
     )
 

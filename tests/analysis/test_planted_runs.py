@@ -137,8 +137,9 @@ def test_two_subscribers_that_hear_everything_are_no_backlog(spark: SparkSession
     assert "with a backlog from the warm-up" not in told.page
 
 
+@pytest.mark.nightly  # a process that stands still for seconds sends everything at once
 def test_nobody_owes_subscribers_what_was_sent_while_they_were_away(spark: SparkSession, tmp_path: Path) -> None:
-    away = ("--fault", "kill(sink, at=2, for=1)", "--rate", "50", "--messages", "250")
+    away = ("--fault", "kill(sink, at=4, for=1)", "--rate", "50", "--messages", "500")
     told = planted_run(tmp_path, "subscribers that are away", *away)
     missed = told.counts["missed_away"]
     told.says("pass", f"{missed:,} missed by subscribers that were away.")

@@ -19,6 +19,7 @@ from scenarios.harness.options import plan, run_options
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.run_options import read
 from scenarios.harness.run.controller import RunController
+from scenarios.harness.run.drain import STUCK_AFTER_S
 from scenarios.harness.run.load_generators import LocalLoadGenerator
 from tests.drivers.doubles import eventually
 from topologies.classic.broker import Broker
@@ -163,6 +164,26 @@ def test_what_a_user_recorded_before_it_failed_stays_and_the_rest_is_told_as_uns
     assert f"; {2 * EACH - len(theirs)} of their messages were never sent. " in bench.run.info.warnings[0]
     assert len({(row["producer"], row["seq"]) for row in sends}) == 2 * EACH + len(theirs)
     assert bench.run.load_generators.tally().missed == 0
+
+
+def test_sends_in_flight_of_users_that_give_up_are_settled_so_that_the_drain_waits_for_none(
+    bench_of: Callable[..., Bench],
+) -> None:
+    bench = bench_of(Orders, MayFail, Takers)
+    tally = bench.run.load_generators.tally
+
+    def lose_guests_with_sends_in_flight() -> None:
+        eventually(lambda: tally().received > 20)
+        bench.network.hold_answers("away")
+        eventually(lambda: tally().sent - tally().settled >= 10)
+        bench.lose_guests()
+
+    bench.go(lose_guests_with_sends_in_flight)
+    assert bench.run.info.problems == ()
+    in_doubt = {(row["producer"], row["seq"]) for row in bench.rows("sends") if row["outcome"] == "in_doubt"}
+    assert len(in_doubt) >= 10
+    assert tally().sent == tally().settled
+    assert bench.run.info.durations_s["drain"] < STUCK_AFTER_S
 
 
 def test_an_error_of_a_user_that_may_not_fail_ends_the_load(bench_of: Callable[..., Bench]) -> None:

@@ -25,8 +25,11 @@ public final class BareLoop {
         try (DataOutputStream file = new DataOutputStream(
                 new BufferedOutputStream(Files.newOutputStream(Path.of(arguments[1])), BUFFER_BYTES))) {
             long beganNs = System.nanoTime();
-            for (long slot = 1; !over; slot++) {
+            for (long slot = 1;; slot++) {
                 long dueNs = beganNs + Math.round(slot * periodNs);
+                if (over && dueNs > System.nanoTime()) {
+                    return; // with all that was due, however late
+                }
                 long wokeNs = waitUntil(dueNs);
                 file.writeLong(dueNs);
                 file.writeLong(wokeNs);
