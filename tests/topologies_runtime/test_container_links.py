@@ -135,6 +135,7 @@ def test_a_container_whose_process_nobody_sees_is_refused_with_the_end_of_its_lo
 
 
 @pytest.mark.containers
+@pytest.mark.links
 def test_a_topology_whose_files_cannot_be_written_leaves_nothing_of_its_proxies(tmp_path: Path) -> None:
     def disk_full(*_: object) -> dict[str, str]:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
