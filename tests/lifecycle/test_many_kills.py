@@ -14,11 +14,13 @@ TIMEOUT_S = 900
 @pytest.mark.spark
 @pytest.mark.nightly
 @pytest.mark.timeout(TIMEOUT_S + 60)
+@pytest.mark.parametrize("runtime", ["processes", pytest.param("containers", marks=pytest.mark.containers)])
 @pytest.mark.parametrize("protocol", ["stomp", "openwire", pytest.param("amqp", marks=pytest.mark.amqp)])
 def test_no_confirmed_message_is_lost_when_a_broker_of_a_mesh_is_killed_twenty_times(
-    protocol: str, tmp_path: Path
+    protocol: str, runtime: str, tmp_path: Path
 ) -> None:
-    asked = ("--topology", "mesh", "--protocol", protocol, "--fault", KILLS, "-t", "250s", "--warm-up", "2")
+    where = ("--topology", "mesh", "--runtime", runtime, "--protocol", protocol)
+    asked = (*where, "--fault", KILLS, "-t", "250s", "--warm-up", "2")
     outcome = LocustRun("scenarios/failover.py", *asked, runs=tmp_path / "runs").outcome(TIMEOUT_S)
     assert outcome.summary["messages"]["lost"] == 0, outcome.output
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output

@@ -57,7 +57,7 @@ class Outcome:
 class LocustRun:
     """One `locust` process while it runs. ``arguments``: without ``--headless`` and ``--runs``, which are added.
 
-    Where they name no runtime it is processes, on a machine with a Docker engine too.
+    Brokers are processes, on a machine with a Docker engine too, unless they name a runtime, an image or memory.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class LocustRun:
         self.runs = runs
         self._log = runs.with_name(f"{runs.name}.log")
         self._output = self._log.open("w", encoding="utf-8")
-        named = {"--runtime", "--image", "--protocol"} & {*arguments}
+        named = {"--runtime", "--image", "memory"} & {*arguments}
         runtime = () if named else ("--runtime", "processes")
         given = (*arguments, *runtime, "--runs", str(runs))
         command = [*wrapper, str(LOCUST), "-f", str(REPOSITORY / locustfile), *given]
