@@ -29,7 +29,7 @@ from analysis.blocked import blocked
 from analysis.client_steps import COLUMNS as ATTEMPT_COLUMNS
 from analysis.client_steps import EVENTS as OF_ATTEMPTS
 from analysis.clocks import error_bound_ns
-from analysis.connection_counts import connection_counts
+from analysis.connection_counts import connection_counts, harness_logins
 from analysis.connections import connections
 from analysis.consumers import received
 from analysis.deliveries import reordered
@@ -155,7 +155,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             blocked=held.result(),
             recovery=recovered,
             rebalance=balance,
-            connection_counts=_connection_counts(frames, timeline, results),
+            connection_counts=_connection_counts(frames, fault_spans(faults), timeline, results),
             consumers=shares,
             destinations=spread(firsts),
             mirror=mirror_lag(mirrored.result(), fault_spans(faults), timeline.load_began_ns),
@@ -262,12 +262,15 @@ def _rebalance(
     return {"stays": found, "distribution": distribution(found, counts, ended_ns - began_ns)}, balance
 
 
-def _connection_counts(of: Frames, timeline: Timeline, results: Mapping[str, pa.Table]) -> ConnectionCounts:
+def _connection_counts(
+    of: Frames, faults: Sequence[FaultSpan], timeline: Timeline, results: Mapping[str, pa.Table]
+) -> ConnectionCounts:
     """Nothing is compared where each message has a connection: brokers are asked once a second."""
     if read_events(of.directory, "members")["connection"].null_count:
         return ConnectionCounts(compared=0, differed=0, brokers=[])
     seconds = (_load_ended_ns(of, timeline) - timeline.load_began_ns) // NS_PER_S
-    return connection_counts(results["connections"], results["resources"], seconds)
+    logins = harness_logins(faults, timeline.load_began_ns)
+    return connection_counts(results["connections"], results["resources"], seconds, logins)
 
 
 def _attempts(of: Frames) -> list[dict[str, Any]]:

@@ -1,9 +1,13 @@
 """Checks the brokers' own counts of client connections beside the clients': planted ones are found exactly."""
 
+from collections.abc import Collection
+
 import pyarrow as pa
 import pytest
 
-from analysis.connection_counts import connection_counts
+from analysis.connection_counts import connection_counts, harness_logins
+from analysis.fault_spans import FaultSpan
+from analysis.timeline import NS_PER_S
 from records.results import CONNECTIONS, RESOURCES
 
 SECONDS = 20
@@ -23,12 +27,16 @@ def sampled(
     ]
 
 
-def found(ours: list[tuple[int, str, str, int]], theirs: list[tuple[int, str, str, str, str, int]]) -> object:
-    tables = [
+def found(
+    ours: list[tuple[int, str, str, int]],
+    theirs: list[tuple[int, str, str, str, str, int]],
+    left_out: Collection[tuple[str, int]] = (),
+) -> object:
+    connections, resources = (
         pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
         for schema, rows in ((CONNECTIONS, ours), (RESOURCES, theirs))
-    ]
-    return connection_counts(*tables, SECONDS)
+    )
+    return connection_counts(connections, resources, SECONDS, left_out)
 
 
 def test_a_broker_that_counts_what_the_clients_count_agrees_in_every_second_between_the_first_and_the_last() -> None:
@@ -47,6 +55,25 @@ def test_a_broker_that_only_others_use_is_told_too() -> None:
     ours, theirs = clients(*[1] * SECONDS), sampled(dict.fromkeys(range(SECONDS), 1))
     others = sampled({5: 7}, broker="b")
     assert found(ours, theirs + others) == {"compared": 36, "differed": 1, "brokers": ["b"]}
+
+
+def test_the_harness_own_logins_to_a_broker_that_joins_or_comes_back_are_not_told_as_a_difference() -> None:
+    """A joining broker counts the harness in second 7 or 8, one that was killed in 15; in 11 somebody else is there."""
+    began_ns = 40 * NS_PER_S
+
+    def at(second: float) -> int:
+        return began_ns + int(second * NS_PER_S)
+
+    joined = FaultSpan(1, "join", "b", at(6.9), at(19), effective_ns=at(8.3), ended_ns=at(9), mended_ns=at(9))
+    killed = FaultSpan(2, "kill", "b", at(12.5), at(19), ended_ns=at(14.2), restored_ns=at(15.1), mended_ns=at(15.1))
+    logins = harness_logins([joined, killed], began_ns)
+    assert logins == {("b", 6), ("b", 7), ("b", 8), ("b", 14), ("b", 15)}
+    theirs = sampled({7: 1, 8: 1, 11: 1, 15: 1}, broker="b")
+    assert found(clients(*[1] * SECONDS, broker="a"), theirs, logins) == {
+        "compared": 13,
+        "differed": 1,
+        "brokers": ["b"],
+    }
 
 
 @pytest.mark.parametrize("second", [4, 5, 6])
