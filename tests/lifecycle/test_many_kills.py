@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.locust_run import LocustRun, nothing_left
 
-KILLS = "kill(consumers, at=5, for=2, every=12, times=20)"
+MANY_KILLS = "tests/lifecycle/locustfiles/many_kills.py"
 TIMEOUT_S = 900
 
 
@@ -20,8 +20,7 @@ def test_no_confirmed_message_is_lost_when_a_broker_of_a_mesh_is_killed_twenty_t
     protocol: str, runtime: str, tmp_path: Path
 ) -> None:
     where = ("--topology", "mesh", "--runtime", runtime, "--protocol", protocol)
-    asked = (*where, "--fault", KILLS, "-t", "250s", "--warm-up", "2")
-    outcome = LocustRun("scenarios/failover.py", *asked, runs=tmp_path / "runs").outcome(TIMEOUT_S)
+    outcome = LocustRun(MANY_KILLS, *where, runs=tmp_path / "runs").outcome(TIMEOUT_S)
     assert outcome.summary["messages"]["lost"] == 0, outcome.output
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
     kills = outcome.summary["recovery"]["faults"]

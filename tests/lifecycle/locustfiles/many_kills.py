@@ -1,0 +1,26 @@
+"""A broker of the consumers' group is killed twenty times. On a slow machine it comes back late, and the load waits."""
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, every_client_back, no_acked_send_lost, run, somebody_cut_off
+from scenarios.harness.faults import KillBroker, repeated
+
+
+class Producer(ProducerUser):
+    group, destination, sends_per_second, fixed_count = "producers", "queue://kills", 20, 9
+
+
+class Consumer(ConsumerUser):
+    group, destination, fixed_count = "consumers", "queue://kills", 6
+
+
+run(
+    Scenario(
+        users=(Producer, Consumer),
+        default_topology="mesh",
+        load=Hold(for_s=600, after_faults_s=10),
+        checks=(no_acked_send_lost(), every_client_back()),
+        faults=repeated(KillBroker("consumers", at_s=5, for_s=2), every_s=12, times=20),
+        premises=(somebody_cut_off(),),
+        warm_up_s=2,
+    )
+)
