@@ -67,7 +67,7 @@ def test_every_option_of_a_run_that_the_docs_have_is_listed_and_no_other() -> No
     listed = set(re.findall(r"^  (--[\w-]+)", options().stdout, re.M))
     documented = set(re.findall(r"^\| `(--[\w-]+)", Path("docs/options.md").read_text(encoding="utf-8"), re.M))
     both = re.findall(r"^\| `--[\w-]+`, `(--[\w-]+)`", Path("docs/options.md").read_text(encoding="utf-8"), re.M)
-    assert listed == documented.union(both) - {"--run-time"}  # Locust's own
+    assert listed == documented.union(both)
 
 
 def test_the_options_of_a_scenario_of_ones_own_have_its_defaults(tmp_path: Path) -> None:
