@@ -30,17 +30,26 @@ SAME_WITHIN = click.FloatRange(min=0, max=100, min_open=True)
 RUN = click.argument("run", metavar="RUN")
 
 
-@click.group(cls=OneLineErrors)
+@click.group(cls=OneLineErrors, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="brokerbench")
 @click.option("--debug", is_flag=True, help="Show the stack trace of an error.")
 def main(debug: bool) -> None:
-    """Benchmarks of networks of message brokers. Make a run with: locust -f scenarios/steady.py --topology mesh"""
+    """Benchmarks of networks of message brokers.
+
+    \b
+    Locust makes a run: locust -f scenarios/steady.py --headless --topology mesh -t 30s
+    Its options:        brokerbench options
+
+    The commands here list what there is, make series of runs, and read stored runs.
+    """
 
 
 @main.command()
 @click.argument("name", required=False)
 def topologies(name: str | None) -> None:
-    """List the topologies, or show one: picture, links, paths, what a broker more would change.
+    """List the topologies, or show one with its links and paths.
+
+    What is shown of one: picture, links, paths, what a broker more would change.
 
     NAME: mesh, 'mesh(brokers=5)', or a YAML file of your own.
     """
@@ -63,10 +72,26 @@ def topologies(name: str | None) -> None:
 
 @main.command("scenarios")
 def list_scenarios() -> None:
-    """List the scenarios: what happens in each, and what it asks. Run one by: locust -f scenarios/NAME.py"""
+    """List the scenarios: what happens in each, and what it asks.
+
+    Run one by: locust -f scenarios/NAME.py --headless
+    """
     from brokerbench.scenario_list import listing
 
     click.echo(listing())
+
+
+@main.command("options")
+@click.argument("scenario", default="steady")
+def list_options(scenario: str) -> None:
+    """List the options of a run, with a scenario's defaults.
+
+    SCENARIO: its name, or a locustfile of your own [default: steady].
+    """
+    from brokerbench.compare.session import locustfile_of
+    from brokerbench.option_list import listing
+
+    click.echo(listing(locustfile_of(scenario, "options")))
 
 
 @main.command()
@@ -78,7 +103,9 @@ def list_scenarios() -> None:
 @click.option("--unset-defaults", is_flag=True, help="Write only what topology and overlay set. Of broker and compose.")
 @click.option("--broker-version", default="", help="Version that reads the files, such as 5.16.6. Of broker only.")
 def render(name: str, to: str, out: Path, overlay: str | None, **wishes: Any) -> None:
-    """Write a topology in a form that others read. Nothing is started. NAME as for topologies.
+    """Write a topology as files for brokers, Compose or AWS.
+
+    Nothing is started. NAME as for topologies.
 
     \b
     broker     the configuration files of every broker, a folder each
@@ -118,7 +145,10 @@ def render(name: str, to: str, out: Path, overlay: str | None, **wishes: Any) ->
 @click.option("--keep-data", is_flag=True, help="Keep the brokers' message stores and logs.")
 @RUNS
 def up(name: str, **chosen: Any) -> None:
-    """Bring a topology up, prove it, say how to reach it, and take all of it down at Ctrl-C. NAME as for topologies."""
+    """Start the brokers of a topology, without a run.
+
+    Proves the links, says how to reach the brokers, and stops all of them at Ctrl-C. NAME as for topologies.
+    """
     from brokerbench.up import request, up
 
     wanted, reason = request(name, **chosen)
@@ -132,9 +162,9 @@ def up(name: str, **chosen: Any) -> None:
 @click.option("--master", default=None, help="Spark master, such as local[4] or spark://host:7077.")
 @RUNS
 def analyse(names: tuple[str, ...], master: str | None, runs: Path) -> None:
-    """Compute the results and the verdict of RUNs again: folders, their names, or `latest`.
+    """Compute the results and the verdict of stored runs again.
 
-    Several share one Spark session. Exit status by the gravest verdict.
+    RUN: a folder, its name, or `latest`. Several share one Spark session. Exit status by the gravest verdict.
     """
     from brokerbench.stored_runs import analyse, find_run
 
@@ -147,7 +177,10 @@ def analyse(names: tuple[str, ...], master: str | None, runs: Path) -> None:
 @click.option("--markdown", type=FILE, help="Write a summary in Markdown too.")
 @RUNS
 def report(run: str, junit: Path | None, markdown: Path | None, runs: Path) -> None:
-    """Draw the report of an analysed RUN again: a folder, its name, or `latest`. Prints where it is."""
+    """Draw the report of a stored run again, and say where it is.
+
+    RUN: a folder, its name, or `latest`. It has been analysed.
+    """
     from brokerbench.stored_runs import find_run
     from reports.build import OtherFiles, write_report
 
@@ -160,7 +193,9 @@ def report(run: str, junit: Path | None, markdown: Path | None, runs: Path) -> N
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write into.")
 @RUNS
 def export(run: str, to: str, out: Path, runs: Path) -> None:
-    """Write the results of an analysed RUN for other programs: a folder, its name, or `latest`. Prints each file.
+    """Write the results of a stored run as CSV or HdrHistogram log.
+
+    RUN: a folder, its name, or `latest`. It has been analysed. Prints each file.
 
     \b
     hdr  due_to_received.hlog: latency as a HdrHistogram log, an interval for each second of the load
@@ -205,7 +240,9 @@ def compare(
     runs: Path,
     **wanted: Any,
 ) -> None:
-    """Which topology (or protocol, failover setting, …) is better, by how much, and how sure is that?
+    """Compare topologies or settings: which is better, by how much?
+
+    The page also says how sure that is.
 
     With --scenario the runs are made first: brokerbench compare --scenario steady --topologies mesh,tree --blocks 7.
     Each block holds a run of every arm, in random order. The same command goes on where it was stopped. What stands
@@ -261,7 +298,9 @@ def nightly(
     strict: bool,
     runs: Path,
 ) -> None:
-    """Make the runs of PLAN, a YAML file, and say what became worse than its reference.
+    """Make the runs of a plan, and say what became worse.
+
+    PLAN: a YAML file. Each candidate in it is compared with the reference.
 
     Writes nightly.html and nightly.json below --runs, and adds the figures to the history. See docs/nightly.md.
 
@@ -284,12 +323,15 @@ def nightly(
 @main.command()
 @RUNS
 def doctor(runs: Path) -> None:
-    """Say whether this machine can run a benchmark, and what to do where it cannot. Exit status 1 if it cannot."""
-    from brokerbench.doctor import examine, necessary_is_missing, table
+    """Say what this machine lacks for a benchmark, and what to do.
+
+    Exit status 1 if it cannot run one.
+    """
+    from brokerbench.doctor import answer, examine, necessary_is_missing, table
     from brokerbench.facts import gather
 
     findings = examine(gather(runs))
-    click.echo(table(findings))
+    click.echo(f"{table(findings)}\n{answer(findings)}")
     sys.exit(1 if necessary_is_missing(findings) else 0)
 
 

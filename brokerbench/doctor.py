@@ -181,6 +181,15 @@ def table(findings: Sequence[Finding]) -> str:
     return "\n".join(_line(finding, width) for finding in findings)
 
 
+def answer(findings: Sequence[Finding]) -> str:
+    """One sentence: whether this machine can run a benchmark, and which findings to read first."""
+    missing, doubtful = ([each.check for each in findings if each.state == state] for state in (MISSING, WARNING))
+    if missing:
+        return f"This machine cannot run a benchmark yet. Missing: {'; '.join(missing)}."
+    warned = f" Warnings: {'; '.join(doubtful)}." if doubtful else ""
+    return f"This machine can run a benchmark.{warned}"
+
+
 def _line(finding: Finding, width: int) -> str:
     step = f"\n{'':{len(MISSING) + 2 + width}}  → {finding.next_step}" if finding.next_step else ""
     return f"{finding.state:<{len(MISSING)}}  {finding.check:<{width}}  {finding.found}{step}"

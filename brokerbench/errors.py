@@ -8,6 +8,8 @@ import click
 ROOMS = ("analysis", "brokerbench", "drivers", "records", "reports", "scenarios", "topologies")
 UNUSABLE = 2  # as of a run that could not be made at all: see records/summary.py
 
+A_RUN = "(Locust makes a run: locust -f scenarios/NAME.py --headless)"
+
 
 class CommandFailed(click.ClickException):
     """Shown as ``brokerbench: sentence``."""
@@ -34,6 +36,14 @@ def sentence(error: Exception) -> str:
 
 class OneLineErrors(click.Group):
     """A command group that shows its commands' exceptions in one line. Its option ``debug`` lets them through."""
+
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(context, args)
+        except click.UsageError as error:
+            if "Did you mean" not in error.format_message():
+                error.message += f" {A_RUN}"
+            raise
 
     def invoke(self, context: click.Context) -> Any:
         try:

@@ -80,7 +80,8 @@ def _link(link: Link) -> str:
 def _paths(built: Topology) -> Iterator[str]:
     names = {group.name for group in built.groups}
     if not {PRODUCERS, CONSUMERS} <= names:
-        yield f"this topology has no groups of those names, but {', '.join(sorted(names)) or 'none'}"
+        found = ", ".join(sorted(names)) or "no group"
+        yield f"none: scenarios need groups of these two names, and this topology has {found}"
         return
     paths = built.paths_between(PRODUCERS, CONSUMERS)
     for path in paths[:MOST_PATHS]:

@@ -219,14 +219,14 @@ def split_values(text: str) -> Iterable[str]:
     yield text[begin:].strip()
 
 
-def locustfile_of(scenario: str) -> Path:
-    """The file of a scenario that is named, or a user's own."""
+def locustfile_of(scenario: str, asked_by: str = "--scenario") -> Path:
+    """The file of a scenario that is named, or a user's own. ``asked_by`` begins the error if there is neither."""
     known = {path.stem: path for path, _ in questions()}
     if scenario in known:
         return known[scenario]
     if Path(scenario).is_file():
         return Path(scenario)
-    raise ValueError(f"--scenario {scenario}: no such file, and none of {', '.join(known)}")
+    raise ValueError(f"{asked_by} {scenario}: no such file, and none of {', '.join(known)}")
 
 
 def _short(path: Path) -> str:

@@ -28,7 +28,7 @@ def call(*arguments: str) -> Result:
 
 def test_exactly_the_commands_that_work_are_offered() -> None:
     of_runs = {"analyse", "report", "export", "compare", "nightly"}
-    assert set(main.commands) == {"topologies", "scenarios", "render", "up", "doctor"} | of_runs
+    assert set(main.commands) == {"topologies", "scenarios", "options", "render", "up", "doctor"} | of_runs
 
 
 def test_the_catalogue_has_a_line_for_each_topology() -> None:
@@ -54,6 +54,14 @@ def test_a_topology_is_shown_with_its_picture_links_groups_and_paths() -> None:
     assert "source --> sink  networkConnector" in shown
     assert "producers  failover:(stomp://source)?randomize=true" in shown
     assert "1 hop   source -> sink" in shown
+
+
+def test_a_topology_without_the_groups_of_scenarios_is_shown_with_what_it_lacks(tmp_path: Path) -> None:
+    (tmp_path / "my.yaml").write_text("name: t\nbrokers: [a]\n", encoding="utf-8")
+    shown = call("topologies", str(tmp_path / "my.yaml"))
+    assert shown.exit_code == 0
+    told = "none: scenarios need groups of these two names, and this topology has no group\n"
+    assert f"paths from producers to consumers:\n  {told}" in shown.output
 
 
 def test_a_group_is_shown_by_a_protocol_that_its_brokers_speak() -> None:

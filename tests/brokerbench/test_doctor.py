@@ -13,6 +13,7 @@ from brokerbench.doctor import (
     WARNING,
     Facts,
     Finding,
+    answer,
     examine,
     necessary_is_missing,
     table,
@@ -115,6 +116,16 @@ def test_the_table_is_aligned_and_puts_each_next_step_below_its_finding() -> Non
         "warning  Docker engine  none",
         "                        → start one",
     ]
+
+
+def test_the_answer_says_whether_a_run_can_be_made_and_what_to_read_first() -> None:
+    def told(**change: object) -> str:
+        return answer(examine(replace(GOOD, **change)))  # type: ignore[arg-type]
+
+    assert told() == "This machine can run a benchmark."
+    assert told(free_ports=23, cores=1) == "This machine can run a benchmark. Warnings: free ports; cores."
+    missing = told(free_ports=23, java=None, java_problem="no Java 17")
+    assert missing == "This machine cannot run a benchmark yet. Missing: Java."
 
 
 def test_every_finding_is_of_a_known_state() -> None:

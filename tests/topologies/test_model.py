@@ -188,7 +188,7 @@ def test_a_group_makes_its_failover_uri_of_endpoints_and_of_names() -> None:
 def test_what_is_not_there_is_named_with_what_is() -> None:
     with pytest.raises(KeyError, match=r"no broker 'x'; it has a, b"):
         topology().broker("x")
-    with pytest.raises(KeyError, match=r"no client group 'x'; it has none"):
+    with pytest.raises(KeyError, match=r"no client group 'x'; it has none. Name a group so in the topology, or"):
         topology().group("x")
 
 

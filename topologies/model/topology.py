@@ -115,7 +115,10 @@ class Topology:
         for group in self.groups:
             if group.name == name:
                 return group
-        raise KeyError(f"topology {self.name!r} has no client group {name!r}; it has {_names(self.groups)}")
+        raise KeyError(
+            f"topology {self.name!r} has no client group {name!r}; it has {_names(self.groups)}. "
+            "Name a group so in the topology, or another group in the user class"
+        )
 
     def opened_by(self, broker: str) -> tuple[Link, ...]:
         """The links that this broker opens, in their order."""

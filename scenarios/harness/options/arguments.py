@@ -17,6 +17,8 @@ from topologies.products import PRODUCTS
 from topologies.runtimes.choice import RUNTIMES
 from topologies.runtimes.distribution import pinned_versions
 
+SECTIONS = ("Topology and brokers", "Clients", "Load", "Faults and checks", "Results")
+
 
 class Joined(Action):
     """An option that may be given more than once: what each says, joined by ``;``, as it may be written at once."""
@@ -29,30 +31,24 @@ class Joined(Action):
 
 
 def add_arguments(parser: Any, scenario: Scenario) -> None:
-    """Add brokerbench's arguments to Locust's parser."""
-    group = parser.add_argument_group("brokerbench", "What is run on which brokers")
-
-    def add(*names: str, in_web_ui: bool = True, **settings: Any) -> None:
-        action = group.add_argument(*names, **settings)
-        action.include_in_web_ui = in_web_ui
-        action.is_secret = action.is_required = action.is_multiple = False  # as Locust's own add_argument sets them
-
-    _add_what_runs_where(add, scenario)
-    add(
+    """Add brokerbench's arguments to Locust's parser. The web form shows them in the order in which they are added."""
+    brokers, clients, load, judged, kept = (_adder(parser.add_argument_group(title)) for title in SECTIONS)
+    _add_what_runs_where(brokers, scenario)
+    clients(
         "--protocol",
         default="",
         help=f"what the clients speak: {', '.join(PROTOCOLS)}; or PRODUCERS:CONSUMERS "
         f"(default: {scenario.default_protocol})",
     )
-    _add_load(add, scenario)
-    add(
+    _add_load(load, clients, scenario)
+    clients(
         "--uris",
         default="",
         choices=("", *URIS),
         help="how many brokers of its group each client is told of: all (the scenarios' own way), or one, in turn",
     )
-    add("--failover", default=None, help="options of the failover URIs, such as 'randomize=false&timeout=3000'")
-    add(
+    clients("--failover", default=None, help="options of the failover URIs, such as 'randomize=false&timeout=3000'")
+    judged(
         "--fault",
         default="",
         action=Joined,
@@ -60,28 +56,41 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
         "rolling-restart, disconnect, full-store or join, to links cut, blackhole, slow or stop-link; instead of the "
         "scenario's own; several by ';'",
     )
-    add(
+    judged(
         "--check",
         default="",
         action=Joined,
         help="what must hold beside the scenario's own checks: 'latency_ms.due_to_received.p99 < 50'; several by ';'",
     )
-    add("--drain-timeout", type=float, default=DRAIN_S, help="seconds that consumers get to empty the queues")
-    add("--seed", type=int, default=None, help="seed of every random choice (default: a new one, told in the report)")
-    add("--runs", default="runs", help="folder that keeps the runs", in_web_ui=False)
-    add("--broker-memory", type=int, default=BROKER_MEMORY_MB, help="heap of each broker in MiB")
-    add("--base-port", type=int, default=None, help="first port of a fixed range (default: free ports)")
-    add(
+    load("--drain-timeout", type=float, default=DRAIN_S, help="seconds that consumers get to empty the queues")
+    load("--seed", type=int, default=None, help="seed of every random choice (default: a new one, told in the report)")
+    kept("--runs", default="runs", help="folder that keeps the runs", in_web_ui=False)
+    brokers("--broker-memory", type=int, default=BROKER_MEMORY_MB, help="heap of each broker in MiB")
+    brokers("--base-port", type=int, default=None, help="first port of a fixed range (default: free ports)")
+    brokers(
         "--bind-host",
         default=LOOPBACK,
         help="address of this machine where the brokers listen; with another than the default (%(default)s) they can "
         "be reached from its network, so that workers on other hosts can be their clients",
     )
-    add("--keep-data", action="store_true", help="keep the brokers' message stores in the run's folder")
-    _add_analysis(add)
+    brokers("--keep-data", action="store_true", help="keep the brokers' message stores in the run's folder")
+    _add_analysis(kept)
 
 
-def _add_load(add: Callable[..., None], scenario: Scenario) -> None:
+def _adder(group: Any) -> Callable[..., None]:
+    """Adds arguments to this group of the parser."""
+
+    def add(*names: str, in_web_ui: bool = True, **settings: Any) -> None:
+        if "choices" in settings:  # '' stands for an option that is not given: no value to offer in a help
+            settings["metavar"] = "{" + ",".join(filter(None, settings["choices"])) + "}"
+        action = group.add_argument(*names, **settings)
+        action.include_in_web_ui = in_web_ui
+        action.is_secret = action.is_required = action.is_multiple = False  # as Locust's own add_argument sets them
+
+    return add
+
+
+def _add_load(add: Callable[..., None], clients: Callable[..., None], scenario: Scenario) -> None:
     add("--messages", type=int, default=None, help="end the load after so many messages in all, instead of by time")
     add("--warm-up", type=float, default=None, help=f"seconds before the load counts (default: {_warm_up(scenario)})")
     add(
@@ -114,14 +123,14 @@ def _add_load(add: Callable[..., None], scenario: Scenario) -> None:
     )
     add("--body-bytes", type=int, default=None, help="size of a message body, at least 32")
     add("--in-flight", type=int, default=None, help="sends of one producer that may await their confirmation")
-    add(
+    clients(
         "--connections",
         default="",
         choices=("", *CONNECTION_MODES),
         help="one for each client (the scenarios' own way), pooled among those of a group, or per-message: producers "
         "connect for each message as functions do, and consumers have one each",
     )
-    add(
+    clients(
         "--pool-size",
         type=int,
         default=None,
@@ -187,7 +196,8 @@ def _add_what_runs_where(add: Callable[..., None], scenario: Scenario) -> None:
     add(
         "--topology",
         default=scenario.default_topology,
-        help="catalogue entry, such as 'mesh(brokers=5)', or a YAML file",
+        help="catalogue entry, such as 'mesh(brokers=5)', or a YAML file "
+        f"(default: {scenario.default_topology.replace('%', '%%')})",
     )
     add(
         "--link",
