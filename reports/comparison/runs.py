@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyarrow as pa
+
 from records.results import RESULT_TABLES
 from records.run import RunInfo
 from records.rundir import RunDirectory
@@ -18,6 +20,8 @@ from reports.views.histogram import Histogram, select
 READABLE_SUMMARIES = (1, 2)
 NEEDED_KEYS = ("verdict", "reasons", "messages", "throughput", "latency_ms", "wall", "phases")
 UNUSABLE = ("invalid", "interrupted")
+FEWEST_MESSAGES = 20
+"""That crossed so many brokers, in a run that says how long they took: a median has ten on either side."""
 
 TellsOfARun = Callable[[RunInfo], str]
 
@@ -26,8 +30,9 @@ TellsOfARun = Callable[[RunInfo], str]
 class FinishedRun:
     """One analysed run. ``doubtful``: reason by timing figure; None where summary.json does not tell (version 1).
 
-    ``latency``: due to received of the load phase. ``by_hops``: the same by how many brokers a message crossed; empty
-    where the protocol does not tell. ``to_add_a_broker``: whom that would restart, as a text; '' if nobody knows.
+    ``latency``: due to received of the load phase. ``by_hops``: the same by how many brokers a message crossed, of
+    those that enough messages did; empty where the protocol does not tell. ``to_add_a_broker``: whom that would
+    restart, as a text; '' if nobody knows.
     """
 
     name: str
@@ -81,7 +86,11 @@ def _read(folder: Path, to_add_a_broker: TellsOfARun) -> FinishedRun:
     table = select(
         result_table(directory, "latency", RESULT_TABLES["latency"]), measure="due_to_received", phase="load"
     )
-    hops = sorted(number for number in table["hops"].unique().to_pylist() if number is not None)
-    by_hops = {number: Histogram.of(select(table, hops=number)) for number in hops}
     name, told = folder.resolve().name, to_add_a_broker(info)
-    return FinishedRun(name, info, summary, doubtful, Histogram.of(table), by_hops, told)
+    return FinishedRun(name, info, summary, doubtful, Histogram.of(table), _by_hops(table), told)
+
+
+def _by_hops(latency: pa.Table) -> dict[int, Histogram]:
+    hops = sorted(number for number in latency["hops"].unique().to_pylist() if number is not None)
+    found = {number: Histogram.of(select(latency, hops=number)) for number in hops}
+    return {number: of for number, of in found.items() if of.count >= FEWEST_MESSAGES}

@@ -20,7 +20,10 @@ MS = 1_000_000
 
 @dataclass(frozen=True)
 class Planted:
-    """One run. ``scale`` multiplies every latency; ``run`` and ``summary`` replace fields of the two files."""
+    """One run. ``scale`` multiplies every latency; ``run`` and ``summary`` replace fields of the two files.
+
+    All messages crossed one broker, and ``strays`` more, of 31 ms each, none.
+    """
 
     topology: str = "mesh"
     scale: float = 1.0
@@ -30,6 +33,7 @@ class Planted:
     cpu_ms: float | None = 1.6
     doubtful: dict[str, str] | None = None
     messages: int = 4_000
+    strays: int = 0
     run: dict[str, Any] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
 
@@ -40,7 +44,8 @@ def write_planted(parent: Path, name: str, planted: Planted = Planted()) -> Path
     plan = Plan(run={"run_id": name, "topology": planted.topology, **planted.run}, verdict=planted.verdict)
     directory.write_run(run_info(plan))
     took_ns = latencies_ns(planted)
-    write_table(directory.results("latency"), latency_table(took_ns))
+    latency = [latency_table(took_ns), latency_table(np.full(planted.strays, 31 * MS, dtype=np.int64), hops=0)]
+    write_table(directory.results("latency"), pa.concat_tables(latency))
     directory.summary_path.write_text(json.dumps(planted_summary(plan, planted, took_ns)))
     return directory.path
 
@@ -53,14 +58,14 @@ def latencies_ns(planted: Planted) -> "np.ndarray[Any, Any]":
     return np.asarray(stats.lognorm.ppf(at, 0.6, scale=2.0) * planted.scale * MS, dtype=np.int64)
 
 
-def latency_table(took_ns: "np.ndarray[Any, Any]") -> pa.Table:
+def latency_table(took_ns: "np.ndarray[Any, Any]", hops: int = 1) -> pa.Table:
     buckets, counts = np.unique([bucket_of(int(ns)) for ns in took_ns], return_counts=True)
     rows = len(buckets)
     columns = {
         "measure": ["due_to_received"] * rows,
         "from_broker": ["broker-1"] * rows,
         "to_broker": ["broker-2"] * rows,
-        "hops": [1] * rows,
+        "hops": [hops] * rows,
         "phase": ["load"] * rows,
         "second": [0] * rows,
         "in_fault": [False] * rows,

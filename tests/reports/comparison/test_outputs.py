@@ -167,6 +167,21 @@ def test_the_table_says_latency_by_brokers_crossed_and_whom_one_more_broker_rest
     assert last["restarts to add a broker"] == ["of mesh", "of hub-and-spoke"]
 
 
+@pytest.mark.parametrize(("strays", "told"), [(19, ["1"]), (20, ["0", "1"])])
+def test_a_median_by_brokers_crossed_takes_twenty_messages_of_the_run(
+    strays: int, told: list[str], tmp_path: Path
+) -> None:
+    """One message of a run on `source-and-sink` once came without its first broker's stamp."""
+    folders = [
+        write_planted(tmp_path, f"{topology}-{block}", Planted(topology, strays=strays))
+        for topology in ("mesh", "hub-and-spoke")
+        for block in range(2)
+    ]
+    table = arm_table(compared(Wanted(tuple(folders), (), 5.0, allow_unlike=False)))
+    cell = table.rows[0][1][table.columns.index("latency p50 by brokers crossed, ms")].value
+    assert [each.partition(":")[0] for each in cell.split(" · ")] == told
+
+
 def test_a_scenario_of_three_blocks_is_described_and_does_not_make_the_others_verdict_harder(
     under_both: tuple[Comparison, ...],
 ) -> None:
