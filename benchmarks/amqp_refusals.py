@@ -4,16 +4,17 @@
 `scenarios/steady.py` on a mesh of three brokers, as fast as it takes the messages, until there are MESSAGES in all. No
 run begins after SECONDS. In turn nothing goes wrong, links between brokers are cut, brokers hang up on their clients,
 and a broker is killed; with ``--quiet`` nothing goes wrong in any run. ``--properties N``: each message has as many
-application properties. Prints a Markdown table of what the clients were told and what arrived, and the brokers' words
-for refusals. Exit status 1: a refused message arrived, or an acknowledged one did not.
+application properties. Prints a Markdown table of what the clients were told and what arrived, and below it the
+brokers' words for refusals and what a run does not know. Exit status 1: a refused message arrived, or an acknowledged
+one did not.
+
+The runs stay in the folder of ``--into``, with the brokers' logs. Cutting links takes Toxiproxy.
 """
 
 import argparse
 import json
 import re
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -23,17 +24,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from benchmarks.pairs import conditions
-from records.reader import read_events, seal
+from benchmarks.real_runs import load_ns, make_run
+from records.reader import read_events
 from records.rundir import RunDirectory
-from records.summary import EXIT_STATUS
 
-LOCUST = Path(sys.executable).with_name("locust")
 LOAD = "scenarios/steady.py"
 PRODUCERS, CONSUMERS, IN_FLIGHT, BODY_BYTES = 30, 2, 50, 64
 AS_FAST_AS_IT_GOES = "1000000"  # messages a second that are due
 BROKERS, FAULTS_UNTIL_S = 3, 300
+LEAST_DRAIN_S, SLOWEST_DRAIN_PER_S = 120, 200
+"""Until the drain ends messages may move, and what moves may be found nowhere."""
 REFUSED = re.compile(r"broker \S+ refused a message to .*")
 LINKS = ("broker-1-to-broker-2", "broker-1-to-broker-3", "broker-2-to-broker-3")
 
@@ -58,7 +61,9 @@ WAYS = {
 class Counts:
     """Messages of one run. An attempt in doubt may be sent again, so that a message is acked by its last.
 
-    ``unaccounted``: acked, not received, and not found where the run looked, which did not look everywhere.
+    Acked and not received are three: ``left`` were found on a queue; ``unaccounted`` were not found by a run that could
+    not look everywhere; ``nowhere`` were not found by a run that did. ``repeated``: received once more without the
+    redelivered flag, although no attempt was in doubt.
     """
 
     sent: int
@@ -67,9 +72,10 @@ class Counts:
     refused_yet_received: int
     in_doubt_once: int
     received: int
-    acked_and_nowhere: int
+    left: int
     unaccounted: int
-    twice_without_resend: int
+    nowhere: int
+    repeated: int
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Counts)))
@@ -77,11 +83,11 @@ class Counts:
 
 def counted(directory: RunDirectory) -> Counts:
     sends, receipts = read_events(directory, "sends"), read_events(directory, "receipts")
-    left = set(_keys(read_events(directory, "leftovers")).tolist())
+    found = _keys(read_events(directory, "leftovers"))
     outcome, keys = sends["outcome"].to_numpy(zero_copy_only=False), _keys(sends)
     acked, refused, doubted = (np.unique(keys[outcome == each]) for each in ("acked", "failed", "in_doubt"))
-    received, times = np.unique(_keys(receipts), return_counts=True)
-    missing = sum(key not in left for key in np.setdiff1d(acked, received).tolist())
+    received, left = np.unique(_keys(receipts)), np.setdiff1d(acked, _keys(receipts))
+    missing = len(np.setdiff1d(left, found))
     searched = not directory.read_run().unsearched
     return Counts(
         sent=len(np.unique(keys)),
@@ -90,10 +96,18 @@ def counted(directory: RunDirectory) -> Counts:
         refused_yet_received=len(np.intersect1d(np.setdiff1d(refused, acked), received)),
         in_doubt_once=len(doubted),
         received=len(received),
-        acked_and_nowhere=missing if searched else 0,
+        left=len(left) - missing,
         unaccounted=0 if searched else missing,
-        twice_without_resend=len(np.setdiff1d(received[times > 1], doubted)),
+        nowhere=missing if searched else 0,
+        repeated=len(np.setdiff1d(_repeated(receipts), doubted)),
     )
+
+
+def _repeated(receipts: pa.Table) -> Any:
+    """Messages that came more than once without the redelivered flag."""
+    unflagged = receipts.filter(pc.invert(receipts["redelivered"]))
+    keys, times = np.unique(_keys(unflagged), return_counts=True)
+    return keys[times > 1]
 
 
 def _keys(rows: pa.Table) -> Any:
@@ -101,32 +115,23 @@ def _keys(rows: pa.Table) -> Any:
     return (rows["producer"].to_numpy().astype(np.int64) << 40) | rows["seq"].to_numpy()
 
 
-def one_run(messages: int, faults: str, properties: int) -> tuple[Counts, float, list[str]]:
-    """Counts, how long the load took (s), and the brokers' words for refusals."""
-    with tempfile.TemporaryDirectory() as folder:
-        runs = Path(folder) / "runs"
-        where = ["--runtime", "processes", "--topology", f"mesh(brokers={BROKERS})", "--protocol", "amqp"]
-        load = [f"--producers={PRODUCERS}", f"--consumers={CONSUMERS}", f"--in-flight={IN_FLIGHT}", "--warm-up=0"]
-        how = [f"--messages={messages}", f"--rate={AS_FAST_AS_IT_GOES}", f"--body-bytes={BODY_BYTES}"]
-        carried = json.dumps({f"p{number}": number for number in range(properties)})
-        rest = [
-            f"--properties={carried}",
-            "--drain-timeout=120",
-            "--analyse-later",
-            f"--fault={faults}",
-            f"--runs={runs}",
-        ]
-        command = [str(LOCUST), "-f", LOAD, "--headless", *where, *load, *how, *rest]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        if done.returncode not in (0, EXIT_STATUS["invalid"]):
-            raise RuntimeError(f"the run failed with status {done.returncode}:\n{done.stdout[-2_000:]}")
-        (run,) = runs.iterdir()
-        directory = RunDirectory.open(run)
-        seal(directory)
-        phases = directory.read_run().phases
-        assert phases.load_began_ns is not None
-        assert phases.load_ended_ns is not None
-        return counted(directory), (phases.load_ended_ns - phases.load_began_ns) / 1e9, REFUSED.findall(done.stdout)
+def options(messages: int, faults: str, properties: int) -> list[str]:
+    """What the command line of a run says about its load."""
+    where = ["--topology", f"mesh(brokers={BROKERS})", "--protocol", "amqp", f"--fault={faults}"]
+    clients = [f"--producers={PRODUCERS}", f"--consumers={CONSUMERS}", f"--in-flight={IN_FLIGHT}"]
+    load = [f"--messages={messages}", f"--rate={AS_FAST_AS_IT_GOES}", f"--body-bytes={BODY_BYTES}", "--warm-up=0"]
+    carried = json.dumps({f"p{number}": number for number in range(properties)})
+    drain_s = max(LEAST_DRAIN_S, messages / SLOWEST_DRAIN_PER_S)
+    return [*where, *clients, *load, f"--properties={carried}", f"--drain-timeout={drain_s:g}"]
+
+
+def one_run(messages: int, faults: str, properties: int, into: Path) -> tuple[Counts, float, list[str]]:
+    """Counts, how long the load took (s), and the brokers' words for refusals and what the run does not know."""
+    directory, told = make_run(LOAD, options(messages, faults, properties), into)
+    began_ns, ended_ns = load_ns(directory)
+    info = directory.read_run()
+    words = [*REFUSED.findall(told), *(f"{directory.path.name}: {why}" for why in (*info.unsearched, *info.problems))]
+    return counted(directory), (ended_ns - began_ns) / 1e9, words
 
 
 def row(way: str, counts: Counts, load_s: float) -> str:
@@ -140,7 +145,7 @@ def header() -> str:
 
 
 def sound(total: Counts) -> bool:
-    return not (total.refused_yet_received or total.acked_and_nowhere)
+    return not (total.refused_yet_received or total.nowhere)
 
 
 def planned(ways: Sequence[str], messages: int, per_run: int, ends_s: float) -> Iterator[tuple[str, int]]:
@@ -151,16 +156,16 @@ def planned(ways: Sequence[str], messages: int, per_run: int, ends_s: float) -> 
         messages -= per_run
 
 
-def main(ways: Sequence[str], messages: int, per_run: int, seconds: float, properties: int) -> bool:
-    """Whether no refused message arrived, and every acknowledged one did."""
+def main(ways: Sequence[str], messages: int, per_run: int, seconds: float, properties: int, into: Path) -> bool:
+    """Whether no refused message arrived, and every acknowledged one did or is accounted for."""
     print(f"{conditions()}\n\n{header()}", flush=True)
     total, total_s, words = Counts(*[0] * len(fields(Counts))), 0.0, list[str]()
     for way, count in planned(ways, messages, per_run, time.monotonic() + seconds):
-        counts, load_s, told = one_run(count, WAYS[way], properties)
+        counts, load_s, told = one_run(count, WAYS[way], properties, into)
         print(row(way, counts, load_s), flush=True)
         total, total_s, words = total + counts, total_s + load_s, words + told
     print(row("all", total, total_s) + "\n")
-    print("\n".join(f"- {each}" for each in words) or "No broker refused a message.")
+    print("\n".join(f"- {each}" for each in words) or "No broker refused a message, and every run looked everywhere.")
     return sound(total)
 
 
@@ -170,7 +175,9 @@ if __name__ == "__main__":
     parser.add_argument("--per-run", type=int, default=200_000, help="of one run (200000)")
     parser.add_argument("--seconds", type=float, default=900, help="after which no run begins any more (900)")
     parser.add_argument("--quiet", action="store_true", help="nothing goes wrong in any run")
+    parser.add_argument("--into", type=Path, default=Path("runs/amqp-refusals"), help="folder of the runs")
     parser.add_argument("--properties", type=int, default=0, help="application properties of each message (0)")
     asked = parser.parse_args()
     asked_ways = list(WAYS)[:1] if asked.quiet else list(WAYS)
-    sys.exit(not main(asked_ways, asked.messages, asked.per_run, asked.seconds, asked.properties))
+    limits = asked.messages, asked.per_run, asked.seconds
+    sys.exit(not main(asked_ways, *limits, asked.properties, asked.into))

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from benchmarks.pairs import conditions
+from benchmarks.real_runs import LOCUST
 
-LOCUST = Path(sys.executable).with_name("locust")
 LOAD_S = 30.0
 STEPS = ("up", "prove", "clients", "drain", "browse", "down", "analysis", "report")
 

@@ -26,10 +26,10 @@ import psutil
 import pyarrow.compute as pc
 
 from benchmarks.pairs import HEADER, conditions, measure
-from records.reader import read_events, seal
+from benchmarks.real_runs import LOCUST, opened
+from records.reader import read_events
 from records.rundir import RunDirectory
 
-LOCUST = Path(sys.executable).with_name("locust")
 LOAD = "benchmarks/harness_cost_load.py"
 UNSAMPLED = {"BROKERBENCH_UNSAMPLED": "1"}
 FAULT = "disconnect(consumers, at=4, every=4, times=4)"
@@ -109,9 +109,7 @@ def one_run(side: Side, options: Sequence[str], for_s: float) -> list[float]:
             time.sleep(for_s)
             last = read_cpu(psutil.Process(process.pid))
             process.wait(GIVE_UP_S)
-        (run,) = runs.iterdir()
-        directory = RunDirectory.open(run)
-        seal(directory)
+        directory = opened(runs)
         if problems := directory.read_run().problems:
             sys.exit(f"{' '.join(command)}: {problems[0]}")
         messages = received(directory, first.at_ns, last.at_ns)

@@ -32,15 +32,14 @@ import pyarrow as pa
 from benchmarks.bare_loop import NS_PER_MS, bare_loop, lateness_ms
 from benchmarks.connections import entry_for
 from benchmarks.pairs import conditions
+from benchmarks.real_runs import load_ns, make_run
 from drivers.protocols import PROTOCOLS
 from drivers.realtime import why_refused
-from records.reader import read_events, seal
+from records.reader import read_events
 from records.run import RunInfo
 from records.rundir import RunDirectory
-from records.summary import EXIT_STATUS
 from scenarios.harness.options.run_options import NORMAL, REALTIME
 
-LOCUST = Path(sys.executable).with_name("locust")
 LOAD = "benchmarks/pacing_load.py"
 BUSY = "while True: pass"
 PERCENTILES = (50, 99, 99.9)
@@ -87,9 +86,9 @@ class Measured:
 
 def in_load(directory: RunDirectory) -> pa.Table:
     """The first attempt of each message that was due within the load."""
-    phases, sends = directory.read_run().phases, read_events(directory, "sends")
+    (began_ns, ended_ns), sends = load_ns(directory), read_events(directory, "sends")
     due_ns, attempt = sends["due_ns"].to_numpy(), sends["attempt"].to_numpy()
-    return sends.filter(pa.array((attempt == 1) & (due_ns >= phases.load_began_ns) & (due_ns < phases.load_ended_ns)))
+    return sends.filter(pa.array((attempt == 1) & (due_ns >= began_ns) & (due_ns < ended_ns)))
 
 
 def own_lags_ms(sends: pa.Table) -> Any:
@@ -110,44 +109,34 @@ def percentiles(values_ms: Any) -> tuple[float, float, float]:
     return float(p50), float(p99), float(p99_9)
 
 
-def locust_options(asked: PacedRun, runs: Path) -> list[str]:
-    """The command line of the run."""
-    topology = entry_for(asked.protocol)
-    where = ["--runtime", "processes", "--topology", topology, "--protocol", asked.protocol, "--runs", str(runs)]
-    how = ["-t", f"{asked.load_s}s", "--rate", asked.rate, "--priority", asked.priority, "--analyse-later"]
+def locust_options(asked: PacedRun) -> list[str]:
+    """What of the run's command line its measurement is about."""
+    where = ["--topology", entry_for(asked.protocol), "--protocol", asked.protocol]
+    how = ["-t", f"{asked.load_s}s", "--rate", asked.rate, "--priority", asked.priority]
     warm_up = ["--warm-up", asked.warm_up_s] if asked.warm_up_s else []
-    return ["--headless", *how, *warm_up, *where]
+    return [*how, *warm_up, *where]
 
 
 def measure(asked: PacedRun) -> Measured:
     """Raises RuntimeError with what the run printed if it could not be made."""
     with tempfile.TemporaryDirectory() as folder:
         runs, times = Path(folder) / "runs", Path(folder) / "bare"
-        command = [str(LOCUST), "-f", LOAD, *locust_options(asked, runs)]
         with bare_loop(asked.rate, asked.priority, times):
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        if done.returncode not in (0, EXIT_STATUS["invalid"]):
-            raise RuntimeError(f"the run failed with status {done.returncode}:\n{done.stdout[-2_000:]}")
-        (run,) = runs.iterdir()
-        directory = RunDirectory.open(run)
-        seal(directory)
+            directory, _ = make_run(LOAD, locust_options(asked), runs)
         return measured(directory, times)
 
 
 def measured(directory: RunDirectory, times: Path) -> Measured:
     """The figures of a run that is over. ``times``: the bare loop's."""
-    info, sends = directory.read_run(), in_load(directory)
-    phases = info.phases
-    assert phases.load_began_ns is not None
-    assert phases.load_ended_ns is not None
+    sends = in_load(directory)
     transits = transits_ms(sends, read_events(directory, "receipts"))
     return Measured(
         percentiles(own_lags_ms(sends)),
-        percentiles(lateness_ms(times, phases.load_began_ns, phases.load_ended_ns)),
+        percentiles(lateness_ms(times, *load_ns(directory))),
         percentiles(transits),
         len(sends),
         len(transits),
-        remarks_on(info),
+        remarks_on(directory.read_run()),
     )
 
 

@@ -20,8 +20,8 @@ from typing import Any
 
 from analysis.checks import value_at
 from benchmarks.pairs import conditions
+from benchmarks.real_runs import LOCUST
 
-LOCUST = Path(sys.executable).with_name("locust")
 SCENARIO = "scenarios/rebalance.py"
 FIGURES = (
     "rebalance.moves",

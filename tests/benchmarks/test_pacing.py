@@ -81,7 +81,7 @@ def test_the_aims_are_about_both_rates_of_every_protocol() -> None:
     assert {(asked.protocol, asked.rate) for asked in normal} == {
         (protocol, rate) for protocol in ("stomp", "core") for rate in ("120", "2000")
     }
-    assert all("--warm-up" in locust_options(asked, Path("runs")) for asked in normal)
+    assert all("--warm-up" in locust_options(asked) for asked in normal)
 
 
 @pytest.mark.java
