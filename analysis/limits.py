@@ -98,7 +98,7 @@ def _named(info: RunInfo, step: StepResult, use: Use, own_lag_ms: float | None) 
             return "consumers", f"messages piled up on {broker}, where consumers take them ({grown:,} more)"
         return "link", f"messages piled up on {broker}, where no consumer is, for its links ({grown:,} more)"
     if use.cores and use.busy is not None and use.busy >= ALL_USED * use.cores:
-        return "host", f"the {use.cores} cores of the machine were in use, mostly by other programs ({use.split})"
+        return "host", f"the {use.cores} cores of the machine were in use, by other programs too ({use.split})"
     if step["sent_per_s"] < LEAST_SHARE * step["due_per_s"]:
         return "brokers", "brokers kept producers waiting: they took fewer messages than were due"
     if (p99_ms := step["due_to_received_ms"]["p99"]) is not None and (info.held_p99_ms or p99_ms) < p99_ms:

@@ -90,7 +90,7 @@ def found(*steps: StepResult, own_lag_ms: float = 0.1, **used: Any) -> Limit:
         ({}, {}, 60, "generator", "half of the sends were late by 60 ms"),
         ({"grown": {"source": 800, "sink": 10}}, {}, 0.1, "link", "piled up on source, where no consumer is"),
         ({"grown": {"source": 10, "sink": 800}}, {}, 0.1, "consumers", "piled up on sink, where consumers take them"),
-        ({"busy": 3.9}, {"sent": 0.9}, 0.1, "host", "mostly by other programs"),
+        ({"busy": 3.9}, {"sent": 0.9}, 0.1, "host", "by other programs too"),
         ({}, {"sent": 0.9}, 0.1, "brokers", "brokers kept producers waiting"),
         ({}, {"p99": 600.0}, 0.1, "latency", "99 % came within 600 ms, and no more than 500 ms was allowed"),
         ({"grown": {"sink": 10}}, {}, 0.1, "unknown", "nothing that was sampled was used up"),
