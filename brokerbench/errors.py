@@ -41,9 +41,9 @@ class OneLineErrors(click.Group):
         try:
             return super().resolve_command(context, args)
         except click.UsageError as error:
-            if "Did you mean" not in error.format_message():
-                error.message += f" {A_RUN}"
-            raise
+            if "Did you mean" in error.format_message():
+                raise
+            raise click.UsageError(f"{error.message} {A_RUN}", error.ctx) from None
 
     def invoke(self, context: click.Context) -> Any:
         try:
