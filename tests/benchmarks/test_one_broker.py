@@ -1,7 +1,5 @@
 """Checks that benchmarks of one broker use a topology whose broker speaks the protocol."""
 
-from pathlib import Path
-
 import pytest
 
 from benchmarks.connections import entry_for
@@ -17,7 +15,7 @@ def test_the_one_broker_speaks_the_protocol(protocol: str) -> None:
 
 
 def test_a_paced_run_is_asked_for_by_its_protocol_on_a_topology_that_speaks_it() -> None:
-    options = locust_options(PacedRun("core", "10000", "normal", 30), Path("runs"))
+    options = locust_options(PacedRun("core", "10000", "normal", 30))
     assert options[options.index("--protocol") + 1] == "core"
     assert options[options.index("--topology") + 1] == "artemis-single"
     assert options[options.index("--rate") + 1] == "10000"
