@@ -15,7 +15,7 @@ MEANING = {
     "pass": ("Passed", "Every check held, and every message is accounted for."),
     "fail": ("Failed", "At least one check did not hold, or nothing arrived."),
     "unknown": ("Unknown", "At least one check could not be decided: this is not a pass."),
-    "invalid": ("Invalid", "The record of this run is not complete. The figures below serve diagnosis only."),
+    "invalid": ("Invalid", "No result: the reasons say why. The figures below serve diagnosis only."),
     "interrupted": ("Interrupted", "The run was stopped before its planned end. The figures cover what was run."),
 }
 MESSAGE_COUNTS = (

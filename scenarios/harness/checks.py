@@ -24,8 +24,8 @@ def duplicates_at_most(count: int) -> Check:
 
 
 def somebody_cut_off() -> Check:
-    """A premise: a client was connected to the broker that a fault took away."""
-    return Check("a client on the broker of the fault", "recovery.cut_off", at_least=1)
+    """A premise: a client lost its connection by a fault. One that only waited for its broker does not count."""
+    return Check("a client that a fault cut off", "recovery.cut_off", at_least=1)
 
 
 def sends_in_flight() -> Check:

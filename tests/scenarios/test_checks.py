@@ -2,8 +2,10 @@
 
 import pytest
 
+from analysis.premises import unmet
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, duplicates_at_most
+from reports.views.headline import MEANING
+from scenarios.harness import Hold, Scenario, duplicates_at_most, somebody_cut_off
 
 
 class Producer(ProducerUser):
@@ -31,3 +33,10 @@ def test_a_check_is_a_plain_value_over_the_summary() -> None:
 
 def test_a_scenario_is_named_after_its_locustfile() -> None:
     assert Scenario((Producer, Consumer), "mesh", Hold(for_s=1), ()).name == "test_checks"
+
+
+def test_a_fault_that_cut_nobody_off_is_named_as_such_and_the_record_is_not_called_incomplete() -> None:
+    """Clients of a broker that freezes for a moment stay connected: they were on it, and lost nothing."""
+    (reason,) = unmet((somebody_cut_off(),), {"recovery": {"cut_off": 0}})
+    assert "it needs a client that a fault cut off: recovery.cut_off is 0" in reason
+    assert "not complete" not in MEANING["invalid"][1]
