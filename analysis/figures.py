@@ -8,15 +8,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from records.percentiles import quantiles_ns, rank_of
+from records.percentiles import LEAST_BEYOND, quantiles_ns, rank_of
 from records.results import PATHS
 from records.summary import Lag, Latency
 
 NS_PER_MS = 1_000_000
 MEASURES = ("due_to_received", "sent_to_received", "sent_to_settled")
 LAG = "ready_to_sent"
-LEAST_BEYOND = 10
-"""With fewer durations beyond a percentile, it is an accident of the run and no figure."""
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
 
 

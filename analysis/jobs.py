@@ -124,12 +124,12 @@ def _session(master: str | None, sealing: Sealing, progress: Progress) -> Iterat
 def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict[str, pa.Table], Findings]:
     info, faults = frames.info, read_events(frames.directory, "faults").to_pylist()
     timeline = Timeline.of(info.phases, _first_event_ns(frames), _windows(faults))
-    clock_error_ns = error_bound_ns(info.processes)
+    spans, clock_error_ns = fault_spans(faults), error_bound_ns(info.processes)
     try:
         with ThreadPoolExecutor(1) as aside:  # planning a query takes one core: the few rows of brokers take another
             of_brokers = aside.submit(_of_brokers, frames, timeline, progress)
             held = aside.submit(lambda: _row(blocked(frames.connections)))
-            moved = aside.submit(_rebalance, frames, fault_spans(faults), timeline, progress)
+            moved = aside.submit(_rebalance, frames, spans, timeline, progress)
             mirrored = aside.submit(frames.samples.where(F.col("metric").isin(*OF_MIRRORS)).toArrow)
             cores = aside.submit(lambda: cores_in_load(frames.samples, timeline).collect())
             results, unsearched = _of_messages(frames, timeline, clock_error_ns, progress)
@@ -141,9 +141,9 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
                 results["consumers"], shares = divided(received(frames.deliveries, frames.subscriptions).toArrow())
             results |= of_brokers.result()
             of_stays, balance = moved.result()
-            recovered = _recovery(frames, fault_spans(faults), timeline, results, of_stays["stays"], progress)
+            recovered = _recovery(frames, spans, timeline, results, of_stays["stays"], progress)
             with _step(progress, "looked for outages that nobody planned"):
-                unasked = _unplanned(frames, fault_spans(faults), timeline, results["rates"])
+                unasked = _unplanned(frames, spans, timeline, results["rates"])
         found = Findings(
             outcomes=load.pop("outcomes").asDict(),
             accounting=results["accounting"],
@@ -155,10 +155,10 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             blocked=held.result(),
             recovery=recovered,
             rebalance=balance,
-            connection_counts=_connection_counts(frames, fault_spans(faults), timeline, results),
+            connection_counts=_connection_counts(frames, spans, timeline, results),
             consumers=shares,
             destinations=spread(firsts),
-            mirror=mirror_lag(mirrored.result(), fault_spans(faults), timeline.load_began_ns),
+            mirror=mirror_lag(mirrored.result(), spans, timeline.load_began_ns),
             kinds=kinds(results["accounting"], _subscriptions(frames.directory), info.users),
             unplanned=unasked,
             leftovers=sealing.rows["leftovers"],

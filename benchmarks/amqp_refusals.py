@@ -4,8 +4,8 @@
 `scenarios/steady.py` on a mesh of three brokers, as fast as it takes the messages, until there are MESSAGES in all. No
 run begins after SECONDS. In turn nothing goes wrong, links between brokers are cut, brokers hang up on their clients,
 and a broker is killed; with ``--quiet`` nothing goes wrong in any run. ``--properties N``: each message has as many
-application properties. Prints a Markdown table of what the clients were told and what arrived, and below it the
-brokers' words for refusals and what a run does not know. Exit status 1: a refused message arrived, or an acknowledged
+application properties. Prints a Markdown table: what the clients were told, and what arrived. The brokers' words for
+refusals stand below it, and what a run could not find out. Exit status 1: a refused message arrived, or an acknowledged
 one did not.
 
 The runs stay in the folder of ``--into``, with the brokers' logs. Cutting links takes Toxiproxy.
@@ -86,7 +86,8 @@ def counted(directory: RunDirectory) -> Counts:
     found = _keys(read_events(directory, "leftovers"))
     outcome, keys = sends["outcome"].to_numpy(zero_copy_only=False), _keys(sends)
     acked, refused, doubted = (np.unique(keys[outcome == each]) for each in ("acked", "failed", "in_doubt"))
-    received, left = np.unique(_keys(receipts)), np.setdiff1d(acked, _keys(receipts))
+    received = np.unique(_keys(receipts))
+    left = np.setdiff1d(acked, received)
     missing = len(np.setdiff1d(left, found))
     searched = not directory.read_run().unsearched
     return Counts(

@@ -11,6 +11,8 @@ from pathlib import Path
 from locust import events
 from locust.util.load_locustfile import load_locustfile
 
+from brokerbench.compare.session import as_typed
+
 WIDEST = 120
 INDENT = 28  # columns before what an option does
 
@@ -32,9 +34,7 @@ def listing(locustfile: Path) -> str:
 
 
 def _heading(locustfile: Path) -> str:
-    here = Path.cwd()
-    shown = locustfile.relative_to(here) if locustfile.is_relative_to(here) else locustfile
     return (
-        f"locust -f {shown} --headless [-t 30s] [OPTION …]\n"
+        f"locust -f {as_typed(locustfile)} --headless [-t 30s] [OPTION …]\n"
         "-t is the length of the load. docs/options.md tells more of each option. locust --help lists Locust's own."
     )

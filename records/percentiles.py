@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from records.buckets import value_ns
 
+LEAST_BEYOND = 10
+"""With fewer durations beyond a percentile, it is an accident of the run and no figure."""
+
 
 def quantiles_ns(counts: Mapping[int, int], shares: Sequence[float]) -> list[int | None]:
     """For each share in (0, 1], find the smallest value that this share of values does not exceed.

@@ -99,7 +99,7 @@ class Session:
 
     def run_arguments(self, value: str) -> list[str]:
         """The options that make a run one of this arm."""
-        return ["-f", _short(self.locustfile), "--headless", *self.others, f"--{self.option}={value}"]
+        return ["-f", as_typed(self.locustfile), "--headless", *self.others, f"--{self.option}={value}"]
 
     def arguments(self, slot: Slot) -> list[str]:
         """All options of one run."""
@@ -229,8 +229,8 @@ def locustfile_of(scenario: str, asked_by: str = "--scenario") -> Path:
     raise ValueError(f"{asked_by} {scenario}: no such file, and none of {', '.join(known)}")
 
 
-def _short(path: Path) -> str:
-    """As one would type it here: run.json and the page show the command."""
+def as_typed(path: Path) -> str:
+    """A path as one would type it here, for a command that is shown: in run.json, on a page, in a help."""
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 

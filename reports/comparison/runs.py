@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from records.percentiles import LEAST_BEYOND
 from records.results import RESULT_TABLES
 from records.run import RunInfo
 from records.rundir import RunDirectory
@@ -20,8 +21,8 @@ from reports.views.histogram import Histogram, select
 READABLE_SUMMARIES = (1, 2)
 NEEDED_KEYS = ("verdict", "reasons", "messages", "throughput", "latency_ms", "wall", "phases")
 UNUSABLE = ("invalid", "interrupted")
-FEWEST_MESSAGES = 20
-"""That crossed so many brokers, in a run that says how long they took: a median has ten on either side."""
+FEWEST_MESSAGES = 2 * LEAST_BEYOND
+"""That crossed so many brokers, in a run that says how long they took: a median has as many on either side."""
 
 TellsOfARun = Callable[[RunInfo], str]
 
@@ -31,8 +32,8 @@ class FinishedRun:
     """One analysed run. ``doubtful``: reason by timing figure; None where summary.json does not tell (version 1).
 
     ``latency``: due to received of the load phase. ``by_hops``: the same by how many brokers a message crossed, of
-    those that enough messages did; empty where the protocol does not tell. ``to_add_a_broker``: whom that would
-    restart, as a text; '' if nobody knows.
+    those that enough messages did; empty where the protocol does not tell. ``to_add_a_broker``: which brokers
+    must be restarted to add one; '' if that is not known.
     """
 
     name: str
