@@ -321,7 +321,8 @@ def test_a_planted_kill_is_summed_up_and_a_premise_that_it_does_not_meet_makes_t
     assert summary["verdict"] == "invalid"
     assert [row["client"] for row in pq.read_table(directory.results("outages")).to_pylist()] == [1]
     check_moves(directory, summary)
-    assert summary["connection_counts"] == {"compared": 12, "differed": 1, "brokers": ["a"]}
+    # Without the seconds 6 and 7 of a, in which the harness tries whether it takes logins again.
+    assert summary["connection_counts"] == {"compared": 10, "differed": 1, "brokers": ["a"]}
     at_kill = {"fault": "F1", "broker": "a", "link": "a-to-b", "sampled_s": 3.5, "lag_messages": 150, "lag_s": 2.0}
     assert summary["mirror"] == {"lag_messages": {"max": 150}, "lag_s": {"max": 2.0}, "at_kill": [at_kill]}
 
