@@ -11,7 +11,9 @@ from typing import NewType
 from cproton import (
     PN_ACCEPTED,
     PN_DELIVERY,
+    PN_LINK_FLOW,
     PN_RECEIVED,
+    PN_TRANSPORT,
     isnull,
     pn_collector_peek,
     pn_collector_pop,
@@ -27,6 +29,7 @@ from cproton import (
     pn_delivery_update,
     pn_delivery_updated,
     pn_event_delivery,
+    pn_event_link,
     pn_event_type,
     pn_link_advance,
     pn_link_flow,
@@ -44,10 +47,21 @@ Transfer = NewType("Transfer", object)
 
 
 def take_events(collector: Collector) -> Iterator[Event | Transfer]:
-    """Each event that waits; one of a delivery as its transfer."""
-    impl = collector._impl
+    """Each event that waits; one of a delivery as its transfer.
+
+    Left out are all flows of a link but the first, and that there is something to write. Classic renews the credit
+    of many messages by as many frames at once: 700 events of each kind, which took 30 ms.
+    """
+    impl, flowed = collector._impl, set()
     while not isnull(event := pn_collector_peek(impl)):
-        yield Transfer(pn_event_delivery(event)) if pn_event_type(event) == PN_DELIVERY else Event.wrap(event)
+        kind = pn_event_type(event)
+        if kind == PN_DELIVERY:
+            yield Transfer(pn_event_delivery(event))
+        elif kind == PN_LINK_FLOW and (link := pn_event_link(event)) not in flowed:
+            flowed.add(link)
+            yield Event.wrap(event)
+        elif kind not in (PN_LINK_FLOW, PN_TRANSPORT):
+            yield Event.wrap(event)
         pn_collector_pop(impl)
 
 

@@ -22,6 +22,7 @@ from proton import Collector, Connection, Event, Transport
 
 from drivers.amqp.engine import Transfer, take_events
 from drivers.amqp.messages import Address
+from drivers.client.turns import let_others_run
 
 CHUNK_BYTES = 65_536
 JOIN_S = 5.0
@@ -128,7 +129,7 @@ class Wire:
         for call in calls:
             call()
         if calls or heard:
-            time.sleep(0)  # under gevent others would starve while the broker has more and more
+            let_others_run()  # under gevent others would starve while the broker has more and more
         else:
             until_s = max(0.0, deadline_s - time.monotonic()) if deadline_s else None
             self._wait(select.POLLIN if all_written else select.POLLIN | select.POLLOUT, until_s)

@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterator
 from stomp.transport import Transport
 from stomp.utils import Frame
 
+from drivers.client.turns import let_others_run
 from drivers.stomp.frames import Address, Beats
 from drivers.stomp.stream import BrokenStream, FrameReader, RawFrame
 from drivers.tls import TlsSocket, secured
@@ -266,7 +267,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
         try:
             chunk: bytes = self.socket.recv(RECEIVE_BYTES)
             if len(chunk) >= MUCH_BYTES:
-                time.sleep(0)
+                let_others_run()
         except OSError as error:
             self.reason = self.reason or f"reading failed: {error}"
             return b""

@@ -11,7 +11,11 @@ import time
 MOST_THREADS = 500
 """Each thread takes a file to read. Of a process with more there is no figure."""
 THREADS_AT_ONCE = 16
-"""After so many, some 0.1 ms, other greenlets get their turn: a load may be paced beside the sampler."""
+PAUSE_S = 0.001
+"""After so many threads, some 0.1 ms, the others of this process get their turn: a load may be paced beside it.
+
+A pause of 0 s would not do: under gevent those who wait for a time or a socket would not get theirs.
+"""
 
 
 class CoreWaits:
@@ -38,7 +42,7 @@ class CoreWaits:
             if (waited_ns := _waited_ns(f"{self._tasks}/{thread}/schedstat")) is not None:
                 now[thread] = waited_ns
             if number % THREADS_AT_ONCE == 0:
-                time.sleep(0)
+                time.sleep(PAUSE_S)
         if not now:
             return None
         self._total_ns += sum(_grown(self._of_thread.get(thread, 0), waited_ns) for thread, waited_ns in now.items())

@@ -16,7 +16,7 @@ import psutil
 
 from topologies.management.broker_queries import queries_by_broker
 from topologies.management.contract import BrokerQueries, ManagedBrokers
-from topologies.management.core_waits import CoreWaits
+from topologies.management.core_waits import PAUSE_S, CoreWaits
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.values import Bridge, Figures
 from topologies.model.topology import Topology
@@ -171,7 +171,7 @@ class Sampler:
         self._record(machine_rows())
         self._sample_process("", os.getpid(), self._process)
         for broker in self._brokers:
-            time.sleep(0)  # messages that are due now go first: under gevent they share this thread
+            time.sleep(PAUSE_S)  # messages that are due now go first: under gevent they share this thread
             if (pid := self._runtime.pid(broker)) is not None:
                 self._sample_process(broker, pid)
 
