@@ -4,13 +4,13 @@
 """
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 
 from drivers.client.contract import LoadControl, LoadStatistics
 from drivers.client.events import ScheduledSend
 from drivers.client.pacing import NS_PER_S, Schedule
 from drivers.client.readiness import LONG_WRITE_NS, Readiness
-from drivers.client.turns import let_others_run
 
 # Of late messages in one write: so few that they are as good as sent one by one.
 MOST_AT_ONCE, BYTES_AT_ONCE = 32, 65_536
@@ -83,7 +83,7 @@ class ScheduleLoop:
             self._readiness.woke(due_ns, self._clock())
         self._was_blocked = blocked = self.outstanding >= in_flight and self._wait_for_room(in_flight)
         if early_ns <= 0 and not blocked:
-            let_others_run()  # behind schedule: let answers and deliveries in between two sends
+            time.sleep(0)  # behind schedule: let answers and deliveries in between two sends
         return blocked
 
     def _wait_for_room(self, in_flight: int) -> bool:

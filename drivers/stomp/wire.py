@@ -29,7 +29,6 @@ from collections.abc import Callable, Iterator
 from stomp.transport import Transport
 from stomp.utils import Frame
 
-from drivers.client.turns import let_others_run
 from drivers.stomp.frames import Address, Beats
 from drivers.stomp.stream import BrokenStream, FrameReader, RawFrame
 from drivers.tls import TlsSocket, secured
@@ -267,7 +266,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
         try:
             chunk: bytes = self.socket.recv(RECEIVE_BYTES)
             if len(chunk) >= MUCH_BYTES:
-                let_others_run()
+                time.sleep(0)
         except OSError as error:
             self.reason = self.reason or f"reading failed: {error}"
             return b""
