@@ -198,10 +198,10 @@ def test_a_second_copy_that_comes_to_a_queue_is_new_there() -> None:
     network = Network("a", "b")
     network.put("a", [1])
     network.put("b", [1])
-    network.before(2, BROWSE, "a", network.cross([1], "b", "a"))
+    network.before(2, COUNT, "b", network.cross([1], "a", "b"))
     unknowns, found = search(network)
     assert (unknowns, network.passes) == ([], 3)
-    assert places(found) == Counter([("a", ORDERS, 1)] * 2)
+    assert places(found) == Counter([("b", ORDERS, 1)] * 2)
 
 
 def test_a_message_that_is_gone_counts_where_it_was_seen() -> None:
