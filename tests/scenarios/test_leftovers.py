@@ -1,4 +1,4 @@
-"""Checks that messages left on queues are recorded, with dead letters marked and canaries left out."""
+"""Checks that messages left on queues are found, with dead letters marked and canaries left out."""
 
 from pathlib import Path
 
@@ -6,11 +6,7 @@ import pytest
 
 from drivers.contract import Browsed, DriverError
 from records.identity import Identity, stamp
-from records.reader import read_events, seal
-from records.run import RunInfo
-from records.rundir import RunDirectory
-from records.writer import Recorder
-from scenarios.harness.run.leftovers import DeadLetterQueues, browse_broker
+from scenarios.harness.run.leftovers import DeadLetterQueues, Leftover, browse_broker
 from topologies.catalogue.lookup import build
 from topologies.catalogue.overlay import overlaid
 from topologies.model.endpoints import Credentials, Endpoint
@@ -36,16 +32,11 @@ class Shelves:
 
 
 def browse(
-    tmp_path: Path, shelves: Shelves, depths: dict[str, int], after: dict[str, int] | None = None
-) -> tuple[list[str], list[dict[str, object]]]:
-    directory = RunDirectory.create(tmp_path, "run")
-    directory.write_run(RunInfo("run", "s", "t", "processes", "stomp"))
-    recorder = Recorder(directory, "main")
-    to = recorder, RUN, DeadLetterQueues()
-    unknowns = browse_broker(HERE, depths, shelves, NOBODY, *to, lambda: after or depths)  # type: ignore[arg-type]
-    recorder.close()
-    seal(directory)
-    return unknowns, read_events(directory, "leftovers").to_pylist()
+    shelves: Shelves, depths: dict[str, int], after: dict[str, int] | None = None
+) -> tuple[list[str], list[Leftover]]:
+    """The doubts, and what was found."""
+    looks = list(browse_broker(HERE, depths, shelves, NOBODY, RUN, DeadLetterQueues(), lambda: after or depths))
+    return [look.doubt for look in looks if look.doubt], [each for look in looks for each in look.found or ()]
 
 
 def body(seq: int) -> bytes:
@@ -55,23 +46,23 @@ def body(seq: int) -> bytes:
 EXPIRED = body(4)
 
 
-def test_a_message_left_on_a_queue_is_recorded_by_its_identity(tmp_path: Path) -> None:
-    unknowns, rows = browse(tmp_path, Shelves(q=[body(4)]), {"q": 1})
+def test_a_message_left_on_a_queue_is_found_by_its_identity() -> None:
+    unknowns, rows = browse(Shelves(q=[body(4)]), {"q": 1})
     assert unknowns == []
-    assert [(row["producer"], row["seq"], row["queue"], row["dead_letter"]) for row in rows] == [(3, 4, "q", False)]
+    assert [(row.producer, row.seq, row.queue, row.dead_letter) for row in rows] == [(3, 4, "q", False)]
 
 
-def test_a_message_that_expires_as_it_is_browsed_is_missed_by_nobody(tmp_path: Path) -> None:
-    unknowns, rows = browse(tmp_path, Shelves(q=[body(4)]), {"q": 2}, after={"q": 1})
-    assert (unknowns, [row["seq"] for row in rows]) == ([], [4])
-    unknowns, _ = browse(tmp_path / "b", Shelves(q=[body(4)]), {"q": 3}, after={"q": 2})
+def test_a_message_that_expires_as_it_is_browsed_is_missed_by_nobody() -> None:
+    unknowns, rows = browse(Shelves(q=[body(4)]), {"q": 2}, after={"q": 1})
+    assert (unknowns, [row.seq for row in rows]) == ([], [4])
+    unknowns, _ = browse(Shelves(q=[body(4)]), {"q": 3}, after={"q": 2})
     assert unknowns == ["b: queue q holds 2 messages, browsing showed 1"]
 
 
-def test_a_dead_letter_that_expired_is_told_from_others(tmp_path: Path) -> None:
+def test_a_dead_letter_that_expired_is_told_from_others() -> None:
     shelves = Shelves(**{"ActiveMQ.DLQ": [EXPIRED, body(5)], "ExpiryQueue": [body(6)], "q": [EXPIRED]})
-    _, rows = browse(tmp_path, shelves, {"ActiveMQ.DLQ": 2, "ExpiryQueue": 1, "q": 1})
-    told = {(row["queue"], row["seq"]): row["expired"] for row in rows}
+    _, rows = browse(shelves, {"ActiveMQ.DLQ": 2, "ExpiryQueue": 1, "q": 1})
+    told = {(row.queue, row.seq): row.expired for row in rows}
     assert told == {
         ("ActiveMQ.DLQ", 4): True,
         ("ActiveMQ.DLQ", 5): False,
@@ -80,23 +71,23 @@ def test_a_dead_letter_that_expired_is_told_from_others(tmp_path: Path) -> None:
     }
 
 
-def test_a_dead_letter_is_marked_as_one(tmp_path: Path) -> None:
-    _, rows = browse(tmp_path, Shelves(**{"ActiveMQ.DLQ": [body(4)]}), {"ActiveMQ.DLQ": 1})
-    assert [row["dead_letter"] for row in rows] == [True]
+def test_a_dead_letter_is_marked_as_one() -> None:
+    _, rows = browse(Shelves(**{"ActiveMQ.DLQ": [body(4)]}), {"ActiveMQ.DLQ": 1})
+    assert [row.dead_letter for row in rows] == [True]
 
 
-def test_a_canary_is_nobodys_message(tmp_path: Path) -> None:
-    assert browse(tmp_path, Shelves(), {"brokerbench.canary.b": 1}) == ([], [])
+def test_a_canary_is_nobodys_message() -> None:
+    assert browse(Shelves(), {"brokerbench.canary.b": 1}) == ([], [])
 
 
-def test_a_queue_that_cannot_be_browsed_is_unknown_and_not_empty(tmp_path: Path) -> None:
-    unknowns, rows = browse(tmp_path, Shelves(), {"q": 3})
+def test_a_queue_that_cannot_be_browsed_is_unknown_and_not_empty() -> None:
+    unknowns, rows = browse(Shelves(), {"q": 3})
     assert rows == []
     assert unknowns == ["b: queue q holds 3 messages, browsing it failed: q: refused"]
 
 
-def test_a_queue_that_shows_less_than_it_holds_is_unknown(tmp_path: Path) -> None:
-    unknowns, rows = browse(tmp_path, Shelves(q=[body(1)]), {"q": 2})
+def test_a_queue_that_shows_less_than_it_holds_is_unknown() -> None:
+    unknowns, rows = browse(Shelves(q=[body(1)]), {"q": 2})
     assert len(rows) == 1
     assert unknowns == ["b: queue q holds 2 messages, browsing showed 1"]
 

@@ -2,8 +2,9 @@
 
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
+from functools import partial
 from typing import cast
 
 import psutil
@@ -21,7 +22,8 @@ from scenarios.harness.faults.probe import RuntimeProbe
 from scenarios.harness.memory_runtime import MemoryRuntime
 from scenarios.harness.options.run_options import Options
 from scenarios.harness.run.held import NO_SUBSCRIBERS, Subscribers, record_held
-from scenarios.harness.run.leftovers import DeadLetterQueues, browse_broker
+from scenarios.harness.run.leftover_search import LeftoverSearch
+from scenarios.harness.run.leftovers import DeadLetterQueues, Look, browse_broker
 from scenarios.harness.run.watch import ManagedWatch, MemoryWatch, Watch
 from topologies.management.contract import DurableSubscription, management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
@@ -213,31 +215,28 @@ class BrokerEnvironment:
     def browse(self, run_number: int, *, expires: bool) -> list[str]:
         """Record every message left on a queue; returns what could not be established.
 
-        Dead letters last: a message that expires meanwhile goes there from another queue. ``expires``: whether messages
-        may; then it goes on until the brokers were sampled again, as only they know what they dropped for its age.
+        ``expires``: whether messages may; then it goes on until the brokers were sampled again, as only they know what
+        they dropped for its age.
         """
-        unknowns: list[str] = []
-        for dead in (False, True):
-            for broker in self._ever_there():
-                unknowns += self._browse(broker, run_number, dead=dead)
-        for broker in self._ever_there():
+        brokers, look = self._ever_there(), partial(self._look, run_number)
+        linked = bool(self.topology.links)
+        search = LeftoverSearch(brokers, self._depths, look, self._dead_letters, linked=linked)
+        unknowns = search.run()
+        for leftover in search.leftovers():
+            self._recorder.leftover(*leftover)
+        for broker in brokers:
             unknowns += self._browse_subscriptions(broker, run_number)
         if expires:
             time.sleep(2 * PERIOD_S)
         return list(dict.fromkeys(unknowns))
 
-    def _browse(self, broker: str, run_number: int, *, dead: bool) -> list[str]:
-        """The dead-letter queues of one broker, or its other ones."""
+    def _look(self, run_number: int, broker: str, depths: Mapping[str, int]) -> Iterator[Look]:
+        """Looks at the queues of one broker that have these depths."""
         protocol = self._spoken.consumers  # as what was to come to a consumer
-        try:
-            found = self._depths(broker)
-            depths = {queue: depth for queue, depth in found.items() if self._dead_letters.has(queue) is dead}
-            browser = self._watch.browser(self.connectors[protocol], self._trust)
-            where, credentials = self.runtime.endpoint(broker, protocol), self.runtime.credentials()
-            to = self._recorder, run_number, self._dead_letters
-            return browse_broker(where, depths, browser, credentials, *to, lambda: self._depths(broker))
-        except ManagementFailed as error:
-            return [f"what is left on {broker} is not known: {error}"]
+        browser = self._watch.browser(self.connectors[protocol], self._trust)
+        where, credentials = self.runtime.endpoint(broker, protocol), self.runtime.credentials()
+        to = run_number, self._dead_letters
+        return browse_broker(where, depths, browser, credentials, *to, lambda: self._depths(broker))
 
     def _browse_subscriptions(self, broker: str, run_number: int) -> list[str]:
         """Records what one broker holds for durable subscriptions without a consumer, including those of links."""
