@@ -22,6 +22,8 @@ from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES, RECEIPTS, SENDS
 from records.streams import SUFFIX, Sink, StreamFile, StreamSender, described
 
+PAUSE_S = 0.001
+"""Between two tables that are flushed. With 0 s gevent would not look whether a message is due."""
 _BAD_ROW = (struct.error, TypeError, ValueError)
 
 Send = Callable[[str, bytes], None]
@@ -220,7 +222,7 @@ class Recorder:
             for name, table in self._tables.items():
                 if len(table.rows) and not self._closed:
                     self._flush_table(name, table)
-                    time.sleep(0)  # under gevent, messages that are due now go before the next table
+                    time.sleep(PAUSE_S)  # under gevent, messages that are due now go before the next table
 
     def close(self) -> None:
         """Write the remaining rows. Mark each stream as complete, unless rows of it were dropped. May be repeated."""
