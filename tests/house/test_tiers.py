@@ -15,7 +15,7 @@ from tests.support.floors import GROUPS, groups_of, shortfalls
 from tests.support.needs import NEEDS
 from tests.support.parts import parse_part, part_of_each, weight_s
 from tests.support.slow import SLOW, is_slow, slow_files
-from tests.support.tiers import in_tier, may_run_beside_others, nodeid_of
+from tests.support.tiers import in_tier, may_run_beside_others, session_of
 
 HERE = Path(__file__).relative_to(ROOT).as_posix()
 NONE = {"groups": {}, "left_out": {}, "seconds": {}}
@@ -204,9 +204,10 @@ def test_seconds_are_averaged_by_file() -> None:
     assert nightly.mean_s(kept) == {"tests/a.py": 3.0, "tests/b.py": 1.0}
 
 
-def test_the_group_that_xdist_adds_to_a_name_is_no_part_of_it() -> None:
-    assert nodeid_of("tests/a.py::test_b[x@y-1]@spark") == "tests/a.py::test_b[x@y-1]"
-    assert nodeid_of("tests/a.py::test_b[x@y-1]") == "tests/a.py::test_b[x@y-1]"
+def test_tests_of_the_analysis_share_two_sessions_and_others_are_handed_out_one_by_one() -> None:
+    files = ("analysis/test_jobs", "analysis/test_unplanned", "analysis/test_planted_runs", "records/test_a")
+    found = [session_of(f"tests/{file}.py::test_b") for file in files]
+    assert found == ["rows", "rows", "runs", ""]
 
 
 def outside_xdist() -> dict[str, str]:
