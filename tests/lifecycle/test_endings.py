@@ -61,6 +61,7 @@ def test_two_ctrl_c_tear_everything_down_at_once_and_keep_the_events(loaded: Loc
     assert not list(outcome.run.glob("brokers/*/data")), "the brokers' stores are thrown away"
 
 
+@pytest.mark.nightly  # topologies_runtime/test_processes.py has a harness that is killed
 def test_sigkill_of_the_harness_soon_leaves_no_broker_and_no_port(loaded: LocustRun) -> None:
     ports = ports_of(loaded.runs)
     loaded.send(signal.SIGKILL)
