@@ -110,10 +110,8 @@ ASKED: dict[str, tuple[Callable[[Path, Runtime, str], None], str]] = {
 }
 
 
-BY_ITSELF = ("wrong password", "stomp")  # stomp/test_brokers.py has it in every run
 TABLE = [
-    *((asked, protocol) for asked in ASKED for protocol in REAL if (asked, protocol) != BY_ITSELF),
-    pytest.param(*BY_ITSELF, marks=pytest.mark.nightly),
+    *((asked, protocol) for asked in ASKED for protocol in REAL),
     # Artemis has no limit on what comes in one message by Core: its client sends a large body in pieces.
     *(pytest.param(asked, "core", marks=pytest.mark.nightly) for asked in ASKED if asked != "body too large"),
 ]
