@@ -80,6 +80,8 @@ def test_too_few_tests_of_a_group_are_a_sentence_unless_the_machine_lacks_what_t
         ("tests/analysis/test_a.py::test_b", {"spark"}, True),
         ("tests/planted/test_stall.py::test_b", {"spark"}, False),  # a whole run, whose times are looked at
         ("tests/analysis/test_a.py::test_b", {"spark", "brokers"}, False),
+        ("tests/lifecycle/test_ci.py::test_b", {"spark"}, True),  # a whole run in memory
+        ("tests/lifecycle/test_ci.py::test_b", {"spark", "brokers"}, False),
     ],
 )
 def test_what_measures_or_starts_something_runs_alone(nodeid: str, markers: set[str], beside: bool) -> None:

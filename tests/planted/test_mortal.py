@@ -18,9 +18,8 @@ RUNTIMES = {
 @pytest.mark.parametrize(
     "arguments",
     [
-        RUNTIMES["memory"],
-        # in every run: selectors and times to live of real brokers are in drivers/conformance/test_headers.py
-        pytest.param(RUNTIMES["classic"], marks=pytest.mark.nightly),
+        pytest.param(RUNTIMES["memory"], marks=pytest.mark.nightly),
+        RUNTIMES["classic"],
         pytest.param(RUNTIMES["artemis"], marks=pytest.mark.nightly),
     ],
     ids=RUNTIMES.keys(),

@@ -24,6 +24,15 @@ NOT_PARALLEL = frozenset({"brokers", "containers", "browser", "spark", "java", "
 """Tests with one of these start brokers, another engine or another machine, or they measure."""
 SHARES_SPARK = "tests/analysis/"
 """Tests in this folder share a Spark session, and neither start anything else nor measure."""
+MEASURES_NOTHING = (
+    SHARES_SPARK,
+    "tests/brokerbench/",
+    "tests/lifecycle/test_ci.py",
+    "tests/lifecycle/test_our_own_faults.py",
+    "tests/planted/test_missing_rows.py",
+    "tests/topologies_runtime/test_java.py",
+)
+"""Of the tests with Spark, those in these files and folders do not measure. Their runs are on brokers in memory."""
 MAKES_RUNS = "tests/analysis/test_planted_runs.py"
 """Its tests have a session of their own: half of the time they wait for a run, so another session works meanwhile."""
 OUTCOMES = ("passed", "failed", "error", "skipped")
@@ -172,7 +181,7 @@ def markers_of(item: pytest.Item) -> set[str]:
 def may_run_beside_others(nodeid: str, markers: Collection[str]) -> bool:
     """Whether it is of the parallel stage."""
     alone = NOT_PARALLEL.intersection(markers)
-    return not alone or (alone == {"spark"} and nodeid.startswith(SHARES_SPARK))
+    return not alone or (alone == {"spark"} and nodeid.startswith(MEASURES_NOTHING))
 
 
 def in_tier(tier: str, markers: set[str]) -> bool:
