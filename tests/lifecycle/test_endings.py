@@ -90,7 +90,7 @@ def test_ctrl_c_while_the_brokers_come_up_takes_them_down_again(tmp_path: Path) 
     assert nothing_left(run.runs)
 
 
-@pytest.mark.nightly  # test_failover.py has a broker that dies beside a fault
+@pytest.mark.nightly  # scenarios/test_dead_brokers.py
 def test_a_broker_that_dies_in_the_load_is_named_with_its_log_and_the_run_is_invalid(tmp_path: Path) -> None:
     run = LocustRun(STEADY, *QUICK, "-t", "60s", runs=tmp_path / "runs")
     run.wait_for(r"load: \d+ s of 60 s")

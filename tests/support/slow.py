@@ -30,7 +30,6 @@ SLOW = (
     r"planted/test_held_back\.py::",
     r"planted/test_message_faults\.py::",
     r"planted/test_missing_rows\.py::",
-    r"planted/test_mortal\.py::",  # analysis/test_expiry_and_selectors.py has the accounting
     r"distributed/test_spark_cluster\.py::",
     r"distributed/test_workers\.py::test_(steady_passes|workers_that_cannot)",
     r"webui/test_runs\.py::",
