@@ -1,7 +1,7 @@
 """Runs a tier of the tests and says what ran: `python -m tests.run TIER [--part 2/4] [ARGUMENTS OF PYTEST]`.
 
-Tests that neither start brokers nor measure run first, beside each other; those that share a Spark session are one
-group. The others follow, one by one. Up to three tests of each of the two that failed run once more, alone: one that
+Tests that neither start brokers nor measure run first, beside each other; those that share a Spark session stay in one
+process. The others follow, one by one. Up to three tests of each of the two that failed run once more, alone: one that
 passes then counts as passed, and the last lines name it as unsteady. TIER is
 
 - ``test``: what `make test` runs. What this machine lacks is left out, and the last lines say so;
@@ -35,7 +35,7 @@ NOTHING_TO_RUN = 5  # pytest's exit status
 TESTS_FAILED = 1  # pytest's exit status
 MOST_UNSTEADY = 3
 """So many failed tests of a stage may be a machine that stood still; more are a defect."""
-PARALLEL = ("--stage", "parallel", "--numprocesses", str(os.cpu_count() or 1), "--dist", "loadgroup")
+PARALLEL = ("--stage", "parallel", "--numprocesses", str(os.cpu_count() or 1), "--dist", "loadscope")
 SERIAL = ("--stage", "serial")
 
 

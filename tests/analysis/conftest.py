@@ -1,4 +1,4 @@
-"""One Spark session for all tests of the analysis: starting one takes longer than most of them together."""
+"""One Spark session in each process that has tests of the analysis: starting one takes longer than most of them."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack

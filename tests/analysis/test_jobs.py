@@ -26,6 +26,10 @@ from tests.analysis.runs import INFO, LOAD_NS, MS, QUEUE, S, due_of, healthy, ma
 
 pytestmark = pytest.mark.spark
 
+DECLARED = [
+    pytest.param(True, id="in a fault"),
+    pytest.param(False, id="without one", marks=pytest.mark.nightly),
+]
 TOO_FEW_BEYOND: dict[str, Any] = dict.fromkeys(("p99_9", "p99_99"))  # of 1,000 messages
 
 
@@ -165,7 +169,7 @@ def test_a_freeze_of_3_s_shows_as_latencies_uniform_up_to_3_s(
     assert in_fault == set(range(4, 10))  # 5 s of grace go beyond the end of the load
 
 
-@pytest.mark.parametrize("declared", [True, False], ids=["in a fault", "without one"])
+@pytest.mark.parametrize("declared", DECLARED)
 def test_a_generator_that_is_late_for_3_s_makes_figures_doubtful(
     spark: SparkSession, planted: Callable[..., RunDirectory], declared: bool
 ) -> None:
@@ -178,7 +182,7 @@ def test_a_generator_that_is_late_for_3_s_makes_figures_doubtful(
     assert summary["lag_ms"]["max"] == 3_000
 
 
-@pytest.mark.parametrize("declared", [True, False], ids=["in a fault", "without one"])
+@pytest.mark.parametrize("declared", DECLARED)
 def test_a_producer_that_brokers_held_back_for_3_s_is_not_late_and_its_figures_are_sound(
     spark: SparkSession, planted: Callable[..., RunDirectory], declared: bool
 ) -> None:

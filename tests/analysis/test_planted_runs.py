@@ -90,6 +90,11 @@ def test_the_control_passes_with_each_message_once(spark: SparkSession, copied: 
     assert told.counts == {"sent": 1_000, "acked": 1_000, "expected": 1_000, "received": 1_000}
 
 
+def test_each_process_of_a_run_tells_what_it_counted(copied: RunDirectory) -> None:
+    (process,) = copied.read_run().processes
+    assert (process.begun, process.settled, process.received) == (1_000, 1_000, 1_000)
+
+
 def test_a_thousand_messages_that_were_confirmed_and_swallowed_are_lost(spark: SparkSession, tmp_path: Path) -> None:
     told = planted_run(tmp_path, "all swallowed")
     reason = "no message was received, though brokers confirmed 1,000: 1,000 of them lost"

@@ -76,6 +76,7 @@ class ANight:
         return sorted({run for path in folder.iterdir() for run in pq.read_table(path)["run_id"].to_pylist()})
 
 
+@pytest.mark.nightly  # test_compare_making.py stops and goes on alike; the test below judges and keeps a night
 @pytest.mark.timeout(900)
 def test_a_night_that_is_stopped_goes_on_is_judged_and_is_kept_once(tmp_path: Path) -> None:
     gates = f"messages.lost == 0, '{P99}'"

@@ -60,6 +60,7 @@ def _run(command: Sequence[str], cluster: SparkCluster, cwd: Path = REPOSITORY) 
     )
 
 
+@pytest.mark.nightly  # the test below has the cluster's workers too, and the same summary
 def test_a_cluster_of_two_workers_gives_the_same_summary_as_this_machine_alone(
     cluster: SparkCluster, analysed_here: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -98,6 +99,7 @@ def _archive(folder: Path) -> Path:
     return Path(shutil.make_archive(str(folder / "brokerbench"), "zip", folder / "packed"))
 
 
+@pytest.mark.nightly  # Spark's own word: it changes with Spark alone
 def test_a_standalone_cluster_takes_no_driver_in_python(cluster: SparkCluster, tmp_path: Path) -> None:
     """docs/running.md says so. Should Spark learn it, the docs and the test above are to have it."""
     jobs = str(REPOSITORY / "analysis" / "jobs.py")

@@ -80,6 +80,7 @@ def start(
     ]
 
 
+@pytest.mark.nightly  # records/test_gathering.py has rows of a worker that does not see the folder
 def test_workers_on_other_hosts_make_one_run_whether_or_not_they_see_its_folder(lan: Bridged, tmp_path: Path) -> None:
     """Each is in a network namespace of its own, from where only the address that brokers are bound to is reached."""
     master, workers = start(lan, tmp_path, "--topology", CLASSIC, *QUICK, "--bind-host", lan.address)

@@ -73,6 +73,9 @@ def test_a_broker_that_hangs_up_on_a_login_is_asked_again_for_its_reason(single_
         prove(at("openwire", relay.port), "openwire", wrong)
 
 
+@pytest.mark.parametrize(
+    "protocol", ["stomp", "amqp", "openwire", pytest.param("core", marks=pytest.mark.nightly)], indirect=True
+)
 def test_a_broker_that_hangs_up_on_every_login_is_left_in_the_end(broker: Runtime, protocol: str) -> None:
     with Relay(upstream(broker, protocol), hang_ups=1_000_000) as relay, pytest.raises(PathsUnproven, match=BROKER):
         prove(at(protocol, relay.port), protocol, broker.credentials())

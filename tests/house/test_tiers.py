@@ -15,7 +15,7 @@ from tests.support.floors import GROUPS, groups_of, shortfalls
 from tests.support.needs import NEEDS
 from tests.support.parts import parse_part, part_of_each, weight_s
 from tests.support.slow import SLOW, is_slow, slow_files
-from tests.support.tiers import in_tier, may_run_beside_others, nodeid_of
+from tests.support.tiers import in_tier, may_run_beside_others, session_of
 
 HERE = Path(__file__).relative_to(ROOT).as_posix()
 NONE = {"groups": {}, "left_out": {}, "seconds": {}}
@@ -80,6 +80,8 @@ def test_too_few_tests_of_a_group_are_a_sentence_unless_the_machine_lacks_what_t
         ("tests/analysis/test_a.py::test_b", {"spark"}, True),
         ("tests/planted/test_stall.py::test_b", {"spark"}, False),  # a whole run, whose times are looked at
         ("tests/analysis/test_a.py::test_b", {"spark", "brokers"}, False),
+        ("tests/lifecycle/test_ci.py::test_b", {"spark"}, True),  # a whole run in memory
+        ("tests/lifecycle/test_ci.py::test_b", {"spark", "brokers"}, False),
     ],
 )
 def test_what_measures_or_starts_something_runs_alone(nodeid: str, markers: set[str], beside: bool) -> None:
@@ -204,9 +206,10 @@ def test_seconds_are_averaged_by_file() -> None:
     assert nightly.mean_s(kept) == {"tests/a.py": 3.0, "tests/b.py": 1.0}
 
 
-def test_the_group_that_xdist_adds_to_a_name_is_no_part_of_it() -> None:
-    assert nodeid_of("tests/a.py::test_b[x@y-1]@spark") == "tests/a.py::test_b[x@y-1]"
-    assert nodeid_of("tests/a.py::test_b[x@y-1]") == "tests/a.py::test_b[x@y-1]"
+def test_tests_of_the_analysis_share_two_sessions_and_others_are_handed_out_one_by_one() -> None:
+    files = ("analysis/test_jobs", "analysis/test_unplanned", "analysis/test_planted_runs", "records/test_a")
+    found = [session_of(f"tests/{file}.py::test_b") for file in files]
+    assert found == ["rows", "rows", "runs", ""]
 
 
 def outside_xdist() -> dict[str, str]:

@@ -187,6 +187,7 @@ def test_no_network_and_nothing_cached_names_the_distribution_and_the_cache(tmp_
     assert str(cache) in errors
 
 
+# In every run: analysis/test_jobs.py has folders without events, with damaged ones, and such as are no run.
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     runs = tmp_path_factory.mktemp("stored") / "runs"
@@ -194,6 +195,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
 
 @pytest.mark.spark
+@pytest.mark.nightly  # planted/test_held_back.py has a whole run in memory
 def test_the_whole_pipeline_runs_on_brokers_in_memory(stored: Outcome) -> None:
     messages = stored.summary["messages"]
     assert (stored.summary["verdict"], stored.status) == ("pass", 0), stored.output
@@ -202,6 +204,7 @@ def test_the_whole_pipeline_runs_on_brokers_in_memory(stored: Outcome) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.nightly
 def test_a_folder_without_events_is_one_clear_error(stored: Outcome, tmp_path: Path) -> None:
     copy = tmp_path / stored.run.name
     shutil.copytree(stored.run, copy)
@@ -214,6 +217,7 @@ def test_a_folder_without_events_is_one_clear_error(stored: Outcome, tmp_path: P
 
 
 @pytest.mark.spark
+@pytest.mark.nightly
 def test_a_truncated_event_file_is_one_clear_error_that_names_it(stored: Outcome, tmp_path: Path) -> None:
     copy = tmp_path / stored.run.name
     shutil.copytree(stored.run, copy)
@@ -226,6 +230,7 @@ def test_a_truncated_event_file_is_one_clear_error_that_names_it(stored: Outcome
 
 
 @pytest.mark.spark
+@pytest.mark.nightly
 def test_a_folder_that_is_no_run_is_one_clear_error(tmp_path: Path) -> None:
     said = analyse(tmp_path)
     assert said.returncode == 2
@@ -238,11 +243,12 @@ def analyse(run: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.spark
+@pytest.mark.nightly  # records/test_gathering.py and test_rundir.py have disks that are full
 @pytest.mark.parametrize(
     "where",
     [
         (*MEMORY, "--rate", "2000", "-t", "60s"),
-        pytest.param(("--topology", "single", "-t", "20s"), marks=[pytest.mark.brokers, pytest.mark.nightly]),
+        pytest.param(("--topology", "single", "-t", "20s"), marks=pytest.mark.brokers),
     ],
 )
 def test_a_full_disk_ends_the_load_keeps_what_was_written_and_says_so(tmp_path: Path, where: tuple[str, ...]) -> None:

@@ -37,6 +37,7 @@ def made(folder: Path, *asked: str) -> Outcome:
 
 
 @pytest.mark.spark
+@pytest.mark.nightly  # the load below adds clients in the same way
 def test_every_client_of_each_step_connects_in_its_time_and_sends_from_then_on(tmp_path: Path) -> None:
     run = made(tmp_path, "--runtime", "memory", "--clients", "10,21@5s", "--warm-up", "1")
     connections = run.summary["connections"]

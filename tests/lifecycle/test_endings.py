@@ -61,6 +61,7 @@ def test_two_ctrl_c_tear_everything_down_at_once_and_keep_the_events(loaded: Loc
     assert not list(outcome.run.glob("brokers/*/data")), "the brokers' stores are thrown away"
 
 
+@pytest.mark.nightly  # topologies_runtime/test_processes.py has a harness that is killed
 def test_sigkill_of_the_harness_soon_leaves_no_broker_and_no_port(loaded: LocustRun) -> None:
     ports = ports_of(loaded.runs)
     loaded.send(signal.SIGKILL)
@@ -89,7 +90,7 @@ def test_ctrl_c_while_the_brokers_come_up_takes_them_down_again(tmp_path: Path) 
     assert nothing_left(run.runs)
 
 
-@pytest.mark.nightly  # test_failover.py has a broker that dies beside a fault
+@pytest.mark.nightly  # scenarios/test_dead_brokers.py
 def test_a_broker_that_dies_in_the_load_is_named_with_its_log_and_the_run_is_invalid(tmp_path: Path) -> None:
     run = LocustRun(STEADY, *QUICK, "-t", "60s", runs=tmp_path / "runs")
     run.wait_for(r"load: \d+ s of 60 s")

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -38,21 +39,50 @@ def run_on(file: Path, topology: str, *arguments: str) -> Outcome:
     return make_run("scenarios/steady.py", *external, *SHORT, *arguments, runs=file.parent / "runs")
 
 
-def test_a_run_on_brokers_that_run_already_passes_and_leaves_them_running(tmp_path: Path) -> None:
-    with running("single", tmp_path, memory_mb=128) as theirs:
-        outcome = run_on(told_of(theirs, build("single"), tmp_path), "single")
-        assert theirs.alive("broker-1")
-        passwords = {theirs.credentials().password, theirs.management("broker-1").password}
+@dataclass(frozen=True)
+class OnTheirs:
+    """A run on a broker that ran already. ``still_runs``: as the run was over. ``passwords``: of that broker."""
+
+    outcome: Outcome
+    still_runs: bool
+    passwords: frozenset[str]
+
+
+@pytest.fixture(scope="module")
+def on_theirs(tmp_path_factory: pytest.TempPathFactory) -> OnTheirs:
+    """The broker stands still for 3 s by nobody's plan."""
+    folder = tmp_path_factory.mktemp("external")
+    with running("single", folder, memory_mb=128) as theirs:
+
+        def stand_still() -> None:
+            until(lambda: len(list((folder / "runs").glob("*/streams/sends/*"))) > 0)
+            time.sleep(3)
+            theirs.pause("broker-1")
+            time.sleep(3)
+            theirs.resume("broker-1")
+
+        standing = threading.Thread(target=stand_still)
+        standing.start()
+        outcome = run_on(told_of(theirs, build("single"), folder), "single", "-t", "15s")
+        standing.join()
+        passwords = frozenset({theirs.credentials().password, theirs.management("broker-1").password})
+        return OnTheirs(outcome, theirs.alive("broker-1"), passwords)
+
+
+def test_a_run_on_brokers_that_run_already_passes_and_leaves_them_running(on_theirs: OnTheirs) -> None:
+    outcome = on_theirs.outcome
+    assert on_theirs.still_runs
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
     assert outcome.summary["messages"]["received"] > 300
     assert outcome.info["runtime"] == "external"
     assert outcome.info["versions"]["activemq"] == "5.18.3"
     assert {row["metric"] for row in outcome.events("samples") if row["broker"] == "broker-1"} >= {"heap_used_bytes"}
     files = [path for path in outcome.run.rglob("*") if path.is_file()]
-    assert not [path for path in files for password in passwords if password.encode() in path.read_bytes()]
+    assert not [path for path in files for each in on_theirs.passwords if each.encode() in path.read_bytes()]
     assert nothing_left(outcome.runs)
 
 
+@pytest.mark.nightly  # scenarios/test_fault_schedule.py has such commands
 def test_a_command_of_the_users_own_is_a_fault_of_brokers_that_run_already(tmp_path: Path) -> None:
     asked = tmp_path / "asked"
     with running("single", tmp_path, memory_mb=128) as theirs:
@@ -76,21 +106,8 @@ def test_a_command_of_the_users_own_is_a_fault_of_brokers_that_run_already(tmp_p
     assert nothing_left(outcome.runs)
 
 
-def test_a_broker_that_stands_still_by_nobodys_plan_is_named_with_its_clients(tmp_path: Path) -> None:
-    with running("single", tmp_path, memory_mb=128) as theirs:
-
-        def stand_still() -> None:
-            connections = tmp_path / "runs"
-            until(lambda: len(list(connections.glob("*/streams/sends/*"))) > 0)
-            time.sleep(3)
-            theirs.pause("broker-1")
-            time.sleep(3)
-            theirs.resume("broker-1")
-
-        standing = threading.Thread(target=stand_still)
-        standing.start()
-        outcome = run_on(told_of(theirs, build("single"), tmp_path), "single", "-t", "15s")
-        standing.join()
+def test_a_broker_that_stands_still_by_nobodys_plan_is_named_with_its_clients(on_theirs: OnTheirs) -> None:
+    outcome = on_theirs.outcome
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
     (silence,) = outcome.summary["unplanned"]
     assert (silence["broker"], silence["what"], silence["clients"]) == ("broker-1", "silent", 8)

@@ -10,7 +10,8 @@ import pytest
 from drivers.realtime import why_refused
 from tests.support.locust_run import LocustRun, nothing_left
 
-pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+# In every run: drivers/test_priority.py.
+pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
 
 STEADY = "scenarios/steady.py"
 

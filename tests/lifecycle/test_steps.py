@@ -6,7 +6,8 @@ import pytest
 
 from tests.support.locust_run import Outcome, make_run, nothing_left
 
-pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+# In every run: drivers/test_stepped_schedule.py has when messages are due, analysis/test_steps.py what is told of it.
+pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
 
 NS_PER_S = 1_000_000_000
 PRODUCERS = 6
@@ -34,7 +35,6 @@ def test_clients_in_a_jvm_keep_the_steps_of_a_load_whose_beginning_was_not_known
     check(make_run("scenarios/steady.py", *asked, runs=tmp_path / "runs"))
 
 
-@pytest.mark.nightly
 def test_workers_keep_the_steps_that_the_master_was_asked_for(tmp_path: Path) -> None:
     asked = ("--rate", "60,240,60@5s", "--topology", "single", "--processes", "2")
     check(make_run("scenarios/steady.py", *asked, runs=tmp_path / "runs"))

@@ -9,7 +9,10 @@ from tests.support.locust_run import Outcome, make_run, nothing_left
 from topologies.catalogue.lookup import build
 from topologies.runtimes.distribution import ensure, pinned, pinned_versions
 
-pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+# In every run: topologies/test_rendered_brokers.py starts and links brokers of each older version, and brokers with an
+# overlay and without defaults. topologies_runtime/test_release.py has builds of one's own, drivers/jvm/test_vm.py has
+# clients of another version.
+pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
 
 ENTRIES = ("source-and-sink", "artemis-single")
 OF_EACH = [
@@ -27,7 +30,6 @@ def steady_on(entry: str, *arguments: str, runs: Path) -> Outcome:
     return done
 
 
-@pytest.mark.nightly  # topologies/test_rendered_brokers.py starts brokers of each older version, and links them
 @pytest.mark.parametrize(("entry", "version"), OF_EACH)
 def test_steady_passes_on_each_version_that_can_be_chosen(entry: str, version: str, tmp_path: Path) -> None:
     done = steady_on(entry, "--broker-version", version, runs=tmp_path / "runs")

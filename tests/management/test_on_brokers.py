@@ -29,7 +29,11 @@ class Rows:
         self.taken.append(Row(broker, at_ns, kind, object, metric, value))
 
 
-@pytest.fixture(scope="module", params=["source-and-sink", "source-and-sink(duplex=True)"])
+# Duplex links in every run: those of a mesh, in lifecycle/test_steady.py and topologies_runtime/test_contract.py.
+@pytest.fixture(
+    scope="module",
+    params=["source-and-sink", pytest.param("source-and-sink(duplex=True)", marks=pytest.mark.nightly)],
+)
 def topology(request: pytest.FixtureRequest) -> Topology:
     return build(request.param)
 

@@ -29,6 +29,7 @@ def test_a_generator_that_is_late_within_a_fault_is_named(tmp_path: Path) -> Non
     assert any(row["in_fault"] for row in outcome.results("latency") if row["measure"] == "ready_to_sent")
 
 
+@pytest.mark.nightly  # analysis/test_jobs.py has producers that brokers hold back
 def test_producers_that_a_broker_holds_back_are_not_late_though_each_may_have_one_message_in_flight(
     tmp_path: Path,
 ) -> None:

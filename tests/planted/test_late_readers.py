@@ -1,5 +1,8 @@
 """Checks that messages which consumers read late count as the load generator's delay, and the run still passes.
 
+These run at night. In every run, analysis/test_stalls.py has the reads that count as late and what a stall makes of
+figures, and drivers/jvm/test_stall_sampler.py has a process with a JVM that stands still.
+
 The consumers stand still once. On brokers in memory this lasts 150 ms, and 60 of 10,800 messages are on their way then:
 the slowest 0.6 %. On a real broker it lasts 1.5 s, and another process sends 360 of 4,320 messages meanwhile: the
 slowest 8 %. Their sends were on time, so that only the record of the stall tells them from messages of a slow broker.
@@ -13,7 +16,7 @@ from drivers.users.stall_sampler import PERIOD_NS
 from records.schemas import CLIENTS_PER_PROCESS
 from tests.support.locust_run import Outcome, make_run
 
-pytestmark = [pytest.mark.spark]
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 SENT_TO_RECEIVED = "latency_ms.sent_to_received"
 ITS_CAUSE = "the load generator itself was late: without its own delay {} would be"
@@ -21,7 +24,6 @@ STOPPED_S = 1.5
 STOPPED_NS = STOPPED_S * 1e9 - PERIOD_NS
 
 
-@pytest.mark.nightly  # the test below has a process that is stopped, analysis/test_stalls.py one that blocks for 150 ms
 def test_consumers_that_block_for_150_ms_make_p99_9_doubtful_with_the_generator_named(tmp_path: Path) -> None:
     locustfile = "tests/planted/locustfiles/late_readers.py"
     outcome = make_run(locustfile, "--runtime", "memory", "--warm-up", "1", runs=tmp_path / "runs")
@@ -39,9 +41,7 @@ def test_consumers_that_block_for_150_ms_make_p99_9_doubtful_with_the_generator_
 
 
 @pytest.mark.brokers
-@pytest.mark.parametrize(
-    "protocol", [pytest.param("stomp", marks=pytest.mark.nightly), pytest.param("openwire", marks=pytest.mark.java)]
-)
+@pytest.mark.parametrize("protocol", ["stomp", pytest.param("openwire", marks=pytest.mark.java)])
 def test_consumers_whose_process_is_stopped_are_named_whether_they_run_in_python_or_in_a_jvm(
     tmp_path: Path, protocol: str
 ) -> None:
@@ -57,7 +57,6 @@ def test_consumers_whose_process_is_stopped_are_named_whether_they_run_in_python
 
 
 @pytest.mark.brokers
-@pytest.mark.nightly
 @pytest.mark.parametrize("protocol", ["stomp", pytest.param("openwire", marks=pytest.mark.java)])
 def test_a_stopped_producer_that_may_have_one_message_in_flight_is_named_and_the_broker_is_not(
     tmp_path: Path, protocol: str

@@ -17,12 +17,14 @@ MISRECORDED = "tests/planted/locustfiles/misrecorded.py"
 MEMORY = ("--runtime", "memory", "-t", "2s", "--warm-up", "0")
 
 
+# In every run: analysis/test_planted_runs.py has what each process counted, and rows that went missing.
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """A run in which nothing is planted."""
     return make_run(MISRECORDED, *MEMORY, runs=tmp_path_factory.mktemp("whole") / "runs")
 
 
+@pytest.mark.nightly
 def test_each_process_of_a_run_tells_what_it_counted(whole: Outcome) -> None:
     sent, received = (whole.summary["messages"][name] for name in ("sent", "received"))
     assert (whole.summary["verdict"], whole.status) == ("pass", 0), whole.output
@@ -31,7 +33,8 @@ def test_each_process_of_a_run_tells_what_it_counted(whole: Outcome) -> None:
     assert sent > 30
 
 
-@pytest.mark.parametrize("table", ["sends", pytest.param("receipts", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("table", ["sends", "receipts"])
 def test_a_file_with_half_of_its_rows_makes_the_run_invalid(whole: Outcome, tmp_path: Path, table: str) -> None:
     copy = tmp_path / whole.run.name
     shutil.copytree(whole.run, copy)

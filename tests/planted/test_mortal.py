@@ -1,4 +1,8 @@
-"""Messages that expire, or that no selector matches, must come out as that: neither as lost nor as stranded."""
+"""Messages that expire, or that no selector matches, must come out as that: neither as lost nor as stranded.
+
+These run at night. In every run, drivers/conformance/test_headers.py has selectors and times to live on real brokers.
+analysis/test_expiry_and_selectors.py has what becomes of such messages.
+"""
 
 from pathlib import Path
 
@@ -6,7 +10,7 @@ import pytest
 
 from tests.support.locust_run import make_run
 
-pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
 
 RUNTIMES = {
     "memory": ("--runtime", "memory"),
@@ -15,15 +19,7 @@ RUNTIMES = {
 }
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        pytest.param(RUNTIMES["memory"], marks=pytest.mark.nightly),
-        RUNTIMES["classic"],
-        pytest.param(RUNTIMES["artemis"], marks=pytest.mark.nightly),
-    ],
-    ids=RUNTIMES.keys(),
-)
+@pytest.mark.parametrize("arguments", RUNTIMES.values(), ids=RUNTIMES.keys())
 def test_what_expired_and_what_nobody_selects_is_told_apart_from_losses(
     tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:

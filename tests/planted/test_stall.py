@@ -3,6 +3,9 @@
 36 of 10,080 messages are due meanwhile: they are the slowest 0.4 %, so that p99.9 is theirs. Where the machine itself
 keeps more than 1 % of the messages waiting for longer than `MOST_NOISE_MS`, p99.9 is the machine's: that run is made
 again.
+
+These run at night. In every run, analysis/test_jobs.py has a generator that stands still for 150 ms, and
+test_held_back.py has one that is named in a whole run.
 """
 
 from pathlib import Path
@@ -12,7 +15,7 @@ import pytest
 
 from tests.support.locust_run import Outcome, make_run
 
-pytestmark = [pytest.mark.spark]
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 P99_9 = "latency_ms.due_to_received.p99_9"
 ITS_CAUSE = "the load generator itself was late"
@@ -54,7 +57,6 @@ def test_the_run_passes_and_its_p99_9_is_doubtful_with_the_generator_named(tmp_p
         assert summary["timing"]["note"].startswith("Do not rely on these latencies: due → received")
 
 
-@pytest.mark.nightly  # analysis/test_verdict.py has the check
 def test_a_check_on_the_doubtful_figure_is_unknown(tmp_path: Path) -> None:
     outcome = stalled(tmp_path, "p99_9")
     if is_doubtful(outcome.summary):

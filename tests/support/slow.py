@@ -8,13 +8,11 @@ from pathlib import Path
 
 SLOW = (
     # whole runs: tests/lifecycle/test_steady.py is in make test
-    r"lifecycle/test_endings\.py::test_(one_ctrl_c|sigkill)",
+    r"lifecycle/test_endings\.py::test_one_ctrl_c",
     r"lifecycle/test_external\.py::",
     r"lifecycle/test_failover\.py::",
     r"lifecycle/test_rebalance\.py::",
     r"lifecycle/test_takeover\.py::",
-    r"lifecycle/test_priority\.py::",  # drivers/test_priority.py has the priority itself
-    r"lifecycle/test_steps\.py::",  # drivers/test_stepped_schedule.py has when messages are due
     r"lifecycle/test_partition\.py::",
     r"lifecycle/test_backlog\.py::",
     r"lifecycle/test_connections\.py::test_the_limit",  # analysis/test_client_steps.py has the limits
@@ -22,26 +20,20 @@ SLOW = (
     r"lifecycle/test_wan\.py::",  # analysis/test_regions.py has the figures
     r"lifecycle/test_faults_by_management\.py::",
     r"lifecycle/test_our_own_faults\.py::",
-    r"lifecycle/test_bad_input\.py::test_(a_full_disk|the_whole_pipeline)",
     r"lifecycle/test_bad_input\.py::test_what_cannot_be_run.*\[arguments([1-35-9]|1\d)-",
     r"lifecycle/test_bad_input\.py::test_(a_file_of_ones_own.*\[a_list|no_java|a_runs_folder)",
     r"lifecycle/test_ci\.py::test_a_benchmark",  # reports/test_junit.py has what is written
     r"lifecycle/test_one_plan\.py::(?!.*\[arguments0)",
     r"brokerbench/test_amazon_mq\.py::test_cfn_lint",
     r"brokerbench/test_compare_making\.py::test_a_comparison_that_is_stopped",
-    r"brokerbench/test_nightly\.py::test_a_night_that_is_stopped",
     r"planted/test_freeze\.py::",
-    r"planted/test_stall\.py::",
-    r"planted/test_late_readers\.py::",
     r"planted/test_held_back\.py::",
     r"planted/test_message_faults\.py::",
     r"planted/test_missing_rows\.py::",
-    r"planted/test_mortal\.py::",  # analysis/test_expiry_and_selectors.py has the accounting
     r"distributed/test_spark_cluster\.py::",
-    r"distributed/test_workers\.py::test_(steady_passes|workers_on_other_hosts|workers_that_cannot)",
+    r"distributed/test_workers\.py::test_(steady_passes|workers_that_cannot)",
     r"webui/test_runs\.py::",
     # an analysis in a process of its own: a planted error of each kind is in make test, in one session
-    r"lifecycle/test_bad_input\.py::test_a_(folder|truncated)",
     r"analysis/test_jobs\.py::test_(?!planted_fates|a_healthy_run|a_generator_that_stands|every_result)",
     r"analysis/test_stalls\.py::test_(the_same_reads|a_run_of_before)",
     r"analysis/test_unplanned\.py::test_(?!a_broker_that_stood_still)",
@@ -50,29 +42,24 @@ SLOW = (
     r"topologies_runtime/test_java\.py::test_spark",
     # containers: the runtime's own tests are in make test; processes keep the same contract
     r"containers/test_runs\.py::test_a_run_passes",
-    r"topologies_runtime/test_contract\.py::(?!test_a_mesh_comes_up).*\[containers",
-    r"topologies_runtime/test_pairs\.py::.*\[containers",
-    r"topologies_runtime/test_containers\.py::test_(nothing_is_left_soon|closing_from|a_run_whose_guard|what_a_killed)",
+    r"topologies_runtime/test_contract\.py::.*\[containers",
+    r"topologies_runtime/test_containers\.py::test_(nothing_is_left_soon|what_a_killed)",
     r"topologies_runtime/test_containers\.py::test_an_engine_that_goes_away",
     r"topologies_runtime/test_artemis_containers\.py::",
     r"topologies_runtime/test_far_links\.py::.*\[containers",
     r"topologies_runtime/test_far_links\.py::test_a_broken_link",
     # the runtimes' contract on processes: a mesh, a kill and a close are in make test
     r"topologies_runtime/test_contract\.py::test_(a_port_taken|brokers_that_speak_tls|with_an_address|data_is_kept).*\[proc",
-    r"topologies_runtime/test_contract\.py::test_(a_paused_broker|a_broker_that_dies).*\[proc",
+    r"topologies_runtime/test_contract\.py::test_a_broker_that_dies.*\[proc",
     r"topologies_runtime/test_processes\.py::test_(brokers_listen|nothing_is_left_soon|brokers_run_on|closing_from)",
     r"topologies_runtime/test_external_brokers\.py::test_(brokers_whose|without_management)",
-    r"management/test_on_brokers\.py::test_(a_link_with_a_wrong|.*duplex=True)",
-    r"management/test_artemis_on_brokers\.py::test_(brokers_take_every|links_are_proven)",
-    r"topologies/test_rendered_brokers\.py::test_(brokers_start|without_defaults)",
+    r"management/test_on_brokers\.py::test_a_link_with_a_wrong",
+    r"topologies/test_rendered_brokers\.py::test_without_defaults",
     # versions beside the default ones, which are fetched for it: of those, test_steady.py is in make test
-    r"lifecycle/test_versions\.py::",
     r"topologies/test_rendered_brokers\.py::test_an_older_version",
     r"topologies/test_classic_rendering\.py::test_what_is_rendered_is_valid_by_the_schema_of_each_older",
     r"topologies/test_artemis_rendering\.py::test_what_is_rendered_is_valid_by_the_schema_of_each_older",
     r"topologies_runtime/test_distribution\.py::test_every_pinned.*(5\.16\.6|2\.40\.0)",
-    r"topologies/test_behaviour_in_every_run\.py::test_(conduit|what_a_wildcard_includes)",
-    r"drivers/test_canary_on_brokers\.py::test_a_broker_that_hangs_up_on_every.*\[core",
     # a folder's tests once more under gevent: tests/drivers/test_client_gevent.py does so in make test
     r"drivers/(amqp|stomp)/test_gevent\.py::",
     r"drivers/test_users\.py::test_the_tests_of_users",
@@ -84,12 +71,11 @@ SLOW = (
     r"topologies/test_own_topology\.py::test_any_topology_can_be_written_down",
     r"drivers/jvm/test_compiler\.py::(?!test_(our_own|what_is_compiled|records_lambdas))",
     # brokers that are killed, frozen or told to move: conformance/test_troubles.py loses connections in make test
-    r"drivers/stomp/test_brokers\.py::test_(a_message_across_one_link|a_killed_broker|an_idle|a_frozen|closing_towards)",
+    r"drivers/stomp/test_brokers\.py::test_(an_idle|a_frozen|closing_towards)",
     r"drivers/stomp/test_proxy\.py::test_a_swallowed",
     r"drivers/amqp/test_brokers\.py::test_(a_broker_that_hangs_up|a_batch_is_settled|an_idle|a_frozen)",
     r"drivers/jvm/test_openwire_client\.py::test_a_killed_broker",
     r"drivers/jvm/test_vm\.py::test_(a_process_ends_well|python_does_not)",
-    r"drivers/test_bad_input\.py::.*\[wrong password-stomp",
     r"drivers/conformance/test_flow_control\.py::",
     r"drivers/differential/test_against_java\.py::test_the_attempts",
 )

@@ -35,11 +35,13 @@ def send_one(runtime: Runtime, *queues: str) -> None:
     sender.close()
 
 
+@pytest.mark.nightly  # lifecycle/test_sharing.py has the same in a whole run
 def test_conduit_subscriptions_count_all_consumers_of_a_broker_as_one(pair: Runtime) -> None:
     here, *there = shares(pair, "here", "there", "there")
     assert (here, sum(there)) == (15, 15)
 
 
+@pytest.mark.nightly  # the test below has a wildcard that excludes
 def test_what_a_wildcard_includes_statically_is_forwarded_though_nobody_consumes_it(pair: Runtime) -> None:
     send_one(pair, "forwarded.eu", "forwarded.eu.uk", "others")
     until(lambda: [depth(pair, TWO, "there", queue) for queue in ("forwarded.eu", "forwarded.eu.uk")] == [1, 1])

@@ -155,6 +155,7 @@ def test_nothing_is_left_soon_after_the_harness_was_killed(tmp_path: Path, threa
         assert eventually(lambda: not stores_in(tmp_path))
 
 
+@pytest.mark.nightly  # test_processes.py closes from a handler, and the test above leaves nothing either
 @THREADS
 def test_closing_from_a_signal_handler_while_a_broker_starts_leaves_nothing(tmp_path: Path, threads: str) -> None:
     before = on_engine()
@@ -170,6 +171,7 @@ def test_closing_from_a_signal_handler_while_a_broker_starts_leaves_nothing(tmp_
         assert not stores_in(tmp_path)
 
 
+@pytest.mark.nightly  # in the test below both are killed, the harness and its guard
 def test_a_run_whose_guard_was_killed_removes_everything_itself(tmp_path: Path) -> None:
     before = on_engine()
     others = set(psutil.Process().children())

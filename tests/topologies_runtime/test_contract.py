@@ -1,6 +1,6 @@
 """Checks the contract of every runtime: brokers start, obey, keep their secrets, and leave nothing behind.
 
-The same tests for local processes and for containers.
+The same tests for local processes and for containers. In containers, tests with brokers of their own run at night.
 """
 
 import os
@@ -41,13 +41,15 @@ Single = Callable[..., Runtime]
 STOMP = Spoken("stomp", "stomp")
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(ProcessRuntime, marks=pytest.mark.brokers, id="processes"),
-        pytest.param(ContainerRuntime, marks=pytest.mark.containers, id="containers"),
-    ],
+PROCESSES = pytest.param(ProcessRuntime, marks=pytest.mark.brokers, id="processes")
+CONTAINERS = pytest.param(ContainerRuntime, marks=pytest.mark.containers, id="containers")
+CONTAINERS_AT_NIGHT = pytest.param(
+    ContainerRuntime, marks=[pytest.mark.containers, pytest.mark.nightly], id="containers"
 )
+in_containers_at_night = pytest.mark.parametrize("kind", [PROCESSES, CONTAINERS_AT_NIGHT], indirect=True)
+
+
+@pytest.fixture(scope="module", params=[PROCESSES, CONTAINERS])
 def kind(request: pytest.FixtureRequest) -> type[Runtime]:
     return request.param  # type: ignore[no-any-return]
 
@@ -155,6 +157,7 @@ def test_a_stopped_broker_takes_its_leave_and_starts_again(mesh: Runtime) -> Non
     assert len(mesh.log_tail("broker-1")) == LOG_TAIL_LINES
 
 
+@in_containers_at_night
 def test_a_paused_broker_can_be_stopped_and_takes_its_leave(mesh: Runtime) -> None:
     log = mesh.log_path("broker-2")
     assert log is not None
@@ -174,6 +177,7 @@ def test_operations_on_a_broker_that_is_not_there_name_those_that_are(mesh: Runt
         mesh.start("broker-1")
 
 
+@in_containers_at_night
 def test_a_broker_may_be_absent_at_first_and_join_later(kind: type[Runtime], tmp_path: Path) -> None:
     pair = opened_by_joining(build("mesh(brokers=2)"), {"broker-2"})
     runtime = kind(pair, RunDirectory.create(tmp_path, "run"), broker_memory_mb=128)
@@ -205,6 +209,7 @@ def ends(runtime: Runtime) -> tuple[canary.Side, canary.Side]:
     return canary.sides(runtime, connectors_of(STOMP, Trust()), STOMP)
 
 
+@in_containers_at_night
 def test_nothing_is_left_after_close(single: Single, tmp_path: Path) -> None:
     others = set(psutil.Process().children(recursive=True))  # of brokers that other tests share
     runtime = single()
@@ -228,6 +233,7 @@ def test_nothing_is_left_after_close(single: Single, tmp_path: Path) -> None:
         runtime.start("broker-1")
 
 
+@in_containers_at_night
 def test_data_is_kept_where_that_is_wished(single: Single, tmp_path: Path) -> None:
     runtime = single(keep_data=True)
     runtime.up(lambda _line: None)
@@ -236,6 +242,7 @@ def test_data_is_kept_where_that_is_wished(single: Single, tmp_path: Path) -> No
     assert "is shutdown" in (tmp_path / "run" / "brokers" / "broker-1" / "log" / "broker.log").read_text()
 
 
+@in_containers_at_night
 def test_a_broker_that_dies_while_starting_is_told_with_its_last_words(single: Single) -> None:
     def broken(topology: Topology, broker: Broker, site: Site) -> dict[str, str]:
         files = dict(render(topology, broker, site))
@@ -264,6 +271,7 @@ def test_a_taken_fixed_port_is_told_before_anything_starts(single: Single) -> No
 
 
 @pytest.mark.parametrize("protocol", ["stomp", pytest.param("management", marks=pytest.mark.nightly)])
+@in_containers_at_night
 def test_a_port_taken_while_the_broker_was_down_is_told_with_its_holder(single: Single, protocol: str) -> None:
     runtime = single()
     try:
@@ -279,6 +287,7 @@ def test_a_port_taken_while_the_broker_was_down_is_told_with_its_holder(single: 
         runtime.close()
 
 
+@in_containers_at_night
 def test_a_broker_that_does_not_get_up_in_time_is_told_with_its_log(single: Single) -> None:
     runtime = single(start_timeout_s=0.2)
     with pytest.raises(RuntimeFailed, match=r"broker 'broker-1' did not accept connections within 0\.2 s"):
@@ -302,6 +311,7 @@ def test_what_a_broker_publishes_to_clients_is_where_this_machine_reaches_it(mes
     assert uri.encode() in published(uri)
 
 
+@in_containers_at_night
 def test_with_an_address_to_bind_clients_reach_brokers_there_only_and_management_stays_where_it_was(
     single: Single,
 ) -> None:
@@ -333,6 +343,7 @@ def test_the_process_of_a_broker_is_sampled_as_its_own(mesh: Runtime) -> None:
     assert sampled["cpu_ns"] > 0
 
 
+@in_containers_at_night
 def test_brokers_that_speak_tls_show_certificates_that_each_other_and_clients_verify(
     kind: type[Runtime], tmp_path: Path
 ) -> None:

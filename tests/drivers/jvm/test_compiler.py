@@ -119,7 +119,10 @@ def test_of_processes_that_come_at_once_one_compiles(workshop: Workshop) -> None
     assert workshop.says(workshop.compiled()) == "Pair[first=1, second=20] 40"
 
 
-@pytest.mark.parametrize("damage", ["torn", "flipped", "empty"])
+@pytest.mark.parametrize(
+    "damage",
+    ["flipped", pytest.param("torn", marks=pytest.mark.nightly), pytest.param("empty", marks=pytest.mark.nightly)],
+)
 def test_a_damaged_archive_is_made_anew(workshop: Workshop, damage: str) -> None:
     archive = workshop.compiled()
     whole = archive.read_bytes()

@@ -167,6 +167,7 @@ def test_closing_towards_a_frozen_broker_is_bounded(single_broker: Runtime, conn
     assert client.lost == []
 
 
+@pytest.mark.nightly  # conformance/test_troubles.py has a broker that is lost
 def test_a_killed_broker_is_lost_once_by_each_connection(tmp_path: Path) -> None:
     with running("single", tmp_path) as runtime:
         endpoint, credentials = runtime.endpoint(BROKER, "stomp"), runtime.credentials()
@@ -187,6 +188,7 @@ def test_a_killed_broker_is_lost_once_by_each_connection(tmp_path: Path) -> None
             Client(endpoint, credentials)
 
 
+@pytest.mark.nightly  # lifecycle/test_steady.py has the hops of messages that crossed links
 def test_a_message_across_one_link_says_one_hop(tmp_path: Path) -> None:
     with running("source-and-sink", tmp_path) as runtime:
         source, sink = (Client(runtime.endpoint(name, "stomp"), runtime.credentials()) for name in ("source", "sink"))
