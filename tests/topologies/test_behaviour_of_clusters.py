@@ -90,9 +90,14 @@ def test_messages_that_wait_without_consumers_move_to_a_new_one_elsewhere_after_
 
 
 def cluster_with_a_backup(kind: str) -> Topology:
-    """broker-1, of which broker-1-backup takes over, in a cluster with broker-2."""
-    policy = HaPolicy(kind)
-    members = (ArtemisBroker("broker-1", ha=policy), ArtemisBroker("broker-2"))
+    """broker-1, of which broker-1-backup takes over, in a cluster with broker-2.
+
+    A backup by replication asks the other members for their votes. Those without a policy of replication do not answer,
+    and then it never takes over. The group's name says of which member it is the backup.
+    """
+    policy = HaPolicy(kind, group_name="pair" if kind == "replication" else "")
+    others = HaPolicy(kind, group_name="other") if kind == "replication" else None
+    members = (ArtemisBroker("broker-1", ha=policy), ArtemisBroker("broker-2", ha=others))
     backup = ArtemisBroker("broker-1-backup", standby_of="broker-1", ha=policy)
     links = cluster_links(members, ClusterConnection())
     return Topology("cluster-with-a-backup", (members[0], backup, members[1]), links, (), ARTEMIS)
