@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup bench test test-rest test-all nightly-tests router-tests lint types lock clean
+.PHONY: help install setup bench test test-rest test-all nightly-tests router-tests lint types lock clean
 
 SCENARIO ?= scenarios/steady.py
 TOPOLOGY ?= mesh
@@ -39,6 +39,8 @@ nightly-tests: ## Run the full matrices, or one part of them (PART=2/4); install
 
 router-tests: .venv/.installed-dev .venv/.installed-amqp ## Run the tests that take a router: first .ci/build-router.sh SOURCES
 	$(BIN)/python -m pytest -v -m router $(ARGS)
+
+install: .venv/.installed .venv/.installed-amqp ## Make .venv with what runs need and nothing else
 
 setup: .venv/.installed-dev .venv/.installed-amqp ## Make .venv with everything that tests and development need
 

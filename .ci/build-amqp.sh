@@ -24,5 +24,5 @@ elif buildable "$1/bin/python"; then
   touch "$1/.installed-amqp"
 else
   echo "AMQP clients are left out: no C compiler with Python's headers (apt-get install gcc libc6-dev python3-dev," \
-    "then make setup). All else works." >&2
+    "then make install). All else works." >&2
 fi

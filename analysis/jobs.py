@@ -379,15 +379,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _in_one_session(runs: Sequence[Path], master: str | None) -> int:
-    """Analyse runs one after the other; a run that cannot be analysed does not keep the others from it."""
+    """Analyse runs one after the other, each under its name; one that cannot be analysed does not stop the others."""
     statuses = []
     began_s = time.monotonic()
     with session(master, rows=max(map(_rows, runs))):
         _tell(_line("started Spark", began_s))
         for number, run in enumerate(runs, start=1):
-            began_s = time.monotonic()
+            _tell(f"analysis: run {number} of {len(runs)}: {run.name}")
             statuses.append(_told(run, master, lambda _line: None))
-            _tell(_line(f"run {number} of {len(runs)}: {run.name}", began_s))
     return min(statuses, key=GRAVEST_FIRST.index)
 
 

@@ -43,7 +43,10 @@ appender.stderr.name = stderr
 appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = spark: %p %c{1}: %m%n%ex{short.message}
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
 """
+"""With a level of its own the gateway, which takes itself for a shell, does not tell how to change the level."""
 
 
 class SparkUnavailable(RuntimeError):

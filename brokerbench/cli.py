@@ -71,14 +71,23 @@ def topologies(name: str | None) -> None:
 
 
 @main.command("scenarios")
-def list_scenarios() -> None:
-    """List the scenarios: what happens in each, and what it asks.
+@click.argument("name", required=False)
+def list_scenarios(name: str | None) -> None:
+    """List the scenarios, or show one with its options.
 
-    Run one by: locust -f scenarios/NAME.py --headless
+    What is shown of one: what happens, what it asks, how to run it, its defaults.
+
+    NAME: steady, or a locustfile of your own.
     """
-    from brokerbench.scenario_list import listing
+    from brokerbench import option_list, scenario_list
+    from brokerbench.compare.session import locustfile_of
 
-    click.echo(listing())
+    if name is None:
+        click.echo(scenario_list.listing())
+    else:
+        path = locustfile_of(name, "scenarios")
+        options = option_list.listing(path)
+        click.echo(f"{scenario_list.told(path)}\n\n{options}")
 
 
 @main.command("options")

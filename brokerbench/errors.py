@@ -23,7 +23,7 @@ class CommandFailed(click.ClickException):
 def sentence(error: Exception) -> str:
     """What to tell of ``error``. Our own errors are sentences already. An unexpected error is shown with its type."""
     if isinstance(error, ModuleNotFoundError):
-        return f"{error}: install everything with make setup"
+        return f"{error}: install what is missing with make install"
     if isinstance(error, KeyError) and error.args:
         return str(error.args[0])  # str() would show the quotes
     if isinstance(error, OSError) and error.strerror:

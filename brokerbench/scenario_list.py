@@ -10,7 +10,7 @@ import scenarios
 
 def listing() -> str:
     """Two lines a scenario: the file and what happens, then what it asks."""
-    return "\n".join(f"{path.parent.name}/{path.name}  {told}" for path, told in questions())
+    return "\n".join(f"{path.parent.name}/{path.name}  {text}" for path, text in questions())
 
 
 def questions() -> Iterator[tuple[Path, str]]:
@@ -18,8 +18,13 @@ def questions() -> Iterator[tuple[Path, str]]:
     for path in sorted(Path(next(iter(scenarios.__path__))).glob("*.py")):
         module = ast.parse(path.read_text(encoding="utf-8"))
         if any(map(_hands_over, module.body)):
-            lines = inspect.cleandoc(ast.get_docstring(module) or "").split("\n")
-            yield path, "\n    ".join(line for line in lines if line)
+            yield path, told(path)
+
+
+def told(locustfile: Path) -> str:
+    """What happens and what is asked: the docstring of a locustfile, the second line indented."""
+    docstring = ast.get_docstring(ast.parse(locustfile.read_text(encoding="utf-8"))) or "It has no docstring."
+    return "\n    ".join(line for line in inspect.cleandoc(docstring).split("\n") if line)
 
 
 def _hands_over(statement: ast.stmt) -> bool:

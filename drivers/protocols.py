@@ -74,7 +74,7 @@ def _no_proton() -> str:
         return ""
     return (
         "AMQP clients need python-qpid-proton, which is not installed: it is built by a C compiler "
-        "(on Debian and Ubuntu: apt-get install gcc libc6-dev python3-dev), then make setup"
+        "(on Debian and Ubuntu: apt-get install gcc libc6-dev python3-dev), then make install"
     )
 
 

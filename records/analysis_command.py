@@ -11,5 +11,5 @@ def analysis_command(runs: Sequence[Path], master: str | None) -> list[str]:
 
 
 def java_folder(run: Path) -> Path:
-    """Where a wrapper around Java goes, if Spark needs one (topologies.runtimes.java.spark_environment)."""
+    """Where Spark's wrapper around Java goes (topologies.runtimes.java.spark_environment)."""
     return run / "logs" / "java"

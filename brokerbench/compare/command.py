@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from brokerbench.compare.lock import require_free
 from brokerbench.compare.making import Say, can_tell, check, make, outlook
 from brokerbench.compare.session import Asked, Session, arms, kept, locustfile_of, planned, split_values
 from brokerbench.interrupts import signals_interrupt
@@ -59,6 +60,9 @@ def _session(asked: Asked, scenario: str, several: bool) -> str | None:
 
 
 def _made(sessions: Sequence[Session], tests: int, say: Say) -> list[Path]:
+    for session in sessions:  # at once: the check of every arm's options takes seconds
+        session.require_own()
+        require_free(session.folder)
     would_be = [check(session) for session in sessions]
     for session in sessions:
         session.begin()

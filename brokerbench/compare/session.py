@@ -18,6 +18,7 @@ from records.rundir import RunDirectory
 from reports.comparison.conditions import ARM_FIELDS
 from reports.comparison.statistics import needed_blocks
 
+SESSION_FILE = "session.json"
 NO_OPTIONS = ("durable", "unset_defaults")
 VARIABLE = tuple(field.removesuffix("_mb").replace("_", "-") for field in ARM_FIELDS if field not in NO_OPTIONS)
 """Options of a run that may make the arms."""
@@ -117,18 +118,29 @@ class Session:
                 found[slot] = directory
         return found
 
-    def begin(self) -> None:
-        """Make the folder, or find what the same command began. ValueError if it holds another comparison."""
-        asked: dict[str, object] = {"scenario": str(self.locustfile), "vary": self.option, "values": self.values}
-        asked |= {"options": self.others} | ({"control": True} if self.control else {})
-        path, text = self.folder / "session.json", json.dumps(asked | {"files": self._files()}, indent=2)
-        if path.exists() and path.read_text(encoding="utf-8") != text:
+    def holds_another(self) -> bool:
+        """Whether the folder holds another comparison."""
+        path = self.folder / SESSION_FILE
+        return path.exists() and path.read_text(encoding="utf-8") != self._asked()
+
+    def require_own(self) -> None:
+        """ValueError if the folder holds another comparison."""
+        if self.holds_another():
             raise ValueError(
                 f"{self.folder}: holds runs of other options, or of files with other contents: give this comparison "
                 "another name by --session"
             )
+
+    def begin(self) -> None:
+        """Make the folder, or find what the same command began. ValueError if it holds another comparison."""
+        self.require_own()
         (self.folder / "logs").mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        (self.folder / SESSION_FILE).write_text(self._asked(), encoding="utf-8")
+
+    def _asked(self) -> str:
+        asked: dict[str, object] = {"scenario": str(self.locustfile), "vary": self.option, "values": self.values}
+        asked |= {"options": self.others} | ({"control": True} if self.control else {})
+        return json.dumps(asked | {"files": self._files()}, indent=2)
 
     def _files(self) -> dict[str, str]:
         """The digest of each file that decides what is run: the locustfile, topologies in YAML, and the like."""

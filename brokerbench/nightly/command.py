@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brokerbench.compare.answer import require_folders
+from brokerbench.compare.lock import only_one
 from brokerbench.compare.making import Say
 from brokerbench.compare.session import kept
 from brokerbench.errors import sentence
 from brokerbench.interrupts import signals_interrupt
-from brokerbench.nightly.making import begin, made, sessions
+from brokerbench.nightly.making import OWN_NIGHT, begin, made, require_own, sessions
 from brokerbench.nightly.plan import Plan
 from records.errors import RunUnwritable
 from records.summary import EXIT_STATUS
@@ -40,10 +41,12 @@ def a_night(asked: Asked, say: Say) -> Night:
     """Makes the runs that are missing, judges all of them, writes the files. Ends with status 130 at Ctrl-C."""
     _check(asked)
     planned = sessions(asked.plan, asked.folder)
+    require_own(asked.folder, planned)
     try:
         with signals_interrupt():
             begin(asked.plan, planned, say)
-            return _told(asked, made(planned, say), say)
+            with only_one(asked.folder, OWN_NIGHT):
+                return _told(asked, made(planned, say), say)
     except KeyboardInterrupt:
         made_so_far = kept([each.session for each in planned])
         say(f"stopped: {made_so_far}; the same command with --night {asked.name} goes on from there")

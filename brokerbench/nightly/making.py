@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from brokerbench.compare.lock import require_free
 from brokerbench.compare.making import RunsNotMade, Say, check, duration_s, make, minutes
-from brokerbench.compare.session import Asked, Session, planned
+from brokerbench.compare.session import SESSION_FILE, Asked, Session, planned
 from brokerbench.errors import sentence
 from brokerbench.nightly.plan import TOPOLOGY, Benchmark, Plan
 from brokerbench.stored_runs import AnalysisFailed
@@ -19,6 +20,8 @@ from reports.comparison.verdicts import SAME_WITHIN
 from reports.nightly.judging import Cell
 from reports.numbers import counted
 from topologies.runtimes.java import NoJava
+
+OWN_NIGHT = "give this plan a night of its own by --night"
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,14 @@ def _asked(plan: Plan, benchmark: Benchmark, topology: str, needed: int, at: int
     )
 
 
+def require_own(folder: Path, night: Sequence[Planned]) -> None:
+    """ValueError while another command makes this night, or if it began with another plan."""
+    require_free(folder, OWN_NIGHT)
+    begun = {path.parent for path in folder.glob(f"compare-*/{SESSION_FILE}")}
+    if begun - {each.session.folder for each in night} or any(each.session.holds_another() for each in night):
+        raise ValueError(f"{folder}: this night began with another plan, or with files of other contents: {OWN_NIGHT}")
+
+
 def begin(plan: Plan, night: Sequence[Planned], say: Say) -> None:
     """Checks the options of every run, and says what will be made. Raises RunsNotMade, ValueError."""
     took_s = 0.0
@@ -70,7 +81,7 @@ def begin(plan: Plan, night: Sequence[Planned], say: Say) -> None:
             raise RunsNotMade(f"{each.name}: {error}") from None
         took_s += duration_s(arms, each.session.run_count - len(each.session.made()))
     for each in night:  # only once all are fit to be made: a plan that was refused has no night
-        _begin(each.session)
+        each.session.begin()
     needed, tests = needed_blocks(max(1, plan.tests)), counted(plan.tests, "gate")
     runs = sum(each.session.run_count for each in night)
     about = f", about {minutes(took_s)} without the analysis" if took_s else ""
@@ -83,16 +94,6 @@ def begin(plan: Plan, night: Sequence[Planned], say: Say) -> None:
         for each in night:
             if each.benchmark.relative and each.session.blocks < needed:
                 say(f"{each.name}: with {counted(each.session.blocks, 'block')} its gates stay undecided")
-
-
-def _begin(session: Session) -> None:
-    try:
-        session.begin()
-    except ValueError:
-        raise ValueError(
-            f"{session.folder.parent}: this night began with another plan, or with files of other contents: give the "
-            "changed plan a night of its own by --night"
-        ) from None
 
 
 def made(night: Sequence[Planned], say: Say) -> list[Cell]:

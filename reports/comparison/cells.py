@@ -1,5 +1,6 @@
 """Fills the table of a comparison: a row an arm, a column a figure, each cell with its interval and what it tells."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -7,11 +8,12 @@ from typing import cast
 
 from reports.comparison.arms import Arm
 from reports.comparison.comparison import ArmFigure, Comparison
-from reports.comparison.metrics import METRICS, SHOWN, Metric
+from reports.comparison.metrics import METRICS, Metric
 from reports.comparison.runs import FinishedRun
 from reports.comparison.sentences import arm_of
+from reports.comparison.statistics import Estimate
 from reports.comparison.verdicts import change_text, interval_text
-from reports.numbers import joined, significant
+from reports.numbers import counted, joined, significant
 
 COUNTS = {"lost": "messages lost", "duplicated": "delivered twice"}
 BY_HOPS = "latency p50 by brokers crossed, ms"
@@ -53,7 +55,8 @@ def arm_table(comparisons: Sequence[Comparison]) -> ArmTable:
         rows.append((arm.name, (*cells, *(count_cell(runs, name) for name in COUNTS), hops_cell(arm), *needs(arm))))
     groups = [(each.scenario, len(metrics)) for each, metrics in zip(comparisons, filled, strict=True)]
     groups.append(("", len(titles) - len(columns)))
-    return ArmTable(titles, tuple(rows), _left_out(columns), tuple(groups) if len(comparisons) > 1 else ())
+    left_out = _left_out(comparisons, {metric.path for _, metric in columns})
+    return ArmTable(titles, tuple(rows), left_out, tuple(groups) if len(comparisons) > 1 else ())
 
 
 def _filled(comparisons: Sequence[Comparison]) -> list[list[Metric]]:
@@ -71,27 +74,39 @@ def _filled(comparisons: Sequence[Comparison]) -> list[list[Metric]]:
     return found
 
 
-def _left_out(columns: Sequence[tuple[Comparison, Metric]]) -> tuple[str, ...]:
-    missing = [METRICS[path] for path in SHOWN if path not in {metric.path for _, metric in columns}]
-    of_faults = [path for path in SHOWN if METRICS[path].of_faults]
-    no_faults = len(of_faults) == sum(metric.of_faults for metric in missing)
-    empty = [f"{each.title} ({each.if_absent})" for each in missing if not (no_faults and each.of_faults)]
+def _left_out(comparisons: Sequence[Comparison], filled: set[str]) -> tuple[str, ...]:
+    shown = {metric.path: metric for each in comparisons for metric in each.shown()}
+    missing = [metric for path, metric in shown.items() if path not in filled]
+    no_faults = not any(METRICS[path].of_faults for path in filled)
+    runs = [run for each in comparisons for arm in each.design.arms for run in arm.runs]
+    listed = [each for each in missing if not (no_faults and each.of_faults)]
+    empty = [f"{each.title} ({doubted(runs, each) or each.if_absent})" for each in listed]
     if no_faults:
         empty.append("outages, recovery and balance (no run had a fault, or no run measured them)")
     return tuple(empty)
 
 
+def doubted(runs: Sequence[FinishedRun], metric: Metric) -> str:
+    """In how many of the runs a figure is doubtful, and why; '' if in none. What differs from run to run is cut off."""
+    reasons = [reason for run in runs if (reason := run.doubt(metric))]
+    if not reasons:
+        return ""
+    causes = Counter(reason.partition(":")[0] for reason in reasons)
+    ((commonest, _),) = causes.most_common(1)
+    others = ", among other causes" if len(causes) > 1 else ""
+    return f"left out as doubtful in {len(reasons)} of {counted(len(runs), 'run')}: {commonest}{others}"
+
+
 def _cell(comparison: Comparison, metric: Metric, arm: str) -> ArmCell:
     verdicts = {t.figure.metric.path: t.verdict.word for t in comparison.tests if t.figure.arm == arm}
     figure = comparison.figures[metric.path, arm]
-    return figure_cell(figure, comparison.reference.name, verdicts.get(metric.path, ""))
-
-
-def figure_cell(figure: ArmFigure, reference: str, verdict: str) -> ArmCell:
-    """``verdict``: of a primary figure, '' for a figure that is only described."""
     if figure.own is None:
-        return ArmCell("–", "not measured")
-    own = figure.own
+        return ArmCell("–", doubted(arm_of(comparison, arm).runs, metric) or "not measured")
+    return figure_cell(figure, figure.own, comparison.reference.name, verdicts.get(metric.path, ""))
+
+
+def figure_cell(figure: ArmFigure, own: Estimate, reference: str, verdict: str) -> ArmCell:
+    """``own``: the arm's. ``verdict``: of a primary figure, '' for a figure that is only described."""
     covers = "" if own.confidence >= 0.95 else f" ({100 * own.confidence:.0f} %)"
     note = f"{significant(own.low)} … {significant(own.high)}{covers}" if own.confidence else "one run"
     if not figure.log_ratios:

@@ -27,7 +27,7 @@ def _hdr(run: RunDirectory) -> dict[str, str]:
         from reports.export.hdr_log import hdr_log
     except ModuleNotFoundError as error:
         here = f"{error}; there are builds of hdrhistogram for x86_64, and this machine is {platform.machine()}"
-        raise FormImpossible(f"--to hdr takes the package hdrhistogram: {here}; use make setup or --to csv") from None
+        raise FormImpossible(f"--to hdr takes the package hdrhistogram: {here}; use make install or --to csv") from None
     summary = read_summary(run)
     return {"due_to_received.hlog": hdr_log(result_table(run, "latency", RESULT_TABLES["latency"]), summary)}
 

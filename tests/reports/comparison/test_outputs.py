@@ -124,6 +124,35 @@ def test_a_column_that_no_run_fills_is_left_out_and_named(page: Parsed) -> None:
     assert f"Columns left out: {without}outages, recovery and " in page.text()
 
 
+LATE = "the load generator itself was late"
+
+
+def test_a_column_whose_figures_are_all_doubtful_says_in_how_many_runs_and_why(tmp_path: Path) -> None:
+    why = {PRIMARY: f"{LATE}: without its own delay p99 would be 4 ms instead of 9 ms"}
+    folders = write_blocks(tmp_path, [[1.0, 1.2], [1.1, 1.3]], doubtful=why)
+    table = arm_table(compared(Wanted(tuple(folders), (), 5.0, allow_unlike=False)))
+    assert f"latency p99 (left out as doubtful in 4 of 4 runs: {LATE})" in table.left_out
+
+
+def test_an_arm_whose_figures_are_all_doubtful_says_so_in_its_cell(tmp_path: Path) -> None:
+    folders = [
+        write_planted(tmp_path, "sound", Planted("mesh", doubtful={})),
+        write_planted(tmp_path, "late", Planted("hub-and-spoke", doubtful={PRIMARY: LATE})),
+    ]
+    table = arm_table(compared(Wanted(tuple(folders), (), 5.0, allow_unlike=False)))
+    p99 = table.columns.index("latency p99, ms")
+    assert table.rows[1][1][p99].note == f"left out as doubtful in 1 of 1 run: {LATE}"
+
+
+def test_of_several_causes_of_doubt_the_commonest_is_told(tmp_path: Path) -> None:
+    causes = ("clocks may differ by 1 ms", LATE, LATE, LATE)
+    arms = ("mesh", "hub-and-spoke") * 2
+    planted = [Planted(arm, doubtful={PRIMARY: why}) for arm, why in zip(arms, causes, strict=True)]
+    folders = [write_planted(tmp_path, f"run-{n}", each) for n, each in enumerate(planted)]
+    table = arm_table(compared(Wanted(tuple(folders), (), 5.0, allow_unlike=False)))
+    assert f"latency p99 (left out as doubtful in 4 of 4 runs: {LATE}, among other causes)" in table.left_out
+
+
 def test_runs_with_faults_have_columns_of_outages_and_of_balance(tmp_path: Path) -> None:
     def of_faults(scale: float) -> dict[str, Any]:
         outages = {"outage_ms": {"p50": 900.0 * scale, "max": 2_000.0 * scale}, "faults": [{"fault": "F1"}]}

@@ -1,0 +1,35 @@
+"""Spark's start says nothing on the terminal of `brokerbench analyse`, `compare` and `nightly`."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from analysis.spark import settings_for
+from topologies.runtimes.java import find_java, spark_environment
+
+COUNT_TO_TEN = """
+from analysis.spark import session
+with session("local[1]") as spark:
+    print("counted", spark.range(10).count())
+"""
+
+
+def test_the_gateway_has_the_level_of_all_loggers_so_it_does_not_tell_how_to_change_it(tmp_path: Path) -> None:
+    settings = settings_for("local[1]", tmp_path, 0)
+    assert (
+        f"-Dlog4j2.configurationFile={tmp_path.as_uri()}/log4j2.properties" in settings["spark.driver.extraJavaOptions"]
+    )
+    lines = (tmp_path / "log4j2.properties").read_text(encoding="utf-8").splitlines()
+    assert {"rootLogger.level = error", "logger.gateway.level = error"} <= set(lines)
+
+
+@pytest.mark.spark
+def test_a_session_starts_and_ends_without_a_word(tmp_path: Path) -> None:
+    environment = {**os.environ, **spark_environment(find_java(), tmp_path / "java")}
+    finished = subprocess.run(
+        [sys.executable, "-c", COUNT_TO_TEN], env=environment, capture_output=True, text=True, timeout=120, check=True
+    )
+    assert (finished.stdout, finished.stderr) == ("counted 10\n", "")

@@ -1,0 +1,77 @@
+"""A command for runs that another one makes, or that belong to another plan, is refused before anything starts."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from brokerbench.compare import command
+from brokerbench.compare.command import runs_made
+from brokerbench.compare.lock import only_one
+from brokerbench.compare.session import Asked as Comparison
+from brokerbench.compare.session import planned
+from brokerbench.nightly import making
+from brokerbench.nightly.command import Asked, a_night
+from brokerbench.nightly.making import sessions
+from brokerbench.nightly.plan import Plan, read
+from tests.brokerbench.test_nightly_plan import GOOD, written
+
+OTHER_PLAN = r"nightly-monday: this night began with another plan, .* give this plan a night of its own by --night"
+
+
+@pytest.fixture(autouse=True)
+def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def starts(_session: object) -> None:
+        raise AssertionError("the options of a run were checked, which starts a process for each arm")
+
+    monkeypatch.setattr(command, "check", starts)
+    monkeypatch.setattr(making, "check", starts)
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    return read(written(tmp_path, GOOD))
+
+
+def make_night(plan: Plan, runs: Path) -> None:
+    a_night(Asked(Path("plan.yaml"), plan, "monday", runs, runs / "history", None, None), print)
+
+
+def begin(plan: Plan, runs: Path) -> None:
+    for each in sessions(plan, runs / "nightly-monday"):
+        each.session.begin()
+
+
+def test_a_night_that_began_with_another_plan_is_refused_at_once(plan: Plan, tmp_path: Path) -> None:
+    begin(plan, tmp_path)
+    with pytest.raises(ValueError, match=OTHER_PLAN):
+        make_night(replace(plan, options=("--rate=300",)), tmp_path)
+
+
+def test_so_is_one_whose_plan_had_other_scenarios(plan: Plan, tmp_path: Path) -> None:
+    begin(plan, tmp_path)
+    with pytest.raises(ValueError, match=OTHER_PLAN):
+        make_night(replace(plan, benchmarks=plan.benchmarks[1:]), tmp_path)
+
+
+def test_a_night_that_another_command_makes_is_refused_at_once(plan: Plan, tmp_path: Path) -> None:
+    begin(plan, tmp_path)
+    says = "another command makes these runs at this moment: wait for its end, or give this plan a night of its own"
+    with only_one(tmp_path / "nightly-monday"), pytest.raises(ValueError, match=says):
+        make_night(plan, tmp_path)
+
+
+def test_a_night_that_the_same_plan_began_goes_on(plan: Plan, tmp_path: Path) -> None:
+    begin(plan, tmp_path)
+    with pytest.raises(AssertionError, match="the options of a run were checked"):
+        make_night(plan, tmp_path)
+
+
+def test_a_comparison_of_other_options_or_that_another_command_makes_is_refused_at_once(tmp_path: Path) -> None:
+    asked = Comparison("steady", "mesh,tree", (), 3, "10s", "mine", (), tmp_path)
+    session = planned(asked, 1)
+    session.begin()
+    with pytest.raises(ValueError, match="compare-mine: holds runs of other options"):
+        runs_made(replace(asked, run_time="20s"), (), print)
+    with only_one(session.folder), pytest.raises(ValueError, match="or name another session by --session"):
+        runs_made(asked, (), print)
