@@ -5,11 +5,12 @@ as long as the 5 ms of Python's switch interval. A message that becomes due mean
 """
 
 import os
-import sys
 import time
 
-from gevent import get_hub, monkey
+from gevent import get_hub
 from gevent.hub import Waiter
+
+from drivers.client.of_process import OfProcess
 
 READABLE = 1
 
@@ -43,30 +44,12 @@ class LoopTurns:
             one.switch(None)
 
 
-_of_process: dict[int, LoopTurns | None] = {}
+_of_process = OfProcess(LoopTurns)
 
 
 def let_others_run() -> None:
     """Under gevent, until the other greenlets that could run had their turn; elsewhere other threads have it."""
-    if (turns := _loop_turns()) is not None:
+    if (turns := _of_process.get()) is not None:
         turns.wait()
     else:
         time.sleep(0)
-
-
-def _loop_turns() -> LoopTurns | None:
-    """This process's, made at its first use; a forked process makes its own."""
-    pid = os.getpid()
-    if pid not in _of_process:
-        _of_process.clear()
-        _of_process[pid] = _made()
-    return _of_process[pid]
-
-
-def _made() -> LoopTurns | None:
-    if not sys.platform.startswith("linux") or not monkey.is_module_patched("threading"):
-        return None
-    try:
-        return LoopTurns()
-    except OSError:
-        return None

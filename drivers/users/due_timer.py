@@ -13,13 +13,12 @@ import ctypes
 import heapq
 import itertools
 import os
-import sys
 import time
 
 import gevent
-from gevent import monkey
 from gevent.hub import Waiter
 
+from drivers.client.of_process import OfProcess
 from drivers.client.pacing import LEAD_NS
 
 CLOCK_MONOTONIC, TFD_TIMER_ABSTIME = 1, 1
@@ -124,22 +123,9 @@ class SpinBudget:
         self._left_ns -= early_ns
 
 
-_of_process: dict[int, DueTimer | None] = {}
+_of_process = OfProcess(DueTimer)
 
 
 def due_timer() -> DueTimer | None:
     """This process's timer, made at its first use; a forked process makes its own."""
-    pid = os.getpid()
-    if pid not in _of_process:
-        _of_process.clear()
-        _of_process[pid] = _made()
-    return _of_process[pid]
-
-
-def _made() -> DueTimer | None:
-    if not sys.platform.startswith("linux") or not monkey.is_module_patched("threading"):
-        return None
-    try:
-        return DueTimer()
-    except OSError:
-        return None
+    return _of_process.get()

@@ -54,8 +54,8 @@ class Sightings:
     def leftovers(self) -> Iterator[Leftover]:
         """Each message where it was last seen: several times if several queues held it in the last looks.
 
-        What the last looks do not show any more counts where it was seen before, unless it is now on another broker's
-        queue of the same name, or on a dead-letter queue.
+        A message that the last looks do not show counts where it was seen before. It does not if another broker's queue
+        of the same name has it now, or a dead-letter queue.
         """
         last = [each for found in self._last.values() for each in found]
         queued, dead = {(each.queue, each.copy) for each in last}, {each.copy for each in last if each.dead_letter}
