@@ -66,12 +66,16 @@ def _filled(comparisons: Sequence[Comparison]) -> list[list[Metric]]:
         measured = [
             metric
             for metric in each.shown()
-            if any(each.figures[metric.path, arm.name].own for arm in each.design.arms)
+            if any(_measured(each.figures[metric.path, arm.name]) for arm in each.design.arms)
             and (metric.path not in seen or metric in each.primary)
         ]
         seen |= {metric.path for metric in measured}
         found.append(measured)
     return found
+
+
+def _measured(figure: ArmFigure) -> bool:
+    return figure.own is not None or figure.zeros > 0
 
 
 def _left_out(comparisons: Sequence[Comparison], filled: set[str]) -> tuple[str, ...]:
@@ -100,6 +104,8 @@ def doubted(runs: Sequence[FinishedRun], metric: Metric) -> str:
 def _cell(comparison: Comparison, metric: Metric, arm: str) -> ArmCell:
     verdicts = {t.figure.metric.path: t.verdict.word for t in comparison.tests if t.figure.arm == arm}
     figure = comparison.figures[metric.path, arm]
+    if figure.own is None and figure.zeros:
+        return ArmCell("0", f"in each of {counted(figure.zeros, 'run')}" if figure.zeros > 1 else "one run")
     if figure.own is None:
         return ArmCell("–", doubted(arm_of(comparison, arm).runs, metric) or "not measured")
     return figure_cell(figure, figure.own, comparison.reference.name, verdicts.get(metric.path, ""))
@@ -109,6 +115,8 @@ def figure_cell(figure: ArmFigure, own: Estimate, reference: str, verdict: str) 
     """``own``: the arm's. ``verdict``: of a primary figure, '' for a figure that is only described."""
     covers = "" if own.confidence >= 0.95 else f" ({100 * own.confidence:.0f} %)"
     note = f"{significant(own.low)} … {significant(own.high)}{covers}" if own.confidence else "one run"
+    if figure.zeros:
+        note += f", without {counted(figure.zeros, 'run')} of 0"
     if not figure.log_ratios:
         return ArmCell(significant(own.centre), note)
     if figure.against is None:

@@ -26,7 +26,8 @@ class ArmFigure:
 
     ``own``: estimate of the arm's figure over its runs, in the figure's unit. ``log_ratios``: against the first arm,
     one a block; empty for the first arm. ``against``: estimate of these, as logarithms. ``doubtful``: values left out
-    because their timing is doubtful, in either arm of a block; ``missing``: because a run lacks the figure.
+    because their timing is doubtful, in either arm of a block; ``missing``: because a run lacks the figure, or has 0
+    there, which has no ratio.
     """
 
     metric: Metric
@@ -41,6 +42,11 @@ class ArmFigure:
     @property
     def used(self) -> tuple[float, ...]:
         return tuple(ratio for ratio in self.log_ratios if ratio is not None)
+
+    @property
+    def zeros(self) -> int:
+        """How many of the values are 0: ``own`` is a geometric mean, so it leaves them out."""
+        return sum(value == 0 for value in self.values)
 
     @property
     def told_apart(self) -> bool:

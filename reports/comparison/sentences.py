@@ -121,7 +121,7 @@ def left_out(comparison: Comparison) -> tuple[str, ...]:
         if figure.doubtful:
             found.append(f"Of {blocks} {figure.doubtful} were left out {where}, as their timing is doubtful.")
         if figure.missing:
-            found.append(f"Of {blocks} {figure.missing} were left out {where}, as a run lacks the figure.")
+            found.append(f"Of {blocks} {figure.missing} were left out {where}, as a run lacks the figure or has 0.")
     unknown = [run for arm in comparison.design.arms for run in arm.runs if run.doubtful is None]
     if unknown:
         runs = counted(len(unknown), "run")

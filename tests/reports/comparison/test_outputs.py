@@ -171,6 +171,24 @@ def test_runs_with_faults_have_columns_of_outages_and_of_balance(tmp_path: Path)
     )
 
 
+def test_a_figure_that_is_0_in_runs_is_shown_as_measured(tmp_path: Path) -> None:
+    def with_seconds(seconds: float) -> dict[str, Any]:
+        return {"recovery": {"throughput_back_s": seconds, "faults": [{"fault": "F1"}]}}
+
+    seconds = {"mesh": (0.0, 0.0, 0.0), "hub-and-spoke": (0.0, 4.0, 4.0)}
+    runs = [
+        write_planted(tmp_path, f"{name}-{block}", Planted(name, summary=with_seconds(found[block])))
+        for block in range(3)
+        for name, found in seconds.items()
+    ]
+    table = arm_table(compared(Wanted(tuple(runs), (), 5, allow_unlike=False)))
+    back = table.columns.index("time until throughput is back, s")
+    cells = {name: cells[back] for name, cells in table.rows}
+    assert (cells["mesh"].value, cells["mesh"].note) == ("0", "in each of 3 runs")
+    assert cells["hub-and-spoke"].value == "4.00"
+    assert cells["hub-and-spoke"].note.endswith(", without 1 run of 0")
+
+
 @pytest.fixture(scope="module")
 def under_both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Comparison, ...]:
     """hub-and-spoke is as good as mesh under `steady` (8 blocks), and its outages are twice as long (7 blocks)."""
