@@ -150,6 +150,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             latency=results["latency"],
             rates=results["rates"],
             resources=results["resources"],
+            by_consumer=results["consumers"],
             load=load,
             cores={row["metric"]: row.asDict() for row in cores.result()},
             blocked=held.result(),

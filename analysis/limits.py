@@ -6,6 +6,7 @@ Plain values and Arrow in and out; no Spark. Only the step's judged seconds coun
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,13 +37,13 @@ NOTHING = Limit(
 
 @dataclass(frozen=True)
 class Use:
-    """What a step used, in cores; None where it was not sampled. ``grown``: messages more on each broker's queues."""
+    """What a step used, in cores; None where it was not sampled. ``grown``: by (broker, queue), messages more on it."""
 
     cores: int
     busy: float | None
     brokers: float | None
     generator: float | None
-    grown: Mapping[str, int]
+    grown: Mapping[tuple[str, str], int]
 
     @property
     def ours(self) -> float:
@@ -54,8 +55,10 @@ class Use:
         return f"brokers {self.brokers or 0.0:.1f}, load generator {self.generator or 0.0:.1f}"
 
 
-def limit(info: RunInfo, steps: Sequence[StepResult], resources: pa.Table, latency: pa.Table) -> Limit:
-    """Of the lowest rate that was not held; `NOTHING` if every rate was."""
+def limit(
+    info: RunInfo, steps: Sequence[StepResult], resources: pa.Table, latency: pa.Table, consumers: pa.Table
+) -> Limit:
+    """Of the lowest rate that was not held; `NOTHING` if every rate was. ``consumers``: as `records.results` has it."""
     held = held_per_s(steps) or 0.0
     lost = [step for step in steps if not step["held"] and mean_per_s(step) > held]
     if not lost:
@@ -63,7 +66,7 @@ def limit(info: RunInfo, steps: Sequence[StepResult], resources: pa.Table, laten
     step = min(reversed(lost), key=mean_per_s)  # the last try of the lowest
     seconds = judged_seconds(round(step["from_s"]), round(step["until_s"]))
     use = use_of(resources, seconds, int(info.machine.get("cores", 0)))
-    limited_by, why = _named(info, step, use, own_lag_ms(latency, seconds))
+    limited_by, why = _named(info, step, use, own_lag_ms(latency, seconds), consumers)
     return Limit(
         not_held_per_s=mean_per_s(step),
         limited_by=limited_by,
@@ -88,15 +91,14 @@ def sent_late(own_lag_ms: float | None) -> tuple[str, str] | None:
     return "generator", f"half of the sends were late by {own_lag_ms:.0f} ms or more, which was not the brokers' doing"
 
 
-def _named(info: RunInfo, step: StepResult, use: Use, own_lag_ms: float | None) -> tuple[str, str]:
+def _named(info: RunInfo, step: StepResult, use: Use, own_lag_ms: float | None, consumers: pa.Table) -> tuple[str, str]:
     """(what it was, why in a sentence)."""
     if found := used_up(use) or sent_late(own_lag_ms):
         return found
-    broker, grown = max(use.grown.items(), key=lambda item: item[1], default=("", 0))
-    if grown >= max(MOST_OF_BACKLOG * step["backlog"], LEAST_GROWN_S * step["due_per_s"]):
-        if broker in _entries(info, "consumer"):
-            return "consumers", f"messages piled up on {broker}, where consumers take them ({grown:,} more)"
-        return "link", f"messages piled up on {broker}, where no consumer is, for its links ({grown:,} more)"
+    if found := _piled_up(
+        use, consumers, at_least=max(MOST_OF_BACKLOG * step["backlog"], LEAST_GROWN_S * step["due_per_s"])
+    ):
+        return found
     if use.cores and use.busy is not None and use.busy >= ALL_USED * use.cores:
         return "host", f"the {use.cores} cores of the machine were in use, by other programs too ({use.split})"
     if step["sent_per_s"] < LEAST_SHARE * step["due_per_s"]:
@@ -106,9 +108,31 @@ def _named(info: RunInfo, step: StepResult, use: Use, own_lag_ms: float | None) 
     return "unknown", "nothing that was sampled was used up, and messages piled up on no broker"
 
 
-def _entries(info: RunInfo, role: str) -> set[str]:
-    groups = {user.group for user in info.users if user.role == role}
-    return {broker for group in info.groups if group.name in groups for broker in group.enter_at}
+def _piled_up(use: Use, consumers: pa.Table, at_least: float) -> tuple[str, str] | None:
+    """(limit, why in a sentence) if one broker has so many messages more: of queues that are consumed there, or not."""
+    grown: Counter[str] = Counter()
+    for (broker, _), more in use.grown.items():
+        grown[broker] += more
+    broker, more = max(grown.items(), key=lambda item: item[1], default=("", 0))
+    if more < at_least:
+        return None
+    consumed = _consumed(use, consumers, broker)
+    if 2 * sum(use.grown[broker, queue] for queue in consumed) >= more:
+        return "consumers", f"messages piled up on {broker}, where consumers take them ({more:,} more)"
+    return "link", f"messages piled up on {broker}, where no consumer takes them, for its links ({more:,} more)"
+
+
+def _consumed(use: Use, consumers: pa.Table, broker: str) -> set[str]:
+    """The queues of a broker that have consumers there.
+
+    A queue that is nobody's destination (a durable subscription's on Artemis) has them if any consumer is there.
+    """
+    at: dict[str, set[str]] = {}  # by destination
+    for row in consumers.to_pylist():
+        at.setdefault(row["destination"], set()).add(row["broker"])
+    anywhere = set().union(*at.values())
+    queues = {queue for holder, queue in use.grown if holder == broker}
+    return {queue for queue in queues if broker in at.get(f"queue://{queue}", anywhere)}
 
 
 def own_lag_ms(latency: pa.Table, seconds: range) -> float | None:
@@ -133,9 +157,9 @@ def _cores(rows: Sequence[Mapping[str, int]]) -> float | None:
     return sum(row["value"] for row in rows) / NS_PER_S / len(seconds) if seconds else None
 
 
-def _grown(rows: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    """By how much the messages on a broker's queues became more, from the first second that is known to the last."""
-    depth: dict[str, Counter[int]] = {}
+def _grown(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
+    """By how much the messages on each broker's queue became more, from its first known second to its last."""
+    depth: dict[tuple[str, str], dict[int, int]] = {}
     for row in rows:
-        depth.setdefault(str(row["broker"]), Counter())[row["second"]] += row["value"]
-    return {broker: found[max(found)] - found[min(found)] for broker, found in depth.items()}
+        depth.setdefault((row["broker"], row["object"]), {})[row["second"]] = row["value"]
+    return {queue: found[max(found)] - found[min(found)] for queue, found in depth.items()}

@@ -47,8 +47,8 @@ class Findings:
     """What Spark computed. Tables are Arrow.
 
     outcomes: messages by best outcome. accounting: with the columns beyond the result table. latency: with min_ns,
-    max_ns and impossible. rates, resources: the result tables. load: messages due, sent, acked, received within the
-    load, and blocked_slots.
+    max_ns and impossible. rates, resources: the result tables. by_consumer: the result table consumers. load: messages
+    due, sent, acked, received within the load, and blocked_slots.
     leftovers: messages found on queues, foreign_leftovers included.
     cores: cpu_ns and core_wait_ns within the load, as analysis.resources.cores_in_load has them. blocked: as
     analysis.blocked has it.
@@ -63,6 +63,7 @@ class Findings:
     latency: pa.Table
     rates: pa.Table
     resources: pa.Table
+    by_consumer: pa.Table
     load: Mapping[str, int]
     cores: Mapping[str, Mapping[str, Any]]
     blocked: Mapping[str, Any]
@@ -114,7 +115,7 @@ def summarise(info: RunInfo, found: Findings) -> Summary:
         kinds=dict(found.kinds),
         unplanned=found.unplanned,
         steps=of_steps,
-        limit=limit(info, of_steps, found.resources, found.latency),
+        limit=limit(info, of_steps, found.resources, found.latency, found.by_consumer),
         clocks={"error_bound_ms": found.clock_error_ns / NS_PER_MS},
         checks=[],
         phases={**phases_s(info.phases), **info.durations_s},

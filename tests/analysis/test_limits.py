@@ -8,12 +8,13 @@ import pytest
 
 from analysis.limits import NOTHING, limit
 from records.buckets import bucket_of
-from records.results import LATENCY, RESOURCES
+from records.results import CONSUMERS, LATENCY, RESOURCES
 from records.run import GroupInfo, RunInfo, UserInfo
 from records.summary import Limit, StepResult
 
 NS_PER_S, NS_PER_MS = 1_000_000_000, 1_000_000
 JUDGED = range(2, 10)
+AT_SINK = {"queue://q": "sink", "queue://another": "sink"}
 INFO = RunInfo(
     run_id="",
     scenario="capacity",
@@ -79,8 +80,32 @@ def lag(own_ms: float) -> pa.Table:
     return pa.Table.from_pylist(rows, pa.schema([*LATENCY, *ends]))
 
 
-def found(*steps: StepResult, own_lag_ms: float = 0.1, **used: Any) -> Limit:
-    return limit(INFO, steps, resources(**used), lag(own_lag_ms))
+def consumers(at: Mapping[str, str]) -> pa.Table:
+    """``at``: for each destination the broker of its one consumer."""
+    row = {"subscription": "", "consumer": 0, "messages": 1}
+    return pa.Table.from_pylist([row | {"destination": to, "broker": broker} for to, broker in at.items()], CONSUMERS)
+
+
+def found(*steps: StepResult, own_lag_ms: float = 0.1, consumed_at: Mapping[str, str] = AT_SINK, **used: Any) -> Limit:
+    return limit(INFO, steps, resources(**used), lag(own_lag_ms), consumers(consumed_at))
+
+
+@pytest.mark.parametrize(
+    ("consumed_at", "limited_by"),
+    [
+        ({"queue://q": "source", "queue://another": "source"}, "consumers"),
+        ({"queue://q": "sink", "queue://another": "sink", "queue://third": "source"}, "link"),
+        ({"queue://unlike.either": "source"}, "consumers"),  # both are of durable subscriptions
+        ({}, "link"),
+    ],
+)
+def test_messages_wait_for_a_link_if_their_own_consumers_are_elsewhere(
+    consumed_at: Mapping[str, str], limited_by: str
+) -> None:
+    one = found(step(1_000), grown={"source": 800}, consumed_at=consumed_at)
+    assert one["limited_by"] == limited_by
+    assert "piled up on source" in one["why"]
+    assert "(800 more)" in one["why"]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +113,7 @@ def found(*steps: StepResult, own_lag_ms: float = 0.1, **used: Any) -> Limit:
     [
         ({"brokers": 2.2, "generator": 1.3, "busy": 3.9}, {}, 900, "host", "used up the 4 cores of their one machine"),
         ({}, {}, 60, "generator", "half of the sends were late by 60 ms"),
-        ({"grown": {"source": 800, "sink": 10}}, {}, 0.1, "link", "piled up on source, where no consumer is"),
+        ({"grown": {"source": 800, "sink": 10}}, {}, 0.1, "link", "piled up on source, where no consumer takes them"),
         ({"grown": {"source": 10, "sink": 800}}, {}, 0.1, "consumers", "piled up on sink, where consumers take them"),
         ({"busy": 3.9}, {"sent": 0.9}, 0.1, "host", "by other programs too"),
         ({}, {"sent": 0.9}, 0.1, "brokers", "brokers kept producers waiting"),
@@ -110,7 +135,7 @@ def test_the_cores_are_those_of_the_judged_seconds() -> None:
 
 
 def test_without_samples_nothing_is_known_of_the_machine() -> None:
-    one = limit(INFO, [step(100)], RESOURCES.empty_table(), lag(0.1))
+    one = limit(INFO, [step(100)], RESOURCES.empty_table(), lag(0.1), consumers(AT_SINK))
     assert (one["brokers_cores"], one["machine_busy_share"], one["limited_by"]) == (None, None, "unknown")
 
 
