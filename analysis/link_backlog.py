@@ -2,8 +2,8 @@
 
 What can be had depends on the link. A cluster connection of Artemis has a store-and-forward queue: all its messages
 wait for that link. An AMQP broker connection reads the queues of the addresses: their messages may wait for consumers
-of the broker too. A bridge of Classic reports the messages that it has taken and the other end has not confirmed; that
-is at most its prefetch. Other messages still wait on the destination, together with those for other consumers.
+of the broker too. A bridge of Classic has messages that it has taken and the other end has not confirmed; that is at
+most its prefetch for each queue. Other messages still wait on the queue, together with those for other consumers.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -18,10 +18,8 @@ _END = ["broker", "object"]
 def link_backlog(samples: DataFrame, timeline: Timeline) -> DataFrame:
     """Rows of LINK_BACKLOG: the last sample of each second. A bridge's object is ``connector|remote broker``."""
     at_once = samples.where(F.col("kind") == "bridge").groupBy(*_END, "at_ns")
-    sampled = at_once.agg(*[_value(name) for name in ("backlog", "queue_backlog", "enqueue_count", "dequeue_count")])
-    taken_less_confirmed = F.col("enqueue_count") - F.col("dequeue_count")
-    unconfirmed = F.when(taken_less_confirmed >= 0, taken_less_confirmed).when(taken_less_confirmed < 0, F.lit(0))
-    messages = F.coalesce("backlog", "queue_backlog", unconfirmed)
+    sampled = at_once.agg(*[_value(name) for name in ("backlog", "queue_backlog", "unconfirmed")])
+    messages = F.coalesce("backlog", "queue_backlog", "unconfirmed")
     waits_in = F.when(F.col("backlog").isNotNull(), LINK_QUEUE).when(F.col("queue_backlog").isNotNull(), QUEUES)
     told = F.struct("at_ns", messages.alias("messages"), waits_in.otherwise(BRIDGE).alias("waits_in"))
     return (

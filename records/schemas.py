@@ -149,7 +149,7 @@ FAULTS = _table(
 #              consumers, producers
 #   connector  connections (clients only: bridges are left out; no row while there are none)
 #   bridge     enqueue_count, dequeue_count, received_count; backlog: what is on the link's own queue; queue_backlog:
-#              what is on the queues that the link reads
+#              what is on the queues that the link reads; unconfirmed: what a bridge of Classic has taken
 #   process    cpu_ns, core_wait_ns, rss_bytes, threads; broker '' means the load generator's own process; object its
 #              name; core_wait_ns: how long its threads were ready to run and waited for a core
 #   machine    cpu_busy_ns, steal_ns, load_milli    (broker is '')

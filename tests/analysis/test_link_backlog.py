@@ -20,11 +20,11 @@ def bridge(broker: str, at_s: float, to: str, **values: int) -> list[Row]:
 
 def test_each_kind_of_link_tells_what_waits_for_it_in_every_second(spark: SparkSession) -> None:
     samples = [
-        *bridge("a", -0.5, "b", enqueue_count=10, dequeue_count=10, received_count=4),
-        *bridge("a", 0.1, "b", enqueue_count=110, dequeue_count=30, received_count=4),
-        *bridge("a", 0.9, "b", enqueue_count=120, dequeue_count=60, received_count=4),
-        *bridge("a", 1.9, "b", enqueue_count=7, dequeue_count=2, received_count=0),  # a new bridge, after a cut
-        *bridge("a", 2.9, "b", enqueue_count=7, dequeue_count=8, received_count=0),
+        *bridge("a", -0.5, "b", enqueue_count=17, dequeue_count=10, unconfirmed=0),  # 7 of 17 were advisories
+        *bridge("a", 0.1, "b", enqueue_count=117, dequeue_count=30, unconfirmed=80),
+        *bridge("a", 0.9, "b", enqueue_count=127, dequeue_count=60, unconfirmed=60),
+        *bridge("a", 1.9, "b", enqueue_count=7, dequeue_count=2, unconfirmed=5),  # a new bridge, after a cut
+        *bridge("a", 2.9, "b", enqueue_count=7, dequeue_count=8, unconfirmed=0),
         *bridge("c", 0.5, "d", enqueue_count=500, dequeue_count=100, backlog=412),  # 12 are of before the restart
         *bridge("e", 0.5, "f", dequeue_count=9, queue_backlog=33),
         *bridge("g", 0.5, "h", mirror_events=9, mirror_backlog=3),

@@ -1,6 +1,6 @@
 """Checks how the management data of Classic brokers is read, by replies of 5.18.3."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -36,6 +36,19 @@ DUPLEX = {f"{B},connector=duplexNetworkConnectors,networkConnectorName=#0,networ
     **BRIDGE, "RemoteBrokerName": "n1", "CreatedByDuplex": True}}  # fmt: skip
 COUNTERS = {"enqueue_count": 3, "dequeue_count": 2, "received_count": 1}
 BRIDGES = (Bridge("n2-to-n3", "n3", False, COUNTERS), Bridge("#0", "n1", True, COUNTERS))
+SUBSCRIPTION = f"{B},destinationType={{}},destinationName={{}},endpoint=Consumer,clientId={{}},consumerId={{}}"
+TO_N3, BACK_TO_N1 = "n2-to-n3_n3_inbound_n2", "n1-to-n2_n1_inbound_n2"
+ADVISORIES = "ActiveMQ.Advisory.Consumer.>_ActiveMQ.Advisory.TempQueue"
+SUBSCRIPTIONS = {
+    SUBSCRIPTION.format("Queue", "orders", TO_N3, 1): {"DispatchedQueueSize": 10, "PendingQueueSize": 0},
+    SUBSCRIPTION.format("Topic", "prices", TO_N3, 2): {"DispatchedQueueSize": 2, "PendingQueueSize": 30},
+    SUBSCRIPTION.format("Topic", ADVISORIES, TO_N3, 3): {"DispatchedQueueSize": 7, "PendingQueueSize": 0},
+    SUBSCRIPTION.format("Queue", "orders", "another_n3_inbound_n2", 4): {
+        "DispatchedQueueSize": 100,
+        "PendingQueueSize": 0,
+    },
+    SUBSCRIPTION.format("Queue", "orders", BACK_TO_N1, 5): {"DispatchedQueueSize": 4, "PendingQueueSize": 0},
+}
 CONNECTIONS = [
     CONNECTION.format("openwire", "n1-to-n2_n1_outbound"),
     CONNECTION.format("stomp", "ID_vm-1_1"),
@@ -87,7 +100,9 @@ def test_connectors_of_5_16_which_cannot_say_so_count_from_when_they_are_there()
 
 
 def test_one_request_asks_for_what_is_sampled_and_its_answer_is_understood() -> None:
-    found = figures("n2", answered(WHOLE, HEAP, {"q": QUEUE}, OPENED, DUPLEX, CONNECTIONS), {"n1-to-n2_n1_outbound"})
+    found = figures(
+        "n2", answered(WHOLE, HEAP, {"q": QUEUE}, SUBSCRIPTIONS, OPENED, DUPLEX, CONNECTIONS), {"n1-to-n2_n1_outbound"}
+    )
     assert found.broker == {
         "connections": 9,
         "memory_percent": 4,
@@ -100,24 +115,29 @@ def test_one_request_asks_for_what_is_sampled_and_its_answer_is_understood() -> 
     assert found.queues == {"orders": {
         "depth": 1, "in_flight": 2, "enqueue_count": 3, "dequeue_count": 4, "forward_count": 5, "dispatch_count": 6,
         "expired_count": 7, "consumers": 8, "producers": 9}}  # fmt: skip
-    assert found.bridges == BRIDGES
-    assert len(figures_asked("n2")) == 6
+    assert [replace(bridge, counters=COUNTERS) for bridge in found.bridges] == list(BRIDGES)
+    assert len(figures_asked("n2")) == 7
+
+
+def test_a_bridge_has_what_its_own_subscriptions_hold_without_advisories() -> None:
+    found = figures("n2", answered(WHOLE, HEAP, {}, SUBSCRIPTIONS, OPENED, DUPLEX, CONNECTIONS), ())
+    assert [bridge.counters for bridge in found.bridges] == [{**COUNTERS, "unconfirmed": n} for n in (42, 4)]
 
 
 def test_bridges_are_no_clients() -> None:
-    found = figures("n2", answered(WHOLE, HEAP, {}, {}, {}, CONNECTIONS), {"n1-to-n2_n1_outbound"})
+    found = figures("n2", answered(WHOLE, HEAP, {}, {}, {}, {}, CONNECTIONS), {"n1-to-n2_n1_outbound"})
     assert found.clients == {"openwire": 1, "stomp": 2}
 
 
 def test_a_broker_without_queues_bridges_and_clients_has_none() -> None:
-    found = figures("n2", [*answered(WHOLE, HEAP), NONE, NONE, NONE, *answered([])], ())
+    found = figures("n2", [*answered(WHOLE, HEAP), NONE, NONE, NONE, NONE, *answered([])], ())
     assert (found.queues, found.bridges, found.clients) == ({}, (), {})
 
 
 def test_a_broker_whose_own_mbean_is_missing_is_an_error_that_names_it() -> None:
     missing = Answer(B, 404, error="No MBean")
     with pytest.raises(ManagementFailed, match=f"broker 'n2', MBean {B}: No MBean"):
-        figures("n2", [missing, *answered(HEAP, {}, {}, {}, [])], ())
+        figures("n2", [missing, *answered(HEAP, {}, {}, {}, {}, [])], ())
 
 
 def test_what_links_show_at_one_end_is_understood() -> None:

@@ -86,6 +86,9 @@ def test_clients_are_counted_without_bridges_and_messages_where_they_are(
         gone = values(sample(source, names), "queue", "orders")
         assert (gone["enqueue_count"], gone["forward_count"]) == (MESSAGES, MESSAGES)
         until(lambda: values(sample(source, names), "bridge", "source-to-sink|sink")["dequeue_count"] == MESSAGES)
+        assert values(sample(source, names), "bridge", "source-to-sink|sink")["unconfirmed"] == 0
+        back = values(sample(sink, names), "bridge", "source-to-sink|source")
+        assert back.get("unconfirmed", 0) == 0, f"only advisories went back: {back}"
     finally:
         producer.disconnect()
         consumer.disconnect()

@@ -7,8 +7,10 @@ Bridges are told apart from clients by their client id, ``<link>_<opener>_outbou
 false for the connection of a duplex bridge (seen on 5.18.3), and one read a connection would cost the broker more.
 """
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from topologies.management.contract import DurableSubscription
@@ -46,7 +48,10 @@ BROKER_FIGURES = {
     "total_messages": "TotalMessageCount",
     "total_enqueues": "TotalEnqueueCount",  # of all destinations, advisories included
 }
+WAITING = ("DispatchedQueueSize", "PendingQueueSize")
+"""Of a subscription: messages that it has and did not acknowledge, and those (of topics) that are kept for it."""
 _CONSUMERS = "destinationName=*,endpoint=Consumer,clientId=*"
+_BRIDGES_CONSUMERS = "destinationName=*,endpoint=Consumer,clientId=*inbound*,consumerId=*"
 BROKERS = "org.apache.activemq:type=Broker,brokerName=*"  # every broker of a JVM
 
 
@@ -94,6 +99,7 @@ def figures_asked(broker: str) -> tuple[Request, ...]:
         read(mbean, *BROKER_FIGURES.values()),
         read(HEAP, "HeapMemoryUsage"),
         read(f"{mbean},destinationType=Queue,destinationName=*", "Name", *QUEUE_FIGURES.values()),
+        read(f"{mbean},destinationType=*,{_BRIDGES_CONSUMERS}", *WAITING),
         *_bridges_asked(mbean),
         connections_asked(mbean),
     )
@@ -101,13 +107,30 @@ def figures_asked(broker: str) -> tuple[Request, ...]:
 
 def figures(broker: str, answers: Sequence[Answer], bridge_client_ids: Collection[str]) -> Figures:
     """The answers to `figures_asked` as values. Raises ManagementFailed when one is an error."""
-    whole, heap, queues, *bridges, connections = (value_of(broker, answer) for answer in answers)
+    whole, heap, queues, subscriptions, *bridges, connections = (value_of(broker, answer) for answer in answers)
     return Figures(
         broker=named_figures(BROKER_FIGURES, whole) | heap_figures(heap),
         queues={queue["Name"]: named_figures(QUEUE_FIGURES, queue) for queue in queues.values()},
-        bridges=_bridges(bridges),
+        bridges=tuple(_with_unconfirmed(broker, bridge, subscriptions) for bridge in _bridges(bridges)),
         clients=_clients(connections, bridge_client_ids),
     )
+
+
+def _with_unconfirmed(broker: str, bridge: Bridge, subscriptions: Mapping[str, Mapping[str, Any]]) -> Bridge:
+    """With ``unconfirmed``: messages that the bridge's subscriptions have, and the other broker has not confirmed.
+
+    The bridge's own counters cannot tell: they count advisories that it takes, and not that they were sent on. Its
+    client id at this broker is ``<link>_<other broker>_inbound_<this broker>``.
+    """
+    link = ".+?" if bridge.created_by_duplex else re.escape(bridge.connector)
+    client_id = re.compile(rf"{link}(.+?){re.escape(bridge.remote_broker)}\1inbound\1{re.escape(broker)}")
+    ours = [
+        found
+        for name, found in subscriptions.items()
+        if client_id.fullmatch(object_name(name)["clientId"])
+        and not object_name(name)["destinationName"].startswith("ActiveMQ.Advisory.")
+    ]
+    return replace(bridge, counters={**bridge.counters, "unconfirmed": sum(int(n) for o in ours for n in o.values())})
 
 
 def durable_subscriptions(agent: Jolokia) -> list[DurableSubscription]:
