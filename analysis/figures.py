@@ -14,6 +14,8 @@ from records.summary import Lag, Latency
 
 NS_PER_MS = 1_000_000
 MEASURES = ("due_to_received", "sent_to_received", "sent_to_settled")
+ROUND_TRIP = "round_trip"
+"""From when a request was due until its reply was received: only of runs whose replies came."""
 LAG = "ready_to_sent"
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
 
@@ -74,12 +76,16 @@ def in_load(latency: pa.Table, measure: str) -> pa.Table:
 
 def latency_ms(latency: pa.Table) -> dict[str, Latency]:
     """The summary's ``latency_ms``, fault windows included."""
-    return {measure: latency_of(in_load(latency, measure)) for measure in MEASURES}
+    return {measure: latency_of(in_load(latency, measure)) for measure in _measures(latency)}
 
 
 def less_own_ms(latency: pa.Table) -> dict[str, Latency]:
     """The same, less the generator's own delay."""
-    return {measure: _latency(Spread.less_own(in_load(latency, measure))) for measure in MEASURES}
+    return {measure: _latency(Spread.less_own(in_load(latency, measure))) for measure in _measures(latency)}
+
+
+def _measures(latency: pa.Table) -> tuple[str, ...]:
+    return (*MEASURES, ROUND_TRIP) if in_load(latency, ROUND_TRIP).num_rows else MEASURES
 
 
 def latency_of(rows: pa.Table) -> Latency:

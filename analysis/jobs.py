@@ -184,7 +184,9 @@ def _of_messages(
     of = frames
     results = {}
     with _step(progress, "timed the messages"):
-        timed = latency(durations(of.sends, of.messages, of.deliveries, of.stalls), timeline, clock_error_ns)
+        replies = [destination for user in of.info.users for destination in user.replies_to]
+        took = durations(of.sends, of.messages, of.deliveries, of.stalls, replies)
+        timed = latency(took, timeline, clock_error_ns)
         results["latency"] = timed.toArrow()
         results["paths"] = paths(results["latency"])
     with _step(progress, "accounted for the messages"):

@@ -3,6 +3,7 @@
 A message is timed once a subscription, by its first receipt. Nothing is clamped: a negative duration has a bucket.
 """
 
+from collections.abc import Collection
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -18,18 +19,30 @@ DURATION = ["measure", "from_broker", "to_broker", "hops", "due_ns", "from_ns", 
 NO_STALLS = Stalls()
 
 
-def durations(sends: DataFrame, messages: DataFrame, deliveries: DataFrame, stalls: Stalls = NO_STALLS) -> DataFrame:
-    """One row a duration of each of the four measures; its columns are those of DURATION.
+def durations(
+    sends: DataFrame,
+    messages: DataFrame,
+    deliveries: DataFrame,
+    stalls: Stalls = NO_STALLS,
+    replies: Collection[str] = (),
+) -> DataFrame:
+    """One row a duration of each of the five measures; its columns are those of DURATION.
+
+    ``replies``: the destinations whose messages are replies, due when their requests were.
 
     own_ns: how much of the duration is the generator's own delay: the lag of the send, if it counts from due, and the
     lateness of the read. read_late_ns: the latter alone. ready_to_sent has neither. due_to_received is absent for a
     message without a recorded send, sent_to_received for an attempt without one.
     """
     read_late_ns, none = F.col("read_late_ns"), F.lit(0).cast("bigint")
+    due_read = _known_hops(_read(first(deliveries).where(F.col("due_ns").isNotNull()), stalls))
+    asked_ns = F.when(F.col("destination").isin(*replies), F.col("due_ns"))
+    round_trip = {"round_trip": ("asked_ns", "received_ns", F.col("own_ns") + read_late_ns)} if replies else {}
     received = _durations(
-        _read(first(deliveries).where(F.col("due_ns").isNotNull()), stalls),
+        due_read.withColumn("asked_ns", asked_ns) if replies else due_read,
         due_to_received=("due_ns", "received_ns", F.col("own_ns") + read_late_ns),
         sent_to_received=("sent_ns", "received_ns", read_late_ns),
+        **round_trip,
     )
     acked = sends.where(F.col("outcome") == "acked").withColumnRenamed("broker", "from_broker")
     answered = with_read_late_ns(acked, stalls.of_producers, "producer", "settled_ns", F.col("sent_ns"))
@@ -48,6 +61,15 @@ def _read(deliveries: DataFrame, stalls: Stalls) -> DataFrame:
     """Deliveries with read_late_ns. An attempt that is not on record was sent no earlier than the first one."""
     sent_ns = F.coalesce("sent_ns", "first_sent_ns")
     return with_read_late_ns(deliveries, stalls.of_consumers, "consumer", "received_ns", sent_ns)
+
+
+def _known_hops(deliveries: DataFrame) -> DataFrame:
+    """Of a message that came from another broker and bears one broker's stamp or none, hops are not known.
+
+    Classic stamps a message while it sends it on, and one of thousands leaves before that (5.18.3).
+    """
+    unstamped = (F.col("hops") == 0) & (F.col("from_broker") != F.col("to_broker"))
+    return deliveries.withColumn("hops", F.when(~F.coalesce(unstamped, F.lit(False)), F.col("hops")))
 
 
 def _not_received(frame: DataFrame) -> DataFrame:

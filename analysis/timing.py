@@ -19,6 +19,7 @@ WORDS = {
     "due_to_received": "due → received",
     "sent_to_received": "sent → received",
     "sent_to_settled": "sent → confirmed",
+    "round_trip": "round trip",
 }
 
 

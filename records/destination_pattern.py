@@ -25,6 +25,11 @@ def expanded(pattern: str, count: int) -> tuple[str, ...]:
     return tuple(pattern.replace(PLACE, str(number)) for number in range(1, count + 1))
 
 
+def replies_to(destination: str) -> str:
+    """The name under which the replies to a destination's requests are recorded."""
+    return f"{destination}.replies"
+
+
 def share_of(user: int, users: int, destinations: Sequence[str]) -> tuple[str, ...]:
     """The destinations of one of ``users``, counted from 0: together they have each destination.
 

@@ -11,7 +11,7 @@ KINDS = tuple(
 """The kinds of messages: of a queue, a topic or durable subscriptions, by JMS's delivery mode."""
 NAMED = {
     "kinds": KINDS,
-    "latency_ms": ("due_to_received", "sent_to_received", "sent_to_settled"),
+    "latency_ms": ("due_to_received", "sent_to_received", "sent_to_settled", "round_trip"),
     "clocks": ("error_bound_ms",),
     "timing.less_own_time_ms": ("min", "p50", "p90", "p99", "p99_9", "p99_99", "max"),
     "phases": ("up", "prove", "clients", "warm_up", "load", "drain", "browse", "down"),

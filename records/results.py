@@ -19,9 +19,10 @@ def _table(*columns: tuple[str, pa.DataType], nullable: tuple[str, ...] = ()) ->
 RATES = _table(("second", SECOND), ("phase", TEXT), ("event", TEXT), ("broker", TEXT), ("count", COUNT))
 
 # The canonical latency table. measure: due_to_received | sent_to_received | sent_to_settled | ready_to_sent (the
-# generator's own lag, first attempts). For the last two, to_broker is '' . second: of the due time.
+# generator's own lag, first attempts) | round_trip (of replies, from when the request was due). For sent_to_settled and
+# ready_to_sent, to_broker is ''. second: of the due time.
 # count_less_own: how many of the same durations lie in the bucket less the generator's own delay: the lag of the send
-# (due_to_received) and the lateness of the read (all but ready_to_sent). Either count may be 0.
+# (due_to_received, round_trip) and the lateness of the read (all but ready_to_sent). Either count may be 0.
 LATENCY = _table(
     ("measure", TEXT),
     ("from_broker", TEXT),

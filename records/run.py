@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from records.checks import Check
-from records.destination_pattern import expanded
+from records.destination_pattern import expanded, replies_to
 from records.rate_steps import RateStep
 
 RUN_VERSION = 5
@@ -138,6 +138,11 @@ class UserInfo:
     def destinations(self) -> tuple[str, ...]:
         """The names of all its destinations."""
         return expanded(self.destination, int(self.settings.get("destinations", 1)))
+
+    @property
+    def replies_to(self) -> tuple[str, ...]:
+        """The destinations that its replies are recorded under; none of a class that does not reply."""
+        return tuple(map(replies_to, self.destinations)) if self.settings.get("replies") else ()
 
 
 @dataclass(frozen=True)

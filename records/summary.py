@@ -378,7 +378,7 @@ class Summary(TypedDict):
     reasons: list[str]
     messages: Messages
     throughput: Throughput
-    latency_ms: dict[str, Latency]  # due_to_received, sent_to_received, sent_to_settled
+    latency_ms: dict[str, Latency]  # due_to_received, sent_to_received, sent_to_settled; round_trip, if replies came
     timing: Timing
     warm_up: WarmUpResult
     lag_ms: Lag

@@ -18,11 +18,12 @@ from drivers.client.events import Received, ScheduledSend
 from drivers.client.producer import Producer
 from drivers.client.sends import SendAttempt
 from drivers.contract import Delivery, Destination, DriverError, MessageHeaders, Outgoing
+from records.destination_pattern import replies_to
 
 
 def replies_of(destination: Destination) -> Destination:
     """The name under which the replies to a destination's requests are recorded."""
-    return Destination("queue", f"{destination.name}.replies")
+    return Destination("queue", replies_to(destination.name))
 
 
 class RequestProducer(Producer):

@@ -225,7 +225,7 @@ def percentiles(summary: Summary) -> Table:
 
 
 def _measure(name: str) -> str:
-    return name.replace("_to_", " → ")
+    return "round trip of requests" if name == "round_trip" else name.replace("_to_", " → ")
 
 
 def _words(name: str) -> str:

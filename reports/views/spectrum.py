@@ -17,6 +17,7 @@ MEASURES = {
     "due_to_received": "due → received",
     "sent_to_received": "sent → received",
     "sent_to_settled": "sent → confirmed",
+    "round_trip": "round trip of requests",
 }
 DUE = "due_to_received"
 KEYS = ("min", "p50", "p90", "p99", "p99_9", "p99_99", "max")

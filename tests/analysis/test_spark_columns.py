@@ -2,6 +2,8 @@
 
 import random
 from collections import Counter
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,11 +106,28 @@ def test_an_attempt_that_is_not_on_record_is_timed_from_due_only(spark: SparkSes
     assert measures == {"due_to_received", "sent_to_settled", "ready_to_sent"}
 
 
-def timed(spark: SparkSession, sends: list, receipts: list) -> set[tuple]:  # type: ignore[type-arg]
+def test_a_message_from_another_broker_that_bears_no_second_stamp_has_unknown_hops(spark: SparkSession) -> None:
+    arrived = [receipt(1, broker="b", hops=0), receipt(2, broker="a", hops=0), receipt(3, broker="b", hops=1)]
+    rows = timed(spark, [send(1), send(2), send(3)], arrived)
+    of_receipts = {(to, hops) for measure, _, to, hops, _, _ in rows if measure == "due_to_received"}
+    assert of_receipts == {("b", None), ("a", 0), ("b", 1)}
+
+
+def test_a_reply_is_timed_as_a_round_trip_too_and_a_request_is_not(spark: SparkSession) -> None:
+    """The request is due at 2,000 ms and received at 2,010; its reply is due then too, sent at 2,012, back at 2,030."""
+    back: Any = {"producer": 9, "destination": "queue://q.replies"}
+    sends = [send(1, due=2_000), send(1, due=2_000, sent=2_012, **back)]
+    arrived = [receipt(1, at=2_010), receipt(1, at=2_030, subscription="q.replies", **back)]
+    rows = timed(spark, sends, arrived, replies=["queue://q.replies"])
+    assert sorted(took for measure, *_, took in rows if measure == "due_to_received") == [10 * MS, 30 * MS]
+    assert [took for measure, *_, took in rows if measure == "round_trip"] == [30 * MS]
+
+
+def timed(spark: SparkSession, sends: list, receipts: list, replies: Sequence[str] = ()) -> set[tuple]:  # type: ignore[type-arg]
     """(measure, from, to, hops, second, exact duration) of every duration, by way of the latency table."""
     return {
         (row["measure"], row["from_broker"], row["to_broker"], row["hops"], row["second"], row["min_ns"])
-        for row in latency_rows(spark, sends, receipts)
+        for row in latency_rows(spark, sends, receipts, replies=replies)
         if row["count"]
     }
 
@@ -118,11 +137,12 @@ def latency_rows(
     sends: list,
     receipts: list,
     timeline: Timeline = TIMELINE,  # type: ignore[type-arg]
+    replies: Sequence[str] = (),
 ) -> list:  # type: ignore[type-arg]
     sent = frame(spark, "sends", sends)
     of_messages = messages(sent)
     delivered = deliveries(frame(spark, "receipts", receipts), of_messages, sent)
-    return latency(durations(sent, of_messages, delivered), timeline, 0).collect()
+    return latency(durations(sent, of_messages, delivered, replies=replies), timeline, 0).collect()
 
 
 def test_both_counts_of_a_bucket_are_those_of_plain_python(spark: SparkSession) -> None:
