@@ -20,6 +20,8 @@ UNDELIVERED = {
     "expired": "expired",
 }
 """What became of confirmed messages that a subscription was owed and did not get."""
+TAKES = {"p50": 20, "p90": 100, "p99": 1_000, "p99_9": 10_000, "p99_99": 100_000}
+"""How many messages a percentile takes, so that ten are beyond it (`records.percentiles.LEAST_BEYOND`)."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,9 @@ def _unaccounted(evidence: Evidence) -> list[str]:
 
 def _undecided(check: CheckResult, doubtful: Mapping[str, str]) -> str:
     why = f"the run has no figure {check['metric']}"
+    figure = check["metric"].rpartition(".")[2]
+    if figure in TAKES:
+        why += f" (a {figure.replace('_', '.')} takes {TAKES[figure]:,} messages)"
     if check["metric"] in doubtful:
         why = f"{check['metric']} is doubtful, as {doubtful[check['metric']]}"
     return f"check {check['name']!r} could not be evaluated: {why}"
@@ -147,7 +152,10 @@ def _without_sends(messages: Messages) -> list[str]:
     if messages["sent"] and (messages["received"] or _undelivered(messages) or messages["unaccounted"]):
         return _unexpected(messages["unexpected"])
     if messages["sent"]:
-        return ["no message was received: nothing was measured"]
+        chosen = (
+            f", as no consumer's selector matches {messages['unselected']:,} of them" if messages["unselected"] else ""
+        )
+        return [f"no message was received{chosen}: nothing was measured"]
     arrived = messages["received"]
     if arrived:
         return [f"no send is on record, though {arrived} messages were received: the senders' events are missing"]

@@ -130,7 +130,13 @@ def table(net: NetworkDrawing) -> Table:
         ("Mean msg/s", 1, lambda one: one[1].per_s),
     )
     rows = [(edge.link, flow) for edge in net.edges for flow in edge.flows]
-    return table_of("Links, a row a direction", rows, columns, "This topology has no links.", sortable=True)
+    return table_of(
+        "Links, a row a direction; forwarded has a canary for each path too",
+        rows,
+        columns,
+        "This topology has no links.",
+        sortable=True,
+    )
 
 
 def backlog_table(table: pa.Table) -> Table:

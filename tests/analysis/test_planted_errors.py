@@ -158,7 +158,9 @@ def test_a_percentile_of_too_few_messages_is_no_figure_and_a_check_on_it_is_unkn
     tail = "latency_ms.due_to_received.p99_99"
     summary = quietly(planted(few, replace(INFO, checks=(Check("tail", tail, at_most=10),))).path)
     assert summary["verdict"] == "unknown"
-    assert summary["reasons"] == [f"check 'tail' could not be evaluated: the run has no figure {tail}"]
+    assert summary["reasons"] == [
+        f"check 'tail' could not be evaluated: the run has no figure {tail} (a p99.99 takes 100,000 messages)"
+    ]
     latency = summary["latency_ms"]["due_to_received"]
     assert (latency["p50"], latency["p90"], latency["max"]) == (5, 5, 5)
     assert latency["p99"] is latency["p99_9"] is latency["p99_99"] is None

@@ -61,6 +61,16 @@ CASES = {
         "invalid",
         "no message was received: nothing was measured",
     ),
+    "nothing received as no selector matched": (
+        {"messages": Messages(**{**NOTHING, "sent": 4, "acked": 4, "unselected": 4})},  # type: ignore[typeddict-item]
+        "invalid",
+        "no message was received, as no consumer's selector matches 4 of them: nothing was measured",
+    ),
+    "a check on a percentile of too few messages": (
+        {"checks": (UNKNOWN,)},
+        "unknown",
+        "check 'fast' could not be evaluated: the run has no figure latency_ms.x.p99 (a p99 takes 1,000 messages)",
+    ),
     "all in the warm-up": (
         {"lag": Lag(p50=None, p99=None, p99_9=None, max=None, blocked_slots=0)},
         "unknown",
