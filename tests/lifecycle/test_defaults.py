@@ -31,12 +31,13 @@ FIGURES = {
     "link_failover": ("recovery.cut_off", "recovery.backlog_highest"),
     "wan": ("regions.within.p50", "regions.across.p50", "regions.across_per_s"),
     "request_reply": ("messages.received",),
-    "reliability": ("recovery.cut_off", "kinds.queue_persistent.received", "kinds.durable_topic_persistent.stranded"),
+    "reliability": ("recovery.cut_off", "kinds.queue_persistent.received", "kinds.durable_topic_persistent.received"),
 }
 """Figures that are more than nothing in a run of the scenario. Another scenario has to have some too."""
-FAILS = {"message_selectors": ("fail", 1), "reliability": ("fail", 1)}
-"""Verdict and exit status of a scenario that shows a failing: links bring messages to where nobody takes them, or
-durable subscribers leave messages behind at the broker where they were."""
+PASSES, FAILS = ("pass", 0), ("fail", 1)
+ENDS = {"message_selectors": (FAILS,), "reliability": (PASSES, FAILS)}
+"""Verdict and exit status of a scenario that shows a failing: links bring messages to where nobody takes them. Durable
+subscribers leave messages behind at the broker where they were if one was due before they were back elsewhere."""
 NEEDS_PROXIES = {"parallel_connectors", "partition", "wan"}
 SCENARIOS = [
     pytest.param(path.stem, marks=[pytest.mark.links] if path.stem in NEEDS_PROXIES else []) for path, _ in questions()
@@ -50,7 +51,7 @@ SCENARIOS = [
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_a_scenario_ends_by_itself_with_a_verdict_a_report_and_its_figures(scenario: str, tmp_path: Path) -> None:
     outcome = LocustRun(f"scenarios/{scenario}.py", runs=tmp_path / "runs").outcome(TIMEOUT_S + 60)
-    assert (outcome.summary["verdict"], outcome.status) == FAILS.get(scenario, ("pass", 0)), outcome.output
+    assert (outcome.summary["verdict"], outcome.status) in ENDS.get(scenario, (PASSES,)), outcome.output
     found = {figure: value_at(outcome.summary, figure) for figure in FIGURES[scenario]}
     assert all(value and value > 0 for value in found.values()), found
     assert (outcome.run / "report.html").stat().st_size > 0
