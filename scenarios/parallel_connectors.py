@@ -4,7 +4,7 @@ Asks: do they carry more than one connection does, and do messages stay in order
 """
 
 from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_corrupted, none_stranded, run
+from scenarios.harness import PARALLEL, Hold, Scenario, no_acked_send_lost, none_corrupted, none_stranded, run
 
 
 class CrossingProducer(ProducerUser):
@@ -27,6 +27,7 @@ run(
         default_link="*:bandwidth=500kB/s",
         load=Hold(for_s=30),
         checks=(no_acked_send_lost(), none_stranded(), none_corrupted()),
+        link=PARALLEL,
         question=__doc__,
         warm_up_s=5,  # over one connection messages come later and later
     )

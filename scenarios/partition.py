@@ -4,7 +4,7 @@ Asks: what becomes of the messages for the other side, and how long do they take
 """
 
 from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_stranded, run
+from scenarios.harness import ANY_LINK, Hold, Scenario, no_acked_send_lost, none_stranded, run
 from scenarios.harness.faults import CutLink
 
 
@@ -28,6 +28,7 @@ run(
         load=Hold(for_s=60),
         checks=(no_acked_send_lost(), none_stranded()),
         faults=(CutLink("producers", at_s=10, for_s=15),),
+        link=ANY_LINK,
         question=__doc__,
     )
 )

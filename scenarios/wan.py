@@ -4,7 +4,7 @@ Asks: what do delays between regions cost a message that stays, one that crosses
 """
 
 from drivers.users import ConsumerUser, ProducerUser, Stay
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_corrupted, none_stranded, run
+from scenarios.harness import BETWEEN_REGIONS, Hold, Scenario, no_acked_send_lost, none_corrupted, none_stranded, run
 
 
 class NearProducer(ProducerUser):
@@ -46,6 +46,7 @@ run(
         default_link="regions:delay=40ms",
         load=Hold(for_s=30),
         checks=(no_acked_send_lost(), none_stranded(), none_corrupted()),
+        link=BETWEEN_REGIONS,
         question=__doc__,
     )
 )

@@ -22,10 +22,25 @@ from scenarios.harness.checks import (
     somebody_cut_off,
 )
 from scenarios.harness.lifecycle import run
-from scenarios.harness.scenario import MIRROR, TO_A_PAIR, AddClients, Hold, NeededLink, Scenario, Search, Steps
+from scenarios.harness.scenario import (
+    ANY_LINK,
+    BETWEEN_REGIONS,
+    MIRROR,
+    PARALLEL,
+    TO_A_PAIR,
+    AddClients,
+    Hold,
+    NeededLink,
+    Scenario,
+    Search,
+    Steps,
+)
 
 __all__ = [
+    "ANY_LINK",
+    "BETWEEN_REGIONS",
     "MIRROR",
+    "PARALLEL",
     "TO_A_PAIR",
     "AddClients",
     "Hold",

@@ -117,7 +117,13 @@ class NeededLink:
     is_one: Callable[[Topology, Link], bool]
 
 
+ANY_LINK = NeededLink("link between brokers", lambda _topology, _link: True)
+BETWEEN_REGIONS = NeededLink("link between two regions", lambda _topology, link: link.joins_regions)
 MIRROR = NeededLink("mirror", lambda _topology, link: link.is_mirror)
+PARALLEL = NeededLink(
+    "second link from the same broker to the same other one",
+    lambda topology, link: sum((each.opened_by, each.to) == (link.opened_by, link.to) for each in topology.links) > 1,
+)
 TO_A_PAIR = NeededLink("link to a pair of brokers", lambda topology, link: len(link.called(topology.brokers)) > 1)
 
 

@@ -6,7 +6,17 @@ from typing import Any
 import pytest
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness import MIRROR, TO_A_PAIR, Hold, NeededLink, Scenario, no_acked_send_lost
+from scenarios.harness import (
+    ANY_LINK,
+    BETWEEN_REGIONS,
+    MIRROR,
+    PARALLEL,
+    TO_A_PAIR,
+    Hold,
+    NeededLink,
+    Scenario,
+    no_acked_send_lost,
+)
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.plan import Plan, make
 from scenarios.harness.options.run_options import OptionError, read
@@ -136,7 +146,15 @@ def test_a_scenario_about_two_brokers_is_refused_where_the_group_enters_at_one()
 @pytest.mark.parametrize(
     ("link", "named", "without", "having"),
     [
+        (ANY_LINK, "link between brokers", "active-standby", "senders"),
+        (BETWEEN_REGIONS, "link between two regions", "mesh", "two-regions"),
         (MIRROR, "mirror", "cluster", "dual-mirror"),
+        (
+            PARALLEL,
+            "second link from the same broker to the same other one",
+            "two-one-way",
+            "parallel-connectors(queue_connectors=1)",
+        ),
         (TO_A_PAIR, "link to a pair of brokers", "active-standby", "senders(alternate=True)"),
         (TO_A_PAIR, "link to a pair of brokers", "hub-and-spoke(hub_standby=True)", "mesh-of-pairs"),
     ],

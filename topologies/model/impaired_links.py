@@ -57,7 +57,9 @@ def _read(part: str, settings: str) -> Impairment:
 def links_meant(topology: Topology, which: str) -> list[Link]:
     """At least one."""
     if not topology.links:
-        raise TopologyInvalid(f"{which!r}: topology {topology.name!r} has no links; leave it out")
+        raise TopologyInvalid(
+            f"{which!r}: topology {topology.name!r} has no links; choose a topology with links, or name none"
+        )
     if which == ALL:
         return list(topology.links)
     if BETWEEN in which:
@@ -87,7 +89,7 @@ def _between(topology: Topology, which: str) -> list[Link]:
 
 
 def _between_regions(topology: Topology) -> list[Link]:
-    found = [link for link in topology.links if link.opened_by.region != link.to.region]
+    found = [link for link in topology.links if link.joins_regions]
     if not found:
         raise TopologyInvalid(
             f"{REGIONS!r}: no link of topology {topology.name!r} joins two regions; choose a topology with "

@@ -42,6 +42,11 @@ class Link:
         return (forth, forth[::-1]) if self.duplex else (forth,)
 
     @property
+    def joins_regions(self) -> bool:
+        """Whether its two brokers are in different regions."""
+        return self.opened_by.region != self.to.region
+
+    @property
     def cluster_name(self) -> str:
         """The cluster of the members that it joins; '' for none.
 

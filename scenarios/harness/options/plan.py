@@ -122,7 +122,6 @@ def make(scenario: Scenario, options: Options) -> Plan:
     configure_users(scenario, options)
     groups = tuple(_group(topology, options, user) for user in scenario.users)
     _require_entries(scenario, options, groups)
-    _require_link(scenario, options, topology)
     _require_uris(scenario, options, topology)
     producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
@@ -201,16 +200,6 @@ def _require_entries(scenario: Scenario, options: Options, groups: Iterable[Clie
                 f"{'' if brokers == 1 else 's'}, and scenario {scenario.name} asks about {least}; leave --topology out "
                 f"for {scenario.default_topology}, or choose one where {group.name} enter at {least} brokers or more"
             )
-
-
-def _require_link(scenario: Scenario, options: Options, topology: Topology) -> None:
-    """The topology has the link that the scenario asks about."""
-    needed = scenario.link
-    if needed and not any(needed.is_one(topology, link) for link in topology.links):
-        raise OptionError(
-            f"--topology {options.topology}: it has no {needed.what}, and scenario {scenario.name} asks about one; "
-            f"leave --topology out for {scenario.default_topology}, or choose one that has it"
-        )
 
 
 def _require_uris(scenario: Scenario, options: Options, topology: Topology) -> None:

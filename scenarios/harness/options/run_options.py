@@ -186,7 +186,10 @@ def read(
     steps, search = _changing_rate(namespace, scenario, load_s, messages)
     clients = _clients(namespace, scenario, load_s, messages, changing=bool(steps or search))
     link = namespace.link or ("" if runtime in WITHOUT_PROXIES else scenario.default_link) or None
-    built_topology, overlay = _built(topology, namespace.overlay, link, runtime)
+    built_topology, overlay = _built(topology, namespace.overlay)
+    _require_link(scenario, topology, built_topology)
+    said_by = "--link" if namespace.link else f"--topology {topology}: default_link of scenario {scenario.name}:"
+    built_topology = _linked(built_topology, link, runtime, said_by)
     default_warm_up_s = stated_warm_up_s(scenario, steps, messages)
     options = Options(
         **given,
@@ -291,24 +294,38 @@ def _on_brokers(options: Options, ca_file: str | None, look: Look) -> Options:
     return options
 
 
-def _built(text: str, overlay: str | None, link: str | None, runtime: str) -> tuple[Topology, Overlay | None]:
-    """The topology that ``text`` names, with the overlay, its links as ``link`` says. Raises OptionError."""
+def _built(text: str, overlay: str | None) -> tuple[Topology, Overlay | None]:
+    """The topology that ``text`` names, with the overlay. Raises OptionError."""
     try:
         topology = catalogue.build(text)
     except TopologyInvalid as error:
         of_what = "" if is_file(text) else f"{text}: "  # a file is named in each problem
         raise OptionError(f"--topology {of_what}{error}") from error
     try:
-        topology, laid = overlaid(topology, overlay)
+        return overlaid(topology, overlay)
     except TopologyInvalid as error:
         raise OptionError(str(error)) from error
+
+
+def _require_link(scenario: Scenario, text: str, topology: Topology) -> None:
+    """The topology has the link that the scenario asks about. ``text`` names it. Raises OptionError."""
+    needed = scenario.link
+    if needed and not any(needed.is_one(topology, link) for link in topology.links):
+        raise OptionError(
+            f"--topology {text}: it has no {needed.what}, and scenario {scenario.name} asks about one; "
+            f"leave --topology out for {scenario.default_topology}, or choose one that has it"
+        )
+
+
+def _linked(topology: Topology, link: str | None, runtime: str, said_by: str) -> Topology:
+    """The topology with its links as ``link`` says. ``said_by`` names in an error who says so. Raises OptionError."""
     if runtime == "external" and not link and proxied(topology.links):
-        log.warning("the brokers run already, so their links are left as they are, whatever %s says", text)
-        return as_they_come(topology), laid
+        log.warning("the brokers run already, so their links are left as they are, whatever %s says", topology.name)
+        return as_they_come(topology)
     try:
-        return impaired(topology, link), laid
+        return impaired(topology, link)
     except TopologyInvalid as error:
-        raise OptionError(f"--link {error}") from error
+        raise OptionError(f"{said_by} {error}") from error
 
 
 def _runtime_implied(namespace: Namespace) -> str:

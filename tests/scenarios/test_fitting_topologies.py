@@ -1,0 +1,98 @@
+"""Checks each scenario with topologies that cannot answer its question, and with every command of its page."""
+
+import re
+import runpy
+import shlex
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import scenarios.harness as harness
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario
+from scenarios.harness.options.arguments import add_arguments
+from scenarios.harness.options.plan import Plan, make
+from scenarios.harness.options.run_options import OptionError, read
+
+ROOT = Path(__file__).parents[2]
+COMMAND = re.compile(r"^\.venv/bin/locust -f scenarios/(\w+)\.py --headless(.*)$", re.MULTILINE)
+DOCUMENTED = [
+    (name, arguments.strip())
+    for page in sorted((ROOT / "docs" / "scenarios").glob("*.md"))
+    for name, arguments in COMMAND.findall(page.read_text(encoding="utf-8"))
+    if "--overlay" not in arguments  # the reader writes the file first
+]
+
+
+def planned(name: str, *arguments: str) -> Plan:
+    """Of the scenario in the file of that name."""
+    handed: list[Scenario] = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(harness, "run", handed.append)
+        runpy.run_path(str(ROOT / "scenarios" / f"{name}.py"), run_name=name)
+    return planned_of(handed[0], *arguments)
+
+
+def planned_of(scenario: Scenario, *arguments: str) -> Plan:
+    parser = ArgumentParser()
+    add_arguments(parser, scenario)
+    parser.add_argument("-t")
+    runtime = () if "--runtime" in arguments else ("--runtime", "processes")
+    parsed = parser.parse_args([*arguments, *runtime])
+    return make(scenario, read(parsed, scenario, float(parsed.t.removesuffix("s")) if parsed.t else None))
+
+
+def refused(name: str, *arguments: str) -> str:
+    with pytest.raises(OptionError) as raised:
+        planned(name, *arguments)
+    return str(raised.value)
+
+
+BETWEEN_REGIONS = "it has no link between two regions, and scenario wan asks about one; leave --topology out for cross-"
+PARALLEL = "it has no second link from the same broker to the same other one, and scenario parallel_connectors asks"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "problem"),
+    [
+        ("wan", ["single"], BETWEEN_REGIONS),
+        ("wan", ["mesh"], BETWEEN_REGIONS),
+        ("wan", ["mesh", "--link", "*"], BETWEEN_REGIONS),
+        ("parallel_connectors", ["single"], PARALLEL),
+        ("parallel_connectors", ["mesh"], PARALLEL),
+        ("parallel_connectors", ["two-one-way", "--link", "*"], PARALLEL),
+        ("partition", ["single"], "it has no link between brokers, and scenario partition asks about one; leave"),
+    ],
+)
+def test_a_topology_that_cannot_answer_a_scenarios_question_is_refused_with_one_that_can(
+    name: str, arguments: Sequence[str], problem: str
+) -> None:
+    assert refused(name, "--topology", *arguments).startswith(f"--topology {arguments[0]}: {problem}")
+
+
+@pytest.mark.links
+@pytest.mark.parametrize(("name", "arguments"), DOCUMENTED)
+def test_every_command_of_a_scenarios_page_can_be_run(name: str, arguments: str) -> None:
+    assert planned(name, *shlex.split(arguments, comments=True)).info.scenario == name
+
+
+class Producer(ProducerUser):
+    group, destination, fixed_count = "producers", "queue://q", 1
+
+
+class Consumer(ConsumerUser):
+    group, destination, fixed_count = "consumers", "queue://q", 1
+
+
+def test_links_that_a_scenario_has_by_default_are_not_told_as_an_option_that_nobody_gave() -> None:
+    scenario = Scenario((Producer, Consumer), "two-regions", Hold(for_s=30), (), default_link="regions:delay=40ms")
+    with pytest.raises(OptionError) as by_default:
+        planned_of(scenario, "--topology", "single")
+    assert str(by_default.value) == (
+        "--topology single: default_link of scenario test_fitting_topologies: 'regions': topology 'single' has no "
+        "links; choose a topology with links, or name none"
+    )
+    with pytest.raises(OptionError, match=r"^--link 'regions': topology 'single' has no links; choose a topology with"):
+        planned_of(scenario, "--topology", "single", "--link", "regions:delay=40ms")
