@@ -4,7 +4,7 @@ Asks: which share of the messages does each consumer get, and what do the link's
 """
 
 from drivers.users import ConsumerUser, ProducerUser, Stay
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_stranded, run
+from scenarios.harness import TO_FAR_CONSUMERS, Hold, Scenario, no_acked_send_lost, none_stranded, run
 
 
 class SharingProducer(ProducerUser):
@@ -34,7 +34,7 @@ run(
         default_topology="source-and-sink(consumers_at_both=True)",
         load=Hold(for_s=30),
         checks=(no_acked_send_lost(), none_stranded()),
-        entries={"consumers": 2},
+        link=TO_FAR_CONSUMERS,
         question=__doc__,
         warm_up_s=5,
     )

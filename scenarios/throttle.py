@@ -4,7 +4,7 @@ Asks: how many messages a second does the limited link forward, and does the slo
 """
 
 from drivers.users import ConsumerUser, ProducerUser, Stay
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_stranded, run
+from scenarios.harness import TO_FAR_CONSUMERS, Hold, Scenario, no_acked_send_lost, none_stranded, run
 
 
 class ThrottleProducer(ProducerUser):
@@ -35,7 +35,7 @@ run(
         default_topology="source-and-sink(consumers_at_both=True, rate_limit=10)",
         load=Hold(for_s=30),
         checks=(no_acked_send_lost(), none_stranded()),
-        entries={"consumers": 2},
+        link=TO_FAR_CONSUMERS,
         question=__doc__,
         warm_up_s=5,
     )

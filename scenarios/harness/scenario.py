@@ -13,6 +13,7 @@ from records.client_steps import ClientSteps, parse_client_steps
 from records.rate_search import SearchSettings
 from records.rate_steps import RateStep, ends_s, parse_steps
 from scenarios.harness.faults.contract import Fault
+from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.link import Link
 from topologies.model.topology import Topology
 
@@ -125,6 +126,19 @@ PARALLEL = NeededLink(
     lambda topology, link: sum((each.opened_by, each.to) == (link.opened_by, link.to) for each in topology.links) > 1,
 )
 TO_A_PAIR = NeededLink("link to a pair of brokers", lambda topology, link: len(link.called(topology.brokers)) > 1)
+
+
+def _leads_to_far_consumers(topology: Topology, link: Link) -> bool:
+    """Whether all producers and the first consumers are at its beginning, and the next consumers at its end."""
+    entered = {group.name: group.enter_at for group in topology.groups}
+    producers, consumers = entered.get(PRODUCERS, ()), entered.get(CONSUMERS, ())
+    return producers == consumers[:1] and tuple(broker.name for broker in consumers[:2]) in link.directions
+
+
+TO_FAR_CONSUMERS = NeededLink(
+    "link from a broker with all producers and the first consumers to the one with the next consumers",
+    _leads_to_far_consumers,
+)
 
 
 @dataclass(frozen=True)

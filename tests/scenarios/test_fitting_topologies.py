@@ -52,6 +52,7 @@ def refused(name: str, *arguments: str) -> str:
 
 BETWEEN_REGIONS = "it has no link between two regions, and scenario wan asks about one; leave --topology out for cross-"
 PARALLEL = "it has no second link from the same broker to the same other one, and scenario parallel_connectors asks"
+BESIDE = "it has no link from a broker with all producers and the first consumers to the one with the next consumers"
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,9 @@ PARALLEL = "it has no second link from the same broker to the same other one, an
         ("parallel_connectors", ["single"], PARALLEL),
         ("parallel_connectors", ["mesh"], PARALLEL),
         ("parallel_connectors", ["two-one-way", "--link", "*"], PARALLEL),
+        ("sharing", ["mesh"], BESIDE),
+        ("sharing", ["source-and-sink"], BESIDE),
+        ("throttle", ["ring"], BESIDE),
         ("partition", ["single"], "it has no link between brokers, and scenario partition asks about one; leave"),
     ],
 )

@@ -12,6 +12,7 @@ from scenarios.harness import (
     MIRROR,
     PARALLEL,
     TO_A_PAIR,
+    TO_FAR_CONSUMERS,
     Hold,
     NeededLink,
     Scenario,
@@ -143,6 +144,10 @@ def test_a_scenario_about_two_brokers_is_refused_where_the_group_enters_at_one()
     )
 
 
+BESIDE = "link from a broker with all producers and the first consumers to the one with the next consumers"
+NOT_BESIDE = ("source-and-sink", "mesh", "ring", "active-standby", "concentrator", "two-one-way")
+
+
 @pytest.mark.parametrize(
     ("link", "named", "without", "having"),
     [
@@ -155,6 +160,7 @@ def test_a_scenario_about_two_brokers_is_refused_where_the_group_enters_at_one()
             "two-one-way",
             "parallel-connectors(queue_connectors=1)",
         ),
+        *((TO_FAR_CONSUMERS, BESIDE, entry, "source-and-sink(consumers_at_both=True)") for entry in NOT_BESIDE),
         (TO_A_PAIR, "link to a pair of brokers", "active-standby", "senders(alternate=True)"),
         (TO_A_PAIR, "link to a pair of brokers", "hub-and-spoke(hub_standby=True)", "mesh-of-pairs"),
     ],
