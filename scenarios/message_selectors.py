@@ -46,6 +46,7 @@ run(
         default_topology="mesh",
         load=Hold(for_s=30),
         checks=(no_acked_send_lost(), none_against_a_selector(), every_selected_message_received()),
+        entries={"consumers": 3},
         question=__doc__,
         warm_up_s=5,  # where messages are stranded, the latency says little of how the brokers warm up
     )

@@ -29,6 +29,7 @@ run(
         checks=(no_acked_send_lost(), every_client_back()),
         faults=(RollingRestart("all", at_s=10),),
         premises=(somebody_cut_off(),),
+        brokers=2,  # in turn
         question=__doc__,
         warm_up_s=5,
     )

@@ -53,6 +53,7 @@ run(
         default_topology="ring",
         load=Hold(for_s=30),
         checks=(no_acked_send_lost(), every_selected_message_received()),
+        entries={"consumers": 3},
         question=__doc__,
         warm_up_s=5,  # where messages are stranded, the latency says little of how the brokers warm up
     )

@@ -148,8 +148,9 @@ class Scenario:
     ``premises``: what ``faults`` must have brought about for the run to have asked its question; without it the run is
     invalid. They are left out with the scenario's faults (``--fault``).
     ``question``: the locustfile's docstring, shown at the top of the report. ``entries``: the least number of brokers
-    where a client group has to enter, by its name; a topology with fewer cannot answer the question. ``link``: one that
-    the topology needs. ``default_link``: what links are like in a run without ``--link``.
+    where a client group has to enter, by its name; a topology with fewer cannot answer the question. ``brokers``: the
+    least number of brokers in all. ``link``: one that the topology needs. ``default_link``: what links are like in a
+    run without ``--link``.
     """
 
     users: tuple[type[BrokerUser], ...]
@@ -162,6 +163,7 @@ class Scenario:
     warm_up_s: float | None = None  # None: until latency has settled
     default_protocol: str = "stomp"  # of brokers in memory it is always memory
     entries: Mapping[str, int] = field(default_factory=dict)
+    brokers: int = 1
     link: NeededLink | None = None
     default_link: str = ""
 

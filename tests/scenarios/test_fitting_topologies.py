@@ -52,6 +52,7 @@ def refused(name: str, *arguments: str) -> str:
 
 BETWEEN_REGIONS = "it has no link between two regions, and scenario wan asks about one; leave --topology out for cross-"
 PARALLEL = "it has no second link from the same broker to the same other one, and scenario parallel_connectors asks"
+THREE = "asks about 3; leave --topology out for"
 BESIDE = "it has no link from a broker with all producers and the first consumers to the one with the next consumers"
 
 
@@ -67,6 +68,26 @@ BESIDE = "it has no link from a broker with all producers and the first consumer
         ("sharing", ["mesh"], BESIDE),
         ("sharing", ["source-and-sink"], BESIDE),
         ("throttle", ["ring"], BESIDE),
+        (
+            "ttl",
+            ["source-and-sink"],
+            f"group 'consumers' enters at 1 broker, and scenario ttl {THREE} ring, or choose one",
+        ),
+        (
+            "ttl",
+            ["two-one-way"],
+            f"group 'consumers' enters at 2 brokers, and scenario ttl {THREE} ring, or choose one",
+        ),
+        (
+            "message_selectors",
+            ["two-one-way"],
+            f"group 'consumers' enters at 2 brokers, and scenario message_selectors {THREE}",
+        ),
+        (
+            "rolling_restart",
+            ["single"],
+            "it has 1 broker, and scenario rolling_restart asks about 2 or more; leave --top",
+        ),
         ("partition", ["single"], "it has no link between brokers, and scenario partition asks about one; leave"),
     ],
 )

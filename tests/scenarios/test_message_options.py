@@ -103,5 +103,10 @@ def test_classes_that_are_to_be_at_different_brokers_need_a_topology_that_has_th
 
     both = replace(scenario(), users=(Producer, Here, Elsewhere))
     assert make(both, read(namespace(), both, None)).counts["Here"] == 1
-    with pytest.raises(OptionError, match=r"Here and Elsewhere are to be at different brokers .* consumers of single"):
+    with pytest.raises(OptionError) as raised:
         make(both, read(namespace("--topology", "single"), both, None))
+    assert str(raised.value) == (
+        f"--topology single: Here and Elsewhere of scenario {both.name} are to be at different brokers, and group "
+        "'consumers' enters at 1 broker; leave --topology out for mesh, or choose one where consumers enter at 2 "
+        "brokers or more"
+    )

@@ -146,7 +146,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     require_work_done(consuming, producing, options)
     if options.steps or options.search:
         require_all_wanted(producing, consuming)
-    _require_places(consuming, topology)
+    _require_places(scenario, consuming, options)
     info = describe(replace(scenario, checks=checks, premises=premises), options, topology, groups)
     after_faults_s = _after_faults_s(scenario, options) if faults else None
     if after_faults_s is not None:
@@ -191,15 +191,26 @@ def _searching(search: SearchSettings, options: Options, producing: Sequence[typ
 
 
 def _require_entries(scenario: Scenario, options: Options, groups: Iterable[ClientGroup]) -> None:
-    """The topology lets the clients enter at as many brokers as the scenario's question needs."""
+    """The topology has as many brokers, and where clients enter, as the scenario's question needs."""
+    there = len(options.built_topology.brokers)
+    if there < scenario.brokers:
+        raise OptionError(
+            f"--topology {options.topology}: it has {_brokers(there)}, and scenario {scenario.name} asks about "
+            f"{scenario.brokers} or more; leave --topology out for {scenario.default_topology}, or choose one that has "
+            "them"
+        )
     for group in groups:
         least, brokers = scenario.entries.get(group.name, 1), len(group.enter_at)
         if brokers < least:
             raise OptionError(
-                f"--topology {options.topology}: group {group.name!r} enters at {brokers} broker"
-                f"{'' if brokers == 1 else 's'}, and scenario {scenario.name} asks about {least}; leave --topology out "
-                f"for {scenario.default_topology}, or choose one where {group.name} enter at {least} brokers or more"
+                f"--topology {options.topology}: group {group.name!r} enters at {_brokers(brokers)}, and scenario "
+                f"{scenario.name} asks about {least}; leave --topology out for {scenario.default_topology}, or choose "
+                f"one where {group.name} enter at {least} brokers or more"
             )
+
+
+def _brokers(count: int) -> str:
+    return f"{count} broker{'' if count == 1 else 's'}"
 
 
 def _require_uris(scenario: Scenario, options: Options, topology: Topology) -> None:
@@ -225,19 +236,26 @@ def _require_stays(consuming: Iterable[type[ConsumerUser]], load_s: float | None
             )
 
 
-def _require_places(consuming: Iterable[type[ConsumerUser]], topology: Topology) -> None:
+def _require_places(scenario: Scenario, consuming: Sequence[type[ConsumerUser]], options: Options) -> None:
     """Classes of consumers that are to be at different brokers are, on this topology."""
     at: dict[tuple[str, int], tuple[type[ConsumerUser], int]] = {}
     for user in consuming:
-        brokers = topology.group(user.group).enter_at
-        for place in {stay.place for stay in user.stays if stay.place is not None}:
+        brokers = options.built_topology.group(user.group).enter_at
+        for place in _places(user):
             other, others_place = at.setdefault((user.group, place % len(brokers)), (user, place))
             if other is not user and others_place != place:
+                wanted = max(max(_places(each), default=0) for each in consuming if each.group == user.group) + 1
                 raise OptionError(
-                    f"{other.__name__} and {user.__name__} are to be at different brokers of their group "
-                    f"({others_place} and {place}, counted from 0), and {user.group} of {topology.name} enters at "
-                    f"{len(brokers)}; choose a --topology where it enters at {max(place, others_place) + 1} or more"
+                    f"--topology {options.topology}: {other.__name__} and {user.__name__} of scenario {scenario.name} "
+                    f"are to be at different brokers, and group {user.group!r} enters at {_brokers(len(brokers))}; "
+                    f"leave --topology out for {scenario.default_topology}, or choose one where {user.group} enter at "
+                    f"{wanted} brokers or more"
                 )
+
+
+def _places(user: type[ConsumerUser]) -> set[int]:
+    """Where it is to be, by the places of its group's failover URI."""
+    return {stay.place for stay in user.stays if stay.place is not None}
 
 
 def _require_proxies(options: Options, topology: Topology) -> None:
