@@ -44,8 +44,8 @@ def line(*last: NetworkConnector) -> Topology:
 def test_a_destination_that_a_link_excludes_is_told_with_the_link_and_both_ends() -> None:
     last = NetworkConnector(B, C, message_ttl=2, excluded_destinations=("queue://orders",))
     assert reachability_warnings(line(last), USERS) == (
-        "queue://orders cannot get from 'a' to a consumer at 'c': not carried by link 'b-to-c'; let them, or send to"
-        " what they carry",
+        "queue://orders cannot get from 'a' to a consumer at 'c': not carried by link 'b-to-c'; change the "
+        "topology so that its links carry queue://orders, or send to a destination that they carry",
     )
 
 
@@ -115,7 +115,9 @@ def test_a_destination_that_no_consumer_can_get_is_refused_before_anything_start
     with pytest.raises(OptionError) as raised:
         planned(topology)
     assert str(raised.value).startswith(f"--topology {topology}: queue://orders cannot get {ends}")
-    assert str(raised.value).endswith("; let them, or send to what they carry")
+    assert str(raised.value).endswith(
+        "; change the topology so that its links carry queue://orders, or send to a destination that they carry"
+    )
 
 
 def test_a_destination_that_some_consumer_can_get_is_only_warned_of() -> None:

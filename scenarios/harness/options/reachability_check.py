@@ -83,7 +83,8 @@ def _sentence(topology: Topology, destination: str, stopped: Sequence[Path], and
     links = ", ".join(_stopping(topology, first, destination))
     return (
         f"{destination}{and_more} cannot get from {first.begin!r} to a consumer at {first.end!r}{others}: "
-        f"not carried by {links or 'the links between them'}; let them, or send to what they carry"
+        f"not carried by {links or 'the links between them'}; change the topology so that its links carry "
+        f"{destination}, or send to a destination that they carry"
     )
 
 
