@@ -106,7 +106,7 @@ def test_a_search_that_could_find_nothing_is_refused(
         ("100,400@20s", 30.0, "", "--rate 100,400@20s: the steps last 40 s, and --run-time 30 s; leave --run-time out"),
         ("9@20s", None, "5", "--rate 9@20s: steps end by time, and --messages 5 by count; leave one of them out"),
         ("9@20s,fast", None, "", "--rate 9@20s,fast: 'fast' is no rate; write 100, 100@20s or 100..1000@60s"),
-        ("fast", None, "", "--rate fast: must be a number"),
+        ("fast", None, "", "--rate fast: must be a number, steps such as 100,200,400@20s, or search"),
     ],
 )
 def test_what_does_not_go_with_steps_is_refused(rate: str, load_s: float | None, messages: str, problem: str) -> None:

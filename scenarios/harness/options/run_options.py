@@ -45,6 +45,7 @@ DRAIN_S = 60.0
 BROKER_MEMORY_MB = 512
 WITHOUT_PROXIES = ("memory", "external")
 """Runtimes whose links are left as they are unless ``--link`` is given."""
+RATES = "a number, steps such as 100,200,400@20s, or search"
 PRIORITIES = NORMAL, REALTIME = "normal", "realtime"
 INTEGERS = (
     *("messages", "producers", "consumers", "destinations", "body_bytes", "in_flight", "pool_size"),
@@ -200,7 +201,7 @@ def read(
         protocol=namespace.protocol or ("memory" if runtime == "memory" else scenario.default_protocol),
         load_s=_load_s(load_s, scenario, steps, search, clients),
         warm_up_s=default_warm_up_s if warm_up_s is None else warm_up_s,
-        rate=None if steps or search else _number(namespace, "rate"),
+        rate=None if steps or search else _number(namespace, "rate", RATES),
         time_to_live_s=_number(namespace, "ttl"),
         work_ms=str(namespace.work_ms or "").strip() or None,
         drain_s=DRAIN_S if drain_s is None else drain_s,
@@ -335,8 +336,8 @@ def _runtime_implied(namespace: Namespace) -> str:
     return "external" if namespace.brokers_file else ""
 
 
-def _number(namespace: Namespace, name: str) -> float | None:
-    number = _parsed(namespace, name, float, "a number")
+def _number(namespace: Namespace, name: str, rule: str = "a number") -> float | None:
+    number = _parsed(namespace, name, float, rule)
     if number is not None and not math.isfinite(number):
         raise OptionError(f"--{name.replace('_', '-')} {number}: must be a finite number")
     return number
