@@ -255,7 +255,7 @@ def test_what_is_no_fault_is_refused_with_the_way_to_write_it(text: str, problem
             "has no broker 'brokr-2'; did you mean 'broker-2'? It has broker-1, broker-2, broker-3",
         ),
         ("rolling-restart(brokr-2, at=1)", "has no broker 'brokr-2'; did you mean 'broker-2'? It has broker-1"),
-        ("kill(nothing-like-it, at=1)", "has no broker 'nothing-like-it'; It has broker-1, broker-2, broker-3"),
+        ("kill(nothing-like-it, at=1)", "has no broker 'nothing-like-it'; it has broker-1, broker-2, broker-3"),
         ("kill(broker-2, at=20, for=15)", "it lasts from 20 s to 35 s of the load, which is over after 30 s"),
         ("kill(broker-2, at=30)", "it begins 30 s into the load, which is over after 30 s; make the load longer (-t)"),
         ("kill(broker-2, at=1, for=5);freeze(broker-2, at=6, for=1)", "it has another fault then, kill at 1 s"),
@@ -278,7 +278,14 @@ def test_what_is_no_fault_is_refused_with_the_way_to_write_it(text: str, problem
     ],
 )
 def test_a_fault_that_cannot_be_is_refused_before_anything_starts(text: str, problem: str) -> None:
-    assert problem in refused("--fault", text)
+    told = refused("--fault", text)
+    assert told.startswith("--fault ")
+    assert problem in told
+
+
+def test_an_error_of_the_scenarios_own_fault_names_no_option() -> None:
+    own = (KillBroker("broker-2", at_s=20, for_s=15),)
+    assert refused(faults=own).startswith("fault kill of broker-2: it lasts from 20 s to 35 s of the load")
 
 
 @pytest.mark.parametrize(
@@ -296,7 +303,7 @@ def test_a_fault_that_cannot_be_is_refused_before_anything_starts(text: str, pro
 )
 def test_a_join_that_cannot_be_is_refused_before_anything_starts(topology: str, target: str, problem: str) -> None:
     told = refused("--fault", f"join({target}, at=1)", topology=topology)
-    assert told.startswith(f"fault join of {target}: ")
+    assert told.startswith(f"--fault 'join({target}, at=1)': fault join of {target}: ")
     assert problem in told
 
 
@@ -380,8 +387,8 @@ def test_a_store_is_full_for_a_while_again_and_again_or_until_the_load_is_over()
 
 def test_a_store_that_takes_no_other_limit_cannot_be_made_full() -> None:
     assert refused("--fault", "full-store(broker-1, at=1)", topology="artemis-single") == (
-        "fault full-store of broker-1: brokers of product artemis take no other store limit while they run; "
-        "use freeze, which holds producers back too, or a topology of another product"
+        "--fault 'full-store(broker-1, at=1)': fault full-store of broker-1: brokers of product artemis take no other "
+        "store limit while they run; use freeze, which holds producers back too, or a topology of another product"
     )
 
 
@@ -390,7 +397,10 @@ def test_a_broker_without_a_store_has_none_that_could_be_full(tmp_path: Path) ->
     groups = "".join(f"  - {{name: {name}, enter_at: [broker-1]}}\n" for name in ("producers", "consumers"))
     file.write_text(f"name: forgetful\nbrokers:\n  - {{name: broker-1, persistence: null}}\ngroups:\n{groups}")
     told = refused("--fault", "full-store(broker-1, at=1)", topology=str(file))
-    assert told.startswith("fault full-store of broker-1: it keeps messages in memory only (persistence: null)")
+    assert told.startswith(
+        "--fault 'full-store(broker-1, at=1)': fault full-store of broker-1: it keeps messages in memory "
+        "only (persistence: null)"
+    )
     assert told.endswith("; leave persistence out")
 
 
@@ -458,8 +468,9 @@ def test_a_link_that_is_not_there_cannot_be_cut(text: str, problem: str) -> None
 
 
 def test_a_topology_without_links_says_so() -> None:
-    assert "topology 'single' has no link 'broker-1'; It has none" in refused(
-        "--fault", "cut(broker-1, at=1)", topology="single"
+    assert refused("--fault", "cut(broker-1, at=1)", topology="single") == (
+        "--fault 'cut(broker-1, at=1)': fault cut at 1 s: topology 'single' has no link 'broker-1'; it has none, so "
+        "choose another --topology or a fault of a broker"
     )
 
 

@@ -164,7 +164,18 @@ def planned_faults(
     Also the topology with its links as they are opened: brokers that join open theirs. ``own``: the scenario's faults.
     Those of the options take their place. Raises OptionError.
     """
-    asked = parse_faults(options.fault) if options.fault else tuple(own)
+    if not options.fault:
+        return _planned(tuple(own), options, topology, load_s)
+    asked = parse_faults(options.fault)
+    try:
+        return _planned(asked, options, topology, load_s)
+    except OptionError as error:
+        raise OptionError(f"--fault {options.fault!r}: {error}") from error
+
+
+def _planned(
+    asked: tuple[Fault, ...], options: Options, topology: Topology, load_s: float | None
+) -> tuple[tuple[Fault, ...], Topology]:
     _require_ours(asked, options.runtime)
     asked = in_turn(asked, topology)
     chance = random.Random(f"{options.seed}:faults")
@@ -201,7 +212,7 @@ def _aimed(fault: Fault, topology: Topology, chance: random.Random) -> Fault:
     known = [*brokers, *groups]
     raise OptionError(
         f"fault {fault.kind} at {fault.at_s:g} s: topology {topology.name!r} has no broker {fault.target!r}"
-        f"{nearest(fault.target, known) or ';'} It has {', '.join(brokers)}, and the groups {', '.join(groups)}"
+        f"{_instead(fault.target, known)} has {', '.join(brokers)}, and the groups {', '.join(groups)}"
     )
 
 
@@ -213,11 +224,17 @@ def _aimed_at_link(fault: Fault, topology: Topology, chance: random.Random) -> F
     entries = {broker for group in topology.groups if group.name == fault.target for broker in group.enter_at}
     if at_group := [link.name for link in topology.links if {link.opened_by, link.to} & entries]:
         return fault.aimed_at(chance.choice(at_group))
-    have = f"It has {', '.join(names[:MOST_NAMES])}{' …' if names[MOST_NAMES:] else ''}" if names else "It has none"
+    have = f"{', '.join(names[:MOST_NAMES])}{' …' if names[MOST_NAMES:] else ''}"
     raise OptionError(
         f"fault {fault.kind} at {fault.at_s:g} s: topology {topology.name!r} has no link {fault.target!r}"
-        f"{nearest(fault.target, names) or ';'} {have}"
+        f"{_instead(fault.target, names)} has {have or 'none, so choose another --topology or a fault of a broker'}"
     )
+
+
+def _instead(name: str, known: list[str]) -> str:
+    """``; did you mean 'broker-2'? It``, or ``; it``: to be followed by what there is."""
+    near = nearest(name, known)
+    return f"{near} It" if near else "; it"
 
 
 def _require_ours(faults: Sequence[Fault], runtime: str) -> None:

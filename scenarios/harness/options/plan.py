@@ -134,7 +134,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     _require_proxies(options, topology)
     faults, topology = planned_faults(scenario.faults, options, topology, load_s)
     if broken := [fault for fault in faults if fault.through_proxy]:
-        topology = _through_proxies(topology, broken[0], options.runtime)
+        topology = _through_proxies(topology, broken[0], options)
     faults += absences(consuming, load_s)
     options = replace(options, built_topology=topology)
     if options.search:
@@ -264,14 +264,14 @@ def _require_proxies(options: Options, topology: Topology) -> None:
         raise OptionError(f"{f'--link {options.link!r}' if options.link else f'--topology {options.topology}'}: {why}")
 
 
-def _through_proxies(topology: Topology, fault: Fault, runtime: str) -> Topology:
+def _through_proxies(topology: Topology, fault: Fault, options: Options) -> Topology:
     """Every link through a proxy, so that those of the fault differ from the others by nothing else."""
-    told = f"fault {fault.kind} of {fault.target}"
+    told = f"{f'--fault {options.fault!r}: ' if options.fault else ''}fault {fault.kind} of {fault.target}"
     try:
         made = through_proxies(topology)
     except TopologyInvalid as error:
         raise OptionError(f"{told}: {error}") from error
-    if why := no_proxies(made, runtime):
+    if why := no_proxies(made, options.runtime):
         raise OptionError(f"{told}: {why}")
     return made
 
