@@ -85,6 +85,8 @@ class _Parser:
         at = 0
         while at < len(self._text):
             match = _TOKEN.match(self._text, at)
+            if match is None and self._text[at] == "'":
+                raise self._bad(at, "a quote is opened here and not closed; write ' where the text ends")
             if match is None:
                 raise self._bad(at, f"{self._text[at : at + 10]!r} is nothing that a selector may have")
             if kind := match.lastgroup:

@@ -59,7 +59,8 @@ def test_a_selector_that_is_false_or_unknown_of_a_message_does_not_match(selecto
 @pytest.mark.parametrize(
     ("selector", "told"),
     [
-        ("colour = 'red", 'at character 10: "\'red" is nothing that a selector may have'),
+        ("colour = 'red", "at character 10: a quote is opened here and not closed; write ' where the text ends"),
+        ("colour = #red", "at character 10: '#red' is nothing that a selector may have"),
         ("colour = ", "at character 10: a property, a number or text in single quotes is expected, not its end"),
         ("(colour = 'red'", "at character 16: \\) is expected, not its end"),
         ("colour = 'red' weight", "at character 16: AND, OR or the end is expected, not 'weight'"),

@@ -49,18 +49,23 @@ def test_consumers_of_a_class_take_its_selectors_in_turn() -> None:
     ("arguments", "told"),
     [
         (["--ttl", "0"], "--ttl 0: must be more than 0"),
-        (["--message-priority", "10"], "Producer: priority = 10: must lie between 0 and 9"),
+        (["--message-priority", "10"], "Producer: priority = 10: must lie between 0 and 9 (--message-priority)"),
         (["--message-priority", "-1"], "--message-priority -1: must be at least 0"),
         (["--properties", "colour=red"], "--properties colour=red: "),
         (["--properties", "[1]"], '--properties [1]: is no object of JSON; write \'{"colour"'),
         (["--properties", '{"JMSType": "x"}'], "brokers use this name themselves"),
         (["--properties", '{"weight": [1]}'], "Producer: property weight = 1: STOMP carries text only; write '1'"),
-        (["--selector", "colour = "], "Consumer: selector 'colour = ': at character 10"),
+        (["--selector", "colour = "], "--selector 'colour = ': at character 10"),
+        (
+            ["--selector", "colour = 'red"],
+            """--selector "colour = 'red": at character 10: a quote is opened here and not""",
+        ),
         (
             ["--selector", "colour = 3", "--properties", '{"colour": "red"}'],
-            "Consumer: selector 'colour = 3': 'red' and 3 cannot be compared",
+            "--selector 'colour = 3': 'red' and 3 cannot be compared",
         ),
         (["--ttl", "5000000"], "Producer: time_to_live_s = 5e+06: must be at least 0.001 s"),
+        (["--ttl", "5000000"], "messages that never expire (--ttl)"),
         (["--ttl", "5", "--rate", "search"], "time_to_live_s = 5 (--ttl): of messages that expire nobody can tell"),
         (["--selector", "a = 'b'", "--rate", "9,10"], "(--selector): of messages that consumers leave out nobody can"),
     ],
@@ -77,6 +82,8 @@ def test_a_time_to_live_of_zero_and_no_selector_at_all_are_refused_in_classes_to
     )
     Producer.time_to_live_s, Consumer.selector = None, ()
     assert "Consumer: selector is an empty list; write '' for every message" in message_of()
+    Consumer.selector = "colour = 'red"
+    assert message_of().startswith("""Consumer: selector "colour = 'red": at character 10: a quote is opened here""")
 
 
 def test_two_classes_that_send_to_one_place_carry_the_same() -> None:

@@ -24,10 +24,10 @@ def configure_messages(producing: Producers, consuming: Sequence[type[ConsumerUs
             producer.priority = options.message_priority
     for consumer in consuming:
         take(consumer, options, "selector")
-    _require_sendable(producing, Spoken.parse(options.protocol).of("producer"))
+    _require_sendable(producing, options)
     _require_alike(producing)
     for consumer in consuming:
-        _require_selectable(consumer, [each for each in producing if common_destinations(each, consumer)])
+        _require_selectable(consumer, [each for each in producing if common_destinations(each, consumer)], options)
 
 
 def require_all_wanted(producing: Producers, consuming: Sequence[type[ConsumerUser]]) -> None:
@@ -59,12 +59,19 @@ def _properties(text: str) -> dict[str, list[str | int | float | bool]]:
         ) from error
 
 
-def _require_sendable(producing: Producers, protocol: str) -> None:
+def _require_sendable(producing: Producers, options: Options) -> None:
+    protocol = Spoken.parse(options.protocol).of("producer")
+    asked = (
+        ("time_to_live_s", "--ttl", options.time_to_live_s),
+        ("priority", "--message-priority", options.message_priority),
+    )
+    given = {name: option for name, option, value in asked if value is not None}
     for user in producing:
         try:
             properties = user.message_settings().properties
         except ValueError as error:
-            raise OptionError(f"{user.__name__}: {error}") from error
+            option = next((each for name, each in given.items() if str(error).startswith(name)), "")
+            raise OptionError(f"{user.__name__}: {error}{option and f' ({option})'}") from error
         for name, values in properties.cycles if protocol == "stomp" else ():
             if wrong := [value for value in values if not isinstance(value, str)]:
                 raise OptionError(
@@ -87,7 +94,9 @@ def _require_alike(producing: Producers) -> None:
                 )
 
 
-def _require_selectable(consumer: type[ConsumerUser], producing: Iterable[type[ProducerUser]]) -> None:
+def _require_selectable(
+    consumer: type[ConsumerUser], producing: Iterable[type[ProducerUser]], options: Options
+) -> None:
     """Each selector parses, and compares like with like for every message of its destination."""
     try:
         if not consumer.selectors():
@@ -96,4 +105,4 @@ def _require_selectable(consumer: type[ConsumerUser], producing: Iterable[type[P
             for properties in {MessageProperties(), *(each.message_settings().properties for each in producing)}:
                 parse(selector).matched(properties)
     except BadSelectorError as error:
-        raise OptionError(f"{consumer.__name__}: {error}") from error
+        raise OptionError(f"--{error}" if options.selector else f"{consumer.__name__}: {error}") from error
