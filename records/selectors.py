@@ -47,6 +47,11 @@ class Selector:
     def _evaluate(self) -> Evaluate:
         return _Parser(self.text).parse()
 
+    @cached_property
+    def properties(self) -> tuple[str, ...]:
+        """The names of the properties that it asks for, each once."""
+        return _Parser(self.text).properties
+
     def matches(self, properties: Mapping[str, Value]) -> bool:
         """Whether a message with these properties matches. BadSelectorError: it compares text with a number, or so."""
         try:
@@ -74,6 +79,10 @@ class _Parser:
         self._text = text
         self._tokens = list(self._split())
         self._next = 0
+
+    @property
+    def properties(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(token.text for token in self._tokens if token.kind == "name"))
 
     def parse(self) -> Evaluate:
         condition = self._either()

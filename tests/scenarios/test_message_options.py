@@ -1,5 +1,6 @@
 """Checks what messages may carry and consumers select: each mistake is one sentence before anything starts."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -67,11 +68,50 @@ def test_consumers_of_a_class_take_its_selectors_in_turn() -> None:
         (["--ttl", "5000000"], "Producer: time_to_live_s = 5e+06: must be at least 0.001 s"),
         (["--ttl", "5000000"], "messages that never expire (--ttl)"),
         (["--ttl", "5", "--rate", "search"], "time_to_live_s = 5 (--ttl): of messages that expire nobody can tell"),
-        (["--selector", "a = 'b'", "--rate", "9,10"], "(--selector): of messages that consumers leave out nobody can"),
+        (
+            ["--selector", "a IS NULL", "--rate", "9,10"],
+            "(--selector): of messages that consumers leave out nobody can",
+        ),
     ],
 )
 def test_what_no_message_or_consumer_can_have_is_refused(arguments: list[str], told: str) -> None:
     assert told in message_of(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("selector", "properties", "told"),
+    [
+        (
+            "colour = 'green'",
+            '{"colour": ["red", "blue"]}',
+            "colour is 'red', 'blue'; correct it, or give messages other",
+        ),
+        ("color = 'red'", '{"colour": "red", "shop": "n"}', "colour is 'red'; shop is 'n'; correct it, or give"),
+        ("a = '1' AND b = '1'", '{"a": ["1", "2"], "b": ["2", "1"]}', "a is '1', '2'; b is '2', '1'; correct it"),
+        ("n = '99'", json.dumps({"n": [*map(str, range(20))]}), "'6', '7' or 12 more; correct it"),
+        (
+            "colour = 'red'",
+            "",
+            "they have no properties; correct it, or give messages other properties (--properties); ",
+        ),
+    ],
+)
+def test_a_selector_that_no_message_of_the_run_can_match_is_refused_with_what_they_have(
+    selector: str, properties: str, told: str
+) -> None:
+    error = message_of("--selector", selector, "--properties", properties)
+    assert error.startswith(f"--selector {selector!r}: it matches no message of the run: ")
+    assert told in error
+    assert error.endswith("; write FALSE to select nothing on purpose")
+
+
+def test_each_selector_of_a_class_has_to_match_a_message_unless_it_asks_for_no_property() -> None:
+    Producer.properties, Consumer.selector = {"colour": ["red", "blue"]}, ("colour = 'red'", "", "colour = 'green'")
+    assert message_of().startswith(
+        """Consumer: selector "colour = 'green'": it matches no message of the run: colour"""
+    )
+    Consumer.selector = ("colour = 'red'", "FALSE", "colour IS NOT NULL")
+    assert make(scenario(), read(namespace(), scenario(), None))
 
 
 def test_a_time_to_live_of_zero_and_no_selector_at_all_are_refused_in_classes_too() -> None:

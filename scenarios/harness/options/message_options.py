@@ -11,6 +11,8 @@ from scenarios.harness.options.reachability_check import common_destinations
 from scenarios.harness.options.run_options import OptionError, Options
 from scenarios.harness.options.user_settings import take
 
+NOTHING = "FALSE"  # a selector that asks for no property is meant as it is
+MOST_VALUES = 8  # of a property in one sentence
 Producers = Sequence[type[ProducerUser]]
 
 
@@ -97,12 +99,31 @@ def _require_alike(producing: Producers) -> None:
 def _require_selectable(
     consumer: type[ConsumerUser], producing: Iterable[type[ProducerUser]], options: Options
 ) -> None:
-    """Each selector parses, and compares like with like for every message of its destination."""
+    """Each selector parses, compares like with like, and matches a message that is sent to its destination."""
+    sent = {each.message_settings().properties: None for each in producing}
     try:
         if not consumer.selectors():
             raise OptionError(f"{consumer.__name__}: selector is an empty list; write '' for every message")
-        for selector in filter(None, consumer.selectors()):
-            for properties in {MessageProperties(), *(each.message_settings().properties for each in producing)}:
-                parse(selector).matched(properties)
+        for selector in map(parse, filter(None, consumer.selectors())):
+            matched = [any(selector.matched(properties)) for properties in (*sent, MessageProperties())]
+            if sent and selector.properties and not any(matched[:-1]):
+                raise BadSelectorError(f"selector {selector.text!r}: {_matches_none(sent)}")
     except BadSelectorError as error:
         raise OptionError(f"--{error}" if options.selector else f"{consumer.__name__}: {error}") from error
+
+
+def _matches_none(sent: Iterable[MessageProperties]) -> str:
+    """What the messages have instead, and what to do."""
+    values: dict[str, dict[str, None]] = {}
+    for name, cycle in (each for properties in sent for each in properties.cycles):
+        values.setdefault(name, {}).update({repr(value): None for value in cycle})
+    told = "; ".join(f"{name} is {_few([*cycle])}" for name, cycle in values.items())
+    return (
+        f"it matches no message of the run: {told or 'they have no properties'}; correct it, or give messages other "
+        f"properties (--properties); write {NOTHING} to select nothing on purpose"
+    )
+
+
+def _few(values: Sequence[str]) -> str:
+    more = f" or {len(values) - MOST_VALUES} more" if len(values) > MOST_VALUES else ""
+    return ", ".join(values[:MOST_VALUES]) + more
