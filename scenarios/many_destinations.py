@@ -1,4 +1,4 @@
-"""Messages to a hundred queues from the first moment on, from every broker to every broker of a network.
+"""Messages to many queues of a network from the first moment on: 100 queues, or as many as --destinations says.
 
 Asks: how long until messages flow on every queue, and what do so many queues cost the brokers of a network?
 """
