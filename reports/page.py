@@ -18,11 +18,13 @@ from reports.values import Backdrop, Band, Chart, Column, Figure, Table
 from reports.views import counts, farlinks, keyfigures, provenance, spans
 from reports.views.backdrop import backdrop
 from reports.views.connections import connections_table
+from reports.views.destinations import destinations_table
 from reports.views.doubts import doubts
 from reports.views.headline import Headline, headline
 from reports.views.network import NetworkDrawing, backlog_table, clients_table, network
 from reports.views.rebalance import balance_table, moves_table
 from reports.views.recovery import recovery_table
+from reports.views.regions import regions_table
 from reports.views.unplanned import unplanned_bands
 
 
@@ -66,7 +68,7 @@ def page(results: Results) -> Page:
     behind = backdrop(tables, run, load_s, results.faults, unplanned_bands(summary["unplanned"]))
     net = network(run, tables["links"], tables["connections"], over_s, load_s)
     rendered, left_out = provenance.rendered(run)
-    latency_tables = (counts.percentiles(summary), *regions_tables(results))
+    latency_tables = (counts.percentiles(summary), *regions_tables(results), *destinations_tables(results))
     latency_tables += (counts.paths(tables["paths"], tables["latency"]),)
     return Page(
         title=f"{run.scenario} on {run.topology}",
@@ -119,7 +121,13 @@ def regions_tables(results: Results) -> tuple[Table, ...]:
     """None unless brokers of a run are of several regions. Absent from runs of before."""
     regions = results.summary.get("regions")
     several = len({broker.region for broker in results.run.brokers}) > 1
-    return (counts.regions(regions),) if regions and several else ()
+    return (regions_table(regions),) if regions and several else ()
+
+
+def destinations_tables(results: Results) -> tuple[Table, ...]:
+    """None for a run with one destination."""
+    found = results.summary["destinations"]
+    return (destinations_table(found),) if found["count"] > 1 else ()
 
 
 def brokers_section(results: Results, behind: Backdrop) -> Section:

@@ -5,7 +5,7 @@ from typing import Any, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from records.summary import Regions, Summary
+from records.summary import Summary
 from reports.values import ANY, Cell, Column, Columns, Table, table_of
 from reports.views.histogram import Histogram, select
 
@@ -153,24 +153,6 @@ def paths(table: pa.Table, latency: pa.Table) -> Table:
     rows = table.sort_by([("from_broker", "ascending"), ("to_broker", "ascending")]).to_pylist()
     caption = "Paths that messages took, latency due → received"
     return table_of(caption, rows, columns, "No message was delivered.", sortable=True)
-
-
-def regions(found: Regions) -> Table:
-    """Latency of the load phase: of messages that stayed in a region, and of those that crossed."""
-    columns: Columns = (
-        ("Messages that", None, "what"),
-        ("Messages", 0, "count"),
-        ("Min (ms)", 2, "min"),
-        ("p50 (ms)", 2, "p50"),
-        ("p90 (ms)", 2, "p90"),
-        ("p99 (ms)", 2, "p99"),
-        ("Max (ms)", 1, "max"),
-    )
-    rows = (
-        {"what": "stayed in their region", **found["within"]},
-        {"what": "crossed to another", **found["across"]},
-    )
-    return table_of("Latency by regions, due → received", rows, columns, "No message was delivered.")
 
 
 def _percentile(row: dict[str, Any], measured: pa.Table, share: float) -> float | None:

@@ -6,8 +6,11 @@ from records.run import RunInfo
 from records.summary import Latency, Messages, Summary
 from reports.numbers import counted, joined, sentence, significant
 from reports.views.connections import connections_sentence
+from reports.views.destinations import destinations_sentence
 from reports.views.mirror import mirror_sentences
 from reports.views.recovery import recovery_sentences
+from reports.views.regions import regions_sentence
+from reports.views.shares import shares_sentences
 from reports.views.steps import held_step, step_name, steps_sentence
 from reports.views.unplanned import unplanned_sentences
 
@@ -72,10 +75,17 @@ def question(run: RunInfo) -> tuple[str, ...]:
 
 
 def answer(summary: Summary) -> str:
-    """One or two sentences with the figures that answer most questions."""
+    """A few sentences with the figures that answer most questions."""
     if not summary["messages"]["sent"]:
         return "No message was sent, so this run answers nothing."
-    return f"{fate_sentence(summary)} {latency_sentence(summary)}".strip()
+    told = (
+        fate_sentence(summary),
+        shares_sentences(summary["consumers"]),
+        destinations_sentence(summary["destinations"]),
+        regions_sentence(summary.get("regions"), summary["timing"]["doubtful"]),
+        latency_sentence(summary),
+    )
+    return " ".join(filter(None, told))
 
 
 def fate_sentence(summary: Summary) -> str:

@@ -1,0 +1,161 @@
+"""Checks the sentences that answer a scenario's question: shares of consumers, destinations, regions."""
+
+from typing import Any, cast
+
+import pytest
+
+from analysis.distribution import evenness
+from records.balance import Consumers, Division
+from records.summary import Destinations, FirstReceiptSpread, Latency, Regions
+from reports.inputs import Results
+from reports.page import destinations_tables
+from reports.views.destinations import destinations_sentence
+from reports.views.headline import answer
+from reports.views.keyfigures import NO_LATENCY
+from reports.views.regions import regions_sentence
+from reports.views.shares import shares_sentences
+from tests.reports.run_folder import Plan, made_up, run_info, summary
+
+
+def division(of: dict[str, list[int]], destination: str = "queue://q", subscription: str = "q") -> Division:
+    """``of``: the messages of each consumer, by broker."""
+    counts = [count for each in of.values() for count in each]
+    return Division(
+        **evenness(counts),
+        destination=destination,
+        subscription=subscription,
+        consumers=len(counts),
+        messages=sum(counts),
+        least=min(counts),
+        most=max(counts),
+        idle=counts.count(0),
+        brokers={broker: sum(each) for broker, each in of.items()},
+    )
+
+
+def shares(*subscriptions: Division) -> str:
+    return shares_sentences(cast(Consumers, {"subscriptions": [*subscriptions]}))
+
+
+def test_consumers_at_one_broker_that_got_all_are_told_beside_those_that_got_none() -> None:
+    assert shares(division({"sink": [0, 0], "source": [30]})) == (
+        "Of queue://q the consumers at source got 30 of 30 messages, those at sink 0; 2 of 3 consumers got none."
+    )
+
+
+def test_an_uneven_share_is_told_with_the_least_and_the_most_of_a_consumer() -> None:
+    assert shares(division({"source": [16], "sink": [7, 7]})) == (
+        "Of queue://q the consumers at source got 16 of 30 messages, those at sink 14; each of 3 consumers got 7 to 16."
+    )
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        pytest.param({"a": [10], "b": [10, 10]}, id="even"),
+        pytest.param({"a": [12], "b": [8, 9]}, id="nearly even"),
+        pytest.param({"a": [25, 5]}, id="uneven at one broker, where no link divides"),
+        pytest.param({"a": [0], "b": [0, 0]}, id="nothing received"),
+        pytest.param({"a": [1, 0], "b": [1]}, id="fewer messages than consumers"),
+    ],
+)
+def test_nothing_is_told_of_consumers_that_share_as_one_expects(of: dict[str, list[int]]) -> None:
+    assert shares(division(of)) == ""
+
+
+def test_a_consumer_without_messages_is_told_also_if_all_are_at_one_broker() -> None:
+    assert shares(division({"a": [20, 10, 0]}, "topic://t", "audit")) == (
+        "Of topic://t (audit) the consumers at a got 30 of 30 messages; 1 of 3 consumers got none."
+    )
+
+
+def test_of_many_brokers_the_one_with_most_and_the_one_with_fewest_messages_are_told() -> None:
+    of = {f"broker-{n}": [n] for n in range(1, 6)} | {"broker-9": [100]}
+    assert shares(division(of)) == (
+        "Of queue://q the consumers at broker-9 got 100 of 115 messages, the most of 6 brokers, those at broker-1 1; "
+        "each of 6 consumers got 1 to 100."
+    )
+
+
+def test_of_many_subscriptions_the_two_most_uneven_are_told() -> None:
+    told = shares(*(division({"a": [40], "b": [n, n]}, f"queue://q{n}", f"q{n}") for n in (9, 1, 5)))
+    assert told.count("Of queue://") == 2
+    assert told.index("queue://q1 ") < told.index("queue://q5 ")
+
+
+def destinations(reached: int, count: int) -> Destinations:
+    flow = 1.7 if reached == count else None
+    return Destinations(
+        count=count, reached=reached, all_flow_s=flow, first_ms=FirstReceiptSpread(p50=18.47, max=827.9)
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (destinations(1, 1), ""),
+        (
+            destinations(100, 100),
+            "Messages flowed on all 100 destinations 1.7 s after the first was due; "
+            "the first of the slowest destination took 828 ms.",
+        ),
+        (destinations(1, 3), "Messages were received from 1 of 3 destinations."),
+    ],
+)
+def test_a_run_with_several_destinations_says_when_messages_flowed_on_all(found: Destinations, told: str) -> None:
+    assert destinations_sentence(found) == told
+
+
+def test_the_figures_of_several_destinations_are_in_a_table() -> None:
+    def tables(found: Destinations) -> list[Any]:
+        plan = Plan(load_s=2)
+        info: Any = {**summary(plan, made_up(plan)), "destinations": found}
+        return [each.rows for each in destinations_tables(Results(run_info(plan), info, {}, None))]
+
+    assert tables(destinations(20, 20)) == [((20, 20, 1.7, 18.47, 827.9),)]
+    assert tables(destinations(1, 1)) == []
+
+
+def latency(least: float, p50: float | None) -> Latency:
+    return {**NO_LATENCY, "count": 300, "min": least, "p50": p50}
+
+
+WITHIN, ACROSS = latency(0.614, 3.87), latency(43.16, 50.46)
+
+
+def regions(within: Latency, across: Latency, *doubtful: str) -> str:
+    return regions_sentence(Regions(within=within, across=across, across_per_s=30.0), doubtful)
+
+
+def test_messages_that_crossed_are_told_beside_those_that_stayed_in_their_region() -> None:
+    assert regions(WITHIN, ACROSS) == (
+        "Messages that stayed in their region took 0.614 ms at least and 3.87 ms at the median; "
+        "those that crossed to another took 43.2 ms at least and 50.5 ms at the median."
+    )
+    assert regions(NO_LATENCY, latency(43.16, None)) == (
+        "No message stayed in its region; those that crossed to another took 43.2 ms at least."
+    )
+
+
+def test_nothing_is_told_of_regions_if_no_message_crossed() -> None:
+    assert regions(WITHIN, NO_LATENCY) == ""
+    assert regions_sentence(None, ()) == ""
+
+
+def test_a_doubtful_figure_of_all_messages_is_marked_in_the_sentence_on_regions() -> None:
+    told = regions(WITHIN, ACROSS, "latency_ms.due_to_received.p50", "latency_ms.sent_to_received.min")
+    assert "took 0.614 ms at least and 3.87 ms (doubtful) at the median" in told
+    assert told.endswith("took 43.2 ms at least and 50.5 ms (doubtful) at the median.")
+
+
+def test_the_answer_has_what_became_of_the_messages_first_and_the_latency_last() -> None:
+    plan = Plan(load_s=2, per_s=10)
+    found: Any = summary(plan, made_up(plan)) | {
+        "destinations": destinations(20, 20),
+        "regions": Regions(within=WITHIN, across=ACROSS, across_per_s=30.0),
+        "consumers": {"subscriptions": [division({"a": [30], "b": [0]})]},
+    }
+    told = answer(found)
+    parts = ("All 120 messages", "Of queue://q", "Messages flowed", "Messages that stayed", "Half arrived")
+    places = [told.index(part) for part in parts]
+    assert places == sorted(places)
