@@ -52,6 +52,7 @@ from analysis.rates import rates, totals
 from analysis.rebalance import Places, rebalance
 from analysis.reconciliation import missing_rows
 from analysis.recovery import Harm, recovery
+from analysis.refused import refused
 from analysis.resources import cores_in_load, links, resources
 from analysis.spark import SparkUnavailable, session
 from analysis.stalls import stall_rows
@@ -74,6 +75,7 @@ Progress = Callable[[str], None]
 CANNOT_ANALYSE = 2  # exit status
 GRAVEST_FIRST = (CANNOT_ANALYSE, *(EXIT_STATUS[word] for word in ("interrupted", "invalid", "fail", "unknown", "pass")))
 ODD = (
+    "failed",
     "lost",
     "unaccounted",
     "missed_away",
@@ -137,6 +139,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
                 load = _row(totals(frames.messages, frames.deliveries, timeline))
             with _step(progress, "found the first receipt of each destination"):
                 firsts = first_receipts(frames.messages, frames.deliveries).toArrow().to_pylist()
+            by_broker = _refused(frames, results["accounting"], progress)
             with _step(progress, "divided the messages by consumer"):
                 results["consumers"], shares = divided(received(frames.deliveries, frames.subscriptions).toArrow())
             results |= of_brokers.result()
@@ -162,6 +165,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             mirror=mirror_lag(mirrored.result(), spans, timeline.load_began_ns),
             kinds=kinds(results["accounting"], _subscriptions(frames.directory), info.users),
             unplanned=unasked,
+            refused=by_broker,
             leftovers=sealing.rows["leftovers"],
             foreign_leftovers=_foreign(frames.directory),
             load_s=timeline.load_s,
@@ -201,6 +205,14 @@ def _of_messages(
     with _step(progress, "counted the rates"):
         results["rates"] = rates(of.sends, of.messages, of.deliveries, of.strangers, timeline).toArrow()
     return results, doubts
+
+
+def _refused(of: Frames, accounting: pa.Table, progress: Progress) -> dict[str, int]:
+    """Refused messages by broker; looked for only if any failed."""
+    if not any(accounting["failed"].to_pylist()):
+        return {}
+    with _step(progress, "found which brokers refused messages"):
+        return {row["broker"]: row["messages"] for row in refused(of.sends, of.messages).collect()}
 
 
 def _with_expired(of: Frames, accounting: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:

@@ -111,7 +111,8 @@ def message_outcomes(
     """One row a (message, subscription) worth a count; none for what is as it should be, or was never promised.
 
     message_outcome: lost | stranded | dead_lettered (acked, not received) | recovered (in doubt, received)
-        | refused_yet_received (failed, received) | missing_unconfirmed (unconfirmed, neither received nor found)
+        | refused_yet_received (failed, received) | failed (failed, not received)
+        | missing_unconfirmed (unconfirmed, neither received nor found)
         | left_unconfirmed (unconfirmed, not received, found)
         | expired (acked or unconfirmed, not received, found where that shows that its time to live was over)
         | unselected (acked, not received, found on a queue, no consumer's selector matches)
@@ -152,7 +153,7 @@ def _message_outcome(searched: bool) -> Column:
         .when(acked_and_missing & F.col("unselected"), "unselected")
         .when(acked_and_missing, "stranded")
         .when((outcome == "in_doubt") & F.col("received"), "recovered")
-        .when((outcome == "failed") & F.col("received"), "refused_yet_received")
+        .when(outcome == "failed", F.when(F.col("received"), "refused_yet_received").otherwise("failed"))
         .when(
             (outcome == "unconfirmed") & missing, F.when(nowhere, "missing_unconfirmed").otherwise("left_unconfirmed")
         )

@@ -393,6 +393,7 @@ class Summary(TypedDict):
     mirror: Mirror
     kinds: dict[str, KindCounts]  # by records.figures.KINDS, those that the run had
     unplanned: list[Unplanned]  # outages
+    refused: dict[str, int]  # messages, by the broker that refused their last attempt; in messages.failed
     steps: list[StepResult]  # of a load whose rate changes: those that it went through to their ends
     limit: Limit  # of such a load
     clocks: dict[str, float]  # error_bound_ms

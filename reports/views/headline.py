@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from records.run import RunInfo
-from records.summary import Latency, Messages, Summary
-from reports.numbers import counted, joined, sentence, significant
+from records.summary import Latency, Summary
+from reports.numbers import sentence, significant
 from reports.views.connections import connections_sentence
 from reports.views.destinations import destinations_sentence
+from reports.views.fate import fate_sentence
 from reports.views.mirror import mirror_sentences
 from reports.views.recovery import recovery_sentences
 from reports.views.regions import regions_sentence
@@ -21,24 +22,6 @@ MEANING = {
     "invalid": ("Invalid", "No result: the reasons say why. The figures below serve diagnosis only."),
     "interrupted": ("Interrupted", "The run was stopped before its planned end. The figures cover what was run."),
 }
-MESSAGE_COUNTS = (
-    ("lost", "lost"),
-    ("unaccounted", "unaccounted for"),
-    ("missed_away", "missed by subscribers that were away"),
-    ("stranded", "left on a queue"),
-    ("dead_lettered", "sent to a dead-letter queue"),
-    ("expired", "expired"),
-    ("unselected", "left on a queue as no selector matches"),
-    ("missing_unconfirmed", "unconfirmed and missing"),
-    ("duplicated", "duplicated"),
-    ("reordered", "out of order"),
-    ("corrupted", "corrupted"),
-    ("unexpected", "received without a known send"),
-    ("refused_yet_received", "received though refused"),
-    ("expired_yet_received", "received after the time to live"),
-    ("unselected_yet_received", "received against a selector"),
-    ("withheld", "more never sent, as the brokers kept producers waiting"),
-)
 
 
 @dataclass(frozen=True)
@@ -86,37 +69,6 @@ def answer(summary: Summary) -> str:
         latency_sentence(summary),
     )
     return " ".join(filter(None, told))
-
-
-def fate_sentence(summary: Summary) -> str:
-    messages = summary["messages"]
-    bad = [f"{counts[key]:,} {word}" for counts in (dict(messages),) for key, word in MESSAGE_COUNTS if counts[key]]
-    if bad:
-        return f"{_received(messages)}; {joined(bad)}."
-    if messages["received"] != messages["expected"]:
-        return f"{_received(messages)}; none lost, none duplicated."
-    return f"{_all(messages)}, {_how_often(messages['repeated'])}."
-
-
-def _received(messages: Messages) -> str:
-    """``Of 1,000 messages sent, 990 were received``; with other than one subscription a message, as receptions."""
-    sent, received = counted(messages["sent"], "message"), f"{messages['received']:,}"
-    if messages["expected"] == messages["sent"]:
-        return f"Of {sent} sent, {received} were received"
-    return f"Of {sent} sent, {received} receptions out of {messages['expected']:,}"
-
-
-def _all(messages: Messages) -> str:
-    sent = counted(messages["sent"], "message")
-    if messages["expected"] == messages["sent"]:
-        return f"All {sent} sent were received"
-    return f"All {messages['expected']:,} receptions of {sent} sent took place"
-
-
-def _how_often(repeated: int) -> str:
-    if not repeated:
-        return "each exactly once"
-    return f"each at least once: {repeated:,} more deliveries were marked as redelivered"
 
 
 def latency_sentence(summary: Summary) -> str:

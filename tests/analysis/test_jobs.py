@@ -52,11 +52,12 @@ def everything_analysed(spark: SparkSession, tmp_path_factory: pytest.TempPathFa
 
 
 def everything(recorder: Recorder) -> None:
-    """Of 1,000 messages 0 is lost, 1 stranded, 2 dead, 3 resent and doubled, 4 doubled, 5 recovered, 6 corrupted."""
+    """Of 1,000 messages 0 is lost, 1 stranded, 2 dead, 3 resent and doubled, 4 doubled, 5 recovered, 6 corrupted, 8
+    refused."""
     for seq in range(1_000):
-        send(recorder, seq, due_of(seq), outcome="in_doubt" if seq in (3, 5) else "acked")
+        send(recorder, seq, due_of(seq), outcome={3: "in_doubt", 5: "in_doubt", 8: "failed"}.get(seq, "acked"))
     send(recorder, 3, due_of(3), attempt=2, late_ns=3 * MS)
-    for seq in range(3, 1_000):
+    for seq in (*range(3, 8), *range(9, 1_000)):
         receive(recorder, seq, due_of(seq) + 5 * MS, integrity="corrupted" if seq == 6 else "intact")
     receive(recorder, 3, due_of(3) + 7 * MS, attempt=2)
     receive(recorder, 4, due_of(4) + 7 * MS)
@@ -71,13 +72,13 @@ def test_planted_fates_come_back_as_they_were_planted(everything_analysed: tuple
     directory, summary = everything_analysed
     assert summary["messages"] == {
         "sent": 1_000,
-        "acked": 999,
-        "failed": 0,
+        "acked": 998,
+        "failed": 1,
         "in_doubt": 1,
         "unconfirmed": 0,
         "withheld": 0,
         "expected": 1_000,
-        "received": 998,
+        "received": 997,
         "lost": 1,
         "stranded": 1,
         "dead_lettered": 1,
@@ -99,6 +100,7 @@ def test_planted_fates_come_back_as_they_were_planted(everything_analysed: tuple
         "expired_yet_received": 0,
         "unselected_yet_received": 0,
     }
+    assert summary["refused"] == {"a": 1}
     assert summary["leftovers"] == 2
     assert summary["verdict"] == "invalid"
     assert summary["reasons"] == [
@@ -112,6 +114,7 @@ def test_planted_fates_come_back_as_they_were_planted(everything_analysed: tuple
         ("duplicated", 3, "copy 2, by a resend (attempt 2 after 1), 2.000 ms after the first, to consumer 7 from b"),
         ("duplicated", 4, "copy 2, by the broker (attempt 1 after 1), 2.000 ms after the first, to consumer 7 from b"),
         ("recovered", 5, "in_doubt after 1 attempt(s)"),
+        ("failed", 8, "failed after 1 attempt(s)"),
         ("corrupted", 6, "its body is not as it was sent; attempt 1, received by consumer 7 from b"),
         ("unexpected", 4_000, "no send of it is on record; attempt 1, received by consumer 7 from b"),
     }

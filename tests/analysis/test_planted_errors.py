@@ -139,7 +139,9 @@ def test_refused_messages_that_arrive_all_the_same_have_a_count_of_their_own(
         "received": 1_000,
         "refused_yet_received": 50,
     }
-    assert answer(summary).startswith("Of 1,000 messages sent, 1,000 were received; 50 received though refused.")
+    assert answer(summary).startswith(
+        "Of 1,000 messages sent, 1,000 were received; 50 refused by a and 50 received though refused."
+    )
     examples = pq.read_table(directory.results("anomalies")).to_pylist()
     assert {(row["anomaly"], row["detail"]) for row in examples} == {
         ("refused_yet_received", "failed after 1 attempt(s)")

@@ -494,6 +494,7 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
         "mirror": {"lag_messages": {"max": None}, "lag_s": {"max": None}, "at_kill": []},
         "kinds": {},
         "unplanned": [],
+        "refused": {},
         "steps": [],
         "limit": NOTHING,
         "clocks": {"error_bound_ms": 0.0},

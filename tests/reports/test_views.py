@@ -15,7 +15,8 @@ from reports.values import ANY, Backdrop, Line, Panel
 from reports.views.backdrop import MOST_STEPS, step_of
 from reports.views.brokers import MOST_LINES, cpu, mute_all_but_the_liveliest, queue_depths
 from reports.views.counts import reordered
-from reports.views.headline import fate_sentence, latency_sentence
+from reports.views.fate import fate_sentence
+from reports.views.headline import latency_sentence
 from reports.views.layout import BOX_WIDTH, chain_of, hub_of, layout
 from reports.views.network import backlog_table, network
 from reports.views.rates import rates
