@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 if __package__ in (None, ""):  # run by its path, as spark-submit does: import from the project, not from this folder
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
@@ -44,6 +44,7 @@ from analysis.frames import Frames
 from analysis.harm import by_fault, harm, late, stranded
 from analysis.kinds import kinds
 from analysis.latency import durations, latency
+from analysis.left_behind import left_behind
 from analysis.link_backlog import link_backlog
 from analysis.mirror_lag import METRICS as OF_MIRRORS
 from analysis.mirror_lag import mirror_lag
@@ -69,7 +70,7 @@ from records.recovery import Recovery
 from records.results import ANOMALIES, OUTAGES, REORDERED
 from records.rundir import RunDirectory
 from records.schemas import UNKNOWN
-from records.summary import EXIT_STATUS, ConnectionCounts, Summary, Unplanned
+from records.summary import EXIT_STATUS, ConnectionCounts, LeftBehind, Summary, Unplanned
 
 Progress = Callable[[str], None]
 CANNOT_ANALYSE = 2  # exit status
@@ -140,6 +141,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             with _step(progress, "found the first receipt of each destination"):
                 firsts = first_receipts(frames.messages, frames.deliveries).toArrow().to_pylist()
             by_broker = _refused(frames, results["accounting"], progress)
+            left = _left_behind(frames, sealing.rows["leftovers"], progress)
             with _step(progress, "divided the messages by consumer"):
                 results["consumers"], shares = divided(received(frames.deliveries, frames.subscriptions).toArrow())
             results |= of_brokers.result()
@@ -166,6 +168,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             kinds=kinds(results["accounting"], _subscriptions(frames.directory), info.users),
             unplanned=unasked,
             refused=by_broker,
+            left_behind=left,
             leftovers=sealing.rows["leftovers"],
             foreign_leftovers=_foreign(frames.directory),
             load_s=timeline.load_s,
@@ -213,6 +216,15 @@ def _refused(of: Frames, accounting: pa.Table, progress: Progress) -> dict[str, 
         return {}
     with _step(progress, "found which brokers refused messages"):
         return {row["broker"]: row["messages"] for row in refused(of.sends, of.messages).collect()}
+
+
+def _left_behind(of: Frames, leftovers: int, progress: Progress) -> list[LeftBehind]:
+    """Where messages of this run were found after the drain; looked for only if there were ``leftovers``."""
+    if not leftovers:
+        return []
+    with _step(progress, "found where messages were left behind"):
+        rows = left_behind(of.leftovers, of.outcomes, of.messages).collect()
+    return [cast(LeftBehind, row.asDict()) for row in rows]
 
 
 def _with_expired(of: Frames, accounting: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:

@@ -90,7 +90,7 @@ def found(leftovers: DataFrame, durable: Collection[str] = ()) -> DataFrame:
     """
     name = F.substring_index("queue", ".", -1)  # Artemis has a queue for it: <client id>.<name>
     holder = F.when(name.isin(*durable), name)
-    at = F.concat_ws(" at ", "queue", "broker").alias("found_at")
+    at = place_name().alias("found_at")
     why = F.col("expired").alias("dead_by_age")
     left_at = F.col("broker").alias("left_at")
     place = F.struct(F.col("dead_letter"), at, why, left_at, F.col("age_ns"), holder.alias("holder"))
@@ -103,6 +103,11 @@ def found(leftovers: DataFrame, durable: Collection[str] = ()) -> DataFrame:
             F.collect_list(F.when(F.col("spot.holder").isNotNull(), F.col("spot"))).alias("held"),
         )
     )
+
+
+def place_name() -> Column:
+    """``queue at broker``"""
+    return F.concat_ws(" at ", "queue", "broker")
 
 
 def message_outcomes(

@@ -29,6 +29,7 @@ from records.summary import (
     ConnectionCounts,
     Destinations,
     KindCounts,
+    LeftBehind,
     Messages,
     Mirror,
     StepResult,
@@ -53,7 +54,7 @@ class Findings:
     cores: cpu_ns and core_wait_ns within the load, as analysis.resources.cores_in_load has them. blocked: as
     analysis.blocked has it.
     recovery, rebalance, connection_counts, consumers, kinds, unplanned: as the modules of these names have them.
-    refused: messages by broker, as analysis.refused has it.
+    refused: messages by broker, as analysis.refused has it. left_behind: rows of analysis.left_behind.
     destinations: as analysis.first_receipts has it, mirror: as analysis.mirror_lag has it.
     unsearched: why messages are unaccounted for, beside what the run itself tells.
     attempts: of a load whose clients become more, the events that analysis.client_steps reads.
@@ -77,6 +78,7 @@ class Findings:
     kinds: Mapping[str, KindCounts]
     unplanned: list[Unplanned]
     refused: Mapping[str, int]
+    left_behind: list[LeftBehind]
     leftovers: int
     foreign_leftovers: int
     load_s: float | None
@@ -117,6 +119,7 @@ def summarise(info: RunInfo, found: Findings) -> Summary:
         kinds=dict(found.kinds),
         unplanned=found.unplanned,
         refused=dict(found.refused),
+        left_behind=found.left_behind,
         steps=of_steps,
         limit=limit(info, of_steps, found.resources, found.latency, found.by_consumer),
         clocks={"error_bound_ms": found.clock_error_ns / NS_PER_MS},

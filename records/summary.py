@@ -318,6 +318,19 @@ class Unplanned(TypedDict):
     clients: int
 
 
+class LeftBehind(TypedDict):
+    """Messages of this run that were on a queue of a broker after the drain, or held for a durable subscription.
+
+    ``outcome``: stranded, unselected, dead_lettered, expired (as in `Messages`), left_unconfirmed, in_doubt (neither
+    was received), failed, or copy (it was received, or found elsewhere too).
+    """
+
+    queue: str
+    broker: str
+    outcome: str
+    messages: int
+
+
 class Limit(TypedDict):
     """What limited a load in steps: of the lowest rate that was not held (`analysis.limits`). Null if every rate was.
 
@@ -394,6 +407,7 @@ class Summary(TypedDict):
     kinds: dict[str, KindCounts]  # by records.figures.KINDS, those that the run had
     unplanned: list[Unplanned]  # outages
     refused: dict[str, int]  # messages, by the broker that refused their last attempt; in messages.failed
+    left_behind: list[LeftBehind]  # with most messages first; they add up to leftovers
     steps: list[StepResult]  # of a load whose rate changes: those that it went through to their ends
     limit: Limit  # of such a load
     clocks: dict[str, float]  # error_bound_ms

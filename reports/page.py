@@ -21,6 +21,7 @@ from reports.views.connections import connections_table
 from reports.views.destinations import destinations_table
 from reports.views.doubts import doubts
 from reports.views.headline import Headline, headline
+from reports.views.leftbehind import left_behind_table
 from reports.views.network import NetworkDrawing, backlog_table, clients_table, network
 from reports.views.rebalance import balance_table, moves_table
 from reports.views.recovery import recovery_table
@@ -141,8 +142,10 @@ def brokers_section(results: Results, behind: Backdrop) -> Section:
 def accounting_section(results: Results) -> Section:
     """What each kind of messages lost stands there if the run had several."""
     tables, summary = results.tables, results.summary
+    left = summary["left_behind"]
     found = (
         counts.accounting(summary, tables["accounting"]),
+        *((left_behind_table(left),) if left else ()),
         counts.anomalies(tables["anomalies"]),
         counts.reordered(tables["reordered"]),
     )

@@ -1,7 +1,10 @@
 """Says in a sentence what became of the messages."""
 
+from typing import Any
+
 from records.summary import Messages, Summary
 from reports.numbers import counted, joined
+from reports.views.leftbehind import places
 
 MESSAGE_COUNTS = (
     ("lost", "lost"),
@@ -28,7 +31,9 @@ def fate_sentence(summary: Summary) -> str:
     """What brokers refused comes first: it explains what was not received."""
     messages = summary["messages"]
     bad = _failed(messages["failed"], summary["refused"])
-    bad += [f"{counts[key]:,} {word}" for counts in (dict(messages),) for key, word in MESSAGE_COUNTS if counts[key]]
+    counts: dict[str, Any] = dict(messages)
+    left = summary["left_behind"]
+    bad += [f"{counts[key]:,} {word}{places(left, key, counts[key])}" for key, word in MESSAGE_COUNTS if counts[key]]
     if bad:
         return f"{_received(messages)}; {joined(bad)}."
     if messages["received"] != messages["expected"]:

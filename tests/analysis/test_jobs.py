@@ -102,6 +102,10 @@ def test_planted_fates_come_back_as_they_were_planted(everything_analysed: tuple
     }
     assert summary["refused"] == {"a": 1}
     assert summary["leftovers"] == 2
+    assert [tuple(row.values()) for row in summary["left_behind"]] == [
+        ("ActiveMQ.DLQ", "a", "dead_lettered", 1),
+        ("orders", "a", "stranded", 1),
+    ]
     assert summary["verdict"] == "invalid"
     assert summary["reasons"] == [
         "no send is on record of 1 deliveries of this run: rows of events/sends are missing",

@@ -495,6 +495,7 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
         "kinds": {},
         "unplanned": [],
         "refused": {},
+        "left_behind": [],
         "steps": [],
         "limit": NOTHING,
         "clocks": {"error_bound_ms": 0.0},

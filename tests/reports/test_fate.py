@@ -1,10 +1,15 @@
 """Checks the sentence on what became of the messages."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from records.summary import LeftBehind
+from reports.inputs import Results, read_results
+from reports.page import accounting_section
 from reports.views.fate import fate_sentence
+from reports.views.leftbehind import MOST_ROWS, left_behind_table
 from tests.reports.run_folder import Plan, made_up, summary
 
 SENT = 120
@@ -35,3 +40,60 @@ def test_refused_messages_are_told_with_the_brokers_that_refused_them(
 ) -> None:
     of = found(messages=counts(failed=failed, received=SENT - failed), refused=refused)
     assert fate_sentence(of) == f"Of 120 messages sent, {SENT - failed} were received; {told}."
+
+
+def left(queue: str, broker: str, outcome: str, messages: int) -> LeftBehind:
+    return LeftBehind(queue=queue, broker=broker, outcome=outcome, messages=messages)
+
+
+STRANDED = (left("ttl.third", "broker-2", "stranded", 40), left("ttl.second", "broker-1", "stranded", 20))
+
+
+def told_of(stranded: int, *places: LeftBehind) -> str:
+    of = found(messages=counts(stranded=stranded, received=SENT - stranded), left_behind=[*places])
+    return fate_sentence(of).partition("; ")[2]
+
+
+def test_the_queue_and_broker_with_most_of_what_was_left_behind_are_named() -> None:
+    more = (left("ttl.first", "broker-1", "stranded", 10), *STRANDED)
+    assert told_of(70, *more) == "70 left on a queue (40 of them on ttl.third at broker-2)."
+
+
+def test_two_places_with_what_was_left_behind_are_both_named() -> None:
+    told = "60 left on a queue (40 of them on ttl.third at broker-2 and 20 on ttl.second at broker-1)."
+    assert told_of(60, *STRANDED) == told
+
+
+def test_one_place_is_said_to_have_all_only_if_all_were_found_there() -> None:
+    assert told_of(40, STRANDED[0]) == "40 left on a queue (all on ttl.third at broker-2)."
+    assert told_of(60, STRANDED[0]) == "60 left on a queue (40 of them on ttl.third at broker-2)."
+
+
+def test_each_outcome_of_messages_left_behind_has_its_place() -> None:
+    places = [*STRANDED[:1], left("DLQ", "broker-1", "dead_lettered", 5), left("q", "broker-1", "copy", 90)]
+    of = found(messages=counts(stranded=40, dead_lettered=5, received=75), left_behind=places)
+    assert fate_sentence(of) == (
+        "Of 120 messages sent, 75 were received; 40 left on a queue (all on ttl.third at broker-2) "
+        "and 5 sent to a dead-letter queue (all on DLQ at broker-1)."
+    )
+
+
+def test_what_was_left_behind_is_in_a_table_by_queue_and_broker() -> None:
+    assert left_behind_table([*STRANDED, left("q", "broker-3", "unselected", 1)]).rows == (
+        ("ttl.third", "broker-2", 40, "stranded"),
+        ("ttl.second", "broker-1", 20, "stranded"),
+        ("q", "broker-3", 1, "no selector matches"),
+    )
+    many = left_behind_table([left(f"q.{n}", "a", "stranded", 1) for n in range(MOST_ROWS + 1)])
+    assert (len(many.rows), many.caption) == (50, "Left behind after the drain, the first 50 of 51 rows")
+
+
+def test_a_run_that_left_nothing_behind_has_no_table_of_it(mesh_run: Path) -> None:
+    results = read_results(mesh_run)
+
+    def captions(summary: Any) -> list[str]:
+        of = Results(results.run, summary, results.tables, None)
+        return [table.caption for table in accounting_section(of).tables]
+
+    assert "Left behind after the drain" not in captions(results.summary)
+    assert "Left behind after the drain" in captions({**results.summary, "left_behind": [*STRANDED]})
