@@ -79,8 +79,18 @@ def latency_sentence(summary: Summary) -> str:
     latency: Latency | None = summary["latency_ms"].get("due_to_received")
     if latency is None or not latency["count"]:
         return "No latency was measured."
+    if trip := _round_trip(summary["latency_ms"].get("round_trip")):
+        return trip
     everything = summary["messages"]["received"] >= summary["messages"]["expected"]
     return _latency_words(latency, everything=everything)
+
+
+def _round_trip(latency: Latency | None) -> str:
+    """'' of a run whose messages are no requests, or without a median. Latencies of one way would answer less."""
+    if latency is None or latency["p50"] is None:
+        return ""
+    tail = f", 99 % within {significant(latency['p99'])} ms" if latency["p99"] is not None else ""
+    return f"Half of the replies came within {significant(latency['p50'])} ms of the time their requests were due{tail}."
 
 
 def _latency_words(latency: Latency, *, everything: bool) -> str:

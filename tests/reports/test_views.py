@@ -174,6 +174,16 @@ def test_the_answer_names_every_fate_that_happened() -> None:
     assert latency_sentence(found) == "No latency was measured."
 
 
+def test_the_answer_to_requests_is_their_round_trip() -> None:
+    plan = Plan(load_s=2, per_s=10)
+    found: Any = summary(plan, made_up(plan))
+    found["latency_ms"]["round_trip"] = found["latency_ms"]["due_to_received"] | {"p50": 44.7, "p99": 150.5}
+    told = "Half of the replies came within 44.7 ms of the time their requests were due, 99 % within 150 ms."
+    assert latency_sentence(found) == told
+    found["latency_ms"]["round_trip"]["p50"] = None  # too few replies
+    assert latency_sentence(found).startswith("Half arrived within ")
+
+
 def test_the_answer_counts_receptions_where_a_message_has_several_subscriptions() -> None:
     found: Any = summary(Plan(load_s=2, per_s=10), made_up(Plan(load_s=2, per_s=10)))
     both: Any = {**found, "messages": found["messages"] | {"expected": 240, "received": 240}}
