@@ -90,7 +90,8 @@ def _round_trip(latency: Latency | None) -> str:
     if latency is None or latency["p50"] is None:
         return ""
     tail = f", 99 % within {significant(latency['p99'])} ms" if latency["p99"] is not None else ""
-    return f"Half of the replies came within {significant(latency['p50'])} ms of the time their requests were due{tail}."
+    half = f"Half of the replies came within {significant(latency['p50'])} ms of the time their requests were due"
+    return f"{half}{tail}."
 
 
 def _latency_words(latency: Latency, *, everything: bool) -> str:
