@@ -23,7 +23,7 @@ from pathlib import Path
 
 from brokerbench.compare.session import VARIABLE, locustfile_of
 from reports.nightly.gates import GateInvalid, RelativeGate, is_relative, relative_gate
-from scenarios.harness.options.check_options import parse_checks
+from scenarios.harness.options.check_options import EVERYTHING, parse_checks
 from scenarios.harness.options.run_options import OptionError
 from topologies.catalogue.yaml_nodes import Document, Reader
 from topologies.model.spelling import nearest
@@ -79,7 +79,7 @@ class Benchmark:
     def checks(self) -> tuple[str, ...]:
         """The gates that are checks of every run."""
         absolute = [text for text in self.gates if not is_relative(text)]
-        return tuple(check.name for text in absolute for check in parse_checks(text, faults=True))
+        return tuple(check.name for text in absolute for check in parse_checks(text, has=EVERYTHING))
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ def test_every_figure_that_there_is_is_either_sound_or_doubtful(
 ) -> None:
     timing = judged(less_own, Clocks(error_bound_ms), due_to_received=whole)
     there = {metric("due_to_received", name) for name in FIGURES if dict(whole)[name] is not None}
-    others = {metric(measure, name) for measure in ("sent_to_received", "sent_to_settled") for name in FIGURES}
+    others = {metric(measure, name) for measure in set(WORDS) - {"due_to_received"} for name in FIGURES}
     assert sorted([*timing["sound"], *timing["doubtful"]]) == sorted(there | others)
     assert bool(timing["note"]) == bool(timing["doubtful"])
     assert all(timing["doubtful"].values())

@@ -147,7 +147,7 @@ def test_a_plan_that_was_refused_has_no_night_and_a_corrected_one_may_have_its_n
     ("gates", "says"),
     [
         ("messages.lots == 0", "did you mean 'messages.lost'"),
-        ("recovery.outage_ms.max < 9", "a run without a fault has no figures of recovery"),
+        ("recovery.outage_ms.max < 9", "a run without a fault has no such figure"),
     ],
 )
 def test_a_gate_that_no_run_can_answer_is_one_line_before_any_run_begins(tmp_path: Path, gates: str, says: str) -> None:

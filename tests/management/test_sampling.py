@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from records.schemas import SAMPLES
-from tests.management.test_classic import BRIDGES, CONNECTIONS, DUPLEX, HEAP, OPENED, QUEUE, WHOLE
+from tests.management.test_classic import BRIDGES, CONNECTIONS, DUPLEX, HEAP, OPENED, QUEUE, SUBSCRIPTIONS, WHOLE
 from tests.management.test_jolokia import agent, answer
 from tests.support.waiting import until
 from topologies.classic.broker import Broker
@@ -30,7 +30,10 @@ N1, N2 = Broker("n1"), Broker("n2")
 LINK = NetworkConnector(opened_by=N1, to=N2, duplex=True)
 HUB = Topology("t", (Broker("hub"), Broker("frozen")), (), (), CLASSIC)
 ANSWER = answer(
-    *({"status": 200, "value": value} for value in (WHOLE, HEAP, {"q": QUEUE}, OPENED, DUPLEX, CONNECTIONS))
+    *(
+        {"status": 200, "value": value}
+        for value in (WHOLE, HEAP, {"q": QUEUE}, SUBSCRIPTIONS, OPENED, DUPLEX, CONNECTIONS)
+    )
 )
 METRICS = {
     "broker": {
@@ -42,7 +45,7 @@ METRICS = {
         "consumers", "producers",
     },
     "connector": {"connections"},
-    "bridge": {"enqueue_count", "dequeue_count", "received_count"},
+    "bridge": {"enqueue_count", "dequeue_count", "received_count", "unconfirmed"},
     "process": {"cpu_ns", "core_wait_ns", "rss_bytes", "threads"},
     "machine": {"cpu_busy_ns", "steal_ns", "load_milli"},
 }  # fmt: skip
@@ -144,7 +147,7 @@ def test_a_sample_is_timed_half_way_between_question_and_answer() -> None:
 
 def test_an_mbean_that_goes_while_it_is_read_makes_a_sample_missing_and_not_wrong() -> None:
     half = {**QUEUE, "QueueSize": None}
-    values = (WHOLE, HEAP, {"q": half}, OPENED, DUPLEX, CONNECTIONS)
+    values = (WHOLE, HEAP, {"q": half}, {}, OPENED, DUPLEX, CONNECTIONS)
     with (
         agent(200, answer(*({"status": 200, "value": value} for value in values))) as (endpoint, _),
         pytest.raises(ManagementFailed, match=r"broker 'hub': its figures are not as .* \(TypeError"),

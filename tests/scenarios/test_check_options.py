@@ -1,24 +1,26 @@
 """Checks that --check is read as written, and that a figure that no summary has is refused before anything starts."""
 
+from collections.abc import Collection
+
 import pytest
 
 from analysis.checks import evaluate
 from records.checks import Check
 from records.figures import known_figures
-from scenarios.harness.options.check_options import HOW, parse_checks
+from scenarios.harness.options.check_options import EVERYTHING, FAULTS, HOW, parse_checks
 from scenarios.harness.options.run_options import OptionError
 
 
-def refused(text: str, *, faults: bool = True) -> str:
+def refused(text: str, *, has: Collection[str] = EVERYTHING) -> str:
     with pytest.raises(OptionError) as raised:
-        parse_checks(text, faults=faults)
+        parse_checks(text, has=has)
     return str(raised.value)
 
 
 def test_each_sign_is_a_check_by_the_text_as_its_name() -> None:
     p99 = "latency_ms.due_to_received.p99"
     text = f"{p99} < 50; {p99}<=50;{p99} > 1;{p99} >= 1 ; messages.lost == 0"
-    assert parse_checks(text, faults=False) == (
+    assert parse_checks(text, has=()) == (
         Check(f"{p99} < 50", p99, below=50),
         Check(f"{p99}<=50", p99, at_most=50),
         Check(f"{p99} > 1", p99, above=1),
@@ -48,18 +50,31 @@ def test_what_is_no_check_is_refused(text: str, problem: str) -> None:
 
 def test_figures_of_recovery_need_a_fault() -> None:
     text = "recovery.outage_ms.max < 5000"
-    assert parse_checks(text, faults=True) == (Check(text, "recovery.outage_ms.max", below=5_000),)
-    assert "a run without a fault has no figures of recovery; add one by --fault" in refused(text, faults=False)
+    assert parse_checks(text, has={FAULTS}) == (Check(text, "recovery.outage_ms.max", below=5_000),)
+    assert "a run without a fault has no such figure; add one by --fault" in refused(text, has=())
 
 
 def test_of_the_figures_of_rebalance_only_those_of_settling_need_a_fault() -> None:
     text = "rebalance.moves_per_client.max <= 2; rebalance.at_end.jain > 0.9"
-    assert [check.metric for check in parse_checks(text, faults=False)] == [
+    assert [check.metric for check in parse_checks(text, has=())] == [
         "rebalance.moves_per_client.max",
         "rebalance.at_end.jain",
     ]
-    told = refused("rebalance.settled_s < 10", faults=False)
-    assert "a run without a fault has no rebalance.settled_s; add one by --fault" in told
+    told = refused("rebalance.settled_s < 10", has=())
+    assert "a run without a fault has no such figure; add one by --fault" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "next_step"),
+    [
+        ("connections.held >= 10", "clients", "choose a scenario of such a load, such as connections"),
+        ("throughput.held_per_s > 500", "rates", "add --rate 100,200@10s or --rate search"),
+        ("latency_ms.round_trip.p99 < 50", "requests", "choose a scenario with awaits_replies, such as request_reply"),
+    ],
+)
+def test_a_figure_that_a_run_cannot_have_is_refused_before_it_starts(text: str, what: str, next_step: str) -> None:
+    assert next_step in refused(text, has=EVERYTHING - {what})
+    assert parse_checks(text, has={what})
 
 
 def test_the_known_figures_are_the_numbers_of_the_summary() -> None:

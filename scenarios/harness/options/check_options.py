@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Collection
 
 from records.checks import Check
 from records.figures import known_figures
@@ -10,34 +11,54 @@ from topologies.model.spelling import nearest
 
 HOW = "write FIGURE < NUMBER, with <, <=, >, >= or ==, such as 'latency_ms.due_to_received.p99 < 50'"
 DEMAND = re.compile(r"\s*([\w.]+)\s*(<=|>=|==|<|>)\s*(\S+)\s*")
-OF_FAULTS = ("recovery.", "rebalance.not_settled", "rebalance.settled_s")
+FAULTS, CLIENTS, RATES, REQUESTS = "faults", "clients", "rates", "requests"
+EVERYTHING = frozenset({FAULTS, CLIENTS, RATES, REQUESTS})
+ONLY_WITH = {
+    FAULTS: (
+        ("recovery.", "rebalance.not_settled", "rebalance.settled_s"),
+        "a run without a fault has no such figure; add one by --fault",
+    ),
+    CLIENTS: (
+        ("connections.",),
+        "only a load whose clients become more has this figure; choose a scenario of such a load, such as connections",
+    ),
+    RATES: (
+        ("throughput.held_per_s", "limit."),
+        "only a load in steps and a search have this figure; add --rate 100,200@10s or --rate search",
+    ),
+    REQUESTS: (
+        ("latency_ms.round_trip.",),
+        "only a run with requests has this figure; choose a scenario with awaits_replies, such as request_reply",
+    ),
+}
+"""What a run has to have for some figures: the beginnings of their names, and the error without it."""
 
 
-def parse_checks(text: str, *, faults: bool) -> tuple[Check, ...]:
+def parse_checks(text: str, *, has: Collection[str]) -> tuple[Check, ...]:
     """The checks of a text such as ``messages.lost == 0; messages.duplicated <= 10``. Raises OptionError.
 
-    ``faults``: whether the run has faults, without which some figures are not there.
+    ``has``: what the run has, of EVERYTHING. Without it some figures are not there.
     """
-    return tuple(_parse(each.strip(), faults) for each in text.split(";") if each.strip())
+    return tuple(_parse(each.strip(), has) for each in text.split(";") if each.strip())
 
 
-def _parse(text: str, faults: bool) -> Check:
+def _parse(text: str, has: Collection[str]) -> Check:
     found = DEMAND.fullmatch(text)
     if not found:
         raise OptionError(f"--check {text!r}: cannot be read; {HOW}")
     metric, sign, number = found.groups()
-    _require_known(text, metric, faults)
+    _require_known(text, metric, has)
     return _check(text, metric, sign, _number(text, number))
 
 
-def _require_known(text: str, metric: str, faults: bool) -> None:
+def _require_known(text: str, metric: str, has: Collection[str]) -> None:
     known = known_figures()
     if metric not in known:
         close = nearest(metric, known) or "; docs/summary.schema.json lists its figures"
         raise OptionError(f"--check {text!r}: the summary has no figure {metric!r}{close}")
-    if metric.startswith(OF_FAULTS) and not faults:
-        figures = "figures of recovery" if metric.startswith("recovery.") else metric
-        raise OptionError(f"--check {text!r}: a run without a fault has no {figures}; add one by --fault")
+    for what, (beginnings, error) in ONLY_WITH.items():
+        if metric.startswith(beginnings) and what not in has:
+            raise OptionError(f"--check {text!r}: {error}")
 
 
 def _number(text: str, number: str) -> float:

@@ -15,7 +15,7 @@ from records.run import RunInfo
 from scenarios.harness.faults import Fault
 from scenarios.harness.faults.away import absences
 from scenarios.harness.faults.rolling_restart import expected_s
-from scenarios.harness.options.check_options import parse_checks
+from scenarios.harness.options.check_options import CLIENTS, FAULTS, RATES, REQUESTS, parse_checks
 from scenarios.harness.options.description import describe
 from scenarios.harness.options.fault_options import planned_faults
 from scenarios.harness.options.message_options import configure_messages, require_all_wanted
@@ -141,7 +141,13 @@ def make(scenario: Scenario, options: Options) -> Plan:
         options = _searching(options.search, options, producing)
     premises = () if options.fault else scenario.premises  # they are about the scenario's own faults
     own = [check for check in scenario.checks if options.search or options.steps or check.metric != HELD]
-    checks = (*own, *parse_checks(options.check or "", faults=bool(faults)))
+    there = {
+        FAULTS: bool(faults),
+        CLIENTS: bool(options.clients),
+        RATES: bool(options.steps or options.search),
+        REQUESTS: any(user.awaits_replies for user in producing),
+    }
+    checks = (*own, *parse_checks(options.check or "", has={what for what, is_there in there.items() if is_there}))
     _require_stays(consuming, load_s)
     require_work_done(consuming, producing, options)
     if options.steps or options.search:
