@@ -27,6 +27,7 @@ run(
         default_topology="mesh",
         load=Hold(for_s=50),
         checks=(no_acked_send_lost(),),
+        entries={"consumers": 2},
         question=__doc__,
     )
 )

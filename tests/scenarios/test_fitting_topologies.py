@@ -88,6 +88,7 @@ BESIDE = "it has no link from a broker with all producers and the first consumer
             ["single"],
             "it has 1 broker, and scenario rolling_restart asks about 2 or more; leave --top",
         ),
+        ("backlog", ["single"], "group 'consumers' enters at 1 broker, and scenario backlog asks about 2; leave --top"),
         ("partition", ["single"], "it has no link between brokers, and scenario partition asks about one; leave"),
     ],
 )
