@@ -111,26 +111,34 @@ def figures(broker: str, answers: Sequence[Answer], bridge_client_ids: Collectio
     return Figures(
         broker=named_figures(BROKER_FIGURES, whole) | heap_figures(heap),
         queues={queue["Name"]: named_figures(QUEUE_FIGURES, queue) for queue in queues.values()},
-        bridges=tuple(_with_unconfirmed(broker, bridge, subscriptions) for bridge in _bridges(bridges)),
+        bridges=_with_unconfirmed(broker, _bridges(bridges), subscriptions),
         clients=_clients(connections, bridge_client_ids),
     )
 
 
-def _with_unconfirmed(broker: str, bridge: Bridge, subscriptions: Mapping[str, Mapping[str, Any]]) -> Bridge:
+def _with_unconfirmed(
+    broker: str, bridges: Sequence[Bridge], subscriptions: Mapping[str, Mapping[str, Any]]
+) -> tuple[Bridge, ...]:
     """With ``unconfirmed``: messages that the bridge's subscriptions have, and the other broker has not confirmed.
 
-    The bridge's own counters cannot tell: they count advisories that it takes, and not that they were sent on. Its
-    client id at this broker is ``<link>_<other broker>_inbound_<this broker>``.
+    A bridge's own counters cannot tell: they count advisories that it takes, and not that they were sent on.
     """
+    held = Counter[str]()  # by client id
+    for name, waiting in subscriptions.items():
+        keys = object_name(name)
+        if not keys["destinationName"].startswith("ActiveMQ.Advisory."):
+            held[keys["clientId"]] += sum(map(int, waiting.values()))
+    return tuple(
+        replace(bridge, counters={**bridge.counters, "unconfirmed": _held_by(broker, bridge, held)})
+        for bridge in bridges
+    )
+
+
+def _held_by(broker: str, bridge: Bridge, held: Mapping[str, int]) -> int:
+    """A bridge's client id at its broker is ``<link>_<other broker>_inbound_<this broker>``."""
     link = ".+?" if bridge.created_by_duplex else re.escape(bridge.connector)
     client_id = re.compile(rf"{link}(.+?){re.escape(bridge.remote_broker)}\1inbound\1{re.escape(broker)}")
-    ours = [
-        found
-        for name, found in subscriptions.items()
-        if client_id.fullmatch(object_name(name)["clientId"])
-        and not object_name(name)["destinationName"].startswith("ActiveMQ.Advisory.")
-    ]
-    return replace(bridge, counters={**bridge.counters, "unconfirmed": sum(int(n) for o in ours for n in o.values())})
+    return sum(messages for name, messages in held.items() if client_id.fullmatch(name))
 
 
 def durable_subscriptions(agent: Jolokia) -> list[DurableSubscription]:
