@@ -175,3 +175,7 @@ class Scenario:
     def name(self) -> str:
         """The locustfile's name: ``steady`` for ``scenarios/steady.py``."""
         return self.users[0].__module__.rpartition(".")[2]
+
+    def another_topology(self, which: str) -> str:
+        """What to do about a topology that cannot answer the question. ``which``: ``that has a link``."""
+        return f"leave --topology out for {self.default_topology}, or choose one {which}"

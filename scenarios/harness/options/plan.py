@@ -141,13 +141,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
         options = _searching(options.search, options, producing)
     premises = () if options.fault else scenario.premises  # they are about the scenario's own faults
     own = [check for check in scenario.checks if options.search or options.steps or check.metric != HELD]
-    there = {
-        FAULTS: bool(faults),
-        CLIENTS: bool(options.clients),
-        RATES: bool(options.steps or options.search),
-        REQUESTS: any(user.awaits_replies for user in producing),
-    }
-    checks = (*own, *parse_checks(options.check or "", has={what for what, is_there in there.items() if is_there}))
+    checks = (*own, *parse_checks(options.check or "", has=_what_it_has(faults, options, producing)))
     _require_stays(consuming, load_s)
     require_work_done(consuming, producing, options)
     if options.steps or options.search:
@@ -196,23 +190,36 @@ def _searching(search: SearchSettings, options: Options, producing: Sequence[typ
     return replace(options, steps=search.first_steps(producers))
 
 
+def _what_it_has(faults: Sequence[Fault], options: Options, producing: Iterable[type[ProducerUser]]) -> set[str]:
+    """What there has to be for some figures, as `parse_checks` names it."""
+    there = {
+        FAULTS: faults,
+        CLIENTS: options.clients,
+        RATES: options.steps or options.search,
+        REQUESTS: any(user.awaits_replies for user in producing),
+    }
+    return {what for what, is_there in there.items() if is_there}
+
+
 def _require_entries(scenario: Scenario, options: Options, groups: Iterable[ClientGroup]) -> None:
     """The topology has as many brokers, and where clients enter, as the scenario's question needs."""
     there = len(options.built_topology.brokers)
     if there < scenario.brokers:
         raise OptionError(
             f"--topology {options.topology}: it has {_brokers(there)}, and scenario {scenario.name} asks about "
-            f"{scenario.brokers} or more; leave --topology out for {scenario.default_topology}, or choose one that has "
-            "them"
+            f"{scenario.brokers} or more; {scenario.another_topology('that has them')}"
         )
     for group in groups:
         least, brokers = scenario.entries.get(group.name, 1), len(group.enter_at)
         if brokers < least:
             raise OptionError(
                 f"--topology {options.topology}: group {group.name!r} enters at {_brokers(brokers)}, and scenario "
-                f"{scenario.name} asks about {least}; leave --topology out for {scenario.default_topology}, or choose "
-                f"one where {group.name} enter at {least} brokers or more"
+                f"{scenario.name} asks about {least}; {_where_more_enter(scenario, group.name, least)}"
             )
+
+
+def _where_more_enter(scenario: Scenario, group: str, least: int) -> str:
+    return scenario.another_topology(f"where {group} enter at {least} brokers or more")
 
 
 def _brokers(count: int) -> str:
@@ -254,8 +261,7 @@ def _require_places(scenario: Scenario, consuming: Sequence[type[ConsumerUser]],
                 raise OptionError(
                     f"--topology {options.topology}: {other.__name__} and {user.__name__} of scenario {scenario.name} "
                     f"are to be at different brokers, and group {user.group!r} enters at {_brokers(len(brokers))}; "
-                    f"leave --topology out for {scenario.default_topology}, or choose one where {user.group} enter at "
-                    f"{wanted} brokers or more"
+                    f"{_where_more_enter(scenario, user.group, wanted)}"
                 )
 
 

@@ -314,7 +314,7 @@ def _require_link(scenario: Scenario, text: str, topology: Topology) -> None:
     if needed and not any(needed.is_one(topology, link) for link in topology.links):
         raise OptionError(
             f"--topology {text}: it has no {needed.what}, and scenario {scenario.name} asks about one; "
-            f"leave --topology out for {scenario.default_topology}, or choose one that has it"
+            f"{scenario.another_topology('that has it')}"
         )
 
 
