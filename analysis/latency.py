@@ -36,19 +36,19 @@ def durations(
     """
     read_late_ns, none = F.col("read_late_ns"), F.lit(0).cast("bigint")
     due_read = _known_hops(_read(first(deliveries).where(F.col("due_ns").isNotNull()), stalls))
-    asked_ns = F.when(F.col("destination").isin(*replies), F.col("due_ns"))
-    round_trip = {"round_trip": ("asked_ns", "received_ns", F.col("own_ns") + read_late_ns)} if replies else {}
-    received = _durations(
-        due_read.withColumn("asked_ns", asked_ns) if replies else due_read,
-        due_to_received=("due_ns", "received_ns", F.col("own_ns") + read_late_ns),
-        sent_to_received=("sent_ns", "received_ns", read_late_ns),
-        **round_trip,
-    )
+    ends = {
+        "due_to_received": (F.col("due_ns"), "received_ns", F.col("own_ns") + read_late_ns),
+        "sent_to_received": (F.col("sent_ns"), "received_ns", read_late_ns),
+    }
+    if replies:
+        asked_ns = F.when(F.col("destination").isin(*replies), F.col("due_ns"))
+        ends["round_trip"] = (asked_ns, "received_ns", F.col("own_ns") + read_late_ns)
+    received = _durations(due_read, **ends)
     acked = sends.where(F.col("outcome") == "acked").withColumnRenamed("broker", "from_broker")
     answered = with_read_late_ns(acked, stalls.of_producers, "producer", "settled_ns", F.col("sent_ns"))
-    settled = _durations(_not_received(answered), sent_to_settled=("sent_ns", "settled_ns", read_late_ns))
-    first_sent = _not_received(messages).withColumns({"read_late_ns": none, "lag_from_ns": _lag_from_ns()})
-    lag = _durations(first_sent, ready_to_sent=("lag_from_ns", "sent_ns", none))
+    settled = _durations(_not_received(answered), sent_to_settled=(F.col("sent_ns"), "settled_ns", read_late_ns))
+    first_sent = _not_received(messages).withColumn("read_late_ns", none)
+    lag = _durations(first_sent, ready_to_sent=(_lag_from_ns(), "sent_ns", none))
     return reduce(DataFrame.unionByName, (received, settled, lag))
 
 
@@ -76,12 +76,12 @@ def _not_received(frame: DataFrame) -> DataFrame:
     return frame.withColumns({"to_broker": F.lit(""), "hops": F.lit(None).cast("int")})
 
 
-def _durations(frame: DataFrame, **ends: tuple[str, str, Column]) -> DataFrame:
+def _durations(frame: DataFrame, **ends: tuple[Column, str, Column]) -> DataFrame:
     """A row for each row and measure with both ends known, from one pass over the frame."""
     measures = (
         F.struct(
             F.lit(measure).alias("measure"),
-            F.col(began).alias("from_ns"),
+            began.alias("from_ns"),
             F.col(ended).alias("until_ns"),
             own_ns.alias("own_ns"),
         )

@@ -95,9 +95,8 @@ def _named(info: RunInfo, step: StepResult, use: Use, own_lag_ms: float | None, 
     """(what it was, why in a sentence)."""
     if found := used_up(use) or sent_late(own_lag_ms):
         return found
-    if found := _piled_up(
-        use, consumers, at_least=max(MOST_OF_BACKLOG * step["backlog"], LEAST_GROWN_S * step["due_per_s"])
-    ):
+    at_least = max(MOST_OF_BACKLOG * step["backlog"], LEAST_GROWN_S * step["due_per_s"])
+    if found := _piled_up(use, consumers, at_least):
         return found
     if use.cores and use.busy is not None and use.busy >= ALL_USED * use.cores:
         return "host", f"the {use.cores} cores of the machine were in use, by other programs too ({use.split})"

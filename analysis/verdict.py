@@ -9,6 +9,8 @@ doubtful figure is unknown.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from analysis.figures import QUANTILES
+from records.percentiles import LEAST_BEYOND
 from records.summary import CheckResult, Lag, Messages
 
 ENDED = "ended"
@@ -20,8 +22,8 @@ UNDELIVERED = {
     "expired": "expired",
 }
 """What became of confirmed messages that a subscription was owed and did not get."""
-TAKES = {"p50": 20, "p90": 100, "p99": 1_000, "p99_9": 10_000, "p99_99": 100_000}
-"""How many messages a percentile takes, so that ten are beyond it (`records.percentiles.LEAST_BEYOND`)."""
+TAKES = {name: round(LEAST_BEYOND / (1 - share)) for name, share in QUANTILES.items()}
+"""How many messages a percentile takes, so that enough are beyond it."""
 
 
 @dataclass(frozen=True)

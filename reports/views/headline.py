@@ -89,14 +89,16 @@ def _round_trip(latency: Latency | None) -> str:
     """'' of a run whose messages are no requests, or without a median. Latencies of one way would answer less."""
     if latency is None or latency["p50"] is None:
         return ""
-    tail = f", 99 % within {significant(latency['p99'])} ms" if latency["p99"] is not None else ""
     half = f"Half of the replies came within {significant(latency['p50'])} ms of the time their requests were due"
-    return f"{half}{tail}."
+    return f"{half}{_tail(latency)}."
 
 
 def _latency_words(latency: Latency, *, everything: bool) -> str:
     if latency["p50"] is None:
         return "Too few arrived for a median latency."
-    tail = f", 99 % within {significant(latency['p99'])} ms" if latency["p99"] is not None else ""
     half = "Half arrived" if everything else "Of those that arrived, half came"
-    return f"{half} within {significant(latency['p50'])} ms of the time they were due{tail}."
+    return f"{half} within {significant(latency['p50'])} ms of the time they were due{_tail(latency)}."
+
+
+def _tail(latency: Latency) -> str:
+    return "" if latency["p99"] is None else f", 99 % within {significant(latency['p99'])} ms"
