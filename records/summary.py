@@ -348,6 +348,28 @@ class Limit(TypedDict):
     generator_cores: float | None
 
 
+class OfferedRate(TypedDict):
+    """Whether deliveries kept up with what was due, faults aside (`analysis.offered_rate`). Seconds count from the
+    start of the load.
+
+    ``held``: false if a backlog grew without a fault, or messages were never sent. Null: not judged; ``why`` says the
+    reason. ``from_s``, ``until_s``: the seconds that tell, of a rate that was held the longest that were judged; null
+    if none were. ``owed_per_s``, ``received_per_s``: deliveries a second within them that were due, and that came.
+    ``backlog``: how many still waited at their end. ``limited_by``: as in `Limit`; null unless the rate was not held.
+    ``why``: the same as a sentence. ``note``: sentences for a reader; '' unless the rate was not held.
+    """
+
+    held: bool | None
+    from_s: float | None
+    until_s: float | None
+    owed_per_s: float | None
+    received_per_s: float | None
+    backlog: int | None
+    limited_by: str | None
+    why: str
+    note: str
+
+
 class StepResult(TypedDict):
     """The result of one step of a load whose rate changes (`analysis.steps`). Seconds count from the start of the load.
 
@@ -391,6 +413,7 @@ class Summary(TypedDict):
     reasons: list[str]
     messages: Messages
     throughput: Throughput
+    offered_rate: OfferedRate
     latency_ms: dict[str, Latency]  # due_to_received, sent_to_received, sent_to_settled; round_trip, if replies came
     timing: Timing
     warm_up: WarmUpResult
