@@ -475,6 +475,17 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
             "core_wait_ms_per_message_brokers": 0.401 if plan.sampled else None,
             "core_wait_ms_per_message_generator": 0.2 if plan.sampled else None,
         },
+        "offered_rate": {
+            "held": True,
+            "from_s": 0.0,
+            "until_s": float(plan.load_s),
+            "owed_per_s": per_s,
+            "received_per_s": per_s,
+            "backlog": 0,
+            "limited_by": None,
+            "why": "",
+            "note": "",
+        },
         "latency_ms": {
             "due_to_received": percentiles((messages.received - messages.due)[load]),
             "sent_to_received": percentiles((messages.received - messages.sent)[load]),
