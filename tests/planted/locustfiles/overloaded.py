@@ -1,6 +1,6 @@
 """200 messages a second, where something takes no more than half of them: the broker, the load generator, or nothing.
 
-Asks: is it told that the rate was not held, and whose latency that is?
+Asks: does the report say that the rate was not held, and why?
 """
 
 import os
