@@ -27,8 +27,8 @@ ONE_CORE = 0.9
 """A process of clients in Python runs on one core, and has used it up with so much of it."""
 IN_PYTHON = ("stomp", "amqp", "memory")
 """The protocols of these clients."""
-STARVED_CORES = 0.5
-"""Threads that waited for less than so many cores were not kept from much."""
+STARVED_SHARE, STARVED_CORES = 0.5, 0.3
+"""Threads were kept from the cores if they waited for so much of the time that they ran, and for so many cores."""
 MOST_OF_BACKLOG, LEAST_GROWN_S = 0.5, 0.05
 """Messages pile up on a broker if it has so much of the backlog more, and what is due in so many seconds."""
 
@@ -119,11 +119,11 @@ def used_up(use: Use) -> tuple[str, str] | None:
 
 def starved(use: Use) -> tuple[str, str] | None:
     """(limit, why in a sentence) if other programs kept brokers and load generator from the cores."""
-    if not use.all_in_use or use.waited is None or use.waited < max(use.ours, STARVED_CORES):
+    if not use.all_in_use or use.waited is None or use.waited < max(STARVED_SHARE * use.ours, STARVED_CORES):
         return None
     return "host", (
-        f"the {use.cores} cores of the machine were in use, by other programs too, and threads of brokers and load "
-        f"generator waited for a core longer than they ran ({use.split}, waiting {use.waited:.1f})"
+        f"the {use.cores} cores of the machine were in use, by other programs too, and brokers and load generator had "
+        f"to wait for them ({use.split}, threads that waited {use.waited:.1f})"
     )
 
 

@@ -121,7 +121,8 @@ class Lag(TypedDict):
 class Timing(TypedDict):
     """The reliability of the latency figures. A figure is named as a check names it: ``latency_ms.<measure>.p99``.
 
-    ``doubtful``: figure to reason. ``less_own_time_ms``: due to received, less the generator's own delay (lag of
+    ``doubtful``: figure to reason; outages, times of recovery and latencies by region too, if a backlog made them that
+    was not the brokers' (`OfferedRate`). ``less_own_time_ms``: due to received, less the generator's own delay (lag of
     sends, lateness of reads). ``note``: one sentence for a reader on which figures not to rely; '' if all are sound.
     """
 

@@ -162,7 +162,7 @@ def test_a_machine_whose_cores_others_use_is_the_limit_and_every_latency_that_gr
     found = judged(queue(480, 240), busy=3.9, waited=2.0, depth=(0, 9_600))
     assert found.rate["limited_by"] == "host"
     assert set(found.doubts) == {"due_to_received", "sent_to_received"}
-    assert "waited for a core longer than they ran" in found.rate["why"]
+    assert "had to wait for them" in found.rate["why"]
 
 
 def test_a_broker_that_keeps_its_producers_waiting_is_named() -> None:
