@@ -34,7 +34,7 @@ class Comparison:
             self.process = subprocess.Popen(
                 [*COMMAND, "-t", "2s", "--blocks", "2", *out, *(options or IN_MEMORY)],
                 cwd=REPOSITORY,
-                env={**as_a_user_has_it(), "PYTHONPATH": str(REPOSITORY)},
+                env=as_a_user_has_it(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
