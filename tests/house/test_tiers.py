@@ -169,8 +169,29 @@ def test_a_test_that_fails_around_its_call_is_an_error() -> None:
     assert run.outcomes_in([*log, '{"$report_type": "SessionFinish"}']) == {"a": "passed", "b": "error", "c": "error"}
 
 
-def staged(monkeypatch: pytest.MonkeyPatch, *calls: run.Stage) -> tuple[run.Stage, list[list[str]]]:
-    """A stage whose calls of pytest come to these, and the tests of each call."""
+FAILED_TWO = run.Stage(1, {"a": "failed", "b": "error", "c": "passed"})
+
+
+@pytest.mark.parametrize(
+    ("calls", "comes_to"),
+    [
+        (
+            [FAILED_TWO, run.Stage(0, {"a": "passed", "b": "passed"})],
+            run.Stage(0, dict.fromkeys("abc", "passed"), ["a", "b"]),
+        ),
+        (
+            [FAILED_TWO, run.Stage(1, {"a": "passed", "b": "failed"})],
+            run.Stage(1, {"a": "passed", "b": "failed", "c": "passed"}, ["a"]),
+        ),
+        ([FAILED_TWO, run.Stage(3)], run.Stage(3, FAILED_TWO.outcomes, [])),  # the second call came to nothing
+        ([run.Stage(1, dict.fromkeys("abcd", "failed"))], None),  # too many to be a machine that stood still
+        ([run.Stage(2, {"a": "failed"})], None),  # interrupted
+        ([run.Stage(0, {"a": "passed"})], None),
+    ],
+)
+def test_up_to_three_tests_that_failed_run_once_more_and_those_that_pass_alone_are_named(
+    calls: list[run.Stage], comes_to: run.Stage | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chosen, left = list[list[str]](), list(calls)
 
     def call(_: str, nodeids: list[str], options: list[str]) -> run.Stage:
@@ -179,42 +200,8 @@ def staged(monkeypatch: pytest.MonkeyPatch, *calls: run.Stage) -> tuple[run.Stag
 
     monkeypatch.setattr(run, "call_pytest", call)
     tests = [a_test(nodeid) for nodeid in calls[0].outcomes]
-    return run.run_stage("test-serial", tests, []), chosen
-
-
-def test_a_test_that_failed_and_passes_alone_counts_as_passed_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = run.Stage(1, {"a": "failed", "b": "error", "c": "passed"})
-    stage, chosen = staged(monkeypatch, first, run.Stage(0, {"a": "passed", "b": "passed"}))
-    assert (stage.is_good, chosen[1], stage.unsteady) == (True, ["a", "b"], ["a", "b"])
-    assert set(stage.outcomes.values()) == {"passed"}
-
-
-def test_a_test_that_fails_alone_too_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = run.Stage(1, {"a": "failed", "b": "failed", "c": "passed"})
-    stage, _ = staged(monkeypatch, first, run.Stage(1, {"a": "passed", "b": "failed"}))
-    assert (stage.is_good, stage.outcomes, stage.unsteady) == (
-        False,
-        {"a": "passed", "b": "failed", "c": "passed"},
-        ["a"],
-    )
-
-
-@pytest.mark.parametrize(
-    "first",
-    [
-        run.Stage(1, dict.fromkeys("abcd", "failed")),  # too many to be a machine that stood still
-        run.Stage(2, {"a": "failed"}),  # interrupted
-        run.Stage(0, {"a": "passed"}),
-    ],
-)
-def test_otherwise_nothing_runs_twice(first: run.Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert staged(monkeypatch, first)[0] == first
-
-
-def test_a_repetition_that_came_to_nothing_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = run.Stage(1, {"a": "failed"})
-    stage, _ = staged(monkeypatch, first, run.Stage(3))
-    assert (stage.is_good, stage.outcomes) == (False, {"a": "failed"})
+    assert run.run_stage("test-serial", tests, []) == (comes_to or calls[0])
+    assert chosen == [[*calls[0].outcomes], *([["a", "b"]] if comes_to else [])]
 
 
 @pytest.mark.parametrize("tier", ["all", "nightly"])

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -84,6 +84,16 @@ def without_modules(packages: Collection[str]) -> Iterator[None]:
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     with only({marker.name for marker in item.iter_markers()}):
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        named = {marker.name for marker in item.iter_markers()}
+        unseen = [f"{need.marker}: {need.missing}" for need in NEEDS if need.marker not in named]
+        report.sections.append(("what this test does not see, as it lacks the marker", "\n".join(unseen)))
+    return report
 
 
 @pytest.hookimpl(wrapper=True)
