@@ -177,6 +177,7 @@ def _compute(frames: Frames, sealing: Sealing, progress: Progress) -> tuple[dict
             failed_faults=_failed(faults),
             unsearched=unsearched,
             attempts=_attempts(frames),
+            faults=spans,
         )
     finally:
         frames.release()
@@ -435,6 +436,8 @@ def _told(run: Path, master: str | None, progress: Progress) -> int:
     _tell(f"verdict: {summary['verdict']}")
     for reason in summary["reasons"]:
         _tell(f"  - {reason}")
+    if summary["offered_rate"]["note"]:
+        _tell(f"rate: {summary['offered_rate']['note']}")
     _tell(f"timing: {summary['timing']['note'] or 'every latency figure is sound.'}")
     return EXIT_STATUS[summary["verdict"]]
 

@@ -1,6 +1,7 @@
-"""Tells what limited a load in steps: what was used up, or where messages waited, in the lowest step not held.
+"""Tells what limited a load: what was used up, or where messages waited, in seconds in which a rate was not held.
 
-Plain values and Arrow in and out; no Spark. Only the step's judged seconds count (`records.rate_steps`).
+Of a load in steps these are the judged seconds (`records.rate_steps`) of the lowest step not held; of another load
+`analysis.offered_rate` says which. Plain values and Arrow in and out; no Spark.
 """
 
 from collections import Counter
@@ -22,6 +23,12 @@ ALL_USED = 0.85
 """A machine is used up if so much of its cores is in use. The rest goes to waits between its threads."""
 LATE_MS = 50.0
 """The load generator is the limit if half of its sends were late by more, through no fault of the brokers."""
+ONE_CORE = 0.9
+"""A process of clients in Python runs on one core, and has used it up with so much of it."""
+IN_PYTHON = ("stomp", "amqp", "memory")
+"""The protocols of these clients."""
+STARVED_SHARE, STARVED_CORES = 0.5, 0.3
+"""Threads were kept from the cores if they waited for so much of the time that they ran, and for so many cores."""
 MOST_OF_BACKLOG, LEAST_GROWN_S = 0.5, 0.05
 """Messages pile up on a broker if it has so much of the backlog more, and what is due in so many seconds."""
 
@@ -37,22 +44,47 @@ NOTHING = Limit(
 
 @dataclass(frozen=True)
 class Use:
-    """What a step used, in cores; None where it was not sampled. ``grown``: by (broker, queue), messages more on it."""
+    """What was used, in cores; None where it was not sampled. ``grown``: by (broker, queue), messages more on it.
+
+    ``waited``: for how many cores the threads of brokers and load generator waited. ``busiest``: the cores that the
+    busiest process of the load generator used.
+    """
 
     cores: int
     busy: float | None
     brokers: float | None
     generator: float | None
     grown: Mapping[tuple[str, str], int]
+    waited: float | None = None
+    busiest: float = 0.0
 
     @property
     def ours(self) -> float:
         return (self.brokers or 0.0) + (self.generator or 0.0)
 
     @property
+    def all_in_use(self) -> bool:
+        """Whether the machine's cores were in use, whoever used them."""
+        return bool(self.cores) and self.busy is not None and self.busy >= ALL_USED * self.cores
+
+    @property
     def split(self) -> str:
         """Their cores, in words."""
         return f"brokers {self.brokers or 0.0:.1f}, load generator {self.generator or 0.0:.1f}"
+
+
+@dataclass(frozen=True)
+class Overload:
+    """Seconds of the load in which a rate was not held. ``backlog``: deliveries that waited at their end.
+
+    ``p99_ms``: from due to received; None if it is no reason.
+    """
+
+    seconds: range
+    due_per_s: float
+    sent_per_s: float
+    backlog: int
+    p99_ms: float | None = None
 
 
 def limit(
@@ -65,8 +97,9 @@ def limit(
         return NOTHING
     step = min(reversed(lost), key=mean_per_s)  # the last try of the lowest
     seconds = judged_seconds(round(step["from_s"]), round(step["until_s"]))
-    use = use_of(resources, seconds, int(info.machine.get("cores", 0)))
-    limited_by, why = _named(info, step, use, own_lag_ms(latency, seconds), consumers)
+    p99_ms = step["due_to_received_ms"]["p99"]
+    overload = Overload(seconds, step["due_per_s"], step["sent_per_s"], step["backlog"], p99_ms)
+    use, limited_by, why = what_limited(info, overload, resources, latency, consumers)
     return Limit(
         not_held_per_s=mean_per_s(step),
         limited_by=limited_by,
@@ -84,6 +117,23 @@ def used_up(use: Use) -> tuple[str, str] | None:
     return "host", f"brokers and load generator used up the {use.cores} cores of their one machine ({use.split})"
 
 
+def starved(use: Use) -> tuple[str, str] | None:
+    """(limit, why in a sentence) if other programs kept brokers and load generator from the cores."""
+    if not use.all_in_use or use.waited is None or use.waited < max(STARVED_SHARE * use.ours, STARVED_CORES):
+        return None
+    return "host", (
+        f"the {use.cores} cores of the machine were in use, by other programs too, and brokers and load generator had "
+        f"to wait for them ({use.split}, threads that waited {use.waited:.1f})"
+    )
+
+
+def one_core_used_up(use: Use, protocol: str) -> tuple[str, str] | None:
+    """(limit, why in a sentence) if a process whose clients share one core used it up."""
+    if use.busiest < ONE_CORE or not {*protocol.split(":")} <= {*IN_PYTHON}:
+        return None
+    return "generator", f"a process of the load generator used up the one core that it can use ({use.busiest:.2f})"
+
+
 def sent_late(own_lag_ms: float | None) -> tuple[str, str] | None:
     """(limit, why in a sentence) if the load generator was late by itself."""
     if own_lag_ms is None or own_lag_ms <= LATE_MS:
@@ -91,19 +141,33 @@ def sent_late(own_lag_ms: float | None) -> tuple[str, str] | None:
     return "generator", f"half of the sends were late by {own_lag_ms:.0f} ms or more, which was not the brokers' doing"
 
 
-def _named(info: RunInfo, step: StepResult, use: Use, own_lag_ms: float | None, consumers: pa.Table) -> tuple[str, str]:
+def what_limited(
+    info: RunInfo, overload: Overload, resources: pa.Table, latency: pa.Table, consumers: pa.Table
+) -> tuple[Use, str, str]:
+    """(what was used, what it was, why in a sentence). Tables as in `limit`."""
+    use = use_of(resources, overload.seconds, int(info.machine.get("cores", 0)))
+    limited_by, why = _named(info, overload, use, own_lag_ms(latency, overload.seconds), consumers)
+    return use, limited_by, why
+
+
+def _named(
+    info: RunInfo, overload: Overload, use: Use, own_lag_ms: float | None, consumers: pa.Table
+) -> tuple[str, str]:
     """(what it was, why in a sentence)."""
-    if found := used_up(use) or sent_late(own_lag_ms):
+    if found := used_up(use) or starved(use) or sent_late(own_lag_ms) or one_core_used_up(use, info.protocol):
         return found
-    at_least = max(MOST_OF_BACKLOG * step["backlog"], LEAST_GROWN_S * step["due_per_s"])
+    at_least = max(MOST_OF_BACKLOG * overload.backlog, LEAST_GROWN_S * overload.due_per_s)
     if found := _piled_up(use, consumers, at_least):
         return found
-    if use.cores and use.busy is not None and use.busy >= ALL_USED * use.cores:
+    if use.all_in_use:
         return "host", f"the {use.cores} cores of the machine were in use, by other programs too ({use.split})"
-    if step["sent_per_s"] < LEAST_SHARE * step["due_per_s"]:
+    if overload.sent_per_s < LEAST_SHARE * overload.due_per_s:
         return "brokers", "brokers kept producers waiting: they took fewer messages than were due"
-    if (p99_ms := step["due_to_received_ms"]["p99"]) is not None and (info.held_p99_ms or p99_ms) < p99_ms:
-        return "latency", f"99 % came within {p99_ms:,.0f} ms, and no more than {info.held_p99_ms:g} ms was allowed"
+    if overload.p99_ms is not None and (info.held_p99_ms or overload.p99_ms) < overload.p99_ms:
+        return (
+            "latency",
+            f"99 % came within {overload.p99_ms:,.0f} ms, and no more than {info.held_p99_ms:g} ms was allowed",
+        )
     return "unknown", "nothing that was sampled was used up, and messages piled up on no broker"
 
 
@@ -142,12 +206,18 @@ def own_lag_ms(latency: pa.Table, seconds: range) -> float | None:
 def use_of(resources: pa.Table, seconds: range, cores: int) -> Use:
     """What was used in these seconds. ``cores``: of the machine, 0 if not known."""
     rows = of_seconds(resources, seconds).to_pylist()
+    processes = [row for row in rows if row["kind"] == "process"]
+    cpu = [row for row in processes if row["metric"] == "cpu_ns"]
+    of_generator = [row for row in cpu if not row["broker"]]
+    names = {row["object"] for row in of_generator}
     return Use(
         cores,
         _cores([row for row in rows if (row["kind"], row["metric"]) == ("machine", "cpu_busy_ns")]),
-        _cores([row for row in rows if (row["kind"], row["metric"]) == ("process", "cpu_ns") and row["broker"]]),
-        _cores([row for row in rows if (row["kind"], row["metric"]) == ("process", "cpu_ns") and not row["broker"]]),
+        _cores([row for row in cpu if row["broker"]]),
+        _cores(of_generator),
         _grown([row for row in rows if (row["kind"], row["metric"]) == ("queue", "depth")]),
+        _cores([row for row in processes if row["metric"] == "core_wait_ns"]),
+        max((_cores([row for row in of_generator if row["object"] == name]) or 0.0 for name in names), default=0.0),
     )
 
 

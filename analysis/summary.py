@@ -12,13 +12,15 @@ from analysis import figures
 from analysis.checks import evaluate
 from analysis.client_steps import client_steps
 from analysis.disturbance import by_second
+from analysis.fault_spans import FaultSpan
 from analysis.figures import NS_PER_MS
 from analysis.limits import limit
 from analysis.message_outcomes import NOBODY
+from analysis.offered_rate import Judged, Tables, offered_rate
 from analysis.premises import unmet
 from analysis.regions import by_region
 from analysis.steps import held_per_s, step_results
-from analysis.timing import Clocks, judge_timing
+from analysis.timing import Clocks, doubtful_recovery, doubtful_regions, judge_timing
 from analysis.verdict import Evidence, FailedFault, judge
 from records.balance import Consumers, Rebalance
 from records.recovery import Recovery
@@ -58,6 +60,7 @@ class Findings:
     destinations: as analysis.first_receipts has it, mirror: as analysis.mirror_lag has it.
     unsearched: why messages are unaccounted for, beside what the run itself tells.
     attempts: of a load whose clients become more, the events that analysis.client_steps reads.
+    faults: those that had an effect.
     """
 
     outcomes: Mapping[str, int]
@@ -87,11 +90,14 @@ class Findings:
     failed_faults: tuple[FailedFault, ...] = ()
     unsearched: tuple[str, ...] = ()
     attempts: Sequence[Mapping[str, Any]] = ()
+    faults: Sequence[FaultSpan] = ()
 
 
 def summarise(info: RunInfo, found: Findings) -> Summary:
     """The whole summary, verdict included."""
     latency_ms, of_steps = figures.latency_ms(found.latency), steps(info, found)
+    judged = of_offered_rate(info, found)
+    less_own_ms = figures.less_own_ms(found.latency)
     summary = Summary(
         summary_version=SUMMARY_VERSION,
         run_id=info.run_id,
@@ -103,8 +109,9 @@ def summarise(info: RunInfo, found: Findings) -> Summary:
         reasons=[],
         messages=messages(found, info.withheld),
         throughput=throughput(found, held_per_s(of_steps)),
+        offered_rate=judged.rate,
         latency_ms=latency_ms,
-        timing=judge_timing(latency_ms, figures.less_own_ms(found.latency), clocks(info, found)),
+        timing=judge_timing(latency_ms, less_own_ms, clocks(info, found), judged.doubts),
         warm_up=WarmUpResult(end=info.warm_up.end, lasted_s=info.warm_up.lasted_s, at_most_s=info.warm_up.at_most_s),
         lag_ms=figures.lag_ms(found.latency, found.load["blocked_slots"]),
         blocked=blocked(found),
@@ -129,10 +136,19 @@ def summarise(info: RunInfo, found: Findings) -> Summary:
         foreign_leftovers=found.foreign_leftovers,
         wall=load_began_wall(info.phases, info.processes),
     )
+    if judged.cause:
+        doubts = doubtful_recovery(found.recovery, judged.cause) if found.recovery["faults"] else {}
+        summary["timing"]["doubtful"] |= {**doubts, **doubtful_regions(summary["regions"], judged.cause)}
     summary["checks"] = evaluate(info.checks, summary)
     verdict = judge(evidence(info, found, summary))
     summary["verdict"], summary["reasons"] = verdict.verdict, list(verdict.reasons)
     return summary
+
+
+def of_offered_rate(info: RunInfo, found: Findings) -> Judged:
+    """Whether deliveries kept up with what was due."""
+    tables = Tables(found.rates, found.latency, found.resources, found.by_consumer)
+    return offered_rate(info, found.faults, found.load_s, copies_of_each(found.accounting, found.rates), tables)
 
 
 def evidence(info: RunInfo, found: Findings, summary: Summary) -> Evidence:

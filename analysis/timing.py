@@ -1,7 +1,8 @@
 """Judges each latency figure of a run: sound, or doubtful for a stated reason. Pure: plain values in and out.
 
 A figure is doubtful if it would differ without the generator's own delay: the lag of its sends, for figures from due,
-and the lateness of its reads (`analysis.stalls`), for all. A figure between two processes is doubtful if their clocks
+and the lateness of its reads (`analysis.stalls`), for all. It is doubtful too if a backlog made it that the brokers did
+not cause (`analysis.offered_rate`). A figure between two processes is doubtful if their clocks
 may disagree by more than the figure's tolerance (`records.timing`).
 """
 
@@ -9,12 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from records.summary import Latency, Timing
+from records.recovery import Recovery
+from records.summary import Latency, Regions, Timing
 from records.timing import differs, tolerance_ms
 
 FIGURES = ("min", "p50", "p90", "p99", "p99_9", "p99_99", "max")
 FROM_DUE = "due_to_received"
 BETWEEN_PROCESSES = (FROM_DUE, "sent_to_received")
+NO_BACKLOG: Mapping[str, str] = {}
+FROM_A_BACKLOG = (
+    *("outage_ms", "producers_outage_ms", "consumers_outage_ms", "late", "throughput_back_s", "p99_back_s"),
+    *("backlog_highest", "backlog_drained_s", "drain_per_s"),
+)
+"""Keys of `records.recovery.Outages` that messages which wait in a backlog change."""
 WORDS = {
     "due_to_received": "due → received",
     "sent_to_received": "sent → received",
@@ -58,16 +66,31 @@ def metric(measure: str, figure: str) -> str:
     return f"latency_ms.{measure}.{figure}"
 
 
-def judge_timing(latency_ms: Mapping[str, Latency], less_own_ms: Mapping[str, Latency], clocks: Clocks) -> Timing:
-    """The summary's ``timing``. Both mappings are by measure, in milliseconds; a measure may be absent from the second.
+def judge_timing(
+    latency_ms: Mapping[str, Latency],
+    less_own_ms: Mapping[str, Latency],
+    clocks: Clocks,
+    backlog: Mapping[str, str] = NO_BACKLOG,
+) -> Timing:
+    """The summary's ``timing``. The mappings are by measure, in milliseconds; a measure may be absent from the second.
 
-    ``less_own_ms``: the figures less the generator's own delay.
+    ``less_own_ms``: the figures less the generator's own delay. ``backlog``: why a measure has the age of a backlog
+    that the brokers did not cause.
     """
     doubts = [
         doubt
         for measure, latency in latency_ms.items()
         for figure in FIGURES
-        if (doubt := _doubt(measure, figure, _value(latency, figure), _value(less_own_ms.get(measure), figure), clocks))
+        if (
+            doubt := _doubt(
+                measure,
+                figure,
+                _value(latency, figure),
+                _value(less_own_ms.get(measure), figure),
+                clocks,
+                backlog.get(measure, ""),
+            )
+        )
     ]
     doubtful = {doubt.metric: doubt.reason for doubt in doubts}
     known = [
@@ -84,6 +107,26 @@ def judge_timing(latency_ms: Mapping[str, Latency], less_own_ms: Mapping[str, La
     )
 
 
+def doubtful_recovery(recovery: Recovery, cause: str) -> dict[str, str]:
+    """Figures of recovery and outages that there are, as a check names them: ``cause`` is why they are doubtful."""
+    found = {}
+    for key in FROM_A_BACKLOG:
+        value = recovery[key]  # type: ignore[literal-required]
+        of_key = value.items() if isinstance(value, dict) else [("", value)]
+        found |= {f"recovery.{key}{'.' * bool(name)}{name}": cause for name, each in of_key if each is not None}
+    return found
+
+
+def doubtful_regions(regions: Regions, cause: str) -> dict[str, str]:
+    """The same of the latencies by regions."""
+    return {
+        f"regions.{where}.{figure}": cause
+        for where, latency in (("within", regions["within"]), ("across", regions["across"]))
+        for figure in FIGURES
+        if _value(latency, figure) is not None
+    }
+
+
 def _value(latency: Latency | None, figure: str) -> float | None:
     if latency is None:
         return None
@@ -91,12 +134,16 @@ def _value(latency: Latency | None, figure: str) -> float | None:
     return found
 
 
-def _doubt(measure: str, figure: str, value_ms: float | None, less_ms: float | None, clocks: Clocks) -> Doubt | None:
+def _doubt(
+    measure: str, figure: str, value_ms: float | None, less_ms: float | None, clocks: Clocks, backlog: str
+) -> Doubt | None:
     """Why this figure is doubtful, the clocks first; None if it is reliable or does not exist."""
     if value_ms is None:
         return None
     if cause := _cause_in_clocks(measure, value_ms, clocks):
         return Doubt(measure, figure, cause)
+    if backlog:
+        return Doubt(measure, figure, backlog)
     if less_ms is not None and differs(value_ms, less_ms):
         detail = f"without its own delay {_title(figure)} would be {less_ms:.3g} ms instead of {value_ms:.3g} ms"
         return Doubt(measure, figure, "the load generator itself was late", detail)

@@ -11,7 +11,7 @@ from records.checks import Check
 from records.destination_pattern import expanded, replies_to
 from records.rate_steps import RateStep
 
-RUN_VERSION = 5
+RUN_VERSION = 6
 
 
 @dataclass(frozen=True)
@@ -168,6 +168,7 @@ class RunInfo:
     rate_steps: tuple[RateStep, ...] = ()  # of all producers together; none if the rate is constant
     held_p99_ms: float | None = None  # a step with a higher p99 from due to received is not held; null: whatever it is
     client_steps: str = ""  # of a load whose clients become more: what `records.client_steps` reads
+    limited_on_purpose: str = ""  # why a backlog is what the run asks about, and no doubt; "": it is not
     checks: tuple[Check, ...] = ()
     premises: tuple[Check, ...] = ()  # without which the run did not ask its question: it is invalid then
     phases: Phases = field(default_factory=Phases)
@@ -178,6 +179,7 @@ class RunInfo:
     unknowns: tuple[str, ...] = ()  # facts that are not known (a queue that could not be browsed, drain timed out)
     unsearched: tuple[str, ...] = ()  # where messages may be that nobody could look for: missing ones are not lost
     withheld: int = 0  # messages that were due and never sent, as the brokers kept their producers waiting to the end
+    missed: int = 0  # messages that were due and never sent, though the brokers took what came
     clock_doubts: tuple[str, ...] = ()  # why times of several processes cannot be compared (a clock that moved)
     warnings: tuple[str, ...] = ()  # facts for a reader that do not change the verdict
     options: dict[str, str | int | float | bool | None] = field(default_factory=dict)

@@ -121,7 +121,8 @@ class Lag(TypedDict):
 class Timing(TypedDict):
     """The reliability of the latency figures. A figure is named as a check names it: ``latency_ms.<measure>.p99``.
 
-    ``doubtful``: figure to reason. ``less_own_time_ms``: due to received, less the generator's own delay (lag of
+    ``doubtful``: figure to reason; outages, times of recovery and latencies by region too, if a backlog made them that
+    was not the brokers' (`OfferedRate`). ``less_own_time_ms``: due to received, less the generator's own delay (lag of
     sends, lateness of reads). ``note``: one sentence for a reader on which figures not to rely; '' if all are sound.
     """
 
@@ -348,6 +349,28 @@ class Limit(TypedDict):
     generator_cores: float | None
 
 
+class OfferedRate(TypedDict):
+    """Whether deliveries kept up with what was due, faults aside (`analysis.offered_rate`). Seconds count from the
+    start of the load.
+
+    ``held``: false if a backlog grew without a fault, or messages were never sent. Null: not judged; ``why`` says the
+    reason. ``from_s``, ``until_s``: the seconds that tell, of a rate that was held the longest that were judged; null
+    if none were. ``owed_per_s``, ``received_per_s``: deliveries a second within them that were due, and that came.
+    ``backlog``: how many still waited at their end. ``limited_by``: as in `Limit`; null unless the rate was not held.
+    ``why``: the same as a sentence. ``note``: sentences for a reader; '' unless the rate was not held.
+    """
+
+    held: bool | None
+    from_s: float | None
+    until_s: float | None
+    owed_per_s: float | None
+    received_per_s: float | None
+    backlog: int | None
+    limited_by: str | None
+    why: str
+    note: str
+
+
 class StepResult(TypedDict):
     """The result of one step of a load whose rate changes (`analysis.steps`). Seconds count from the start of the load.
 
@@ -391,6 +414,7 @@ class Summary(TypedDict):
     reasons: list[str]
     messages: Messages
     throughput: Throughput
+    offered_rate: OfferedRate
     latency_ms: dict[str, Latency]  # due_to_received, sent_to_received, sent_to_settled; round_trip, if replies came
     timing: Timing
     warm_up: WarmUpResult

@@ -38,5 +38,6 @@ run(
         link=TO_FAR_CONSUMERS,
         question=__doc__,
         warm_up_s=5,
+        limited_on_purpose="a link with a rate limit is the question",
     )
 )

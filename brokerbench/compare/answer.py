@@ -6,7 +6,7 @@ from pathlib import Path
 from records.summary import EXIT_STATUS
 from reports.comparison.build import Wanted
 from reports.comparison.comparison import Comparison
-from reports.comparison.sentences import answer, left_out, messages, noise
+from reports.comparison.sentences import answer, left_out, messages, noise, unsteady
 from reports.comparison.verdicts import INVALID, UNDECIDED, UNSTABLE, WORSE
 
 
@@ -37,7 +37,7 @@ def told(comparisons: Sequence[Comparison], written: Sequence[Path]) -> str:
     """What stands on the terminal: the answer, the reasons of each verdict, what was left out, the files."""
     lines = [answer(comparisons), messages(comparisons)]
     for each in comparisons:
-        lines += [*noise(each), *left_out(each)]
+        lines += [*unsteady(each), *noise(each), *left_out(each)]
         under = f"{each.scenario}, " if len(comparisons) > 1 else ""
         for test in each.tests:
             lines.append(f"{test.verdict.word}: {under}{test.figure.arm}, {test.figure.metric.path}")

@@ -184,4 +184,16 @@ def _exponentiated(found: Estimate) -> Estimate:
 def _question(design: Design, figure: ArmFigure, tests: int, same_within: float) -> Question:
     arms = [arm for arm in design.arms if arm is design.arms[0] or arm.name == figure.arm]
     unusable = tuple(run.unusable for arm in arms for run in arm.runs if run.unusable)
-    return Question(figure.used, figure.metric.higher_is_better, tests, same_within, unusable)
+    short, first_short = fell_short(design, figure.arm)
+    return Question(figure.used, figure.metric.higher_is_better, tests, same_within, unusable, short, first_short)
+
+
+def fell_short(design: Design, arm: str) -> tuple[int, int]:
+    """In how many blocks the arm did not hold the offered rate and the first one did, and the other way round."""
+    first = design.arms[0].runs
+    runs = next((each.runs for each in design.arms if each.name == arm), first)
+    pairs = list(zip(runs, first, strict=True))
+    return (
+        sum(run.fell_short and reference.rate_held is True for run, reference in pairs),
+        sum(reference.fell_short and run.rate_held is True for run, reference in pairs),
+    )

@@ -6,6 +6,7 @@ Every error is a RunUnreadable that names the file, the rule and the next step.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -21,6 +22,8 @@ from reports.views.histogram import Histogram, select
 READABLE_SUMMARIES = (1, 2)
 NEEDED_KEYS = ("verdict", "reasons", "messages", "throughput", "latency_ms", "wall", "phases")
 UNUSABLE = ("invalid", "interrupted")
+NOT_ITS_OWN = ("generator", "host")
+"""Limits of a rate that say nothing of the brokers: figures of such a backlog are doubtful."""
 FEWEST_MESSAGES = 2 * LEAST_BEYOND
 """That crossed so many brokers, in a run that says how long they took: a median has as many on either side."""
 
@@ -53,6 +56,33 @@ class FinishedRun:
         told = f": {self.summary['reasons'][0].rstrip('.')}" if self.summary["reasons"] else ""
         article = "an invalid" if verdict == "invalid" else "an interrupted"
         return f"{self.name} is {article} run{told}. Make it again, or leave its block out."
+
+    @property
+    def rate_held(self) -> bool | None:
+        """Whether its offered rate was; None if it was not judged."""
+        held: bool | None = self._offered_rate().get("held")
+        return held
+
+    @property
+    def rate_limited_by(self) -> str:
+        """What its rate was not held for; '' if it was held, or was not judged."""
+        return str(self._offered_rate().get("limited_by") or "")
+
+    @property
+    def fell_short(self) -> bool:
+        """Whether its own brokers, links or consumers did not hold the rate: not the generator, nor the machine."""
+        return self.rate_held is False and self.rate_limited_by not in NOT_ITS_OWN
+
+    @property
+    def warm_up_settled(self) -> bool:
+        """False if it was to end once the latency had settled, and that did not."""
+        warm_up = cast(dict[str, object], self.summary).get("warm_up")
+        return not isinstance(warm_up, dict) or warm_up.get("end") != "not_settled"
+
+    def _offered_rate(self) -> dict[str, Any]:
+        """Nothing where summary.json is of before it was judged."""
+        found = cast(dict[str, Any], self.summary).get("offered_rate")
+        return found if isinstance(found, dict) else {}
 
     def value(self, metric: Metric) -> float | None:
         """The figure; None where it was not measured or, being timing, is doubtful."""

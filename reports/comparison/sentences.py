@@ -1,5 +1,6 @@
 """Puts a comparison into words: the answer first, then what became of messages, then what was left out."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import cast
 
@@ -10,6 +11,15 @@ from reports.comparison.statistics import LEVEL
 from reports.comparison.verdicts import BETTER, INVALID, SAME, UNDECIDED, WORSE, change_text, interval_text
 from reports.numbers import counted, joined, sentence
 from reports.views.spectrum import FEW
+
+LIMITS = {
+    "generator": "the load generator",
+    "host": "the machine",
+    "brokers": "the brokers",
+    "link": "a link",
+    "consumers": "the consumers",
+}
+"""What kept a run from its rate, as `records.summary.OfferedRate` names it."""
 
 
 def answer(comparisons: Sequence[Comparison]) -> str:
@@ -30,6 +40,11 @@ def _clause(test: Test, reference: str, same_within: float) -> str:
     """hub-and-spoke is worse than mesh: 62 % higher (48 … 79 %)."""
     arm, word, found = test.figure.arm, test.verdict.word, test.figure.against
     seen = f"{change_text(found.centre)} ({interval_text(found)})" if found else ""
+    if test.verdict.by_rate:
+        who = arm if word == WORSE else reference
+        return (
+            f"{arm} is {word} than {reference}, as {who} did not hold the offered rate{seen and f'; seen was {seen}'}"
+        )
     if word in (BETTER, WORSE):
         return f"{arm} is {word} than {reference}, {seen}"
     if word == SAME:
@@ -129,6 +144,20 @@ def left_out(comparison: Comparison) -> tuple[str, ...]:
     return tuple(found)
 
 
+def unsteady(comparison: Comparison) -> tuple[str, ...]:
+    """For each arm how many runs did not hold the offered rate, and how many warm-ups did not settle."""
+    found = []
+    for arm in comparison.design.rows:
+        runs = counted(len(arm.runs), "run")
+        limits = Counter(LIMITS.get(run.rate_limited_by, "unknown") for run in arm.runs if run.rate_held is False)
+        if limits:
+            why = joined([f"{limit} in {count}" for limit, count in limits.most_common()])
+            found.append(f"{arm.name} did not hold the offered rate in {limits.total()} of {runs}. The limit: {why}.")
+        if unsettled := sum(not run.warm_up_settled for run in arm.runs):
+            found.append(f"The warm-up of {arm.name} did not settle in {unsettled} of {runs}.")
+    return tuple(found)
+
+
 def doubts(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     """What a reader should doubt: unlike runs, runs that failed, what was left out."""
     return tuple(dict.fromkeys(doubt for each in comparisons for doubt in doubts_of(each)))
@@ -143,7 +172,7 @@ def doubts_of(comparison: Comparison) -> tuple[str, ...]:
         if run.summary["verdict"] != "pass"
     ]
     others = (*map(sentence, odd), *_commits(comparison), *_thin(comparison), *_one_machine(comparison))
-    return (*unlike, *noise(comparison), *left_out(comparison), *others)
+    return (*unlike, *unsteady(comparison), *noise(comparison), *left_out(comparison), *others)
 
 
 def _commits(comparison: Comparison) -> tuple[str, ...]:

@@ -23,10 +23,11 @@ MOST_AS_PERCENT = 3.0
 
 @dataclass(frozen=True)
 class Verdict:
-    """``word``: one of `VERDICTS`. ``reasons``: sentences."""
+    """``word``: one of `VERDICTS`. ``reasons``: sentences. ``by_rate``: an arm did not hold the offered rate."""
 
     word: str
     reasons: tuple[str, ...]
+    by_rate: bool = False
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ class Question:
     """One test: is this arm's figure larger or smaller than the first arm's, by more than ``same_within`` per cent?
 
     ``log_ratios``: one a block that could be used. ``tests``: how many Holm covers. ``invalid``: why runs of it cannot
-    be used, a sentence each.
+    be used, a sentence each. ``fell_short``: in how many blocks this arm's brokers, links or consumers did not hold the
+    offered rate and the first arm's did; ``first_fell_short``: the other way round.
     """
 
     log_ratios: tuple[float, ...]
@@ -42,6 +44,8 @@ class Question:
     tests: int
     same_within: float = SAME_WITHIN
     invalid: tuple[str, ...] = ()
+    fell_short: int = 0
+    first_fell_short: int = 0
 
     @property
     def margin(self) -> float:
@@ -56,6 +60,8 @@ def judge(question: Question, found: Estimate | None, adjusted_p: float) -> Verd
     """``found``: of the log ratios, None if no block could be used. ``adjusted_p``: by Holm."""
     if question.invalid:
         return Verdict(INVALID, question.invalid)
+    if by_rate := of_offered_rate(question):
+        return by_rate
     if found is None:
         return Verdict(UNDECIDED, ("No block has this figure in both arms.",))
     if len(question.log_ratios) < question.needed:
@@ -69,6 +75,22 @@ def judge(question: Question, found: Estimate | None, adjusted_p: float) -> Verd
     if found.high - found.low > log(UNSTABLE_SPAN):
         return Verdict(UNSTABLE, (_unstable(found),))
     return Verdict(UNDECIDED, (_not_told(question, found, told), *forecast(question)))
+
+
+def of_offered_rate(question: Question) -> Verdict | None:
+    """Worse in any figure is an arm that did not hold the offered rate where the other did; None if neither is told.
+
+    It takes as many blocks that all point the same way as any other verdict (a sign test).
+    """
+    for word, only, never in (
+        (WORSE, question.fell_short, question.first_fell_short),
+        (BETTER, question.first_fell_short, question.fell_short),
+    ):
+        if only >= question.needed and not never:
+            who, other = ("It", "the first arm did") if word == WORSE else ("The first arm", "this one did")
+            reason = f"{who} did not hold the offered rate in {counted(only, 'block')} in which {other}."
+            return Verdict(word, (reason,), by_rate=True)
+    return None
 
 
 def _different(question: Question, found: Estimate, adjusted_p: float) -> Verdict:

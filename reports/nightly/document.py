@@ -5,7 +5,7 @@ from math import exp
 from typing import Any
 
 from reports.nightly.judging import GateResult
-from reports.nightly.night import Night, answer
+from reports.nightly.night import Night, answer, doubts
 
 NIGHTLY_VERSION = 1
 
@@ -21,6 +21,7 @@ def document(of: Night) -> dict[str, Any]:
         "environment": of.environment,
         "tests": of.tests,
         "blocks_needed": of.blocks_needed,
+        "doubts": list(doubts(of)),
         "gates": [_gate(result) for result in of.results],
     }
 

@@ -8,10 +8,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reports.comparison.arms import Arm
-from reports.comparison.comparison import ArmFigure, Comparison
+from reports.comparison.comparison import ArmFigure, Comparison, fell_short
 from reports.comparison.runs import FinishedRun
 from reports.comparison.statistics import LEVEL, holm, p_value
-from reports.comparison.verdicts import Question, change_text, forecast, interval_text, too_few
+from reports.comparison.verdicts import (
+    WORSE,
+    Question,
+    change_text,
+    forecast,
+    interval_text,
+    of_offered_rate,
+    too_few,
+)
 from reports.junit import failure_message, unknown_reason
 from reports.nightly.gates import RelativeGate
 from reports.numbers import counted, sentence
@@ -100,6 +108,7 @@ def _relative(asked: _Asked, adjusted_p: float, tests: int) -> GateResult:
         tests,
         abs(gate.percent),
         tuple(run.unusable for run in _runs_of(cell.comparison, figure.arm) if run.unusable),
+        *fell_short(cell.comparison.design, figure.arm),
     )
     outcome, reasons = _outcome(gate, question, figure, adjusted_p)
     return GateResult(cell, figure.arm, gate.text, outcome, reasons, figure, asked.p, adjusted_p)
@@ -111,6 +120,8 @@ def _outcome(
     found = figure.against
     if question.invalid:
         return INVALID, question.invalid
+    if (by_rate := of_offered_rate(question)) and by_rate.word == WORSE:
+        return FAIL, by_rate.reasons
     if found is None:
         return UNDECIDED, (f"No block has {gate.metric.path} in both arms{_doubtful(figure)}.",)
     if len(figure.used) < question.needed:

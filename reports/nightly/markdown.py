@@ -2,7 +2,7 @@
 
 from reports.markdown_text import plain, table_lines
 from reports.nightly.judging import PASS
-from reports.nightly.night import Night, answer, lead
+from reports.nightly.night import Night, answer, doubts, lead
 
 TITLES = ("gate", "scenario and topology", "candidate", "outcome", "why")
 
@@ -28,4 +28,6 @@ def markdown(of: Night) -> str:
         plain(lead(of)),
         "",
     ]
-    return "\n".join([*lines, *table_lines(TITLES, rows)]) + "\n"
+    doubted = [f"- {plain(doubt)}" for doubt in doubts(of)]
+    below = ["", "### What to doubt", "", *doubted] if doubted else []
+    return "\n".join([*lines, *table_lines(TITLES, rows), *below]) + "\n"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from records.summary import EXIT_STATUS
+from reports.comparison.sentences import unsteady
 from reports.comparison.statistics import LEVEL, needed_blocks
 from reports.nightly.judging import FAIL, INVALID, PASS, UNDECIDED, Cell, GateResult, judged
 from reports.numbers import counted
@@ -69,6 +70,11 @@ def answer(of: Night) -> str:
         f"{passed}{f', {open_ones} undecided' if open_ones else ''}.",
     ]
     return " ".join(part for part in parts if part)
+
+
+def doubts(of: Night) -> tuple[str, ...]:
+    """In each cell, how many runs of which arm did not hold the offered rate, and how many warm-ups did not settle."""
+    return tuple(f"{cell.name}: {line}" for cell in of.cells if cell.comparison for line in unsteady(cell.comparison))
 
 
 def _named(result: GateResult) -> str:

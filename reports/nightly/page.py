@@ -8,7 +8,7 @@ from reports.figures import trend as trend_figure
 from reports.nightly.document import text as document_text
 from reports.nightly.history import History
 from reports.nightly.judging import FAIL, INVALID, PASS, UNDECIDED, GateResult
-from reports.nightly.night import Night, answer, lead
+from reports.nightly.night import Night, answer, doubts, lead
 from reports.nightly.trend import Trend, trend_table, trends
 from reports.numbers import counted
 from reports.values import Chart
@@ -40,6 +40,7 @@ class NightlyPage:
     comparisons: tuple[tuple[str, str], ...]
     trends: tuple[Chart, ...]
     doubts: tuple[str, ...]
+    damaged: tuple[str, ...]
     data: str
 
 
@@ -53,7 +54,8 @@ def nightly_page(of: Night, history: History, comparisons: dict[str, str]) -> Ni
         gates=tuple(map(_line, sorted(of.results, key=lambda result: result.outcome == PASS))),
         comparisons=tuple(comparisons.items()),
         trends=tuple(_chart(at, trend) for at, trend in enumerate(trends(history.table, of.cells), start=1)),
-        doubts=tuple(
+        doubts=doubts(of),
+        damaged=tuple(
             f"A file of the history could not be read, and its nights are missing here: it is now {path.name}."
             for path in history.damaged
         ),

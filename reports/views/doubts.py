@@ -27,6 +27,8 @@ def doubts(run: RunInfo, summary: Summary, tables: Mapping[str, pa.Table]) -> tu
     told = [text for text in (*run.problems, *run.unknowns, *run.warnings) if text not in summary["reasons"]]
     found = [sentence(text) for text in told]
     resources, latency, load_s = tables["resources"], tables["latency"], spans.load_s(run, summary)
+    if summary["offered_rate"]["note"]:
+        found.append(summary["offered_rate"]["note"])
     found += [
         *of_the_generator(summary),
         *of_transactions(run),

@@ -36,11 +36,13 @@ class Headline:
 
 
 def headline(run: RunInfo, summary: Summary) -> Headline:
-    verdict = summary["verdict"]
+    verdict, rate = summary["verdict"], summary["offered_rate"]
     word, meaning = MEANING[verdict]
     reasons = tuple(map(sentence, summary["reasons"]))
-    faults = f"{recovery_sentences(summary['recovery'])} {unplanned_sentences(summary['unplanned'])}".strip()
-    first = f"{faults} {mirror_sentences(summary['mirror'])}".strip()
+    of_faults = recovery_sentences(summary["recovery"], summary["timing"]["doubtful"], rate["held"])
+    faults = f"{of_faults} {unplanned_sentences(summary['unplanned'])}".strip()
+    first = f"{rate['note']} {faults}".strip()
+    first = f"{first} {mirror_sentences(summary['mirror'])}".strip()
     first = f"{first} {_steps(summary)}".strip()
     first = f"{first} {connections_sentence(summary.get('connections'))}".strip()
     told = f"{first} {answer(summary)}".strip()

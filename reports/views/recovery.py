@@ -1,6 +1,6 @@
 """Says what the faults did to the clients: a sentence each, a table of the faults, and the outage of each client."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -24,24 +24,32 @@ DONE = {
     "away": "were away",
     "command": "was taken down by a command",
 }
+LONGEST = "recovery.outage_ms.max"
 AWAY = "away"  # of consumers: nobody cut them off
 MOST_SENTENCES = 3
 NS_PER_MS, NS_PER_S, MS_PER_S = 1_000_000, 1_000_000_000, 1_000
 ROLES = {"producer": "producers", "consumer": "consumers", "": "without messages"}
 
 
-def recovery_sentences(recovery: Recovery) -> str:
-    """What each fault did; '' without one."""
-    told = [fault_sentence(fault) for fault in recovery["faults"][:MOST_SENTENCES]]
+def recovery_sentences(recovery: Recovery, doubtful: Collection[str] = (), held: bool | None = None) -> str:
+    """What each fault did; '' without one. ``doubtful``: figures as a check names them.
+
+    ``held``: whether the offered rate was; if not, what waited is not told, as no fault made it wait.
+    """
+    told = [
+        fault_sentence(fault, outage_doubtful=LONGEST in doubtful, backlog_its_own=held is not False)
+        for fault in recovery["faults"][:MOST_SENTENCES]
+    ]
     further = len(recovery["faults"]) - len(told)
     return " ".join([*told, f"{counted(further, 'further fault')} followed."] if further else told)
 
 
-def fault_sentence(fault: FaultRecovery) -> str:
+def fault_sentence(fault: FaultRecovery, *, outage_doubtful: bool = False, backlog_its_own: bool = True) -> str:
     """``broker-2 was killed at 10 s: 34 of 100 clients were cut off, the slowest for 1.9 s; no acknowledged …``"""
     done = DONE.get(fault["kind"], f"had the fault {fault['kind']}")
-    cut_off = "" if fault["kind"] == AWAY else f"{_cut_off(fault)}; "
-    return f"{fault['target']} {done} {_when(fault)}: {cut_off}{_messages(fault)}{_waited(fault)}."
+    cut_off = "" if fault["kind"] == AWAY else f"{_cut_off(fault, doubtful=outage_doubtful)}; "
+    waited = _waited(fault) if backlog_its_own else ""
+    return f"{fault['target']} {done} {_when(fault)}: {cut_off}{_messages(fault)}{waited}."
 
 
 def _when(fault: FaultRecovery) -> str:
@@ -54,14 +62,16 @@ def _when(fault: FaultRecovery) -> str:
     return f"from {began} to {until_s:.3g} s" if fault["kind"] in ("full-store", AWAY) else f"at {began}"
 
 
-def _cut_off(fault: FaultRecovery) -> str:
+def _cut_off(fault: FaultRecovery, *, doubtful: bool) -> str:
     if not fault["cut_off"]:
         return "no client was cut off"
     told = f"{fault['cut_off']:,} of {counted(fault['clients'], 'client')} {_were(fault['cut_off'])} cut off"
     if fault["never_back"]:
         return f"{told}, {fault['never_back']:,} of them for good"
     slowest_ms = fault["outage_ms"]["max"]
-    return told if slowest_ms is None else f"{told}, the slowest for {seconds_text(slowest_ms / MS_PER_S)}"
+    if slowest_ms is None:
+        return told
+    return f"{told}, the slowest for {seconds_text(slowest_ms / MS_PER_S)}{' (doubtful)' if doubtful else ''}"
 
 
 def _messages(fault: FaultRecovery) -> str:

@@ -150,7 +150,8 @@ class Scenario:
     ``question``: the locustfile's docstring, shown at the top of the report. ``entries``: the least number of brokers
     where a client group has to enter, by its name; a topology with fewer cannot answer the question. ``brokers``: the
     least number of brokers in all. ``link``: one that the topology needs. ``default_link``: what links are like in a
-    run without ``--link``.
+    run without ``--link``. ``limited_on_purpose``: why messages that wait are what the scenario asks about, if they
+    are: then it is not judged whether the offered rate was held.
     """
 
     users: tuple[type[BrokerUser], ...]
@@ -166,6 +167,7 @@ class Scenario:
     brokers: int = 1
     link: NeededLink | None = None
     default_link: str = ""
+    limited_on_purpose: str = ""
 
     def __post_init__(self) -> None:
         if not {"producer", "consumer"} <= {user.role for user in self.users}:

@@ -1,6 +1,7 @@
 """Checks that what limited a load in steps is named: planted samples of each cause give their word back."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -49,7 +50,12 @@ def step(per_s: float, *, held: bool = False, sent: float = 1.0, p99: float = 90
 
 
 def resources(
-    *, brokers: float = 0.5, generator: float = 0.4, busy: float = 1.0, grown: Mapping[str, int] | None = None
+    *,
+    brokers: float = 0.5,
+    generator: float = 0.4,
+    busy: float = 1.0,
+    waited: float = 0.2,
+    grown: Mapping[str, int] | None = None,
 ) -> pa.Table:
     """By cores. Outside the judged seconds everything is used up, and that does not count."""
     rows = []
@@ -57,6 +63,7 @@ def resources(
         times = 1 if second in JUDGED else 100
         cpu = {("machine", "", "cpu_busy_ns"): busy, ("process", "", "cpu_ns"): generator}
         cpu |= {("process", broker, "cpu_ns"): brokers / 2 for broker in ("source", "sink")}
+        cpu |= {("process", "source", "core_wait_ns"): waited}
         rows += [
             {"second": second, "broker": broker, "kind": kind, "object": "", "metric": metric, "value": value}
             for (kind, broker, metric), cores in cpu.items()
@@ -116,6 +123,10 @@ def test_messages_wait_for_a_link_if_their_own_consumers_are_elsewhere(
         ({"grown": {"source": 800, "sink": 10}}, {}, 0.1, "link", "piled up on source, where no consumer takes them"),
         ({"grown": {"source": 10, "sink": 800}}, {}, 0.1, "consumers", "piled up on sink, where consumers take them"),
         ({"busy": 3.9}, {"sent": 0.9}, 0.1, "host", "by other programs too"),
+        ({"busy": 3.9, "waited": 0.5, "grown": {"sink": 800}}, {}, 900, "host", "had to wait for them"),
+        ({"busy": 3.9, "waited": 0.4, "grown": {"sink": 800}}, {}, 0.1, "consumers", "piled up on sink"),
+        ({"busy": 3.0, "waited": 1.1, "grown": {"sink": 800}}, {}, 0.1, "consumers", "piled up on sink"),
+        ({"generator": 0.95, "grown": {"sink": 800}}, {}, 0.1, "generator", "used up the one core that it can use"),
         ({}, {"sent": 0.9}, 0.1, "brokers", "brokers kept producers waiting"),
         ({}, {"p99": 600.0}, 0.1, "latency", "99 % came within 600 ms, and no more than 500 ms was allowed"),
         ({"grown": {"sink": 10}}, {}, 0.1, "unknown", "nothing that was sampled was used up"),
@@ -127,6 +138,12 @@ def test_each_cause_is_named(
     one = found(step(100, held=True), step(1_000, **of_step), own_lag_ms=own_lag_ms, **used)
     assert (one["limited_by"], one["not_held_per_s"]) == (limited_by, 1_000)
     assert told in one["why"]
+
+
+def test_a_java_virtual_machine_may_use_more_than_a_core() -> None:
+    used, lagged = resources(generator=0.95, grown={"sink": 800}), lag(0.1)
+    one = limit(replace(INFO, protocol="openwire"), [step(1_000)], used, lagged, consumers(AT_SINK))
+    assert one["limited_by"] == "consumers"
 
 
 def test_the_cores_are_those_of_the_judged_seconds() -> None:

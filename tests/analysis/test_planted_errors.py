@@ -22,10 +22,10 @@ from records.rundir import RunDirectory
 from records.schemas import UNKNOWN
 from records.summary import Summary
 from records.writer import Recorder
-from reports.views.headline import answer
+from reports.views.headline import answer, headline
 from scenarios.harness.checks import none_withheld
 from tests.analysis.rows import TOPIC
-from tests.analysis.runs import INFO, LOAD_NS, MS, S, due_of, healthy, make, quietly, receive, send
+from tests.analysis.runs import INFO, LOAD_NS, MS, QUEUE, S, due_of, healthy, make, quietly, receive, send
 
 pytestmark = pytest.mark.spark
 AT_NIGHT = pytest.mark.nightly  # in every run, test_planted_runs.py plants the same in a real run
@@ -396,3 +396,106 @@ def test_messages_that_the_brokers_held_back_to_the_end_are_a_figure_that_a_chec
     assert answer(summary).startswith(
         "Of 1,000 messages sent, 1,000 were received; 40 more never sent, as the brokers kept producers waiting."
     )
+
+
+QUICK = Check("quick", "latency_ms.due_to_received.p50", at_most=100)
+NOT_HELD = "The offered rate was not held: 50 of 100 messages a second were received; latency is the age of a backlog"
+
+
+def top(directory: RunDirectory, summary: Summary) -> str:
+    """The answer at the top of the report."""
+    return headline(directory.read_run(), summary).answer
+
+
+def test_a_broker_that_takes_half_the_rate_is_told_first_its_latency_stands_and_a_check_on_it_fails(
+    spark: SparkSession, planted: Planted
+) -> None:
+    def half(recorder: Recorder) -> None:
+        for seq in range(1_000):
+            send(recorder, seq, due_of(seq))
+            receive(recorder, seq, LOAD_NS + seq * 20 * MS + 5 * MS)
+        for second in range(10):
+            recorder.sample("b", LOAD_NS + second * S, "queue", "orders", "depth", 50 * second)
+
+    directory = planted(half, replace(INFO, checks=(QUICK,)))
+    summary = quietly(directory.path)
+    rate = summary["offered_rate"]
+    assert (rate["held"], rate["limited_by"], summary["verdict"]) == (False, "consumers", "fail")
+    assert summary["reasons"][0].startswith("check 'quick' failed: latency_ms.due_to_received.p50 is ")
+    assert QUICK.metric in summary["timing"]["sound"]
+    assert top(directory, summary).startswith(NOT_HELD)
+
+
+@AT_NIGHT
+def test_a_generator_at_twice_what_it_can_do_is_told_first_and_a_check_on_its_latency_is_unknown(
+    spark: SparkSession, planted: Planted
+) -> None:
+    def late(recorder: Recorder) -> None:
+        for seq in range(1_000):
+            sent_ns = LOAD_NS + seq * 20 * MS
+            send(recorder, seq, due_of(seq), late_ns=sent_ns - due_of(seq))
+            receive(recorder, seq, sent_ns + 5 * MS)
+
+    directory = planted(late, replace(INFO, checks=(QUICK,)))
+    summary = quietly(directory.path)
+    why = "the offered rate was not held, and the load generator was the limit"
+    assert (summary["offered_rate"]["limited_by"], summary["verdict"]) == ("generator", "unknown")
+    (reason,) = summary["reasons"]
+    assert reason == f"check 'quick' could not be evaluated: {QUICK.metric} is doubtful, as {why}"
+    assert "latency_ms.sent_to_received.p50" in summary["timing"]["sound"], "what was sent came at once"
+    assert top(directory, summary).startswith(NOT_HELD)
+
+
+@AT_NIGHT
+def test_a_machine_that_others_used_up_makes_outages_doubtful_too_and_blames_no_fault_for_what_waited(
+    spark: SparkSession, planted: Planted
+) -> None:
+    """The broker is killed at 20 s of 30, and the backlog had been growing since the beginning."""
+    killed_ns = LOAD_NS + 20 * S
+
+    def starved(recorder: Recorder) -> None:
+        for seq in range(3_000):
+            send(recorder, seq, due_of(seq))
+            receive(recorder, seq, LOAD_NS + seq * 20 * MS + 5 * MS)
+        for event, at_ns in (("connected", LOAD_NS - S), ("lost", killed_ns), ("connected", killed_ns + S)):
+            recorder.connection(7, "consumers", "memory", ConnectionEvent("b", event, at_ns, ""))
+        recorder.subscription(7, "orders", QUEUE, "queue", "b", LOAD_NS - S, "")
+        recorder.member(7, 7, "consumers", "consumer", "Orders", LOAD_NS - S)
+        recorder.fault("kill", "b", killed_ns, killed_ns + S, None, killed_ns, killed_ns, killed_ns + S)
+        for second in range(-1, 31):
+            for broker, kind, metric, cores in (
+                ("", "machine", "cpu_busy_ns", 2.0),
+                ("b", "process", "cpu_ns", 0.4),
+                ("b", "process", "core_wait_ns", 1.5),
+            ):
+                recorder.sample(broker, LOAD_NS + second * S, kind, "", metric, round((second + 2) * cores * S))
+
+    phases = replace(INFO.phases, load_ended_ns=LOAD_NS + 30 * S, drain_ended_ns=LOAD_NS + 61 * S)
+    longest = Check("longest", "recovery.outage_ms.max", at_most=100_000)
+    info = replace(INFO, phases=phases, machine={"cores": 2}, checks=(longest,))
+    directory = planted(starved, info)
+    summary = quietly(directory.path)
+    assert summary["offered_rate"]["limited_by"] == "host"
+    assert (summary["verdict"], longest.metric in summary["timing"]["doubtful"]) == ("unknown", True)
+    assert summary["recovery"]["backlog_highest"], "there is one, which no fault made"
+    answer_at_top = top(directory, summary)
+    assert answer_at_top.startswith(NOT_HELD)
+    assert "b was killed at 20 s: 1 of 1 client was cut off, the slowest for" in answer_at_top
+    assert "(doubtful)" in answer_at_top
+    assert "messages waited" not in answer_at_top
+
+
+@AT_NIGHT
+def test_the_same_backlog_is_no_doubt_where_a_scenario_is_limited_on_purpose(
+    spark: SparkSession, planted: Planted
+) -> None:
+    def half(recorder: Recorder) -> None:
+        for seq in range(1_000):
+            send(recorder, seq, due_of(seq))
+            receive(recorder, seq, LOAD_NS + seq * 20 * MS + 5 * MS)
+
+    directory = planted(half, replace(INFO, limited_on_purpose="a link with a rate limit is the question"))
+    summary = quietly(directory.path)
+    assert (summary["offered_rate"]["held"], summary["offered_rate"]["note"]) == (None, "")
+    assert summary["timing"]["doubtful"] == {}
+    assert "not held" not in top(directory, summary)

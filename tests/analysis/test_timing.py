@@ -6,8 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.timing import FIGURES, FROM_DUE, WORDS, Clocks, judge_timing, metric
-from records.summary import Latency, Timing
+from analysis.timing import (
+    FIGURES,
+    FROM_A_BACKLOG,
+    FROM_DUE,
+    WORDS,
+    Clocks,
+    doubtful_recovery,
+    doubtful_regions,
+    judge_timing,
+    metric,
+)
+from records.figures import known_figures
+from records.recovery import Outages, OutageSpread
+from records.summary import Latency, Regions, Timing
 from records.timing import differs, tolerance_ms
 
 NO_CLOCKS = Clocks()
@@ -105,6 +117,46 @@ def test_a_clock_that_moved_is_a_reason_in_its_own_words() -> None:
     timing = judged(latency(), Clocks(doubts=("worker w: its clock moved",)))
     assert timing["doubtful"]["latency_ms.sent_to_received.p50"] == "worker w: its clock moved"
     assert metric("sent_to_settled", "p50") in timing["sound"]
+
+
+NOT_HELD = "the offered rate was not held, and the machine was the limit"
+
+
+def test_a_backlog_that_the_brokers_did_not_make_makes_every_figure_of_its_measure_doubtful() -> None:
+    measured = dict.fromkeys(WORDS, latency(p99_99=None))
+    timing = judge_timing(measured, {}, NO_CLOCKS, {FROM_DUE: NOT_HELD})
+    known = [figure for figure in FIGURES if figure != "p99_99"]
+    assert timing["doubtful"] == {metric(FROM_DUE, figure): NOT_HELD for figure in known}
+    assert {name.split(".")[1] for name in timing["sound"]} == set(WORDS) - {FROM_DUE}
+    assert timing["note"] == (
+        f"Do not rely on these latencies: due → received min, p50, p90, p99, p99.9 and max ({NOT_HELD})."
+    )
+
+
+def test_outages_and_times_of_recovery_that_there_are_are_doubtful_and_counts_of_messages_are_not() -> None:
+    spread = OutageSpread(p50=None, max=7.0)
+    known: Any = dict.fromkeys(("outage_ms", "producers_outage_ms", "consumers_outage_ms", "reconnect_ms"), spread)
+    known |= dict.fromkeys(("late", "throughput_back_s", "backlog_highest", "lost", "duplicated"), 3)
+    known |= dict.fromkeys(("p99_back_s", "backlog_drained_s", "drain_per_s"))
+    assert doubtful_recovery(known, NOT_HELD) == dict.fromkeys(
+        (
+            *("recovery.outage_ms.max", "recovery.producers_outage_ms.max", "recovery.consumers_outage_ms.max"),
+            *("recovery.late", "recovery.throughput_back_s", "recovery.backlog_highest"),
+        ),
+        NOT_HELD,
+    )
+
+
+def test_what_a_backlog_changes_of_recovery_are_keys_of_it() -> None:
+    assert set(FROM_A_BACKLOG) <= set(Outages.__annotations__)
+
+
+def test_latencies_by_region_are_those_of_the_backlog_too() -> None:
+    regions = Regions(within=latency(), across=latency(p50=None), across_per_s=1.0)
+    doubtful = doubtful_regions(regions, NOT_HELD)
+    assert "regions.within.p50" in doubtful
+    assert "regions.across.p50" not in doubtful
+    assert doubtful.keys() <= {*known_figures()}
 
 
 @given(latencies, latencies, st.floats(0, 1e4))

@@ -447,6 +447,12 @@ def checks(plan: Plan) -> list[dict[str, Any]]:
     ]
 
 
+def offered_rate(plan: Plan, per_s: float) -> dict[str, Any]:
+    """Of a rate that was held."""
+    known = {"owed_per_s": per_s, "received_per_s": per_s, "backlog": 0, "limited_by": None, "why": "", "note": ""}
+    return {"held": True, "from_s": 0.0, "until_s": float(plan.load_s), **known}
+
+
 def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
     load = (messages.due >= 0) & (messages.due < plan.load_s * SECOND_NS)
     lag = percentiles((messages.sent - messages.due)[load])
@@ -475,6 +481,7 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
             "core_wait_ms_per_message_brokers": 0.401 if plan.sampled else None,
             "core_wait_ms_per_message_generator": 0.2 if plan.sampled else None,
         },
+        "offered_rate": offered_rate(plan, per_s),
         "latency_ms": {
             "due_to_received": percentiles((messages.received - messages.due)[load]),
             "sent_to_received": percentiles((messages.received - messages.sent)[load]),

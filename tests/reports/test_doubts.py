@@ -2,16 +2,17 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
 
 from records.results import PATHS
 from records.run import Phases, RunInfo, UserInfo
-from records.summary import WarmUpResult
+from records.summary import Summary, WarmUpResult
 from reports.build import render
 from reports.inputs import read_results
+from reports.run_markdown import run_markdown
 from reports.views.doubts import (
     doubts,
     of_connections,
@@ -21,6 +22,7 @@ from reports.views.doubts import (
     of_transactions,
     of_what_was_claimed,
 )
+from reports.views.headline import headline
 from reports.views.keyfigures import key_figures
 from tests.reports.markup import parse
 from tests.reports.run_folder import LOAD_BEGAN_NS, Plan, made_up, summary, write_run_folder
@@ -205,3 +207,17 @@ def test_time_spent_filling_transactions_is_told_as_no_part_of_the_brokers() -> 
         "so it is not the brokers' part alone."
     ]
     assert list(of_transactions(replace(RUN, users=(plain,)))) == []
+
+
+NOT_HELD = "The offered rate was not held: 244 of 480 messages a second were received; latency is the age of a backlog."
+
+
+def test_a_rate_that_was_not_held_is_the_first_sentence_a_doubt_and_stands_in_every_output(tmp_path: Path) -> None:
+    held = read_results(write_run_folder(tmp_path, Plan(load_s=20)))
+    assert NOT_HELD not in render(held)
+    short = {**held.summary, "offered_rate": {**held.summary["offered_rate"], "held": False, "note": NOT_HELD}}
+    results = replace(held, summary=cast(Summary, short))
+    assert headline(results.run, results.summary).answer.startswith(f"{NOT_HELD} broker-3 ")
+    assert doubts(results.run, results.summary, results.tables)[0] == NOT_HELD
+    assert f"**{NOT_HELD} broker-3" in run_markdown(results, tmp_path)
+    assert NOT_HELD in parse(render(results)).text()

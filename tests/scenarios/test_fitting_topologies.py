@@ -122,3 +122,28 @@ def test_links_that_a_scenario_has_by_default_are_not_told_as_an_option_that_nob
     )
     with pytest.raises(OptionError, match=r"^--link 'regions': topology 'single' has no links; choose a topology with"):
         planned_of(scenario, "--topology", "single", "--link", "regions:delay=40ms")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "why"),
+    [
+        ("backlog", [], "the consumers are away"),
+        ("throttle", [], "a link with a rate limit"),
+        ("ttl", [], "messages that cannot go on"),
+        ("message_selectors", [], "messages that nobody selects"),
+        ("capacity", [], "the rate changes, and each rate says whether it was held"),
+        ("connections", [], "the clients become more"),
+        ("steady", ["--rate", "100,200@20s"], "the rate changes"),
+        ("steady", ["--work-ms", "5"], "SteadyConsumer works 5 ms for each message"),
+        ("capacity", ["--rate", "100"], ""),
+        ("steady", [], ""),
+        ("failover", [], ""),
+        ("reliability", [], ""),
+    ],
+)
+def test_a_run_that_is_limited_on_purpose_says_why_its_backlog_is_no_doubt(
+    name: str, arguments: list[str], why: str
+) -> None:
+    said = planned(name, *arguments).info.limited_on_purpose
+    assert said.startswith(why)
+    assert bool(said) == bool(why)

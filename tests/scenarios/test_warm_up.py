@@ -21,6 +21,7 @@ from scenarios.harness.run.warm_up import (
     decision,
     in_words,
     last_medians,
+    lasts_s,
     median_ns,
     settled,
 )
@@ -29,18 +30,19 @@ MS = 1_000_000
 latencies = st.integers(-(10**9), 10**11)
 
 
-def live(medians_ms: list[float], kind: str = RECEIVED, each: int = FEWEST) -> LiveLatency:
-    """So many latencies in each second from 0 on."""
+def live(medians_ms: list[float], kind: str = RECEIVED, each: int = FEWEST, received: int = 0) -> LiveLatency:
+    """So many latencies in each second from 0 on. ``received``: further messages, of other processes' producers."""
     found = LiveLatency()
     found.add((kind, second, bucket_of(round(ms * MS)), each) for second, ms in enumerate(medians_ms))
+    found.add((UNTIMED, second, 0, received) for second in range(len(medians_ms)) if received)
     return found
 
 
-def when(medians_ms: list[float], kind: str = RECEIVED, each: int = FEWEST) -> tuple[str, float]:
+def when(medians_ms: list[float], kind: str = RECEIVED, each: int = FEWEST, received: int = 0) -> tuple[str, float]:
     """What ends the warm-up of these seconds, and after how long, looking five times a second as a run does."""
     for step in range(round(5 * AT_MOST_S) + 1):
         done_s = step / 5
-        known = live(medians_ms[: int(done_s)], kind, each)
+        known = live(medians_ms[: int(done_s)], kind, each, received)
         if end := decision(known, done_s):
             return end, done_s
     raise AssertionError("it never ends")
@@ -68,7 +70,28 @@ def test_with_too_few_latencies_nothing_can_be_said() -> None:
 
 
 def test_where_no_receipt_can_be_timed_confirmations_are() -> None:
-    assert when([4.0] * 20, SETTLED)[0] == HAS_SETTLED
+    assert when([4.0] * 20, SETTLED, received=FEWEST)[0] == HAS_SETTLED
+
+
+def test_confirmations_of_messages_that_few_are_received_of_are_a_backlog_that_grows() -> None:
+    assert when([4.0] * 20, SETTLED, each=100, received=80) == (NOT_SETTLED, AT_MOST_S)
+    assert when([4.0] * 20, SETTLED, each=100, received=95)[0] == HAS_SETTLED
+    assert when([4.0] * 20, SETTLED) == (NOT_SETTLED, AT_MOST_S), "nothing is received at all"
+
+
+@pytest.mark.parametrize("growth_s", [0.06, 0.5, 0.9])
+def test_a_backlog_that_grows_is_not_settled_however_old_it_is(growth_s: float) -> None:
+    """Latency rises by as much in each second. After some seconds that is less than a tenth of it."""
+    assert when([1_000 * growth_s * (second + 1) for second in range(20)]) == (NOT_SETTLED, AT_MOST_S)
+    assert decision(live([9_000, 11_000, 12_800, 13_600, 14_300, 15_200, 15_900]), 7.8) == ""
+
+
+def test_a_backlog_that_drains_has_not_settled_yet() -> None:
+    assert when([9_000, 8_000, 7_500, 7_200, 6_900, 6_600, 6_300] + [6_300] * 10)[1] >= 8
+
+
+def test_a_high_latency_that_only_varies_has_settled() -> None:
+    assert when([4_000, 4_150, 4_050, 4_180, 4_100, 4_160, 4_120, 4_190])[0] == HAS_SETTLED
 
 
 @given(st.lists(st.floats(0.001, 10_000), max_size=20), st.floats(0, AT_MOST_S * 2))
@@ -139,6 +162,11 @@ def test_a_tally_of_no_open_warm_up_counts_no_latency() -> None:
     tally = Tally()
     tally.live.note(RECEIVED, 10, 10)
     assert tally.live.rows() == []
+
+
+def test_no_warm_up_lasts_longer_than_the_longest_though_its_end_was_seen_late() -> None:
+    assert [lasts_s(HAS_SETTLED, known_by_s) for known_by_s in (7.4, 15.2)] == [7.4, AT_MOST_S]
+    assert [lasts_s(end, 7.4) for end in (NOT_SETTLED, NO_LATENCY)] == [AT_MOST_S, AT_MOST_S]
 
 
 @pytest.mark.parametrize("end", [HAS_SETTLED, NOT_SETTLED, NO_LATENCY])

@@ -29,6 +29,7 @@ SLOW = (
     r"planted/test_held_back\.py::",
     r"planted/test_message_faults\.py::",
     r"planted/test_missing_rows\.py::",
+    r"planted/test_overload\.py::",  # analysis/test_offered_rate.py has the same queues
     r"distributed/test_spark_cluster\.py::",
     r"distributed/test_workers\.py::test_(steady_passes|workers_that_cannot)",
     r"webui/test_runs\.py::",

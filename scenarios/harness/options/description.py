@@ -47,6 +47,7 @@ def describe(scenario: Scenario, options: Options, topology: Topology, groups: t
         rate_steps=options.steps,
         held_p99_ms=options.search.p99_ms if options.search else None,
         client_steps=str(options.clients or ""),
+        limited_on_purpose=limited_on_purpose(scenario, options),
         checks=scenario.checks,
         premises=scenario.premises,
         warnings=(*topology.warnings, *reachability_warnings(topology, scenario.users)),
@@ -56,6 +57,18 @@ def describe(scenario: Scenario, options: Options, topology: Topology, groups: t
         machine=machine.describe(),
         rendered=_files(options, topology),
     )
+
+
+def limited_on_purpose(scenario: Scenario, options: Options) -> str:
+    """Why a backlog is the answer to the run's question, and no doubt about it; '' if it would be one."""
+    if scenario.limited_on_purpose:
+        return scenario.limited_on_purpose
+    if options.steps or options.search:
+        return "the rate changes, and each rate says whether it was held"
+    if options.clients:
+        return "the clients become more, and each step says whether they were held"
+    working = [user for user in scenario.users if issubclass(user, ConsumerUser) and Work.parse(str(user.work_ms))]
+    return f"{working[0].__name__} works {working[0].work_ms} ms for each message" if working else ""
 
 
 def _files(options: Options, topology: Topology) -> dict[str, str]:

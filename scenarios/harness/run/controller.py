@@ -243,6 +243,7 @@ class RunController:
         missed = self.load_generators.tally().missed
         if not missed or self.interrupted or self.info.problems:  # then what was due is no wonder
             return
+        self.run_record.update(missed=missed)
         told = f"{missed:,} messages that were due were never sent: the load was more than the producers could send"
         if self.plan.options.clients:
             self.run_record.warning(told)

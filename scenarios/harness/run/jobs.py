@@ -56,6 +56,8 @@ def last_words(run: RunDirectory) -> list[str]:
     if run.summary_path.exists():
         summary = json.loads(run.summary_path.read_text(encoding="utf-8"))
         lines += [f"Verdict: {summary['verdict']}", *(f"         {reason}" for reason in summary["reasons"])]
+        if rate := summary["offered_rate"]["note"]:
+            lines.append(f"Rate:    {rate}")
     elif run.read_run().phases.load_began_ns is not None:
         lines.append(f"No results yet: brokerbench analyse {run.path}")
     if run.report_path.exists():

@@ -140,7 +140,7 @@ class Load:
             if end := warm_up.decision(
                 self._load_generators.tally().live, ahead_s - LEAD_S, warm_up.AT_MOST_S - LEAD_S
             ):
-                self._settle(end, ahead_s if end == warm_up.HAS_SETTLED else warm_up.AT_MOST_S)
+                self._settle(end, warm_up.lasts_s(end, ahead_s))
         return self.window
 
     def _settle(self, end: str, lasted_s: float) -> None:

@@ -1,12 +1,14 @@
 """Decides when a warm-up is over: as soon as the median latency of successive seconds settles, or after a time limit.
 
 Pure: counts in, a decision out. Latencies from due to received are used where enough are known, else those from sent
-to confirmed.
+to confirmed. A backlog that grows is not settled: latency then rises, however little that is beside the latency itself,
+or fewer messages are received than are confirmed.
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 
-from drivers.users.live_latency import RECEIVED, SETTLED, LiveLatency
+from drivers.users.live_latency import RECEIVED, SETTLED, UNTIMED, LiveLatency
 from records.percentiles import quantiles_ns
 
 AT_LEAST_S = 5
@@ -15,6 +17,10 @@ SECONDS = 3
 """So many successive seconds must agree."""
 TOLERATED_SHARE = 0.1
 TOLERATED_NS = 200_000
+MOVES_NS = 100_000_000
+"""Medians that rise, or fall, from second to second by so much in all tell of a backlog."""
+KEEP_UP = 0.9
+"""So many messages are received for each that is confirmed, if consumers keep up."""
 FEWEST = 10
 """Latencies that a second must have before its median says anything."""
 GRACE_S = 0.7
@@ -32,12 +38,19 @@ def decision(live: LiveLatency, done_s: float, at_most_s: float = AT_MOST_S) -> 
     ``done_s``: how long it has lasted.
     """
     last = int(done_s - GRACE_S) - 1
-    medians = next((found for kind in (RECEIVED, SETTLED) if (found := last_medians(live.seconds(kind), last))), None)
-    if last + 1 >= AT_LEAST_S and medians and settled(medians):
+    received, confirmed = (last_medians(live.seconds(kind), last) for kind in (RECEIVED, SETTLED))
+    medians = received or confirmed
+    steady = medians and settled(medians) and not moves(medians) and (received or keeps_up(live, last))
+    if last + 1 >= AT_LEAST_S and steady:
         return HAS_SETTLED
     if done_s < at_most_s:
         return ""
     return NOT_SETTLED if medians else NO_LATENCY
+
+
+def lasts_s(end: str, known_by_s: float) -> float:
+    """How long the warm-up lasts. ``known_by_s``: when every process can know its end; a busy machine may be late."""
+    return min(known_by_s, AT_MOST_S) if end == HAS_SETTLED else AT_MOST_S
 
 
 def last_medians(seconds: Seconds, last: int) -> tuple[int, ...] | None:
@@ -60,6 +73,24 @@ def settled(medians_ns: tuple[int, ...]) -> bool:
     """Whether they lie within the larger of a tenth of the lowest and 0.2 ms."""
     lowest = min(medians_ns)
     return max(medians_ns) - lowest <= max(TOLERATED_SHARE * abs(lowest), TOLERATED_NS)
+
+
+def moves(medians_ns: tuple[int, ...]) -> bool:
+    """Whether they rise or fall from second to second, as they do while a backlog grows or drains."""
+    steps = [after - before for before, after in pairwise(medians_ns)]
+    one_way = all(step > 0 for step in steps) or all(step < 0 for step in steps)
+    return one_way and abs(medians_ns[-1] - medians_ns[0]) >= MOVES_NS
+
+
+def keeps_up(live: LiveLatency, last: int) -> bool:
+    """Whether hardly fewer messages were received than confirmed in the seconds up to ``last``."""
+    confirmed = _count(live.seconds(SETTLED), last)
+    received = _count(live.seconds(RECEIVED), last) + _count(live.seconds(UNTIMED), last)
+    return received >= KEEP_UP * confirmed or confirmed - received < FEWEST
+
+
+def _count(seconds: Seconds, last: int) -> int:
+    return sum(sum(seconds.get(second, {}).values()) for second in range(last - SECONDS + 1, last + 1))
 
 
 def in_words(end: str, lasted_s: float) -> str:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from math import exp, log
 from typing import Any, cast
 
@@ -15,10 +16,12 @@ from reports.comparison.arms import Arm, Design
 from reports.comparison.comparison import Asked, Comparison, compare
 from reports.comparison.metrics import METRICS, PRIMARY, Metric, primary_metrics
 from reports.comparison.runs import FinishedRun
+from reports.comparison.sentences import answer, unsteady
 from reports.comparison.statistics import Estimate
 from reports.comparison.verdicts import change_text, interval_text, percent_text
 from reports.views.histogram import Histogram
 
+CPU = "throughput.cpu_ms_per_message_brokers"
 P50, P99, MAX = (f"latency_ms.due_to_received.{name}" for name in ("p50", "p99", "max"))
 USUAL = 0.0687 / 2**0.5
 """Spread of a run such that ratios of two spread as those that docs/comparing.md states the power for."""
@@ -238,3 +241,66 @@ def test_the_timing_figures_are_the_latencies() -> None:
     assert {metric.path for metric in METRICS.values() if metric.timing} >= {PRIMARY, P50}
     assert not METRICS["throughput.received_per_s"].timing
     assert isinstance(METRICS[PRIMARY], Metric)
+
+
+def held(*rates: bool | str | None, topology: str = "mesh", cpu_ms: float = 2.0) -> list[FinishedRun]:
+    """A run for each: whether its rate was held, or what limited it if it was not; None: it was not judged."""
+    runs = []
+    for number, rate in enumerate(rates):
+        made = run(f"{topology}-{number}", {CPU: cpu_ms + number / 10})
+        not_held = isinstance(rate, str)
+        judged = {"held": False if not_held else rate, "limited_by": rate if not_held else None}
+        runs.append(replace(made, summary=cast(Summary, {**made.summary, "offered_rate": judged})))
+    return runs
+
+
+def test_an_arm_whose_brokers_alone_did_not_hold_the_rate_is_worse_though_its_figure_is_better() -> None:
+    slow = compared(
+        [held(*[True] * 7), held(*["brokers", "link", "consumers", "unknown"], *["brokers"] * 3, cpu_ms=1)], [CPU]
+    )
+    (test,) = slow.tests
+    assert (test.verdict.word, test.verdict.reasons) == (
+        "worse",
+        ("It did not hold the offered rate in 7 blocks in which the first arm did.",),
+    )
+    assert "b is worse than a, as b did not hold the offered rate; seen was" in answer([slow])
+
+
+def test_a_first_arm_that_alone_did_not_hold_the_rate_makes_the_other_better() -> None:
+    (test,) = compared([held(*["brokers"] * 7), held(*[True] * 7, cpu_ms=3)], [CPU]).tests
+    assert (test.verdict.word, test.verdict.by_rate) == ("better", True)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param([True] * 7, ["host"] * 7, id="the machine was the limit"),
+        pytest.param([True] * 7, ["generator"] * 7, id="the load generator was the limit"),
+        pytest.param(["brokers"] * 7, ["brokers"] * 7, id="neither held it"),
+        pytest.param([None] * 7, ["brokers"] * 7, id="the first was not judged"),
+        pytest.param([True] * 7, [True, *["brokers"] * 6], id="too few blocks"),
+        pytest.param([True] * 7 + ["brokers"], ["brokers"] * 7 + [True], id="both ways"),
+    ],
+)
+def test_without_enough_blocks_that_all_point_one_way_the_figure_itself_decides(
+    first: Sequence[bool | str | None], second: Sequence[bool | str | None]
+) -> None:
+    (test,) = compared([held(*first), held(*second)], [CPU]).tests
+    assert (test.verdict.word, test.verdict.by_rate) == ("same", False)
+
+
+def test_what_to_doubt_says_how_many_runs_of_which_arm_did_not_hold_the_rate_nor_settle() -> None:
+    first, second = held(*[True] * 3), held(True, "brokers", "host", topology="tree")
+    unsettled = [
+        replace(one, summary=cast(Summary, {**one.summary, "warm_up": {"end": "not_settled"}})) for one in first
+    ]
+    assert unsteady(compared([unsettled[:2] + first[2:], second], [CPU])) == (
+        "The warm-up of a did not settle in 2 of 3 runs.",
+        "b did not hold the offered rate in 2 of 3 runs. The limit: the brokers in 1 and the machine in 1.",
+    )
+    assert unsteady(compared([held(True, None), held(True, True)], [CPU])) == ()
+
+
+def test_a_run_of_before_the_rate_was_judged_is_said_nothing_of() -> None:
+    old = run("old", {CPU: 1.0})
+    assert (old.rate_held, old.fell_short, old.warm_up_settled) == (None, False, True)

@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
+from reports.nightly.document import document
+from reports.nightly.history import SCHEMA, History
 from reports.nightly.judging import OWN_CHECKS, Cell, judged
-from reports.nightly.night import Night, answer, night
+from reports.nightly.markdown import markdown
+from reports.nightly.night import Night, answer, doubts, night
+from reports.nightly.page import nightly_page
 from tests.reports.nightly.planted import P99, cell, with_check
 
 LOST = "messages.lost == 0"
@@ -104,3 +108,44 @@ def test_runs_that_could_not_be_made_are_red_and_say_why(tmp_path: Path) -> None
     assert (found.colour, found.exit_status(strict=False)) == ("red", 3)
     assert found.results[0].reasons == ("block 1, mesh: no such image; see run.log",)
     assert answer(found).startswith("Not to be judged: runs (steady).")
+
+
+def with_rates(of: Cell, candidate: str | None, reference: str | None = None) -> Cell:
+    """What limited the rate of each run of either; None: it was held."""
+    assert of.comparison is not None
+    design = of.comparison.design
+    arms = []
+    for arm, limit in zip(design.arms, (reference, candidate), strict=True):
+        rate = {"held": limit is None, "limited_by": limit}
+        runs = [replace(run, summary={**run.summary, "offered_rate": rate}) for run in arm.runs]  # type: ignore[arg-type]
+        arms.append(replace(arm, runs=tuple(runs)))
+    return replace(of, comparison=replace(of.comparison, design=replace(design, arms=tuple(arms))))
+
+
+def test_a_candidate_whose_broker_became_too_slow_for_the_rate_turns_every_gate_red(tmp_path: Path) -> None:
+    """CPU per message is as before: it is of fewer messages."""
+    gate = "throughput.cpu_ms_per_message_brokers vs reference < 20%"
+    assert only(cell(tmp_path / "as before", gates=[gate]), gate)[0] == "pass"
+    slow = with_rates(cell(tmp_path / "slow", gates=[gate]), "brokers")
+    assert only(slow, gate) == ("fail", "It did not hold the offered rate in 8 blocks in which the first arm did.")
+    assert planned(slow).colour == "red"
+
+
+@pytest.mark.parametrize(("candidate", "reference"), [("host", None), ("brokers", "brokers"), (None, "brokers")])
+def test_a_rate_that_the_machine_or_both_did_not_hold_decides_no_gate(
+    tmp_path: Path, candidate: str | None, reference: str | None
+) -> None:
+    gate = "throughput.cpu_ms_per_message_brokers vs reference < 20%"
+    assert only(with_rates(cell(tmp_path, gates=[gate]), candidate, reference), gate)[0] == "pass"
+
+
+def test_a_night_says_how_many_runs_of_which_arm_did_not_hold_the_rate(tmp_path: Path) -> None:
+    slow = planned(with_rates(cell(tmp_path), "link"))
+    assert doubts(slow) == (
+        "steady: hub-and-spoke did not hold the offered rate in 8 of 8 runs. The limit: a link in 8.",
+    )
+    assert document(slow)["doubts"] == list(doubts(slow))
+    assert f"### What to doubt\n\n- {doubts(slow)[0]}" in markdown(slow).replace("\\", "")
+    page = nightly_page(slow, History(SCHEMA.empty_table()), {})
+    assert page.doubts == doubts(slow)
+    assert doubts(planned(cell(tmp_path / "held"))) == ()

@@ -1,0 +1,304 @@
+"""Checks whether a load held its rate: planted queues that keep up, fall behind, stall or drain give their answer."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.fault_spans import FaultSpan
+from analysis.offered_rate import Judged, Tables, arrived_of, offered_rate, waiting_by_second
+from records.buckets import bucket_of
+from records.results import CONSUMERS, LATENCY, RATES, RESOURCES
+from records.run import Phases, RunInfo, UserInfo, WarmUp
+
+S, MS = 1_000_000_000, 1_000_000
+LOAD_NS, WARM_UP_S = 500 * S, 15
+AT_BROKER = {"destination": "queue://q", "subscription": "q", "consumer": 7, "broker": "b", "messages": 1}
+INFO = RunInfo(
+    run_id="",
+    scenario="steady",
+    topology="mesh",
+    runtime="processes",
+    protocol="stomp",
+    users=(UserInfo("P", "producer", "producers", "queue://q", 6), UserInfo("C", "consumer", "c", "queue://q", 6)),
+    phases=Phases(LOAD_NS - WARM_UP_S * S, LOAD_NS, LOAD_NS + 40 * S),
+    warm_up=WarmUp("settled", float(WARM_UP_S), float(WARM_UP_S)),
+    machine={"cores": 4},
+)
+UNSETTLED = replace(INFO, warm_up=WarmUp("not_settled", float(WARM_UP_S), float(WARM_UP_S)))
+KILL = FaultSpan(1, "kill", "a", LOAD_NS + 10 * S, LOAD_NS + 30 * S, mended_ns=LOAD_NS + 25 * S)
+
+Message = tuple[float, float, float]
+"""When it was due, sent and received, in seconds of the load."""
+
+
+def queue(
+    offered_per_s: float,
+    serves_per_s: Mapping[int, float] | float,
+    *,
+    from_s: int = -WARM_UP_S,
+    until_s: int = 40,
+    took_s: float = 0.005,
+    sends: Mapping[int, float] | float | None = None,
+) -> list[Message]:
+    """A queue that serves so many a second, by the second from which on it does; then all that is left drains.
+
+    ``sends``: so many a second its producers can send; None: each when it is due.
+    """
+    sent = served(_dues(offered_per_s, from_s, until_s), sends) if sends else _dues(offered_per_s, from_s, until_s)
+    received = served(sent, serves_per_s)
+    dues = _dues(offered_per_s, from_s, until_s)
+    return [(due, at, done + took_s) for due, at, done in zip(dues, sent, received, strict=True)]
+
+
+def _dues(per_s: float, from_s: int, until_s: int) -> list[float]:
+    return [from_s + (number + 0.5) / per_s for number in range(round((until_s - from_s) * per_s))]
+
+
+def served(arrivals: Sequence[float], per_s: Mapping[int, float] | float) -> list[float]:
+    """When each is done, one after the other."""
+    rates = per_s if isinstance(per_s, Mapping) else {-1_000: per_s}
+    done, free_s = [], -1_000.0
+    for at in arrivals:
+        begun = max(at, free_s)
+        while (rate := rates[max(since for since in rates if since <= begun)]) == 0:
+            begun = float(min(since for since in rates if since > begun))
+        free_s = begun + 1 / rate
+        done.append(free_s)
+    return done
+
+
+def rates(messages: Sequence[Message], *, copies: int = 1) -> pa.Table:
+    counts: Counter[tuple[str, int]] = Counter()
+    for due, sent, received in messages:
+        for event, at, times in (("due", due, 1), ("sent", sent, 1), ("received", received, copies)):
+            counts[event, int(at // 1)] += times
+    rows = [
+        {"second": second, "phase": "load", "event": event, "broker": "a", "count": count}
+        for (event, second), count in counts.items()
+    ]
+    return pa.Table.from_pylist(rows, RATES)
+
+
+def latency(messages: Sequence[Message], *, own_lag_s: float = 0.0, copies: int = 1) -> pa.Table:
+    ends = [pa.field("min_ns", pa.int64()), pa.field("max_ns", pa.int64())]
+    row = {"from_broker": "a", "to_broker": "b", "hops": 1, "phase": "load", "in_fault": False}
+    rows: list[dict[str, Any]] = []
+    for due, sent, received in messages:
+        took = {"due_to_received": received - due, "sent_to_received": received - sent, "sent_to_settled": 0.002}
+        for measure, seconds in {**took, "ready_to_sent": own_lag_s}.items():
+            ns, times = round(seconds * S), copies if measure.endswith("received") else 1
+            its = {"measure": measure, "second": int(due // 1), "bucket": bucket_of(ns), "count": times}
+            rows.append({**row, **its, "count_less_own": times, "min_ns": ns, "max_ns": ns})
+    return pa.Table.from_pylist(rows, pa.schema([*LATENCY, *ends]))
+
+
+def resources(*, busy: float = 1.0, brokers: float = 0.5, waited: float = 0.1, depth: Sequence[int] = ()) -> pa.Table:
+    """Of every second from -15 to 39. ``depth``: of the queue at broker b, at both ends of the load."""
+    rows = []
+    for second in range(-WARM_UP_S, 40):
+        cores = {("machine", "", "cpu_busy_ns"): busy, ("process", "b", "cpu_ns"): brokers}
+        cores |= {("process", "", "cpu_ns"): 0.3, ("process", "b", "core_wait_ns"): waited}
+        rows += [
+            {"second": second, "broker": broker, "kind": kind, "object": "", "metric": metric, "value": round(of * S)}
+            for (kind, broker, metric), of in cores.items()
+        ]
+    for second, waiting in zip((0, 39), depth, strict=False):
+        rows.append(
+            {"second": second, "broker": "b", "kind": "queue", "object": "q", "metric": "depth", "value": waiting}
+        )
+    return pa.Table.from_pylist(rows, RESOURCES)
+
+
+def judged(
+    messages: Sequence[Message],
+    info: RunInfo = INFO,
+    faults: Sequence[FaultSpan] = (),
+    *,
+    load_s: float | None = 40.0,
+    own_lag_s: float = 0.0,
+    copies: int = 1,
+    **used: Any,
+) -> Judged:
+    consumers = pa.Table.from_pylist([AT_BROKER], CONSUMERS)
+    timed = latency(messages, own_lag_s=own_lag_s, copies=copies)
+    tables = Tables(rates(messages, copies=copies), timed, resources(**used), consumers)
+    return offered_rate(info, faults, load_s, float(copies), tables)
+
+
+def test_a_queue_that_keeps_up_holds_its_rate_with_the_deliveries_that_were_owed_and_came() -> None:
+    rate = judged(queue(100, 300)).rate
+    assert (rate["held"], rate["note"], rate["limited_by"]) == (True, "", None)
+    assert (rate["from_s"], rate["until_s"], rate["owed_per_s"]) == (0, 40, 100)
+    assert rate["received_per_s"] == pytest.approx(100, abs=0.1)
+
+
+def test_a_broker_that_takes_half_the_rate_did_not_hold_it_and_its_figures_stand() -> None:
+    found = judged(queue(480, 240), depth=(100, 9_700))
+    rate = found.rate
+    assert (rate["held"], rate["limited_by"], found.doubts) == (False, "consumers", {})
+    assert rate["note"].startswith(
+        "The offered rate was not held: 240 of 480 messages a second were received; latency is the age of a backlog, "
+        "and grows with the length of the run. The limit was the consumers: messages piled up on b"
+    )
+    assert rate["backlog"] == pytest.approx(240 * 55, rel=0.01), "of the warm-up too"
+
+
+def test_a_generator_at_twice_what_it_can_do_is_the_limit_and_the_latency_from_due_is_doubtful() -> None:
+    found = judged(queue(480, 2_000, sends=240), own_lag_s=10)
+    assert (found.rate["held"], found.rate["limited_by"]) == (False, "generator")
+    assert found.doubts == {"due_to_received": "the offered rate was not held, and the load generator was the limit"}, (
+        "what was sent came in time"
+    )
+    assert "lower the rate" in found.rate["note"]
+
+
+def test_a_machine_whose_cores_others_use_is_the_limit_and_every_latency_that_grew_is_doubtful() -> None:
+    found = judged(queue(480, 240), busy=3.9, waited=2.0, depth=(0, 9_600))
+    assert found.rate["limited_by"] == "host"
+    assert set(found.doubts) == {"due_to_received", "sent_to_received"}
+    assert "had to wait for them" in found.rate["why"]
+
+
+def test_a_broker_that_keeps_its_producers_waiting_is_named() -> None:
+    found = judged(queue(480, 2_000, sends=240))
+    assert (found.rate["held"], found.rate["limited_by"], found.doubts) == (False, "brokers", {})
+
+
+def test_without_a_sample_what_limited_it_is_not_known_and_the_figures_stand() -> None:
+    found = judged(queue(480, 240))
+    assert (found.rate["limited_by"], found.doubts) == ("unknown", {})
+    assert "What limited it is not known" in found.rate["note"]
+
+
+@pytest.mark.parametrize("info", [INFO, UNSETTLED])
+def test_a_backlog_that_begins_to_grow_in_the_middle_of_the_load_is_found(info: RunInfo) -> None:
+    assert judged(queue(100, {-1_000: 300, 15: 60}), info).rate["held"] is False
+
+
+def test_the_backlog_of_a_fault_that_drains_is_no_failure_to_hold_the_rate() -> None:
+    rate = judged(queue(100, {-1_000: 300, 10: 0, 20: 200}), faults=[KILL]).rate
+    assert (rate["held"], rate["from_s"], rate["until_s"]) == (True, 0, 10)
+
+
+def test_the_backlog_of_a_fault_that_never_drains_is_not_judged() -> None:
+    rate = judged(queue(100, {-1_000: 300, 10: 0, 20: 105}), faults=[KILL]).rate
+    assert rate["held"] is True, "the seconds before it tell"
+    early = replace(KILL, began_ns=LOAD_NS + 5 * S)
+    unknown = judged(queue(100, {-1_000: 300, 5: 0, 20: 105}), faults=[early]).rate
+    assert (unknown["held"], unknown["why"]) == (
+        None,
+        "there are no 8 seconds in a row without a fault or its backlog",
+    )
+
+
+def test_a_backlog_that_grew_before_the_fault_and_through_an_unsettled_warm_up_is_not_the_faults() -> None:
+    messages = queue(480, {-1_000: 244, 10: 0, 25: 244})
+    rate = judged(messages, UNSETTLED, [KILL]).rate
+    assert (rate["held"], rate["from_s"], rate["until_s"]) == (False, -15, 10)
+    assert (rate["owed_per_s"], rate["received_per_s"]) == (480, pytest.approx(244, abs=2))
+
+
+def test_a_backlog_that_grows_anew_after_a_fault_has_drained_counts() -> None:
+    rate = judged(queue(100, {-1_000: 300, 10: 0, 12: 900, 28: 40}), faults=[replace(KILL, mended_ns=LOAD_NS + 12 * S)])
+    assert rate.rate["held"] is False
+
+
+@pytest.mark.parametrize("at_s", range(0, 36, 4))
+def test_a_machine_that_stood_still_for_three_seconds_is_no_overload(at_s: int) -> None:
+    assert judged(queue(100, {-1_000: 300, at_s: 0, at_s + 3: 300})).rate["held"] is True
+
+
+def test_a_long_way_and_a_slow_commit_are_no_backlog_that_grows() -> None:
+    assert judged(queue(100, 300, took_s=4.0)).rate["held"] is True
+    assert judged(queue(100, 300, took_s=4.0), UNSETTLED).rate["held"] is True
+
+
+def test_a_backlog_of_the_warm_up_that_drains_is_none_that_grows() -> None:
+    assert judged(queue(100, {-1_000: 20, -5: 130}), UNSETTLED).rate["held"] is True
+
+
+def test_messages_that_never_arrived_are_no_backlog() -> None:
+    messages = [message for number, message in enumerate(queue(100, 300)) if number % 3]
+    all_due = queue(100, 300)
+    tables = Tables(rates(all_due), latency(messages), resources(), pa.Table.from_pylist([AT_BROKER], CONSUMERS))
+    assert offered_rate(INFO, (), 40.0, 1.0, tables).rate["held"] is True
+
+
+def test_a_backlog_whose_end_no_drain_waited_for_is_found_by_what_came() -> None:
+    messages = [message for message in queue(100, 50) if message[2] < 50]
+    tables = Tables(rates(queue(100, 50)), latency(messages), resources(), pa.Table.from_pylist([AT_BROKER], CONSUMERS))
+    rate = offered_rate(INFO, (), 40.0, 1.0, tables).rate
+    assert (rate["held"], rate["until_s"]) == (False, 18)
+
+
+def test_messages_that_were_never_sent_are_told_whoever_kept_them() -> None:
+    messages = [message for message in queue(100, 300) if message[0] < 30]
+    withheld, missed = (judged(messages, replace(INFO, **{name: 1_000})) for name in ("withheld", "missed"))
+    assert (withheld.rate["held"], withheld.rate["limited_by"], withheld.doubts) == (False, "brokers", {})
+    assert (missed.rate["limited_by"], set(missed.doubts)) == ("generator", {"due_to_received"})
+    assert "75 of 100 messages a second were received" in missed.rate["note"]
+    assert judged(messages, replace(INFO, withheld=9)).rate["held"] is True
+
+
+def test_messages_that_were_never_sent_as_a_fault_lasted_are_the_faults() -> None:
+    messages = [message for message in queue(100, 300) if message[0] < 30]
+    info = replace(INFO, withheld=1_000)
+    assert judged(messages, info, [replace(KILL, began_ns=LOAD_NS + 30 * S, mended_ns=None)]).rate["held"] is True
+
+
+def test_each_subscriber_of_a_topic_is_owed_its_own_delivery() -> None:
+    rate = judged(queue(100, 50), copies=3).rate
+    assert "150 of 300 deliveries a second were made" in rate["note"]
+
+
+def test_a_run_that_is_limited_on_purpose_is_not_judged() -> None:
+    found = judged(queue(100, 50), replace(INFO, limited_on_purpose="its rate changes in steps"))
+    assert (found.rate["held"], found.rate["why"], found.doubts) == (None, "its rate changes in steps", {})
+
+
+@pytest.mark.parametrize("load_s", [None, 7.0])
+def test_a_load_that_was_too_short_or_never_ended_is_not_judged(load_s: float | None) -> None:
+    messages = queue(100, 50, until_s=7)
+    assert judged(messages, load_s=load_s).rate["held"] is None
+
+
+@given(
+    offered_per_s=st.integers(5, 60),
+    spare=st.floats(1.05, 5),
+    took_s=st.floats(0, 3),
+    info=st.sampled_from([INFO, UNSETTLED]),
+)
+def test_a_queue_that_serves_more_than_is_offered_always_holds_its_rate(
+    offered_per_s: int, spare: float, took_s: float, info: RunInfo
+) -> None:
+    found = judged(queue(offered_per_s, offered_per_s * spare, took_s=took_s), info)
+    assert (found.rate["held"], found.doubts) == (True, {})
+
+
+@given(offered_per_s=st.integers(10, 60), share=st.floats(0.2, 0.85), info=st.sampled_from([INFO, UNSETTLED]))
+def test_a_queue_that_serves_too_few_never_holds_its_rate_and_tells_how_many(
+    offered_per_s: int, share: float, info: RunInfo
+) -> None:
+    rate = judged(queue(offered_per_s, offered_per_s * share), info).rate
+    assert rate["held"] is False
+    assert rate["owed_per_s"] == pytest.approx(offered_per_s, rel=0.05)
+    assert rate["received_per_s"] == pytest.approx(offered_per_s * share, rel=0.1, abs=0.5)
+
+
+@given(st.lists(st.tuples(st.floats(-10, 10), st.floats(0, 12)), min_size=1, max_size=60))
+def test_what_waits_is_known_to_what_was_due_within_a_second(messages: list[tuple[float, float]]) -> None:
+    """Nobody knows at which moment of its second a message was due: so each may be off by one."""
+    timed = latency([(due, due, due + took) for due, took in messages])
+    timed = timed.filter(pa.compute.equal(timed["measure"], "due_to_received"))
+    waiting = waiting_by_second(timed)
+    assert sum(arrived_of(timed).values()) == len(messages)
+    for second in range(-12, 24):
+        least = sum(due // 1 <= second and due // 1 + took * 0.99 >= second + 1 for due, took in messages)
+        most = sum(due // 1 <= second and due // 1 + 1 + took * 1.01 > second + 1 for due, took in messages)
+        assert least - 1e-6 <= waiting.get(second, 0.0) <= most + 1e-6

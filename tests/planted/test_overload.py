@@ -1,0 +1,69 @@
+"""Checks what is told of a load that did not hold its rate: whose fault it was, and what becomes of a check."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.locust_run import Outcome, make_run
+
+pytestmark = pytest.mark.spark
+P50 = "latency_ms.due_to_received.p50"
+FIRST = "The offered rate was not held: "
+
+
+def overloaded(folder: Path, limit: str, *arguments: str) -> Outcome:
+    return make_run("tests/planted/locustfiles/overloaded.py", *arguments, runs=folder / "runs", env={"LIMIT": limit})
+
+
+def first_words(outcome: Outcome) -> str:
+    """The answer at the top of the report."""
+    page = (outcome.run / "report.html").read_text(encoding="utf-8")
+    return page.partition('<p class="answer">')[2].partition("</p>")[0]
+
+
+def test_a_run_that_holds_its_rate_says_nothing_of_it(tmp_path: Path) -> None:
+    outcome = overloaded(tmp_path, "nothing", "--runtime", "memory")
+    rate = outcome.summary["offered_rate"]
+    assert (rate["held"], rate["note"], outcome.summary["verdict"]) == (True, "", "pass"), outcome.output
+    assert rate["owed_per_s"] == pytest.approx(200, rel=0.05)
+    assert FIRST not in outcome.output
+
+
+@pytest.mark.brokers
+def test_a_broker_that_takes_half_the_rate_has_a_latency_of_its_own_and_the_check_fails(tmp_path: Path) -> None:
+    outcome = overloaded(tmp_path, "broker")
+    summary = outcome.summary
+    rate = summary["offered_rate"]
+    assert (rate["held"], summary["verdict"], outcome.status) == (False, "fail", 1), outcome.output
+    assert rate["limited_by"] in ("brokers", "consumers"), rate
+    assert rate["received_per_s"] == pytest.approx(100, rel=0.1)
+    assert P50 in summary["timing"]["sound"]
+    assert any("check 'quick' failed" in reason for reason in summary["reasons"])
+    assert first_words(outcome).startswith(FIRST)
+    assert f"Rate:    {FIRST}" in outcome.output
+
+
+def test_a_generator_at_twice_what_it_can_do_makes_latency_doubtful_and_the_check_unknown(tmp_path: Path) -> None:
+    outcome = overloaded(tmp_path, "generator", "--runtime", "memory", "--messages", "3000")
+    summary = outcome.summary
+    rate = summary["offered_rate"]
+    assert (rate["held"], rate["limited_by"]) == (False, "generator"), outcome.output
+    assert (summary["verdict"], outcome.status) == ("unknown", 4)
+    assert summary["timing"]["doubtful"][P50] == "the offered rate was not held, and the load generator was the limit"
+    assert first_words(outcome).startswith(FIRST)
+
+
+def test_messages_that_a_generator_never_sent_leave_the_run_invalid_and_are_told_first(tmp_path: Path) -> None:
+    outcome = overloaded(tmp_path, "generator", "--runtime", "memory")
+    assert (outcome.summary["verdict"], outcome.info["missed"] > 0) == ("invalid", True), outcome.output
+    assert outcome.summary["offered_rate"]["limited_by"] == "generator"
+    assert first_words(outcome).startswith(FIRST)
+
+
+def test_a_backlog_that_grows_without_a_fault_in_brokers_of_memory_is_told_and_its_figures_stand(
+    tmp_path: Path,
+) -> None:
+    outcome = overloaded(tmp_path, "broker", "--runtime", "memory")
+    summary = outcome.summary
+    assert (summary["offered_rate"]["held"], summary["verdict"]) == (False, "fail"), outcome.output
+    assert P50 in summary["timing"]["sound"]
