@@ -268,6 +268,8 @@ def compare(
     """
     from brokerbench.compare.answer import exit_status, told, wanted_from
     from brokerbench.compare.command import runs_made
+    from brokerbench.compare.equal_arms import nearest_equal
+    from brokerbench.compare.kept_verdicts import keep, kept_verdicts
     from brokerbench.compare.session import Asked
     from brokerbench.growth import restarts_of
     from brokerbench.stored_runs import find_run
@@ -281,8 +283,11 @@ def compare(
         raise click.UsageError("options that make runs take --scenario NAME, such as --scenario steady")
     else:
         folders = [find_run(name, runs).path for name in words]
-    asked = replace(page, runs=tuple(folders), to_add_a_broker=restarts_of)
+    asked = replace(page, runs=tuple(folders), to_add_a_broker=restarts_of, nearest_equal=nearest_equal)
+    asked = replace(asked, kept=kept_verdicts(folders))
     found = compared(asked)
+    if scenario is not None:
+        keep(found, folders)
     written = write(found, asked)
     click.echo(told(found, written))
     sys.exit(exit_status(found, gate=gate, strict=strict))
