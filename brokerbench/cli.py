@@ -253,10 +253,11 @@ def compare(
 
     The page also says how sure that is.
 
-    With --scenario the runs are made first: brokerbench compare --scenario steady --topologies mesh,tree --blocks 7.
-    Each block holds a run of every arm, in random order. The same command goes on where it was stopped. What stands
-    after -- are options of every run, as of locust: -- --protocol amqp --rate 200. Several scenarios make one page:
-    --scenario steady:7,failover:3.
+    With --scenario the runs are made first: --scenario steady --topologies 'mesh(brokers=5),hub-and-spoke' --blocks 7.
+    Each block holds a run of every arm, in random order. The same command goes on where it was stopped. More --blocks
+    are free while there were too few for a verdict; after that the first verdict stands. What stands after -- are
+    options of every run, as of locust: -- --protocol amqp --rate 200. Several scenarios make one page: --scenario
+    steady:7,failover:3.
 
     Without --scenario finished runs are compared. RUN: a folder, or its name. Runs that differ in one thing form the
     arms. The others are compared with the first run's arm. The first run of each arm makes block 1, the second block 2,
