@@ -55,11 +55,11 @@ def _change(sizes: Sequence[int], count: int) -> tuple[int, int, int]:
 
 
 def _of_each_size(text: str, most: int) -> Iterator[tuple[int, str]]:
-    """(brokers, the topology): of those with one count changed, for each size the last one is the nearest."""
+    """(brokers, the topology) with one count changed: of a size the last one is the nearest, by the first parameter."""
     now = len(build(text).brokers)
     if not is_file(text):
         call = parse_call(text)
-        for parameter, value in arguments(text).items():
+        for parameter, value in reversed(arguments(text).items()):
             if type(value) is int:
                 for step in (1, -1):
                     around = _grown(text, call.name, call.arguments, parameter, value, step, most)

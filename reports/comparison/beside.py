@@ -38,14 +38,15 @@ class Shape:
 
     @property
     def link_text(self) -> str:
-        """0 or 1 (0.8 on average): over all pairs, as if clients were spread evenly."""
+        """0 or 1, on average 0.80; 1 to 3, on average 2.0: over all pairs, as if clients were spread evenly."""
         crossed = [links for links, pairs in enumerate(self.pairs_by_links) if pairs]
         if not crossed:
             return "not known"
         if len(crossed) == 1:
             return str(crossed[0])
         mean = sum(links * pairs for links, pairs in enumerate(self.pairs_by_links)) / sum(self.pairs_by_links)
-        return f"{', '.join(map(str, crossed[:-1]))} or {crossed[-1]} ({significant(mean, 2)} on average)"
+        way = " or " if len(crossed) == 2 else " to "
+        return f"{crossed[0]}{way}{crossed[-1]}, on average {significant(mean, 2)}"
 
     @property
     def entry_text(self) -> str:
@@ -88,7 +89,7 @@ def differences_beside(field: str, shapes: Sequence[Shape], cores: int, nearest:
         each = "; ".join(f"{shape.name}: {text}" for shape, text in zip(shapes, texts, strict=True))
         told.append(f"{what}: {each}.{f' {why}' if why and (cores or not what.startswith('Brokers')) else ''}")
     if alike:
-        told.append(f"{'Equal' if different else 'Nothing of these. Equal'}: {joined(alike)}.")
+        told.append(f"Equal: {joined(alike)}." if different else f"Nothing of these: equal are {joined(alike)}.")
     if nearest and len({shape.brokers for shape in shapes}) > 1:
         told.append(nearest)
     return tuple(told)

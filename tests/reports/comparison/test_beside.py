@@ -29,7 +29,7 @@ NEAREST = "The nearest arms that are equal in brokers: …"
 def test_arms_of_different_sizes_are_told_with_the_cores_that_they_share_and_with_equal_ones() -> None:
     assert differences_beside("topology", [MESH, HUB], 2, NEAREST) == (
         "Brokers on the same 2 cores: mesh: 3; hub-and-spoke: 5. Each broker more costs time of those cores.",
-        "Links that a message crosses: mesh: 0 or 1 (0.67 on average); hub-and-spoke: 2. Each link is a hop more.",
+        "Links that a message crosses: mesh: 0 or 1, on average 0.67; hub-and-spoke: 2. Each link is a hop more.",
         "Where clients enter: mesh: producers and consumers at the same 3 brokers; hub-and-spoke: producers at 3 "
         "brokers, consumers at 1 other.",
         NEAREST,
@@ -38,9 +38,7 @@ def test_arms_of_different_sizes_are_told_with_the_cores_that_they_share_and_wit
 
 def test_arms_that_are_equal_in_brokers_say_so_and_where_links_still_differ() -> None:
     links, entries, equal = differences_beside("topology", [MESH_OF_5, HUB], 2, NEAREST)
-    assert links.startswith(
-        "Links that a message crosses: mesh(brokers=5): 0 or 1 (0.80 on average); hub-and-spoke: 2."
-    )
+    assert links.startswith("Links that a message crosses: mesh(brokers=5): 0 or 1, on average 0.80; hub-and-spoke: 2.")
     assert entries.startswith("Where clients enter: ")
     assert equal == "Equal: brokers on the same 2 cores (5)."
 
@@ -48,8 +46,8 @@ def test_arms_that_are_equal_in_brokers_say_so_and_where_links_still_differ() ->
 def test_topologies_that_differ_in_a_setting_only_are_equal_in_all_three() -> None:
     (equal,) = differences_beside("topology", [MESH, replace(MESH, name="mesh(conduit=False)")], 2)
     assert equal == (
-        "Nothing of these. Equal: brokers on the same 2 cores (3), links that a message crosses (0 or 1 (0.67 on "
-        "average)) and where clients enter (producers and consumers at the same 3 brokers)."
+        "Nothing of these: equal are brokers on the same 2 cores (3), links that a message crosses (0 or 1, on average "
+        "0.67) and where clients enter (producers and consumers at the same 3 brokers)."
     )
     assert differences_beside("protocol", [replace(MESH, name="stomp"), replace(MESH, name="amqp")], 2) == ()
 
@@ -57,6 +55,22 @@ def test_topologies_that_differ_in_a_setting_only_are_equal_in_all_three() -> No
 def test_on_machines_of_their_own_more_brokers_cost_no_shared_cores() -> None:
     brokers = differences_beside("topology", [MESH, HUB], 0)[0]
     assert brokers == "Brokers: mesh: 3; hub-and-spoke: 5."
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        ((), "not known"),
+        ((4,), "0"),
+        ((0, 0, 3), "2"),
+        ((5, 20), "0 or 1, on average 0.80"),
+        ((0, 3, 2, 1), "1 to 3, on average 1.7"),
+    ],
+)
+def test_the_links_that_messages_cross_are_told_with_their_mean_over_all_pairs(
+    pairs: tuple[int, ...], told: str
+) -> None:
+    assert replace(MESH, pairs_by_links=pairs).link_text == told
 
 
 def test_brokers_that_stand_by_are_told() -> None:
@@ -88,7 +102,7 @@ def test_it_stands_below_the_answer_of_page_markdown_json_and_terminal(unequal: 
     assert told[0].startswith("Brokers on the same 2 cores: mesh: 3; hub-and-spoke: 5.")
     assert told[-1] == (
         "The nearest arms that are equal in brokers, 5 each: --topologies 'mesh(brokers=5),hub-and-spoke'. Links that "
-        "a message crosses still differ there: mesh(brokers=5): 0 or 1 (0.80 on average); hub-and-spoke: 2."
+        "a message crosses still differ there: mesh(brokers=5): 0 or 1, on average 0.80; hub-and-spoke: 2."
     )
     page = parse(render(comparisons)).text()
     assert page.index("What differs beside the topology") < page.index("Verdicts and their reasons")
