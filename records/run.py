@@ -5,13 +5,14 @@ It never holds a password, nor a URI that does.
 """
 
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from records.checks import Check
 from records.destination_pattern import expanded, replies_to
 from records.rate_steps import RateStep
 
 RUN_VERSION = 6
+PRODUCER, CONSUMER = "producer", "consumer"  # the roles of users
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,7 @@ class RunInfo:
     brokers: tuple[BrokerInfo, ...] = ()
     links: tuple[LinkInfo, ...] = ()
     groups: tuple[GroupInfo, ...] = ()
+    pairs_by_links: tuple[int, ...] = ()  # how many (producer's, consumer's broker) lie 0, 1, 2, … links apart
     users: tuple[UserInfo, ...] = ()
     rate_steps: tuple[RateStep, ...] = ()  # of all producers together; none if the rate is constant
     held_p99_ms: float | None = None  # a step with a higher p99 from due to received is not held; null: whatever it is
@@ -175,6 +177,8 @@ class RunInfo:
     warm_up: WarmUp = field(default_factory=WarmUp)
     durations_s: dict[str, float] = field(default_factory=dict)  # up, prove, warm_up, load, drain, browse, down
     processes: tuple[ProcessInfo, ...] = ()
+    start_failure: str = ""  # of a run that failed: why no load could begin
+    not_up_in_time: bool = False  # … as brokers, links or paths took too long: another try may succeed
     problems: tuple[str, ...] = ()  # reasons from the harness that make the run invalid (a worker lost, disk full, …)
     unknowns: tuple[str, ...] = ()  # facts that are not known (a queue that could not be browsed, drain timed out)
     unsearched: tuple[str, ...] = ()  # where messages may be that nobody could look for: missing ones are not lost
@@ -186,3 +190,8 @@ class RunInfo:
     versions: dict[str, str] = field(default_factory=dict)
     machine: dict[str, str | int | float] = field(default_factory=dict)
     rendered: dict[str, str] = field(default_factory=dict)  # "broker-1/activemq.xml" -> text, secrets out
+
+    def enter_at(self, role: str) -> frozenset[str]:
+        """The brokers where the users of this role enter: producer | consumer."""
+        groups = {user.group for user in self.users if user.role == role}
+        return frozenset(chain(*(group.enter_at for group in self.groups if group.name in groups)))
