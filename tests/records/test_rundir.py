@@ -15,6 +15,7 @@ from records.errors import RunUnreadable, RunUnwritable
 from records.run import RUN_VERSION, BrokerInfo, GroupInfo, LinkInfo, Phases, ProcessInfo, RunInfo, UserInfo, WarmUp
 from records.run_json import decode, encode
 from records.rundir import RunDirectory, new_run_id
+from records.schemas import SCHEMA_VERSION
 from tests.support.disk import small_disk
 
 FULL = RunInfo(
@@ -45,7 +46,7 @@ infos: st.SearchStrategy[RunInfo] = st.from_type(RunInfo).filter(
 
 @given(infos)
 def test_any_run_info_comes_back_from_json(info: RunInfo) -> None:
-    info = dataclasses.replace(info, run_version=RUN_VERSION)
+    info = dataclasses.replace(info, run_version=RUN_VERSION, schema_version=SCHEMA_VERSION)
     assert decode(encode(info), "run.json") == info
 
 
@@ -98,6 +99,17 @@ def _set_to(value: object) -> Any:
             _edited("run_version", _set_to(1)),
             "run.json: run_version is 1, this brokerbench reads 5: use the brokerbench",
         ),
+        (
+            _edited("schema_version", _set_to(99)),
+            "run.json: schema_version is 99, this brokerbench reads 4: use the brokerbench",
+        ),
+        (
+            _edited("state", _set_to("zombie")),
+            "run.json: state: 'zombie' is none of starting, running, ended, interrupted, failed",
+        ),
+        (_edited("seed", _set_to("7" * 100)), f"run.json: seed: '{'7' * 79}… is not of type int"),
+        (_edited("warm_up/lasted_s", _set_to(float("inf"))), "run.json: warm_up.lasted_s: inf is not of type float"),
+        ("[" * 100_000, "run.json: not readable as JSON"),
         (encode(FULL)[:100], "run.json: not readable as JSON"),
         ("", "run.json: not readable as JSON"),
         ("[]", "run.json: the whole: [] is not a JSON object"),
