@@ -3,13 +3,13 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from brokerbench.guarded import run_guarded
-from records.analysis_command import analysis_command, java_folder
+from records.analysis_command import SCRATCH, analysis_command, java_folder
 from records.errors import RunUnreadable
 from records.rundir import RunDirectory
 from records.summary import EXIT_STATUS
+from records.temporary import temporary_folder
 from topologies.runtimes.java import find_java, spark_environment
 
 LATEST = "latest"
@@ -45,8 +45,8 @@ def analyse(runs: Sequence[RunDirectory], master: str | None) -> int:
     java = spark_environment(find_java(), java_folder(runs[0].path))
     before = [_written_ns(run.summary_path) for run in runs]
     command = analysis_command([run.path for run in runs], master)
-    with TemporaryDirectory(prefix="brokerbench-analysis-", ignore_cleanup_errors=True) as scratch:
-        status = run_guarded(command, env={**os.environ, **java, "TMPDIR": scratch}, remove=[Path(scratch)])
+    with temporary_folder(SCRATCH) as scratch:
+        status = run_guarded(command, env={**os.environ, **java, "TMPDIR": str(scratch)}, remove=[scratch])
     if status == UNUSABLE:
         return status
     for run, earlier_ns in zip(runs, before, strict=True):
