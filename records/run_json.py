@@ -6,7 +6,7 @@ import json
 from records.errors import RunUnreadable
 from records.run import RUN_VERSION, RunInfo
 from records.schemas import SCHEMA_VERSION
-from records.typed_json import Misfit, typed
+from records.typed_json import NO_TEXT, Misfit, typed
 
 UNTOLD_SCHEMA = 1
 """What the first brokerbench that wrote this run.json had as ``schema_version``, whatever its events were of.
@@ -16,8 +16,11 @@ The files of the events tell their version too.
 
 
 def encode(info: RunInfo) -> str:
-    """run.json as text. ValueError for a number that JSON has no way to write (NaN, infinity)."""
-    return json.dumps(dataclasses.asdict(info), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    """run.json as text. ValueError for a number that JSON has no way to write (NaN, infinity).
+
+    What is no text, as in an argument that is not UTF-8, is written as "?".
+    """
+    return NO_TEXT.sub("?", json.dumps(dataclasses.asdict(info), indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def decode(text: str, source: str) -> RunInfo:

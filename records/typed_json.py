@@ -6,9 +6,11 @@ that was only partly understood would be used wrongly, and nobody would notice.
 
 import dataclasses
 import math
+import re
 import types
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+NO_TEXT = re.compile("[\ud800-\udfff]")  # half of a pair of UTF-16: no file can be written with it
 SHOWN_AT_MOST = 80  # characters of a value
 
 
@@ -61,10 +63,12 @@ def _of_type(kind: type, value: object, path: str) -> Any:
 
 
 def _is_a(kind: type, value: object) -> bool:
-    """Booleans are no numbers here, nor is NaN; an integer will do where a float is asked for."""
+    """Booleans are no numbers here, nor is NaN, nor half a character a text; an integer will do as a float."""
     if isinstance(value, bool) or kind is bool:
         return isinstance(value, bool) and kind is bool
     if isinstance(value, float) and not math.isfinite(value):
+        return False
+    if isinstance(value, str) and NO_TEXT.search(value):
         return False
     return isinstance(value, (int, float) if kind is float else kind)
 

@@ -56,7 +56,7 @@ def read_summary(
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RunUnreadable(f"{path}: missing, so the run was not analysed: {again}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RunUnreadable(f"{path}: cannot be read as JSON ({error}): {again}") from None
     version = found.get("summary_version") if isinstance(found, dict) else None
     if version not in versions:

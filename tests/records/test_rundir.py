@@ -109,6 +109,7 @@ def _set_to(value: object) -> Any:
         ),
         (_edited("seed", _set_to("7" * 100)), f"run.json: seed: '{'7' * 79}… is not of type int"),
         (_edited("warm_up/lasted_s", _set_to(float("inf"))), "run.json: warm_up.lasted_s: inf is not of type float"),
+        (_edited("question", _set_to("\ud800")), "run.json: question: '\\ud800' is not of type str"),
         ("[" * 100_000, "run.json: not readable as JSON"),
         (encode(FULL)[:100], "run.json: not readable as JSON"),
         ("", "run.json: not readable as JSON"),
@@ -124,6 +125,12 @@ def test_what_is_no_run_info_is_refused_by_the_name_of_its_key(text: str, messag
 def test_a_number_that_json_cannot_write_is_refused() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         encode(dataclasses.replace(FULL, warm_up=WarmUp("fixed", float("nan"), 15.0)))
+
+
+def test_an_argument_that_is_no_text_does_not_keep_run_json_from_being_written(tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path, "r")
+    run.write_run(dataclasses.replace(FULL, command=("locust", "--session", "\udcff")))
+    assert run.read_run().command == ("locust", "--session", "?")
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
