@@ -13,7 +13,7 @@ from records.destination_pattern import expanded, replies_to
 from records.rate_steps import RateStep
 from records.schemas import SCHEMA_VERSION
 
-RUN_VERSION = 5
+RUN_VERSION = 6
 State = Literal["starting", "running", "ended", "interrupted", "failed"]
 
 

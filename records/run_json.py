@@ -8,12 +8,6 @@ from records.run import RUN_VERSION, RunInfo
 from records.schemas import SCHEMA_VERSION
 from records.typed_json import NO_TEXT, Misfit, typed
 
-UNTOLD_SCHEMA = 1
-"""What the first brokerbench that wrote this run.json had as ``schema_version``, whatever its events were of.
-
-The files of the events tell their version too.
-"""
-
 
 def encode(info: RunInfo) -> str:
     """run.json as text. ValueError for a number that JSON has no way to write (NaN, infinity).
@@ -31,7 +25,7 @@ def decode(text: str, source: str) -> RunInfo:
         raise RunUnreadable(f"{source}: not readable as JSON ({error}): was it cut short or edited?") from None
     fields = document if isinstance(document, dict) else {}
     _require(source, "run_version", fields.get("run_version", RUN_VERSION), RUN_VERSION)
-    _require(source, "schema_version", fields.get("schema_version", SCHEMA_VERSION), SCHEMA_VERSION, UNTOLD_SCHEMA)
+    _require(source, "schema_version", fields.get("schema_version", SCHEMA_VERSION), SCHEMA_VERSION)
     try:
         info = typed(RunInfo, document)
     except Misfit as misfit:
@@ -40,8 +34,8 @@ def decode(text: str, source: str) -> RunInfo:
     return info
 
 
-def _require(source: str, key: str, version: object, ours: int, *also: int) -> None:
-    if version not in (ours, *also):
+def _require(source: str, key: str, version: object, ours: int) -> None:
+    if version != ours:
         raise RunUnreadable(
             f"{source}: {key} is {version!r}, this brokerbench reads {ours}: use the brokerbench that made the run"
         )
