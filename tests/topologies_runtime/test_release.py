@@ -213,6 +213,29 @@ def test_nothing_of_a_refused_archive_stays_in_the_cache(
     assert [path.name for path in cache.iterdir() if path.suffix != ".lock"] == []
 
 
+def marked(archive: Path, in_local: int, in_directory: int, value: int) -> Path:
+    """The zip with a byte of its last entry set, at these places of its two headers."""
+    content = bytearray(archive.read_bytes())
+    content[content.rfind(b"PK\x03\x04") + in_local] = value
+    content[content.rfind(b"PK\x01\x02") + in_directory] = value
+    archive.write_bytes(content)
+    return archive
+
+
+def test_an_archive_that_python_cannot_unpack_is_refused_for_what_it_is(tmp_path: Path, cache: Path) -> None:
+    good = {f"broker/{name}": content for name, content in jars(tmp_path).items()}
+    encrypted = marked(packed(tmp_path / "encrypted.zip", {**good, "broker/more": b"x"}), 6, 8, 1)
+    assert "is encrypted, password required" in refusal(encrypted)
+    method = marked(packed(tmp_path / "method.zip", {**good, "broker/more": b"x"}), 8, 10, 99)
+    assert "That compression method is not supported" in refusal(method)
+    for packaging in ("zip", "tar.gz"):
+        long = packed(tmp_path / f"long.{packaging}", {**good, f"broker/{'n' * 300}": b"x"})
+        assert "cannot unpack long" in refusal(long)
+        clash = packed(tmp_path / f"clash.{packaging}", {**good, "broker/bin": b"x"})
+        assert "cannot unpack clash" in refusal(clash)
+    assert [path.name for path in cache.iterdir() if path.suffix != ".lock"] == []
+
+
 def test_a_damaged_build_in_the_cache_is_unpacked_again(tmp_path: Path, cache: Path) -> None:
     entries = {f"broker/{name}": content for name, content in jars(tmp_path).items()}
     archive = packed(tmp_path / "mine.zip", entries)
@@ -266,4 +289,7 @@ def test_a_build_that_does_not_say_its_version_is_refused(tmp_path: Path) -> Non
     unpacked(tmp_path, manifest="Built-By: me")
     assert refusal(tmp_path).startswith("bin/activemq.jar has no Implementation-Version in its manifest; ")
     (tmp_path / "bin" / "activemq.jar").write_text("no jar", encoding="utf-8")
+    assert refusal(tmp_path).startswith("bin/activemq.jar has no Implementation-Version in its manifest; ")
+    with zipfile.ZipFile(tmp_path / "bin" / "activemq.jar", "w") as jar:
+        jar.writestr("META-INF/MANIFEST.MF", b"Implementation-Version: \xff")
     assert refusal(tmp_path).startswith("bin/activemq.jar has no Implementation-Version in its manifest; ")

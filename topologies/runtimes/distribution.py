@@ -30,6 +30,8 @@ CACHE_VARIABLE = "BROKERBENCH_CACHE"
 SCRATCH = "fetch-"
 NETWORK_TIMEOUT_S = 30
 NAMED_AT_MOST = 3  # files
+OF_THE_CACHE = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS)
+"""Errors of the cache's folder; any other is one of what was fetched."""
 
 
 class DistributionUnavailable(Exception):
@@ -240,7 +242,7 @@ def _fetched(distribution: Distribution, folder: Path, final: Path, fetch: Fetch
     try:
         return fetch(distribution, folder)
     except Exception as error:  # jgo raises its own, requests' and urllib3's: each means that there is no file
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
+        if isinstance(error, OSError) and error.errno in OF_THE_CACHE:
             raise
         raise DistributionUnavailable(
             f"{distribution.coordinate} {_flaw(distribution, final)} and could not be fetched "
@@ -273,7 +275,9 @@ def _unpacked(distribution: Distribution, archive: Path, folder: Path) -> Path:
         else:
             with tarfile.open(archive) as tar:
                 _extract(tar, folder)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error) as error:
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, RuntimeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno in OF_THE_CACHE:
+            raise
         raise DistributionUnavailable(f"{distribution.coordinate}: cannot unpack {archive.name}: {error}") from error
     if not (folder / distribution.folder).is_dir():
         raise DistributionUnavailable(f"{distribution.coordinate}: no folder {distribution.folder} in {archive.name}")

@@ -168,7 +168,7 @@ def _manifest_version(jar: Path) -> str:
     try:
         with zipfile.ZipFile(jar) as archive:
             lines = archive.read(MANIFEST).decode("utf-8").splitlines()
-    except (zipfile.BadZipFile, KeyError):
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, RuntimeError, OSError):
         return ""
     return dict(line.partition(": ")[::2] for line in lines).get("Implementation-Version", "").strip()
 
