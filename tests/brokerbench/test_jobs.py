@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from brokerbench import stored_runs
+from records.errors import RunUnwritable
 from records.rundir import RunDirectory
 from scenarios.harness.run import jobs
 
@@ -70,3 +71,10 @@ def test_what_an_analysis_leaves_in_its_folder_for_temporary_files_goes_with_it(
     for folder in (of_a_command, of_a_run):
         assert folder.name.startswith("brokerbench-analysis-")
         assert not folder.exists()
+
+
+def test_a_run_that_cannot_be_written_is_refused_with_the_next_step(run: RunDirectory) -> None:
+    (run.path / "logs").write_text("no folder")
+    with pytest.raises(RunUnwritable) as refused:
+        stored_runs.analyse([run], None)
+    assert str(refused.value).startswith(f"{run.path}: the analysis writes there, and cannot (")
