@@ -192,8 +192,11 @@ def report(run: str, junit: Path | None, markdown: Path | None, runs: Path) -> N
     """
     from brokerbench.stored_runs import find_run
     from reports.build import OtherFiles, write_report
+    from reports.inputs import why_changed
 
-    click.echo(write_report(find_run(run, runs).path, OtherFiles(junit, markdown)))
+    directory = find_run(run, runs)
+    click.echo(write_report(directory.path, OtherFiles(junit, markdown)))
+    _warn(filter(None, [why_changed(directory)]))
 
 
 @main.command()

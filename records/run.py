@@ -6,13 +6,16 @@ It never holds a password, nor a URI that does.
 
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
+from typing import Literal
 
 from records.checks import Check
 from records.destination_pattern import expanded, replies_to
 from records.rate_steps import RateStep
+from records.schemas import SCHEMA_VERSION
 
 RUN_VERSION = 6
 PRODUCER, CONSUMER = "producer", "consumer"  # the roles of users
+State = Literal["starting", "running", "ended", "interrupted", "failed"]
 
 
 @dataclass(frozen=True)
@@ -148,16 +151,16 @@ class UserInfo:
 
 @dataclass(frozen=True)
 class RunInfo:
-    """Everything in run.json. ``state``: starting | running | ended | interrupted | failed."""
+    """Everything in run.json. ``schema_version``: of the event tables."""
 
     run_id: str
     scenario: str
     topology: str
     runtime: str
     protocol: str
-    state: str = "starting"
+    state: State = "starting"
     run_version: int = RUN_VERSION
-    schema_version: int = 1
+    schema_version: int = SCHEMA_VERSION
     question: str = ""  # the scenario's own docstring
     command: tuple[str, ...] = ()  # run it again with this
     seed: int = 0

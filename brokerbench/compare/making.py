@@ -150,12 +150,12 @@ def _all_made(sessions: Sequence[Session], say: Say) -> list[Path]:
         for session in sessions:
             _make_missing(session, sessions, invalid, say)
         made = _made(sessions)
-        unanalysed = [run for run in made.values() if not run.summary_path.exists()]
+        unanalysed = [run for run in made.values() if not run.is_analysed]
         if unanalysed:
             say(f"all runs are made; {counted(len(unanalysed), 'run')} will be analysed in one Spark session")
             analyse(unanalysed, None)
         for run in unanalysed:
-            if not run.summary_path.exists():
+            if not run.is_analysed:
                 again = "remove this folder, and the same command makes the run again"
                 raise RunsNotMade(f"{run.path}: cannot be analysed, as is said above: {again}")
         after = _made(sessions)

@@ -196,7 +196,7 @@ def why_invalid(directory: RunDirectory, info: RunInfo) -> str:
     try:
         summary = json.loads(directory.summary_path.read_text(encoding="utf-8"))
         told = (summary["verdict"], summary["reasons"])
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return f"{directory.summary_path} cannot be read"
     verdict, reasons = told
     return str([*reasons, "no reason given"][0]) if verdict == "invalid" else ""
