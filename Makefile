@@ -10,6 +10,7 @@ SCENARIO ?= scenarios/steady.py
 TOPOLOGY ?= mesh
 TIME ?= 30s
 PART ?= 1/1
+RAN ?= build/tests/test.json
 ARGS ?=
 
 BIN := .venv/bin
@@ -28,8 +29,8 @@ bench: .venv/.installed .venv/.installed-amqp ## Run a benchmark on real brokers
 test: .venv/.installed-dev .venv/.installed-amqp ## Run what this machine can run in ten minutes (ARGS are passed to pytest)
 	$(BIN)/python -m tests.run test $(ARGS)
 
-test-rest: .venv/.installed-dev .venv/.installed-amqp ## Run the slow tests that `make test` leaves out; nothing may be missing
-	$(BIN)/python -m tests.run rest $(ARGS)
+test-rest: .venv/.installed-dev .venv/.installed-amqp ## Run the tests of `make test-all` that the last `make test` did not
+	$(BIN)/python -m tests.run all --but $(RAN) $(ARGS)
 
 test-all: ## Install and start what is missing (apt, root or sudo), then run every test but the nightly ones
 	bash .ci/with-everything.sh .venv/bin/python -m tests.run all $(ARGS)

@@ -64,7 +64,9 @@ from analysis.timeline import NS_PER_S, FaultWindow, Timeline
 from analysis.unplanned import Span, unplanned
 from analysis.verdict import FailedFault
 from records.balance import Rebalance
+from records.digests import digests, list_analysed, read_files
 from records.errors import RunUnreadable, RunUnwritable
+from records.files import alone_in
 from records.reader import Sealing, inspect, read_events, seal
 from records.recovery import Recovery
 from records.results import ANOMALIES, OUTAGES, REORDERED
@@ -73,6 +75,7 @@ from records.schemas import UNKNOWN
 from records.summary import EXIT_STATUS, ConnectionCounts, LeftBehind, Summary, Unplanned
 
 Progress = Callable[[str], None]
+ANALYSING = "analysing"
 CANNOT_ANALYSE = 2  # exit status
 GRAVEST_FIRST = (CANNOT_ANALYSE, *(EXIT_STATUS[word] for word in ("interrupted", "invalid", "fail", "unknown", "pass")))
 ODD = (
@@ -102,10 +105,16 @@ def analyse(run: Path, master: str | None = None, *, progress: Progress = print)
     stored. SparkUnavailable: Spark does not start. Analysing again replaces what was there.
     """
     directory = RunDirectory.open(run)
+    with alone_in(directory.path, ANALYSING):
+        return _analysed(directory, master, progress)
+
+
+def _analysed(directory: RunDirectory, master: str | None, progress: Progress) -> Summary:
     info = directory.read_run()
     with _step(progress, "sealed the events"):
         seal(directory)
         sealing = inspect(directory)
+    read = digests(directory.path, read_files(directory))
     with _session(master, sealing, progress) as spark:
         frames = Frames(spark, directory, info)
         results, found = _compute(frames, sealing, progress)
@@ -113,6 +122,7 @@ def analyse(run: Path, master: str | None = None, *, progress: Progress = print)
         summary = summarise(info, found)
         write_results(directory, results)
         write_summary(directory, summary)
+        list_analysed(directory, read)
     return summary
 
 
@@ -421,7 +431,9 @@ def _in_one_session(runs: Sequence[Path], master: str | None) -> int:
 def _rows(run: Path) -> int:
     """How many events a run has; 0 for one that cannot be read, as its analysis will say."""
     try:
-        return sum(seal(RunDirectory.open(run)).rows.values())
+        directory = RunDirectory.open(run)
+        with alone_in(directory.path, ANALYSING):
+            return sum(seal(directory).rows.values())
     except (RunUnreadable, RunUnwritable):
         return 0
 

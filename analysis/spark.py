@@ -4,15 +4,19 @@ Locally it keeps to the loopback interface, needs no network, says nothing, and 
 folder of its own. Java is found by JAVA_HOME, then PATH.
 """
 
+import atexit
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+
+from records.analysis_command import SCRATCH
+from records.temporary import make_folder, remove_folder, temporary_folder
 
 LOCAL = "local[*]"
 LOOPBACK = "127.0.0.1"
@@ -63,8 +67,8 @@ def session(master: str | None = None, *, rows: int = 0) -> Iterator[SparkSessio
     if active is not None:
         yield active
         return
-    with TemporaryDirectory(prefix="brokerbench-spark-", ignore_cleanup_errors=True) as scratch:
-        spark = _start(master, Path(scratch), rows)
+    with temporary_folder(f"{SCRATCH}spark-") as scratch:
+        spark = _start(master, scratch, rows)
         try:
             yield spark
         finally:
@@ -72,6 +76,7 @@ def session(master: str | None = None, *, rows: int = 0) -> Iterator[SparkSessio
 
 
 def _start(master: str | None, scratch: Path, rows: int) -> SparkSession:
+    _give_java_a_temporary_folder()
     settings = settings_for(master or _submitted_master() or LOCAL, scratch, rows)
     builder = SparkSession.builder.appName("brokerbench").config(map=settings)  # type: ignore[arg-type]
     try:
@@ -84,6 +89,15 @@ def _start(master: str | None, scratch: Path, rows: int) -> SparkSession:
         ) from None
     spark.sparkContext.setLogLevel("ERROR")
     return spark
+
+
+@cache
+def _give_java_a_temporary_folder() -> None:
+    """Where Spark's JVM unpacks libraries and the like; it lives as long as this process, and so does the folder."""
+    folder = make_folder(f"{SCRATCH}java-")
+    atexit.register(remove_folder, folder)
+    options = os.environ.get("SPARK_SUBMIT_OPTS", "")  # on any master, beside the options that its user has set
+    os.environ["SPARK_SUBMIT_OPTS"] = f'{options} "-Djava.io.tmpdir={folder}"'.strip()
 
 
 def _submitted_master() -> str | None:
@@ -120,7 +134,7 @@ def _local_settings(scratch: Path, rows: int) -> dict[str, str]:
     log_settings = scratch / "log4j2.properties"
     log_settings.write_text(_QUIET, encoding="utf-8")
     os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)  # read by the launcher only; else it warns of its choice
-    java = [f"-Dlog4j2.configurationFile={log_settings.as_uri()}", f"-Dderby.system.home={scratch}"]
+    java = [f"-Dlog4j2.configurationFile={log_settings.as_uri()}", f'"-Dderby.system.home={scratch}"']
     java.append("-XX:MetaspaceSize=256m")  # Spark's classes fit from the start: growing costs full collections
     if rows <= BRIEF_JOB_ROWS:
         java += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]

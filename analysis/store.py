@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from records.files import replace_whole
+from records.files import remove_file, replace_whole
 from records.results import RESULT_TABLES
 from records.rundir import RunDirectory
 from records.summary import Summary
@@ -21,12 +21,19 @@ Ints = npt.NDArray[np.int64]
 
 
 def write_results(directory: RunDirectory, results: Mapping[str, pa.Table]) -> None:
-    """Every result table as one Parquet file, its rows in order. RunUnwritable; KeyError when a table is missing."""
+    """Every result table as one Parquet file, its rows in order. RunUnwritable; KeyError when a table is missing.
+
+    From here on until they are listed again (`records.digests`), the run does not count as analysed.
+    """
+    remove_file(directory.digests_path)
     for name, schema in RESULT_TABLES.items():
         table = results[name].select(schema.names).cast(schema)
         ordered = table.take(order(table))
         path = directory.results(name) / RESULT_FILE
         replace_whole(path, partial(pq.write_table, ordered, compression="zstd"), make_folder=True)
+        for other in path.parent.glob("*.parquet"):
+            if other != path:  # a reader would take its rows too
+                remove_file(other)
 
 
 def order(table: pa.Table) -> pa.Array:

@@ -192,8 +192,11 @@ def report(run: str, junit: Path | None, markdown: Path | None, runs: Path) -> N
     """
     from brokerbench.stored_runs import find_run
     from reports.build import OtherFiles, write_report
+    from reports.inputs import why_changed
 
-    click.echo(write_report(find_run(run, runs).path, OtherFiles(junit, markdown)))
+    directory = find_run(run, runs)
+    click.echo(write_report(directory.path, OtherFiles(junit, markdown)))
+    _warn(filter(None, [why_changed(directory)]))
 
 
 @main.command()
@@ -253,10 +256,11 @@ def compare(
 
     The page also says how sure that is.
 
-    With --scenario the runs are made first: brokerbench compare --scenario steady --topologies mesh,tree --blocks 7.
-    Each block holds a run of every arm, in random order. The same command goes on where it was stopped. What stands
-    after -- are options of every run, as of locust: -- --protocol amqp --rate 200. Several scenarios make one page:
-    --scenario steady:7,failover:3.
+    With --scenario the runs are made first: --scenario steady --topologies 'mesh(brokers=5),hub-and-spoke' --blocks 7.
+    Each block holds a run of every arm, in random order. The same command goes on where it was stopped. More --blocks
+    are free while there were too few for a verdict; after that the first verdict stands. What stands after -- are
+    options of every run, as of locust: -- --protocol amqp --rate 200. Several scenarios make one page: --scenario
+    steady:7,failover:3.
 
     Without --scenario finished runs are compared. RUN: a folder, or its name. Runs that differ in one thing form the
     arms. The others are compared with the first run's arm. The first run of each arm makes block 1, the second block 2,
@@ -268,6 +272,8 @@ def compare(
     """
     from brokerbench.compare.answer import exit_status, told, wanted_from
     from brokerbench.compare.command import runs_made
+    from brokerbench.compare.equal_arms import nearest_equal
+    from brokerbench.compare.kept_verdicts import keep, kept_verdicts
     from brokerbench.compare.session import Asked
     from brokerbench.growth import restarts_of
     from brokerbench.stored_runs import find_run
@@ -281,8 +287,11 @@ def compare(
         raise click.UsageError("options that make runs take --scenario NAME, such as --scenario steady")
     else:
         folders = [find_run(name, runs).path for name in words]
-    asked = replace(page, runs=tuple(folders), to_add_a_broker=restarts_of)
+    asked = replace(page, runs=tuple(folders), to_add_a_broker=restarts_of, nearest_equal=nearest_equal)
+    asked = replace(asked, kept=kept_verdicts(folders))
     found = compared(asked)
+    if scenario is not None:
+        keep(found, folders)
     written = write(found, asked)
     click.echo(told(found, written))
     sys.exit(exit_status(found, gate=gate, strict=strict))

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from brokerbench.guarded import run_guarded
-from records.analysis_command import analysis_command, java_folder
-from records.errors import RunUnreadable
+from records.analysis_command import SCRATCH, analysis_command, java_folder
+from records.errors import RunUnreadable, RunUnwritable, explained
 from records.rundir import RunDirectory
 from records.summary import EXIT_STATUS
+from records.temporary import temporary_folder
 from topologies.runtimes.java import find_java, spark_environment
 
 LATEST = "latest"
@@ -39,14 +39,14 @@ def latest(parent: Path) -> RunDirectory:
 def analyse(runs: Sequence[RunDirectory], master: str | None) -> int:
     """Analyse runs in one Spark session.
 
-    Returns the exit status of the gravest verdict, or 2 when a run could not be analysed. Raises AnalysisFailed or
-    NoJava.
+    Returns the exit status of the gravest verdict, or 2 when a run could not be analysed. Raises AnalysisFailed,
+    RunUnwritable or NoJava.
     """
-    java = spark_environment(find_java(), java_folder(runs[0].path))
+    java = _java(runs[0])
     before = [_written_ns(run.summary_path) for run in runs]
     command = analysis_command([run.path for run in runs], master)
-    with TemporaryDirectory(prefix="brokerbench-analysis-", ignore_cleanup_errors=True) as scratch:
-        status = run_guarded(command, env={**os.environ, **java, "TMPDIR": scratch}, remove=[Path(scratch)])
+    with temporary_folder(SCRATCH) as scratch:
+        status = run_guarded(command, env={**os.environ, **java, "TMPDIR": str(scratch)}, remove=[scratch])
     if status == UNUSABLE:
         return status
     for run, earlier_ns in zip(runs, before, strict=True):
@@ -55,6 +55,17 @@ def analyse(runs: Sequence[RunDirectory], master: str | None) -> int:
                 f"{run.path}: the analysis ended with status {status} and no verdict: what it said is above"
             )
     return status
+
+
+def _java(run: RunDirectory) -> dict[str, str]:
+    """The environment variables that Spark finds its Java by."""
+    try:
+        return spark_environment(find_java(), java_folder(run.path))
+    except OSError as error:
+        why, next_step = explained(error)
+        raise RunUnwritable(
+            f"{run.path}: the analysis writes there, and cannot ({why}): {next_step}, such as a copy of it"
+        ) from None
 
 
 def _written_ns(path: Path) -> int | None:

@@ -4,6 +4,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+SCRATCH = "brokerbench-analysis-"
+"""How the name of its folder for temporary files begins."""
+
 
 def analysis_command(runs: Sequence[Path], master: str | None) -> list[str]:
     """The argument list; ``master``: Spark's, None for this machine. Its exit status: records.summary.EXIT_STATUS."""

@@ -1,4 +1,4 @@
-"""Writes files whole or not at all, and lets one process at a time do something."""
+"""Writes files whole or not at all, lets one process at a time do something, and makes temporary folders."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -28,6 +28,15 @@ def replace_whole(path: Path, write: Callable[[Path], object], *, make_folder: b
         raise RunUnwritable(f"{path}: cannot be written: {why}; {next_step}") from None
 
 
+def remove_file(path: Path) -> None:
+    """Remove a file that may be there. RunUnwritable."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        why, next_step = explained(error)
+        raise RunUnwritable(f"{path}: cannot be removed: {why}; {next_step}") from None
+
+
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
     """One process at a time, polled: a lock waited for in the kernel would stop every greenlet of this process."""
@@ -40,3 +49,19 @@ def locked(file: Path) -> Iterator[None]:
             except BlockingIOError:
                 sleep(LOCK_POLL_S)
         yield  # the lock goes with its file
+
+
+@contextmanager
+def alone_in(folder: Path, doing: str) -> Iterator[None]:
+    """Holds the folder's lock, which goes with this process. RunUnwritable if another process is ``doing`` the same."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            flock(descriptor, LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            raise RunUnwritable(f"{folder}: another process is {doing} it at this moment: wait for its end") from None
+        except OSError:
+            pass  # a file system without locks costs only the guard
+        yield
+    finally:
+        os.close(descriptor)

@@ -5,13 +5,17 @@ It never holds a password, nor a URI that does.
 """
 
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
+from typing import Literal
 
 from records.checks import Check
 from records.destination_pattern import expanded, replies_to
 from records.rate_steps import RateStep
+from records.schemas import SCHEMA_VERSION
 
 RUN_VERSION = 6
+PRODUCER, CONSUMER = "producer", "consumer"  # the roles of users
+State = Literal["starting", "running", "ended", "interrupted", "failed"]
 
 
 @dataclass(frozen=True)
@@ -147,16 +151,16 @@ class UserInfo:
 
 @dataclass(frozen=True)
 class RunInfo:
-    """Everything in run.json. ``state``: starting | running | ended | interrupted | failed."""
+    """Everything in run.json. ``schema_version``: of the event tables."""
 
     run_id: str
     scenario: str
     topology: str
     runtime: str
     protocol: str
-    state: str = "starting"
+    state: State = "starting"
     run_version: int = RUN_VERSION
-    schema_version: int = 1
+    schema_version: int = SCHEMA_VERSION
     question: str = ""  # the scenario's own docstring
     command: tuple[str, ...] = ()  # run it again with this
     seed: int = 0
@@ -164,6 +168,7 @@ class RunInfo:
     brokers: tuple[BrokerInfo, ...] = ()
     links: tuple[LinkInfo, ...] = ()
     groups: tuple[GroupInfo, ...] = ()
+    pairs_by_links: tuple[int, ...] = ()  # how many (producer's, consumer's broker) lie 0, 1, 2, … links apart
     users: tuple[UserInfo, ...] = ()
     rate_steps: tuple[RateStep, ...] = ()  # of all producers together; none if the rate is constant
     held_p99_ms: float | None = None  # a step with a higher p99 from due to received is not held; null: whatever it is
@@ -175,6 +180,8 @@ class RunInfo:
     warm_up: WarmUp = field(default_factory=WarmUp)
     durations_s: dict[str, float] = field(default_factory=dict)  # up, prove, warm_up, load, drain, browse, down
     processes: tuple[ProcessInfo, ...] = ()
+    start_failure: str = ""  # of a run that failed: why no load could begin
+    not_up_in_time: bool = False  # … as brokers, links or paths took too long: another try may succeed
     problems: tuple[str, ...] = ()  # reasons from the harness that make the run invalid (a worker lost, disk full, …)
     unknowns: tuple[str, ...] = ()  # facts that are not known (a queue that could not be browsed, drain timed out)
     unsearched: tuple[str, ...] = ()  # where messages may be that nobody could look for: missing ones are not lost
@@ -186,3 +193,8 @@ class RunInfo:
     versions: dict[str, str] = field(default_factory=dict)
     machine: dict[str, str | int | float] = field(default_factory=dict)
     rendered: dict[str, str] = field(default_factory=dict)  # "broker-1/activemq.xml" -> text, secrets out
+
+    def enter_at(self, role: str) -> frozenset[str]:
+        """The brokers where the users of this role enter: producer | consumer."""
+        groups = {user.group for user in self.users if user.role == role}
+        return frozenset(chain(*(group.enter_at for group in self.groups if group.name in groups)))

@@ -1,85 +1,41 @@
-"""Converts a `RunInfo` to run.json and back, without loss.
-
-Reading is strict: an unknown key, a missing key or a value of another type is reported by its path (``users[0].role``).
-Otherwise a run that was only partly understood would be analysed wrongly, and nobody would notice.
-"""
+"""Converts a `RunInfo` to run.json and back, without loss. Reading is strict: see `records.typed_json`."""
 
 import dataclasses
 import json
-import types
-from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from records.errors import RunUnreadable
 from records.run import RUN_VERSION, RunInfo
-
-
-class _MisfitError(Exception):
-    """(path of the value, what is wrong with it)."""
+from records.schemas import SCHEMA_VERSION
+from records.typed_json import NO_TEXT, Misfit, typed
 
 
 def encode(info: RunInfo) -> str:
-    """run.json as text. ValueError for a number that JSON has no way to write (NaN, infinity)."""
-    return json.dumps(dataclasses.asdict(info), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    """run.json as text. ValueError for a number that JSON has no way to write (NaN, infinity).
+
+    What is no text, as in an argument that is not UTF-8, is written as "?".
+    """
+    return NO_TEXT.sub("?", json.dumps(dataclasses.asdict(info), indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def decode(text: str, source: str) -> RunInfo:
     """The RunInfo that ``text`` holds; RunUnreadable, naming ``source`` and the key, if it holds none."""
     try:
-        found = json.loads(text)
-    except ValueError as error:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise RunUnreadable(f"{source}: not readable as JSON ({error}): was it cut short or edited?") from None
-    version = found.get("run_version") if isinstance(found, dict) else None
-    if version is not None and version != RUN_VERSION:
-        raise RunUnreadable(
-            f"{source}: run_version is {version!r}, this brokerbench reads {RUN_VERSION}: "
-            "use the brokerbench that made the run"
-        )
+    fields = document if isinstance(document, dict) else {}
+    _require(source, "run_version", fields.get("run_version", RUN_VERSION), RUN_VERSION)
+    _require(source, "schema_version", fields.get("schema_version", SCHEMA_VERSION), SCHEMA_VERSION)
     try:
-        info = _value(RunInfo, found, "")
-    except _MisfitError as misfit:
-        path, problem = misfit.args
-        raise RunUnreadable(f"{source}: {path or 'the whole'}: {problem}: was it edited by hand?") from None
+        info = typed(RunInfo, document)
+    except Misfit as misfit:
+        raise RunUnreadable(f"{source}: {misfit}: was it edited by hand?") from None
     assert isinstance(info, RunInfo)
     return info
 
 
-def _value(kind: Any, found: object, path: str) -> object:
-    """``found`` as a value of the annotated type ``kind``."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if dataclasses.is_dataclass(kind):
-        return _record(kind, found, path)
-    if origin is tuple:
-        items = _of_type(list, found, path)
-        return tuple(_value(arguments[0], item, f"{path}[{place}]") for place, item in enumerate(items))
-    if origin is dict:
-        items = _of_type(dict, found, path)
-        return {key: _value(arguments[1], item, f"{path}.{key}") for key, item in items.items()}
-    kinds = arguments if origin in (Union, types.UnionType) else (kind,)
-    if not any(_is_a(one, found) for one in kinds):
-        names = " or ".join("null" if one is types.NoneType else one.__name__ for one in kinds)
-        raise _MisfitError(path, f"{found!r} is not of type {names}")
-    return found
-
-
-def _record(kind: Any, found: object, path: str) -> object:
-    keys = _of_type(dict, found, path)
-    types_of = get_type_hints(kind)
-    prefix = f"{path}." if path else ""
-    for key in types_of.keys() - keys.keys():
-        raise _MisfitError(prefix + key, "the key is missing")
-    for key in keys.keys() - types_of.keys():
-        raise _MisfitError(prefix + key, "the key is not known")
-    return kind(**{key: _value(types_of[key], keys[key], prefix + key) for key in types_of})
-
-
-def _of_type(kind: type, found: object, path: str) -> Any:
-    if not isinstance(found, kind):
-        raise _MisfitError(path, f"{found!r} is not a JSON {'array' if kind is list else 'object'}")
-    return found
-
-
-def _is_a(kind: type, found: object) -> bool:
-    """Booleans are no numbers here; an integer will do where a float is asked for."""
-    if isinstance(found, bool) or kind is bool:
-        return isinstance(found, bool) and kind is bool
-    return isinstance(found, (int, float) if kind is float else kind)
+def _require(source: str, key: str, version: object, ours: int) -> None:
+    if version != ours:
+        raise RunUnreadable(
+            f"{source}: {key} is {version!r}, this brokerbench reads {ours}: use the brokerbench that made the run"
+        )

@@ -7,6 +7,7 @@
         results/<table>/     what the analysis found (records.results)
         brokers/<broker>/    rendered files and logs of one broker
         summary.json         the verdict and its figures (records.summary)
+        analysis.sha256      digests of what the analysis read and wrote (records.digests)
         report.html
 
 No password is ever written below it.
@@ -59,6 +60,15 @@ class RunDirectory:
     @property
     def summary_path(self) -> Path:
         return self.path / "summary.json"
+
+    @property
+    def digests_path(self) -> Path:
+        return self.path / "analysis.sha256"
+
+    @property
+    def is_analysed(self) -> bool:
+        """Whether the last analysis reached its end: it writes its digests last."""
+        return self.summary_path.exists() and self.digests_path.exists()
 
     @property
     def report_path(self) -> Path:

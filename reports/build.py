@@ -10,9 +10,10 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from records.errors import RunUnreadable
 from records.files import replace_whole
 from records.rundir import RunDirectory
-from reports.inputs import Results, read_results
+from reports.inputs import Results, read_results, why_changed
 from reports.junit import junit
 from reports.numbers import cell
 from reports.page import page
@@ -62,8 +63,14 @@ def write_report(run: Path, others: OtherFiles = NO_OTHERS) -> Path:
 def write_report_measured(run: Path, others: OtherFiles = NO_OTHERS) -> Written:
     """As `write_report`, and tell size and time."""
     began = time.perf_counter()
-    results, path = read_results(run), RunDirectory.open(run).report_path
-    html, files = render(results), others.rendered(results, path)
+    directory = RunDirectory.open(run)
+    results, path = read_results(run), directory.report_path
+    try:
+        html, files = render(results), others.rendered(results, path)
+    except Exception as error:
+        if changes := why_changed(directory):  # a file may then hold what no analysis writes
+            raise RunUnreadable(f"{run}: no report can be made of it ({type(error).__name__}): {changes}") from error
+        raise
     for file, text in ((path, html), *files):
         write_whole(file, text)
     return Written(path, len(html.encode()), time.perf_counter() - began)

@@ -12,12 +12,17 @@ from typing import cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from records.digests import changed_after_analysis
 from records.errors import RunUnreadable
 from records.results import RESULT_TABLES
 from records.run import RunInfo
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
 from records.summary import SUMMARY_VERSION, VERDICTS, Summary
+from records.typed_json import Misfit, typed
+from reports.numbers import joined
+
+NAMED_AT_MOST = 3  # files
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ def read_summary(
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RunUnreadable(f"{path}: missing, so the run was not analysed: {again}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RunUnreadable(f"{path}: cannot be read as JSON ({error}): {again}") from None
     version = found.get("summary_version") if isinstance(found, dict) else None
     if version not in versions:
@@ -63,7 +68,30 @@ def read_summary(
     if found["verdict"] not in VERDICTS:
         known = ", ".join(VERDICTS)
         raise RunUnreadable(f"{path}: verdict {found['verdict']!r} is none of {known}: {again}")
-    return cast(Summary, found)
+    listed = version == SUMMARY_VERSION or directory.digests_path.exists()  # earlier analyses listed no digests
+    changes = why_changed(directory) if listed else ""
+    return _invalid(path, found, changes) if changes else cast(Summary, found)
+
+
+def why_changed(directory: RunDirectory) -> str:
+    """Which files are not as the analysis read or wrote them, as a sentence; '' if all are. RunUnreadable."""
+    files = changed_after_analysis(directory)
+    if not files:
+        return ""
+    named = files if len(files) <= NAMED_AT_MOST else [*files[:NAMED_AT_MOST], f"{len(files) - NAMED_AT_MOST} more"]
+    were = "was" if len(files) == 1 else "were"
+    told = f"{joined(named)} {were} changed after the analysis: run `brokerbench analyse {directory.path}`"
+    run_json = directory.run_path.name
+    return f"{told}, which takes {run_json} as it is now" if run_json in files else told
+
+
+def _invalid(path: Path, found: object, changes: str) -> Summary:
+    """The summary of a run that was changed: nobody measured what it says. RunUnreadable if it is malformed."""
+    try:
+        summary: Summary = typed(Summary, found)
+    except Misfit as misfit:
+        raise RunUnreadable(f"{path}: {misfit}: {changes}") from None
+    return {**summary, "verdict": "invalid", "reasons": [changes, *summary["reasons"]]}
 
 
 def result_table(directory: RunDirectory, name: str, schema: pa.Schema) -> pa.Table:

@@ -16,7 +16,7 @@ from tests.support.brokers import running
 from topologies.render.files import render_for_topics
 from topologies.runtimes.contract import Runtime
 
-pytest_plugins = ["tests.support.tiers"]
+pytest_plugins = ["tests.support.tiers", "tests.support.hiding"]
 
 settings.register_profile("busy", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")

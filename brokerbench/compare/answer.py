@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from records.summary import EXIT_STATUS
+from reports.comparison.beside import beside
 from reports.comparison.build import Wanted
 from reports.comparison.comparison import Comparison
 from reports.comparison.sentences import answer, left_out, messages, noise, unsteady
@@ -35,7 +36,12 @@ def require_folders(files: Iterable[Path]) -> None:
 
 def told(comparisons: Sequence[Comparison], written: Sequence[Path]) -> str:
     """What stands on the terminal: the answer, the reasons of each verdict, what was left out, the files."""
-    lines = [answer(comparisons), messages(comparisons)]
+    field = comparisons[0].design.field
+    lines = [
+        answer(comparisons),
+        messages(comparisons),
+        *(f"beside the {field}: {line}" for line in beside(comparisons)),
+    ]
     for each in comparisons:
         lines += [*unsteady(each), *noise(each), *left_out(each)]
         under = f"{each.scenario}, " if len(comparisons) > 1 else ""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from brokerbench.compare.lock import require_free
-from brokerbench.compare.making import Say, can_tell, check, make, outlook
+from brokerbench.compare.making import Say, can_tell, check, make, outlook, stands
 from brokerbench.compare.session import Asked, Session, arms, kept, locustfile_of, planned, split_values
 from brokerbench.interrupts import signals_interrupt
 from records.summary import EXIT_STATUS
@@ -70,5 +70,7 @@ def _made(sessions: Sequence[Session], tests: int, say: Say) -> list[Path]:
         for line in outlook(session, would, missing=session.run_count - len(session.made())):
             say(line)
     for line in can_tell(sessions, tests):
+        say(line)
+    for line in stands(sessions):
         say(line)
     return make(sessions, say)

@@ -4,24 +4,33 @@ Nothing is analysed beside a run. Each run is a `locust` of its own below a guar
 """
 
 import json
+import os
+import re
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
+from brokerbench.compare.equal_arms import proposal
+from brokerbench.compare.kept_verdicts import verdicts_in
 from brokerbench.compare.lock import only_one
 from brokerbench.compare.session import Session, Slot, why_invalid
 from brokerbench.guarded import run_guarded
 from brokerbench.stored_runs import analyse
+from records.run import CONSUMER, PRODUCER
 from records.rundir import RunDirectory
+from reports.comparison.beside import Shape, differences_beside
 from reports.comparison.statistics import needed_blocks
 from reports.numbers import counted
 
 CANNOT_RUN = 2  # exit status of a run that could not be made
+LOGGED = re.compile(r"\[\d{4}-\d\d-\d\d ")
+"""How a line begins that Locust's log has written: what follows without it belongs to the line before."""
 MOST_TRIES = 3  # of one run that is invalid each time
 AROUND_A_RUN_S = 25.0  # brokers come up and go down, and what is in flight drains: about so long for three brokers
 
@@ -63,7 +72,26 @@ def outlook(session: Session, arms: list[dict[str, Any]], missing: int) -> list[
         f"{', '.join(session.values)}{again}; {counted(session.blocks, 'block')}, {counted(runs, 'run')}"
         f"{_duration(arms, missing)}; in {session.folder}"
     ]
+    lines += [f"beside the {session.option}: {line}" for line in _beside(session, arms)]
     return lines + ([f"{runs - missing} of {runs} runs are made already"] if missing < runs else [])
+
+
+def _beside(session: Session, arms: list[dict[str, Any]]) -> tuple[str, ...]:
+    """What differs between the arms beside the option that makes them, before any run is made."""
+    shapes = [
+        Shape(
+            value,
+            arm["brokers"],
+            arm["standbys"],
+            tuple(arm["pairs_by_links"]),
+            frozenset(arm["enter_at"][PRODUCER]),
+            frozenset(arm["enter_at"][CONSUMER]),
+        )
+        for value, arm in zip(session.values, arms, strict=True)
+    ]
+    cores = 0 if any(arm["runtime"] == "external" for arm in arms) else os.cpu_count() or 0
+    nearest = proposal([str(arm["topology"]) for arm in arms])
+    return differences_beside(session.option, shapes, cores, nearest)
 
 
 def can_tell(sessions: Sequence[Session], tests: int) -> list[str]:
@@ -75,6 +103,17 @@ def can_tell(sessions: Sequence[Session], tests: int) -> list[str]:
         return [f"{told}; with {sessions[0].blocks} the page describes, but gives no verdict"]
     described = [f"{each.locustfile.stem}: with {each.blocks} the page describes, but gives no verdict" for each in few]
     return [told, *described]
+
+
+def stands(sessions: Sequence[Session]) -> list[str]:
+    """The verdicts that more blocks will not change. Raises ValueError for a file of them that cannot be read."""
+    return [
+        f"{first.scenario}: {first.arm} is {first.word} in {first.figure} by {first.blocks} blocks, and this verdict "
+        "stands: more blocks describe"
+        for session in sessions
+        for first in verdicts_in(session.folder)
+        if session.blocks > first.blocks
+    ]
 
 
 def _duration(arms: list[dict[str, Any]], missing: int) -> str:
@@ -111,12 +150,12 @@ def _all_made(sessions: Sequence[Session], say: Say) -> list[Path]:
         for session in sessions:
             _make_missing(session, sessions, invalid, say)
         made = _made(sessions)
-        unanalysed = [run for run in made.values() if not run.summary_path.exists()]
+        unanalysed = [run for run in made.values() if not run.is_analysed]
         if unanalysed:
             say(f"all runs are made; {counted(len(unanalysed), 'run')} will be analysed in one Spark session")
             analyse(unanalysed, None)
         for run in unanalysed:
-            if not run.summary_path.exists():
+            if not run.is_analysed:
                 again = "remove this folder, and the same command makes the run again"
                 raise RunsNotMade(f"{run.path}: cannot be analysed, as is said above: {again}")
         after = _made(sessions)
@@ -147,7 +186,8 @@ def _make_missing(session: Session, sessions: Sequence[Session], invalid: Counte
                 [*_locust(), *session.arguments(slot), *same_runtime(session, sessions)], output=output
             )
         made = [RunDirectory(path) for path in sorted(_folders(session) - known)]
-        if status == CANNOT_RUN or not made:
+        too_late = bool(made) and made[-1].read_run().not_up_in_time
+        if not made or (status == CANNOT_RUN and not too_late):
             raise RunsNotMade(f"{slot}: {_last_words(log.read_text(encoding='utf-8', errors='replace'))}; see {log}")
         if slot not in session.made():
             _note_invalid((session, slot), made[-1], invalid, say)
@@ -176,11 +216,12 @@ def _without_a_run(session: Session) -> list[Slot]:
 def _note_invalid(place: Place, run: RunDirectory, invalid: Counter[Place], say: Say) -> None:
     """Say that a run is made again, at most so often."""
     info = run.read_run()
-    why = why_invalid(run, info) or f"it ended as {info.state}"
+    why = info.start_failure or why_invalid(run, info) or f"it ended as {info.state}"
+    kind = "not up in time" if info.not_up_in_time else "invalid"
     invalid[place] += 1
     if invalid[place] >= MOST_TRIES:
-        raise RunsNotMade(f"{place[1]}: {MOST_TRIES} runs were invalid, the last one, {run.path}, as {why}")
-    say(f"  invalid: {why}; it is made again")
+        raise RunsNotMade(f"{place[1]}: {MOST_TRIES} runs were {kind}, the last one, {run.path}, as {why}")
+    say(f"  {kind}, so it is made again: {why}")
 
 
 def _folders(session: Session) -> set[Path]:
@@ -192,7 +233,10 @@ def _locust() -> list[str]:
 
 
 def _last_words(text: str) -> str:
-    """The last line of a log that says something, without Locust's time and logger."""
+    """What a log says last, without Locust's time and logger: its last error, with the lines that belong to it."""
     lines = [line for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines if "/ERROR/" in line]
-    return (errors or lines or ["it ended without a word"])[-1].rpartition("brokerbench: ")[2].strip()
+    errors = [at for at, line in enumerate(lines) if "/ERROR/" in line]
+    if not errors:
+        return (lines or ["it ended without a word"])[-1].rpartition("brokerbench: ")[2].strip()
+    excerpt = takewhile(lambda line: not LOGGED.match(line), lines[errors[-1] + 1 :])
+    return "\n".join([lines[errors[-1]].rpartition("brokerbench: ")[2].strip(), *excerpt])

@@ -20,6 +20,7 @@ from reports.comparison.statistics import needed_blocks
 
 SESSION_FILE = "session.json"
 NO_OPTIONS = ("durable", "unset_defaults")
+START_TIMEOUT = "--start-timeout"
 VARIABLE = tuple(field.removesuffix("_mb").replace("_", "-") for field in ARM_FIELDS if field not in NO_OPTIONS)
 """Options of a run that may make the arms."""
 SET_HERE = (
@@ -139,7 +140,7 @@ class Session:
 
     def _asked(self) -> str:
         asked: dict[str, object] = {"scenario": str(self.locustfile), "vary": self.option, "values": self.values}
-        asked |= {"options": self.others} | ({"control": True} if self.control else {})
+        asked |= {"options": deciding(self.others)} | ({"control": True} if self.control else {})
         return json.dumps(asked | {"files": self._files()}, indent=2)
 
     def _files(self) -> dict[str, str]:
@@ -158,12 +159,26 @@ def planned(asked: Asked, tests: int) -> Session:
     locustfile = locustfile_of(asked.scenario)
     others = (*asked.others, *(("-t", asked.run_time) if asked.run_time else ()))
     _check_others(option, others)
-    text = json.dumps([locustfile.name, option, values, others, *(["control"] if asked.control else [])])
+    text = json.dumps([locustfile.name, option, values, deciding(others), *(["control"] if asked.control else [])])
     name = asked.session or f"{locustfile.stem}-{option}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
     if Path(name).name != name:
         raise ValueError(f"--session {name}: must be the name of a folder, without slashes")
     blocks = asked.blocks or needed_blocks(tests)
     return Session(name, locustfile, option, values, others, blocks, asked.runs / f"compare-{name}", asked.control)
+
+
+def deciding(others: Sequence[str]) -> tuple[str, ...]:
+    """The options of every run without the one that changes no figure: how long brokers may take to come up.
+
+    A comparison whose brokers took too long goes on with a longer time.
+    """
+    words, kept_words = iter(others), []
+    for word in words:
+        if word == START_TIMEOUT:
+            next(words, None)
+        elif not word.startswith(f"{START_TIMEOUT}="):
+            kept_words.append(word)
+    return tuple(kept_words)
 
 
 def kept(sessions: Sequence[Session]) -> str:
@@ -181,7 +196,7 @@ def why_invalid(directory: RunDirectory, info: RunInfo) -> str:
     try:
         summary = json.loads(directory.summary_path.read_text(encoding="utf-8"))
         told = (summary["verdict"], summary["reasons"])
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return f"{directory.summary_path} cannot be read"
     verdict, reasons = told
     return str([*reasons, "no reason given"][0]) if verdict == "invalid" else ""

@@ -7,12 +7,12 @@ from statistics import median
 from typing import cast
 
 from reports.comparison.arms import Arm
-from reports.comparison.comparison import ArmFigure, Comparison
+from reports.comparison.comparison import ArmFigure, Comparison, Test
 from reports.comparison.metrics import METRICS, Metric
 from reports.comparison.runs import FinishedRun
 from reports.comparison.sentences import arm_of
 from reports.comparison.statistics import Estimate
-from reports.comparison.verdicts import change_text, interval_text
+from reports.comparison.verdicts import effect_text
 from reports.numbers import counted, joined, significant
 
 COUNTS = {"lost": "messages lost", "duplicated": "delivered twice"}
@@ -102,17 +102,17 @@ def doubted(runs: Sequence[FinishedRun], metric: Metric) -> str:
 
 
 def _cell(comparison: Comparison, metric: Metric, arm: str) -> ArmCell:
-    verdicts = {t.figure.metric.path: t.verdict.word for t in comparison.tests if t.figure.arm == arm}
+    tests = {test.figure.metric.path: test for test in comparison.tests if test.figure.arm == arm}
     figure = comparison.figures[metric.path, arm]
     if figure.own is None and figure.zeros:
         return ArmCell("0", f"in each of {counted(figure.zeros, 'run')}" if figure.zeros > 1 else "one run")
     if figure.own is None:
         return ArmCell("–", doubted(arm_of(comparison, arm).runs, metric) or "not measured")
-    return figure_cell(figure, figure.own, comparison.reference.name, verdicts.get(metric.path, ""))
+    return figure_cell(figure, figure.own, comparison.reference.name, tests.get(metric.path))
 
 
-def figure_cell(figure: ArmFigure, own: Estimate, reference: str, verdict: str) -> ArmCell:
-    """``own``: the arm's. ``verdict``: of a primary figure, '' for a figure that is only described."""
+def figure_cell(figure: ArmFigure, own: Estimate, reference: str, test: Test | None) -> ArmCell:
+    """``own``: the arm's. ``test``: of a primary figure; None for a figure that is only described."""
     covers = "" if own.confidence >= 0.95 else f" ({100 * own.confidence:.0f} %)"
     note = f"{significant(own.low)} … {significant(own.high)}{covers}" if own.confidence else "one run"
     if figure.zeros:
@@ -121,9 +121,15 @@ def figure_cell(figure: ArmFigure, own: Estimate, reference: str, verdict: str) 
         return ArmCell(significant(own.centre), note)
     if figure.against is None:
         return ArmCell(significant(own.centre), note, f"no block to compare with {reference}")
-    change = f"{change_text(figure.against.centre)} ({interval_text(figure.against)})"
-    if verdict:
-        return ArmCell(significant(own.centre), note, f"{verdict}: {change}", verdict)
+    change = effect_text(figure.against)
+    if test is not None:
+        word, first = test.verdict.word, test.first
+        told = (
+            f"{word} by the first {first.blocks} blocks: {effect_text(first.estimate)}; by all: "
+            if first
+            else f"{word}: "
+        )
+        return ArmCell(significant(own.centre), note, f"{told}{change}", word)
     if figure.told_apart:
         return ArmCell(significant(own.centre), note, change)
     return ArmCell(significant(own.centre), note, f"cannot be told from {reference}", "untold")

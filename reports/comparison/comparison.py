@@ -17,7 +17,7 @@ from reports.comparison.statistics import (
     needed_blocks,
     p_value,
 )
-from reports.comparison.verdicts import SAME_WITHIN, Question, Verdict, judge
+from reports.comparison.verdicts import SAME_WITHIN, FirstVerdict, Question, Verdict, judge
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,16 @@ class ArmFigure:
 
 @dataclass(frozen=True)
 class Test:
-    """A primary figure of one arm against the first. ``adjusted_p``: by Holm over all tests."""
+    """A primary figure of one arm against the first. ``adjusted_p``: by Holm over all tests.
+
+    ``verdict``: the one that stands. ``first``: if it is that of earlier blocks; the other fields are of all blocks.
+    """
 
     figure: ArmFigure
     p: float
     adjusted_p: float
     verdict: Verdict
+    first: FirstVerdict | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,8 @@ class Comparison:
     """All that a page, a file or an exit status says of one scenario.
 
     ``figures``: by path and name of an arm or of the control, primary ones among them. ``together``: how many tests
-    Holm covers, those of other scenarios on the same page among them.
+    Holm covers, those of other scenarios on the same page among them. ``nearest``: a sentence with the nearest arms
+    that are equal in brokers; '' if these are, or if none are known.
     """
 
     design: Design
@@ -79,6 +84,7 @@ class Comparison:
     tests: tuple[Test, ...]
     figures: dict[tuple[str, str], ArmFigure]
     together: int
+    nearest: str = ""
 
     @property
     def scenario(self) -> str:

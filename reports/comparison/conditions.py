@@ -51,6 +51,7 @@ NO_CONDITIONS = (
     "spark_master",
     "base_port",
     "keep_data",
+    "start_timeout_s",
     "load_s",
     *FILES,
     *OF_A_COMPARISON,

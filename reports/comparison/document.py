@@ -6,13 +6,15 @@ from math import exp
 from typing import Any, cast
 
 from reports.comparison.arms import Arm
+from reports.comparison.beside import beside
 from reports.comparison.comparison import ArmFigure, Comparison
 from reports.comparison.metrics import METRICS
 from reports.comparison.runs import FinishedRun
 from reports.comparison.sentences import answer, doubts_of
 from reports.comparison.statistics import LEVEL, Estimate
+from reports.comparison.verdicts import FirstVerdict
 
-COMPARISON_VERSION = 2
+COMPARISON_VERSION = 3
 
 
 def document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
@@ -22,6 +24,7 @@ def document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
         "comparison_version": COMPARISON_VERSION,
         "answer": answer(comparisons),
         "arms_by": first.design.field,
+        "beside": list(beside(comparisons)),
         "reference": first.reference.name,
         "level": LEVEL,
         "blocks_needed": first.needed,
@@ -61,13 +64,29 @@ def _tests(comparison: Comparison) -> list[dict[str, Any]]:
             "arm": test.figure.arm,
             "verdict": test.verdict.word,
             "reasons": list(test.verdict.reasons),
-            "ratio": _ratio(test.figure.against),
+            "ratio": ratio_document(test.figure.against),
             "p": test.p,
             "p_holm": test.adjusted_p,
             "blocks_used": len(test.figure.used),
+            "first_verdict": _first(test.first),
         }
         for test in comparison.tests
     ]
+
+
+def _first(first: FirstVerdict | None) -> dict[str, Any] | None:
+    """The earlier verdict, if it stands instead of one by all blocks."""
+    if first is None:
+        return None
+    return {
+        "blocks": first.blocks,
+        "blocks_used": first.used,
+        "verdict": first.word,
+        "reasons": list(first.reasons),
+        "ratio": ratio_document(first.estimate),
+        "p": first.p,
+        "p_holm": first.adjusted_p,
+    }
 
 
 def _figure(figure: ArmFigure) -> dict[str, Any]:
@@ -79,23 +98,26 @@ def _figure(figure: ArmFigure) -> dict[str, Any]:
         "values": list(figure.values),
         "own": _estimate(figure.own),
         "ratios": [None if ratio is None else exp(ratio) for ratio in figure.log_ratios],
-        "ratio": _ratio(figure.against),
+        "ratio": ratio_document(figure.against),
         "told_apart": figure.told_apart,
         "left_out": {"doubtful": figure.doubtful, "missing": figure.missing},
     }
 
 
-def _ratio(found: Estimate | None) -> dict[str, float] | None:
-    if found is None:
-        return None
-    ends = {"estimate": exp(found.centre), "low": exp(found.low), "high": exp(found.high)}
-    return {**ends, "confidence": found.confidence}
+def ratio_document(found: Estimate | None) -> dict[str, float | None] | None:
+    """A ratio from its logarithms; None without an estimate."""
+    return _ends(found, exp(found.centre), exp(found.low), exp(found.high)) if found else None
 
 
-def _estimate(found: Estimate | None) -> dict[str, float] | None:
-    if found is None:
-        return None
-    return {"estimate": found.centre, "low": found.low, "high": found.high, "confidence": found.confidence}
+def _estimate(found: Estimate | None) -> dict[str, float | None] | None:
+    return _ends(found, found.centre, found.low, found.high) if found else None
+
+
+def _ends(found: Estimate, centre: float, low: float, high: float) -> dict[str, float | None]:
+    """One value has no interval."""
+    if not found.has_interval:
+        return {"estimate": centre, "low": None, "high": None, "confidence": None}
+    return {"estimate": centre, "low": low, "high": high, "confidence": found.confidence}
 
 
 def _run(run: FinishedRun) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from reports.comparison.beside import beside
 from reports.comparison.cells import ArmCell, ArmTable, arm_table
 from reports.comparison.comparison import Comparison
 from reports.comparison.sentences import answer, doubts, lead, messages
@@ -15,6 +16,13 @@ def markdown(comparisons: Sequence[Comparison]) -> str:
     lines = [f"## {plain(title)}", "", f"**{plain(answer(comparisons))}** {plain(messages(comparisons))}", ""]
     if any(each.design.unlike for each in comparisons):
         lines += ["> **Unlike runs are compared**, as was allowed: see below.", ""]
+    if told := beside(comparisons):
+        lines += [
+            f"What differs beside the {plain(first.design.field)}:",
+            "",
+            *(f"- {plain(line)}" for line in told),
+            "",
+        ]
     lines += [plain(lead(comparisons)), "", *_arms(first.design.field, table)]
     if table.left_out:
         lines += ["", f"Columns left out: {plain(joined(list(table.left_out)))}."]

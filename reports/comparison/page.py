@@ -7,6 +7,7 @@ from math import exp
 
 from reports.charts import chart
 from reports.comparison.arms import Arm
+from reports.comparison.beside import beside
 from reports.comparison.cells import ArmTable, arm_table
 from reports.comparison.comparison import Comparison, Test
 from reports.comparison.conditions import OVERLAY, conditions, shown
@@ -49,6 +50,7 @@ class ComparisonPage:
     meta: str
     answer: str
     messages: str
+    beside: tuple[str, ...]
     left_out: tuple[str, ...]
     unlike: tuple[str, ...]
     arms_by: str
@@ -72,6 +74,7 @@ def comparison_page(comparisons: Sequence[Comparison]) -> ComparisonPage:
         meta=lead(comparisons),
         answer=answer(comparisons),
         messages=messages(comparisons),
+        beside=beside(comparisons),
         left_out=tuple(dict.fromkeys(line for each in comparisons for line in left_out(each))),
         unlike=tuple(str(difference) for each in comparisons for difference in each.design.unlike),
         arms_by=first.design.field,

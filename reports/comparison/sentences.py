@@ -8,7 +8,7 @@ from reports.comparison.arms import Arm
 from reports.comparison.comparison import ArmFigure, Comparison, Test
 from reports.comparison.conditions import COMMIT
 from reports.comparison.statistics import LEVEL
-from reports.comparison.verdicts import BETTER, INVALID, SAME, UNDECIDED, WORSE, change_text, interval_text
+from reports.comparison.verdicts import BETTER, INVALID, SAME, UNDECIDED, WORSE, change_text, effect_text
 from reports.numbers import counted, joined, sentence
 from reports.views.spectrum import FEW
 
@@ -39,7 +39,10 @@ def _of_figure(comparison: Comparison, path: str) -> str:
 def _clause(test: Test, reference: str, same_within: float) -> str:
     """hub-and-spoke is worse than mesh: 62 % higher (48 … 79 %)."""
     arm, word, found = test.figure.arm, test.verdict.word, test.figure.against
-    seen = f"{change_text(found.centre)} ({interval_text(found)})" if found else ""
+    seen = effect_text(found) if found else ""
+    if test.first is not None:
+        later, found = seen or "not known", test.first.estimate
+        seen = f"{effect_text(found)} by the first {test.first.blocks} blocks, whose verdict stands (by all: {later})"
     if test.verdict.by_rate:
         who = arm if word == WORSE else reference
         return (
@@ -121,8 +124,8 @@ def _of_noise(figure: ArmFigure, first: str) -> str:
         return f"Noise of {figure.metric.title}: no block has the figure in both runs of {first}."
     largest = max(figure.used, key=abs)
     return (
-        f"Noise of {figure.metric.title}: {first} against itself is {change_text(figure.against.centre)} "
-        f"({interval_text(figure.against)}) over {counted(len(figure.used), 'block')}; "
+        f"Noise of {figure.metric.title}: {first} against itself is {effect_text(figure.against)} "
+        f"over {counted(len(figure.used), 'block')}; "
         f"the block that differs most: {change_text(largest)}."
     )
 

@@ -34,6 +34,11 @@ class Estimate:
     high: float
     confidence: float
 
+    @property
+    def has_interval(self) -> bool:
+        """Not of one value: its ends are the value itself, and cover nothing."""
+        return self.confidence > 0
+
 
 def estimate(values: Sequence[float]) -> Estimate:
     """The median of all pairwise means, with the exact Wilcoxon signed-rank interval. ValueError without values."""

@@ -5,7 +5,7 @@ import io
 from math import exp
 from typing import cast
 
-from reports.comparison.comparison import ArmFigure, Comparison
+from reports.comparison.comparison import ArmFigure, Comparison, Test
 from reports.comparison.metrics import METRICS
 from reports.values import ANY, Cell, Column, Table
 
@@ -42,11 +42,16 @@ def effects(comparison: Comparison) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for figure in against_first(comparison):
         test, found = tests.get((figure.metric.path, figure.arm)), figure.against
-        estimated = (exp(found.centre), exp(found.low), exp(found.high), found.confidence) if found else (None,) * 4
-        tested = (test.p, test.adjusted_p, test.verdict.word) if test else (None, None, "described only")
+        ends = (exp(found.low), exp(found.high), found.confidence) if found and found.has_interval else (None,) * 3
+        estimated = (exp(found.centre) if found else None, *ends)
+        tested = (test.p, test.adjusted_p, _verdict(test)) if test else (None, None, "described only")
         rows.append((figure.metric.path, figure.arm, len(figure.used), *estimated, *tested))
     columns = _columns(("figure", "arm", *numbers, "verdict"), *numbers)
     return Table("Effects against the first arm", columns, tuple(rows))
+
+
+def _verdict(test: Test) -> str:
+    return f"{test.verdict.word} (first {test.first.blocks} blocks)" if test.first else test.verdict.word
 
 
 def against_first(comparison: Comparison) -> list[ArmFigure]:

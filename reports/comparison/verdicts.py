@@ -5,8 +5,9 @@ matter. It is `better`, `worse`, `same`, `undecided`, `unstable` or `invalid`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import exp, log
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,8 @@ VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, UNSTABLE, INVALID)
 UNSTABLE_SPAN = 2.0
 """An interval whose upper end is more than so many times its lower end says that the runs do not repeat."""
 SAME_WITHIN = 5.0
-MOST_AS_PERCENT = 3.0
+MOST_AS_PERCENT, MOST_OF_AN_END = 3.0, 10.0
+"""A ratio beyond the first, or an interval with an end beyond the second, is told as × 4.2 and not in per cent."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,52 @@ class Verdict:
     word: str
     reasons: tuple[str, ...]
     by_rate: bool = False
+
+
+@dataclass(frozen=True)
+class FirstVerdict:
+    """The verdict of one test by the blocks with which it could first have one.
+
+    ``scenario`` to ``same_within`` are the question. ``blocks``: of the comparison; ``used``: those without a left out
+    figure. ``centre`` to ``confidence``: the estimate of the log ratio. ``p``, ``adjusted_p``: of the test.
+    """
+
+    scenario: str
+    figure: str
+    reference: str
+    arm: str
+    same_within: float
+    blocks: int
+    used: int
+    word: str
+    reasons: tuple[str, ...]
+    centre: float
+    low: float
+    high: float
+    confidence: float
+    p: float
+    adjusted_p: float
+
+    @property
+    def question(self) -> tuple[str, str, str, str, float]:
+        return self.scenario, self.figure, self.reference, self.arm, self.same_within
+
+    @property
+    def estimate(self) -> Estimate:
+        return Estimate(self.centre, self.low, self.high, self.confidence)
+
+    @classmethod
+    def of_json(cls, found: Any) -> "FirstVerdict":
+        """Of its fields by name. ValueError for anything else."""
+        kinds: dict[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float)}
+        values = dict(found) if isinstance(found, dict) else {}
+        for each in fields(cls):
+            kind = kinds.get(each.type, list)
+            if not isinstance(values.get(each.name), kind):
+                raise ValueError(f"{each.name} is {values.get(each.name)!r}")
+        if values.keys() - {each.name for each in fields(cls)} or values["word"] not in VERDICTS:
+            raise ValueError("it has other keys, or another verdict")
+        return cls(**(values | {"reasons": tuple(map(str, values["reasons"]))}))
 
 
 @dataclass(frozen=True)
@@ -96,7 +144,7 @@ def of_offered_rate(question: Question) -> Verdict | None:
 def _different(question: Question, found: Estimate, adjusted_p: float) -> Verdict:
     good = (found.centre > 0) == question.higher_is_better
     limit = f"more than the {question.same_within:g} % that are taken as the same"
-    reason = f"It is {change_text(found.centre)} ({interval_text(found)}), {limit}; p is {adjusted_p:.2g} under Holm."
+    reason = f"It is {effect_text(found)}, {limit}; p is {adjusted_p:.2g} under Holm."
     return Verdict(BETTER if good else WORSE, (reason,))
 
 
@@ -122,10 +170,10 @@ def too_few(question: Question, found: Estimate) -> tuple[str, ...]:
     told = f"{counted(blocks, 'block')} cannot give a verdict: the smallest p under Holm would be {min(1.0, least):.2g}"
     why = f"{told}. With {counted(question.tests, 'test')} at {LEVEL:g} it takes {needed} blocks."
     if blocks == 1:
-        return (why, f"The one block says {change_text(found.centre)}.")
+        return (why, f"The one block says {effect_text(found)}; one block has no interval.")
     same_way = max(sum(r > 0 for r in question.log_ratios), sum(r < 0 for r in question.log_ratios))
     ways = f"{same_way} of {blocks} blocks point the same way"
-    return (why, f"What was seen: {change_text(found.centre)} ({interval_text(found)}); {ways}.", *forecast(question))
+    return (why, f"What was seen: {effect_text(found)}; {ways}.", *forecast(question))
 
 
 def forecast(question: Question) -> tuple[str, ...]:
@@ -147,10 +195,22 @@ def _deviation(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1))
 
 
+def effect_text(found: Estimate) -> str:
+    """62 % higher (48 … 79 %); where that is long, ratio and interval alike: × 7.3 (× 6.1 … × 8.4).
+
+    One block has no interval.
+    """
+    if not found.has_interval:
+        return change_text(found.centre)
+    if abs(found.centre) > log(MOST_AS_PERCENT) or _is_wide(found):
+        return f"{_times_text(found.centre)} ({_with_confidence(_times_interval(found), found)})"
+    return f"{change_text(found.centre)} ({interval_text(found)})"
+
+
 def change_text(log_ratio: float) -> str:
     """0.4824 -> 62 % higher; -0.1054 -> 10 % lower; beyond threefold, × 4.2."""
     if abs(log_ratio) > log(MOST_AS_PERCENT):
-        return f"× {significant(exp(log_ratio), 2)}"
+        return _times_text(log_ratio)
     text = percent_text(abs(log_ratio) if log_ratio > 0 else log_ratio)
     if text == "0 %":
         return "unchanged"
@@ -159,7 +219,7 @@ def change_text(log_ratio: float) -> str:
 
 def size_text(log_ratio: float) -> str:
     """How large a difference is: 12 %, or, beyond threefold, × 4.2."""
-    return f"× {significant(exp(log_ratio), 2)}" if log_ratio > log(MOST_AS_PERCENT) else percent_text(log_ratio)
+    return _times_text(log_ratio) if log_ratio > log(MOST_AS_PERCENT) else percent_text(log_ratio)
 
 
 def percent_text(log_ratio: float) -> str:
@@ -170,9 +230,24 @@ def percent_text(log_ratio: float) -> str:
 
 
 def interval_text(found: Estimate) -> str:
-    """48 … 79 %; with less than 95 % confidence that is said."""
+    """48 … 79 %; × 0.9 … × 12 where an end is beyond tenfold; with less than 95 % confidence that is said."""
+    if _is_wide(found):
+        return _with_confidence(_times_interval(found), found)
     ends = [percent_text(end) for end in (found.low, found.high)]
-    text = f"{ends[0].removesuffix(' %')} … {ends[1]}"
-    if abs(found.high) > log(10):
-        text = f"× {significant(exp(found.low), 2)} … × {significant(exp(found.high), 2)}"
-    return text if found.confidence >= 1 - LEVEL else f"{text}, {100 * found.confidence:.0f} % confidence"
+    return _with_confidence(f"{ends[0].removesuffix(' %')} … {ends[1]}", found)
+
+
+def _is_wide(found: Estimate) -> bool:
+    return max(abs(found.low), abs(found.high)) > log(MOST_OF_AN_END)
+
+
+def _times_interval(found: Estimate) -> str:
+    return f"{_times_text(found.low)} … {_times_text(found.high)}"
+
+
+def _times_text(log_ratio: float) -> str:
+    return f"× {significant(exp(log_ratio), 2)}"
+
+
+def _with_confidence(interval: str, found: Estimate) -> str:
+    return interval if found.confidence >= 1 - LEVEL else f"{interval}, {100 * found.confidence:.0f} % confidence"

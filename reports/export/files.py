@@ -4,20 +4,29 @@ import platform
 from collections.abc import Callable
 from pathlib import Path
 
-from records.errors import RunUnwritable, explained
+from records.errors import RunUnreadable, RunUnwritable, explained
 from records.results import RESULT_TABLES
 from records.rundir import RunDirectory
+from records.summary import Summary
 from reports.build import write_whole
 from reports.export.csv_tables import latency_csv, rates_csv
-from reports.inputs import read_summary, result_table
+from reports.inputs import read_summary, result_table, why_changed
 
 
 class FormImpossible(ValueError):
     """A form that this machine cannot write."""
 
 
+def _summary(run: RunDirectory) -> Summary:
+    """RunUnreadable for a changed run too: other programs could not be told that it was changed."""
+    summary = read_summary(run)
+    if changes := why_changed(run):
+        raise RunUnreadable(changes)
+    return summary
+
+
 def _csv(run: RunDirectory) -> dict[str, str]:
-    read_summary(run)  # of another version: refused
+    _summary(run)
     latency, rates = (result_table(run, name, RESULT_TABLES[name]) for name in ("latency", "rates"))
     return {"latency.csv": latency_csv(latency), "rates.csv": rates_csv(rates)}
 
@@ -28,7 +37,7 @@ def _hdr(run: RunDirectory) -> dict[str, str]:
     except ModuleNotFoundError as error:
         here = f"{error}; there are builds of hdrhistogram for x86_64, and this machine is {platform.machine()}"
         raise FormImpossible(f"--to hdr takes the package hdrhistogram: {here}; use make install or --to csv") from None
-    summary = read_summary(run)
+    summary = _summary(run)
     return {"due_to_received.hlog": hdr_log(result_table(run, "latency", RESULT_TABLES["latency"]), summary)}
 
 

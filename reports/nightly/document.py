@@ -1,13 +1,13 @@
 """Makes the JSON document of a night; docs/nightly.schema.json describes it."""
 
 import json
-from math import exp
 from typing import Any
 
+from reports.comparison.document import ratio_document
 from reports.nightly.judging import GateResult
 from reports.nightly.night import Night, answer, doubts
 
-NIGHTLY_VERSION = 1
+NIGHTLY_VERSION = 2
 
 
 def document(of: Night) -> dict[str, Any]:
@@ -32,16 +32,6 @@ def text(of: Night) -> str:
 
 def _gate(result: GateResult) -> dict[str, Any]:
     found = result.figure.against if result.figure else None
-    ratio = (
-        None
-        if found is None
-        else {
-            "estimate": exp(found.centre),
-            "low": exp(found.low),
-            "high": exp(found.high),
-            "confidence": found.confidence,
-        }
-    )
     return {
         "scenario": result.cell.scenario,
         "topology": result.cell.topology,
@@ -49,7 +39,7 @@ def _gate(result: GateResult) -> dict[str, Any]:
         "gate": result.gate,
         "outcome": result.outcome,
         "reasons": list(result.reasons),
-        "ratio": ratio,
+        "ratio": ratio_document(found),
         "p": result.p,
         "p_holm": result.adjusted_p,
     }

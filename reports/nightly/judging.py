@@ -11,15 +11,7 @@ from reports.comparison.arms import Arm
 from reports.comparison.comparison import ArmFigure, Comparison, fell_short
 from reports.comparison.runs import FinishedRun
 from reports.comparison.statistics import LEVEL, holm, p_value
-from reports.comparison.verdicts import (
-    WORSE,
-    Question,
-    change_text,
-    forecast,
-    interval_text,
-    of_offered_rate,
-    too_few,
-)
+from reports.comparison.verdicts import WORSE, Question, effect_text, forecast, of_offered_rate, too_few
 from reports.junit import failure_message, unknown_reason
 from reports.nightly.gates import RelativeGate
 from reports.numbers import counted, sentence
@@ -126,7 +118,7 @@ def _outcome(
         return UNDECIDED, (f"No block has {gate.metric.path} in both arms{_doubtful(figure)}.",)
     if len(figure.used) < question.needed:
         return UNDECIDED, too_few(question, found)
-    seen = f"Against the reference it is {change_text(found.centre)} ({interval_text(found)})"
+    seen = f"Against the reference it is {effect_text(found)}"
     if gate.forbids(found.centre) and adjusted_p <= LEVEL:
         tests = counted(question.tests, "test")
         return FAIL, (f"{seen}, which is beyond the limit; p is {adjusted_p:.2g} under Holm over {tests}.",)

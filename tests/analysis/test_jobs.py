@@ -15,12 +15,15 @@ from analysis.jobs import analyse, main
 from analysis.timing import FIGURES
 from records.checks import Check
 from records.connection_events import ConnectionEvent
-from records.errors import RunUnreadable
+from records.digests import changed_after_analysis
+from records.errors import RunUnreadable, RunUnwritable
+from records.files import alone_in
 from records.results import RESULT_TABLES
 from records.run import Phases
 from records.rundir import RunDirectory
 from records.schemas import UNKNOWN
 from records.summary import EXIT_STATUS, Summary
+from records.typed_json import typed
 from records.writer import Recorder
 from tests.analysis.runs import INFO, LOAD_NS, MS, QUEUE, S, due_of, healthy, make, quietly, receive, send
 
@@ -153,6 +156,31 @@ def test_every_result_table_is_written_with_its_schema(everything_analysed: tupl
 def test_analysing_again_gives_the_same(everything_analysed: tuple[RunDirectory, Summary]) -> None:
     directory, summary = everything_analysed
     assert quietly(directory.path) == summary
+
+
+def test_what_an_analysis_wrote_counts_as_unchanged_and_again_after_a_second_one(
+    everything_analysed: tuple[RunDirectory, Summary],
+) -> None:
+    directory, summary = everything_analysed
+    assert directory.is_analysed
+    assert changed_after_analysis(directory) == []
+    assert typed(Summary, json.loads(directory.summary_path.read_text())) == summary
+    directory.summary_path.write_text("{}")
+    rates = directory.results("rates") / "all.parquet"
+    (directory.results("rates") / "more.parquet").write_bytes(rates.read_bytes())
+    assert changed_after_analysis(directory) == ["results/rates/more.parquet", "summary.json"]
+    assert quietly(directory.path) == summary
+    assert changed_after_analysis(directory) == []
+
+
+def test_a_run_that_another_process_analyses_is_left_alone(everything_analysed: tuple[RunDirectory, Summary]) -> None:
+    directory, _ = everything_analysed
+    with (
+        alone_in(directory.path, "analysing"),
+        pytest.raises(RunUnwritable, match=r": another process is analysing it at this moment: wait for its end$"),
+    ):
+        quietly(directory.path)
+    assert directory.is_analysed
 
 
 def test_a_freeze_of_3_s_shows_as_latencies_uniform_up_to_3_s(

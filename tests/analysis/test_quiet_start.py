@@ -33,3 +33,31 @@ def test_a_session_starts_and_ends_without_a_word(tmp_path: Path) -> None:
         [sys.executable, "-c", COUNT_TO_TEN], env=environment, capture_output=True, text=True, timeout=120, check=True
     )
     assert (finished.stdout, finished.stderr) == ("counted 10\n", "")
+
+
+WHERE = """
+import os, signal, sys
+from pathlib import Path
+from analysis.spark import session
+with session("local[1]") as spark:
+    spark.range(10).repartition(2).count()
+    print(spark._jvm.java.lang.System.getProperty("java.io.tmpdir"), flush=True)
+    if sys.argv[1:] == ["killed"]:
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.spark
+def test_spark_and_its_java_leave_nothing_in_the_folder_for_temporary_files(tmp_path: Path) -> None:
+    temporary = tmp_path / "with space"
+    temporary.mkdir()
+    java = spark_environment(find_java(), tmp_path / "java")
+    environment = {**os.environ, **java, "TMPDIR": str(temporary)}
+    command = [sys.executable, "-c", WHERE]
+    killed = subprocess.run([*command, "killed"], env=environment, capture_output=True, text=True, timeout=120)
+    assert Path(killed.stdout.strip()).parent == temporary
+    assert list(temporary.glob("brokerbench-analysis-spark-*"))
+    finished = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)
+    assert Path(finished.stdout.strip()).parent == temporary
+    assert finished.stderr == ""
+    assert list(temporary.iterdir()) == []

@@ -6,10 +6,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from brokerbench.compare.making import _last_words
 from tests.support.locust_run import REPOSITORY, as_a_user_has_it, nothing_left
 from tests.support.waiting import until
 
@@ -24,17 +26,20 @@ COMMAND = [
 IN_MEMORY = ["--", "--runtime", "memory", "--warm-up", "0"]
 
 
+LATE_START = Path(__file__).parent / "locustfiles" / "late_start.py"
+
+
 class Comparison:
     """One `brokerbench compare` while it runs, with two blocks of runs in memory."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, blocks: int = 2, env: Mapping[str, str] = {}) -> None:
         self.log, self.runs = folder / "compare.log", folder / "runs"
         out = ["--out", folder / "page.html", "--json", folder / "figures.json", "--runs", self.runs]
         with self.log.open("a", encoding="utf-8") as log:
             self.process = subprocess.Popen(
-                [*COMMAND, "-t", "2s", "--blocks", "2", *out, *(options or IN_MEMORY)],
+                [*COMMAND, "-t", "2s", "--blocks", str(blocks), *out, *(options or IN_MEMORY)],
                 cwd=REPOSITORY,
-                env={**as_a_user_has_it(), "PYTHONPATH": str(REPOSITORY)},
+                env={**as_a_user_has_it(), **env},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -109,3 +114,49 @@ def test_what_no_run_can_be_made_of_is_one_line_before_any_run_begins(
     assert re.search(says, comparison.output), comparison.output
     assert len(comparison.output.splitlines()) == 1, comparison.output
     assert not comparison.runs.exists()
+
+
+@pytest.mark.brokers
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+def test_a_comparison_goes_on_when_a_broker_took_longer_to_start_than_it_may(tmp_path: Path) -> None:
+    """What the broker logged until then is told, and the run is made again."""
+    options = ["--scenario", str(LATE_START), "--", "--runtime", "processes", "--warm-up", "0", "--start-timeout", "15"]
+    comparison = Comparison(tmp_path, *options, blocks=1, env={"FIRST_RUN": str(tmp_path / "first")})
+    assert comparison.ended() == 0, comparison.output
+    late = (
+        "  not up in time, so it is made again: broker 'broker-1' did not accept connections within 15 s. Its log ends:"
+    )
+    assert re.search(rf"{re.escape(late)}\n(    .*\n)*    .*BrokerService.* started\n", comparison.output)
+    assert "A machine with much else to do may need a longer --start-timeout." in comparison.output
+    states = [json.loads(path.read_text(encoding="utf-8"))["state"] for path in comparison.runs.glob("*/*/run.json")]
+    assert sorted(states) == ["ended", "ended", "failed"]
+    assert (tmp_path / "page.html").exists()
+
+
+@pytest.mark.brokers
+@pytest.mark.timeout(300)
+def test_a_comparison_whose_brokers_never_come_up_in_time_ends_with_what_they_logged(tmp_path: Path) -> None:
+    options = ["--", "--runtime", "processes", "--topology", "single", "--start-timeout", "0.2"]
+    comparison = Comparison(tmp_path, *options)
+    assert comparison.ended() == 2, comparison.output
+    last = comparison.output[comparison.output.index("brokerbench: ") :]
+    assert re.match(
+        r"brokerbench: block 1, \d+: 3 runs were not up in time, the last one, .*, as broker 'broker-1'", last
+    )
+    assert re.search(r"within 0\.2 s\. Its log ends:\n    \S", last), last
+    assert nothing_left(comparison.runs)
+
+
+def test_the_last_words_of_a_run_that_failed_are_its_error_with_the_lines_of_the_brokers_log() -> None:
+    stamp = "[2026-11-26 13:33:23,123] host"
+    log = f"""{stamp}/INFO/brokerbench: run 1
+{stamp}/ERROR/brokerbench: broker 'broker-1' died while starting (exit status 1). Its log ends:
+    INFO  | Loading
+    ERROR | Cannot bind
+{stamp}/INFO/locust.main: Shutting down (exit code 2)
+"""
+    told = "broker 'broker-1' died while starting (exit status 1). Its log ends:"
+    assert _last_words(log) == f"{told}\n    INFO  | Loading\n    ERROR | Cannot bind"
+    assert _last_words(f"{stamp}/WARNING/brokerbench: no word of an error\n\n") == "no word of an error"
+    assert _last_words("") == "it ended without a word"

@@ -108,6 +108,17 @@ def test_a_name_that_other_runs_have_is_refused(tmp_path: Path) -> None:
         planned(replace(asked, run_time="20s"), 1).begin()
 
 
+@pytest.mark.parametrize("longer", [("--start-timeout", "300"), ("--start-timeout=300",)])
+def test_a_comparison_goes_on_with_more_time_for_its_brokers_to_start(tmp_path: Path, longer: tuple[str, ...]) -> None:
+    asked = replace(ASKED, others=("--rate", "100"), runs=tmp_path)
+    session = planned(asked, 1)
+    session.begin()
+    again = planned(replace(asked, others=(*longer, "--rate", "100")), 1)
+    assert (again.folder, again.holds_another()) == (session.folder, False)
+    again.begin()
+    assert "300" in " ".join(again.run_arguments("mesh"))
+
+
 def test_a_topology_that_was_edited_since_is_another_comparison(tmp_path: Path) -> None:
     file = tmp_path / "net.yaml"
     file.write_text("name: one", encoding="utf-8")

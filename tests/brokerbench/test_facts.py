@@ -1,5 +1,6 @@
 """Checks the facts that `brokerbench doctor` gathers about this machine."""
 
+import hashlib
 import socket
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,9 +86,13 @@ def test_the_doctor_asks_only_for_the_versions_of_a_run_without_options(tmp_path
 
 def test_a_cached_distribution_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
-    kept = tmp_path / PINNED[0].sha512[:16] / (PINNED[0].folder or PINNED[0].filename)
-    kept.mkdir(parents=True)
-    assert facts.cached(PINNED[0]) == str(kept)
+    jar = replace(PINNED[-1], sha512=hashlib.sha512(b"jar").hexdigest())
+    kept = tmp_path / jar.sha512[:16] / jar.filename
+    kept.parent.mkdir()
+    kept.write_bytes(b"jar")
+    assert facts.cached(jar) == str(kept)
+    kept.write_bytes(b"damaged")
+    assert facts.cached(jar) is None
     assert facts.cached(PINNED[1]) is None
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from brokerbench import stored_runs
+from records.errors import RunUnwritable
 from records.rundir import RunDirectory
+from scenarios.harness.run import jobs
 
 WRITES_A_VERDICT = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text('{}'); sys.exit(int(sys.argv[2]))"
 
@@ -47,3 +49,32 @@ def test_a_crash_is_no_verdict_even_if_an_older_one_lies_there(
 @pytest.mark.spark
 def test_a_folder_that_is_no_run_any_more_is_refused_by_the_real_analysis(run: RunDirectory) -> None:
     assert stored_runs.analyse([run], "local[1]") == 2
+
+
+LEAVES_A_FILE = """
+import pathlib, sys, tempfile
+pathlib.Path(tempfile.gettempdir(), "left").touch()
+pathlib.Path(sys.argv[1]).write_text(tempfile.gettempdir())
+"""
+
+
+def test_what_an_analysis_leaves_in_its_folder_for_temporary_files_goes_with_it(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(monkeypatch, LEAVES_A_FILE, str(run.summary_path))
+    assert stored_runs.analyse([run], None) == 0
+    of_a_command = Path(run.summary_path.read_text())
+    monkeypatch.setattr(jobs, "analysis_command", stored_runs.analysis_command)
+    assert jobs.analyse(run, None, lambda _line: None) == 0
+    of_a_run = Path(run.summary_path.read_text())
+    assert of_a_command != of_a_run
+    for folder in (of_a_command, of_a_run):
+        assert folder.name.startswith("brokerbench-analysis-")
+        assert not folder.exists()
+
+
+def test_a_run_that_cannot_be_written_is_refused_with_the_next_step(run: RunDirectory) -> None:
+    (run.path / "logs").write_text("no folder")
+    with pytest.raises(RunUnwritable) as refused:
+        stored_runs.analyse([run], None)
+    assert str(refused.value).startswith(f"{run.path}: the analysis writes there, and cannot (")

@@ -57,7 +57,7 @@ class ANight:
             self.process = subprocess.Popen(
                 [*command, *files],
                 cwd=REPOSITORY,
-                env={**as_a_user_has_it(), "PYTHONPATH": str(REPOSITORY)},
+                env=as_a_user_has_it(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -1,7 +1,9 @@
-"""Checks which tests a tier runs, and that its last lines and its exit status say what ran."""
+"""Checks which tests a tier runs, that its last lines and its exit status say what ran, and what a test may see."""
 
+import argparse
+import importlib.util
 import json
-import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,19 +12,20 @@ import pytest
 
 from tests import run
 from tests.house.tree import ROOT
-from tests.support import nightly
+from tests.support import bare
 from tests.support.floors import GROUPS, groups_of, shortfalls
+from tests.support.hiding import MARKERS, only
 from tests.support.needs import NEEDS
-from tests.support.parts import parse_part, part_of_each, weight_s
-from tests.support.slow import SLOW, is_slow, slow_files
-from tests.support.tiers import in_tier, may_run_beside_others, session_of
+from tests.support.slow import SLOW, is_slow
+from tests.support.tiers import CollectedTest
 
-HERE = Path(__file__).relative_to(ROOT).as_posix()
-NONE = {"groups": {}, "left_out": {}, "seconds": {}}
+PROTON = "import proton"
+ENGINE = "from topologies.runtimes.containers.engine import find; find()"
+TOXIPROXY = "from topologies.runtimes.proxies.toxiproxy import find_toxiproxy; find_toxiproxy('any')"
 
 
-def counts(**found: object) -> dict[str, object]:
-    return {**NONE, "passed": 0, "failed": 0, "error": 0, "skipped": 0, **found}
+def a_test(nodeid: str, *markers: str, count: int = 1) -> CollectedTest:
+    return CollectedTest(nodeid, frozenset(markers), count)
 
 
 @pytest.mark.parametrize(
@@ -30,8 +33,6 @@ def counts(**found: object) -> dict[str, object]:
     [
         ("test", set(), True),
         ("test", {"slow", "brokers"}, False),
-        ("rest", {"slow", "brokers"}, True),
-        ("rest", set(), False),
         ("all", {"slow"}, True),
         ("all", set(), True),
         ("all", {"nightly"}, False),
@@ -41,7 +42,7 @@ def counts(**found: object) -> dict[str, object]:
     ],
 )
 def test_what_a_tier_has(tier: str, markers: set[str], inside: bool) -> None:
-    assert in_tier(tier, markers) == inside
+    assert a_test("tests/a.py::test_b", *markers).is_of(tier) == inside
 
 
 @pytest.mark.parametrize("pattern", SLOW)
@@ -49,14 +50,6 @@ def test_each_entry_of_the_slow_ones_names_a_file_that_there_is(pattern: str) ->
     file = pattern.partition("::")[0].replace("\\", "")
     names = [file.replace("(amqp|stomp)", name) for name in ("amqp", "stomp")]
     assert [name for name in names if not (ROOT / "tests" / name).is_file()] == []
-
-
-def test_a_run_of_the_slow_ones_reads_each_file_that_has_one() -> None:
-    files = slow_files()
-    assert {pattern.partition("::")[0].rpartition("/")[2] for pattern in SLOW} == {
-        f"{Path(file).stem}\\.py" for file in files
-    }
-    assert [file for file in files if not (ROOT / file).is_file()] == []
 
 
 def test_a_slow_cell_of_a_matrix_leaves_the_others() -> None:
@@ -71,6 +64,13 @@ def test_too_few_tests_of_a_group_are_a_sentence_unless_the_machine_lacks_what_t
     fewer = {**enough, amqp.name: amqp.least - 1}
     assert shortfalls("test", fewer, ()) == [f"{amqp.name}: {amqp.least - 1} tests passed, at least {amqp.least} must"]
     assert shortfalls("test", fewer, ("amqp",)) == []
+    assert shortfalls("nightly", {}, ()) == []
+
+
+def test_a_group_of_slow_tests_is_asked_for_where_they_run() -> None:
+    others = {group.name: group.least for group in GROUPS if not group.tier}
+    assert shortfalls("test", others, ()) == []
+    assert [line.partition(":")[0] for line in shortfalls("all", others, ())] == ["planted truths, whole runs"]
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,9 @@ def test_too_few_tests_of_a_group_are_a_sentence_unless_the_machine_lacks_what_t
     ],
 )
 def test_what_measures_or_starts_something_runs_alone(nodeid: str, markers: set[str], beside: bool) -> None:
-    assert may_run_beside_others(nodeid, markers) == beside
-
-
-def test_a_group_of_another_tier_is_not_asked_for() -> None:
-    others = {group.name: group.least for group in GROUPS if group.tier == "test"}
-    assert shortfalls("test", others, ()) == []
-    assert [line.partition(":")[0] for line in shortfalls("rest", others, ())] == ["planted truths, whole runs"]
+    assert a_test(nodeid, *markers).may_run_beside_others == beside
+    stages = {name: tests for name, _, tests in run.stages_of("all", [a_test(nodeid, *markers)])}
+    assert len(stages["parallel" if beside else "serial"]) == 1
 
 
 def test_a_test_counts_for_each_group_that_it_is_of() -> None:
@@ -102,160 +98,183 @@ def test_a_test_counts_for_each_group_that_it_is_of() -> None:
 
 @pytest.mark.parametrize("text", ["", "2", "0/4", "5/4", "2/4/1", "a/b"])
 def test_a_part_that_cannot_be_is_refused_with_an_example(text: str) -> None:
-    with pytest.raises(ValueError, match="PART=2/4"):
-        parse_part(text)
+    with pytest.raises(argparse.ArgumentTypeError, match="PART=2/4"):
+        run.part_options(text)
 
 
-def test_parts_take_equally_long_and_have_each_test_once() -> None:
-    weights = [1.0] * 40 + [10.0] * 6 + [0.5] * 40
-    parts = part_of_each(weights, 4)
-    assert parts == sorted(parts)
-    took = [sum(weight for weight, its in zip(weights, parts, strict=True) if its == part) for part in (1, 2, 3, 4)]
-    assert max(took) - min(took) <= 10.0
-    assert part_of_each(weights, 1) == [1] * len(weights)
+TESTS = [
+    a_test("tests/a.py::one"),
+    a_test("tests/a.py::two", "links"),
+    a_test("tests/a.py::three", "slow"),
+    a_test("tests/amqp.py", "amqp", count=7),  # a file that cannot be read
+]
 
 
-def test_a_file_that_was_measured_weighs_what_it_took_and_another_what_its_markers_say() -> None:
-    assert weight_s("tests/a.py::test_b", {"spark"}, {"tests/a.py": 3.5}) == 3.5
-    assert weight_s("tests/a.py::test_b", {"brokers", "spark"}, {}) > weight_s("tests/a.py::test_b", {"brokers"}, {})
+def test_what_is_left_out_is_counted_by_what_is_missing_and_slow_tests_are_not_of_this_tier() -> None:
+    choice = run.choose(TESTS, "test", ["links", "amqp"], [])
+    assert [test.nodeid for test in choice.tests] == ["tests/a.py::one"]
+    assert choice.left_out == {"links": 1, "amqp": 7}
 
 
-def test_the_stages_add_up_and_the_last_lines_say_what_was_left_out_and_what_adds_it() -> None:
-    first = counts(passed=2, failed=1, groups={"STOMP": 1}, left_out={"links": 1})
-    second = counts(passed=3, groups={"STOMP": 2}, left_out={"links": 2})
-    both = run.added_up([first, second])
-    assert (both["passed"], both["failed"], both["groups"], both["left_out"]) == (5, 1, {"STOMP": 3}, {"links": 3})
-    lines = run.closing(both, 90.0)
-    assert lines[0] == "6 tests ran in 1.5 min: 5 passed, 1 failed."
-    assert lines[1] == "Left out: 3 tests of links (no Toxiproxy)"
-    assert lines[-1].endswith("make test-all")
+def test_what_ran_earlier_does_not_run_again_and_nothing_else_is_left_out() -> None:
+    choice = run.choose(TESTS, "all", [], ["tests/a.py::one"])
+    assert [test.nodeid for test in choice.earlier] == ["tests/a.py::one"]
+    assert [test.nodeid for test in choice.tests] == ["tests/a.py::two", "tests/a.py::three", "tests/amqp.py"]
+    assert run.side_by_side(choice, Path("earlier.json")) == [
+        "Each of the 4 tests ran once. Earlier (earlier.json lists them) and now:",
+        "  a.py                      1      2",
+        "  amqp.py                   0      1",
+        "  together                  1      3",
+    ]
 
 
-def test_where_nothing_was_left_out_nothing_is_to_be_added() -> None:
-    assert run.closing(run.added_up([counts(passed=1)]), 60.0) == ["1 tests ran in 1.0 min: 1 passed."]
+def test_an_earlier_run_of_tests_that_are_gone_or_of_another_commit_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(run.Refused, match=r"1 tests .* such as tests/b\.py::gone: run make test again"):
+        run.choose(TESTS, "all", [], ["tests/b.py::gone"])
+    kept = tmp_path / "test.json"
+    with pytest.raises(run.Refused, match=r"there is no .*test\.json: run make test first"):
+        run.read_passed(kept)
+    kept.write_text(json.dumps({"commit": "abc", "passed": []}), encoding="utf-8")
+    with pytest.raises(run.Refused, match=f"is of commit abc, and this is {run.commit()}"):
+        run.read_passed(kept)
 
 
-def staged(monkeypatch: pytest.MonkeyPatch, *calls: run.Stage) -> tuple[run.Stage, list[list[str]]]:
-    """A stage whose calls of pytest come to these, and what each was called with."""
-    asked, left = list[list[str]](), list(calls)
-
-    def call(_: str, arguments: list[str]) -> run.Stage:
-        asked.append(arguments)
-        return left.pop(0)
-
-    monkeypatch.setattr(run, "call", call)
-    return run.stage("serial", "test", None, []), asked
+def test_floors_count_what_ran_earlier_too() -> None:
+    tests = [a_test(f"tests/reports/test_a.py::test_{number}") for number in range(100)]
+    choice = run.choose(tests, "all", [], [test.nodeid for test in tests[:50]])
+    outcomes = {test.nodeid: "passed" for test in tests[50:]}
+    assert [line for line in run.short_of("all", choice, outcomes) if line.startswith("report:")] == []
+    outcomes = {**outcomes, **{test.nodeid: "failed" for test in tests[50:80]}}
+    assert "report: 70 tests passed, at least 85 must" in run.short_of("all", choice, outcomes)
 
 
-def test_a_test_that_failed_and_passes_alone_counts_as_passed_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = run.Stage(1, 60.0, counts(passed=5, failed=1, error=1, bad=["a", "b"], groups={"STOMP": 2}))
-    again = run.Stage(0, 2.0, counts(passed=2, bad=[], groups={"STOMP": 1}))
-    both, asked = staged(monkeypatch, first, again)
-    assert (both.good, both.took_s, asked[1]) == (True, 62.0, ["a", "b"])
-    total = run.added_up([both.counts])
-    assert (total["passed"], total["failed"], total["error"], total["groups"]) == (7, 0, 0, {"STOMP": 3})
-    assert run.closing(total, 62.0)[1] == "Unsteady, it failed and then passed alone: a"
+def test_the_last_lines_say_what_was_left_out_and_what_adds_it() -> None:
+    lines = run.closing({"a": "passed", "b": "passed", "c": "failed"}, ["b"], {"links": 3}, 90.0)
+    assert lines == [
+        "3 tests ran in 1.5 min: 2 passed, 1 failed.",
+        "Unsteady, it failed and then passed alone: b",
+        "Left out: 3 tests of links (no Toxiproxy)",
+        "One command adds what was left out: make test-all",
+    ]
+    assert run.closing({"a": "passed"}, [], {}, 60.0) == ["1 tests ran in 1.0 min: 1 passed."]
 
 
-def test_a_test_that_fails_alone_too_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = run.Stage(1, 60.0, counts(passed=5, failed=2, bad=["a", "b"]))
-    both, _ = staged(monkeypatch, first, run.Stage(1, 2.0, counts(passed=1, failed=1, bad=["b"])))
-    total = run.added_up([both.counts])
-    assert (both.good, total["passed"], total["failed"], total["unsteady"]) == (False, 6, 1, ["a"])
+def report(nodeid: str, when: str, outcome: str) -> str:
+    return json.dumps({"$report_type": "TestReport", "nodeid": nodeid, "when": when, "outcome": outcome})
+
+
+def test_a_test_that_fails_around_its_call_is_an_error() -> None:
+    passed = [report("a", when, "passed") for when in ("setup", "call", "teardown")]
+    log = [*passed, report("b", "setup", "failed"), report("c", "call", "passed"), report("c", "teardown", "failed")]
+    assert run.outcomes_in([*log, '{"$report_type": "SessionFinish"}']) == {"a": "passed", "b": "error", "c": "error"}
+
+
+FAILED_TWO = run.Stage(1, {"a": "failed", "b": "error", "c": "passed"})
 
 
 @pytest.mark.parametrize(
-    "first",
+    ("calls", "comes_to"),
     [
-        run.Stage(1, 60.0, counts(failed=4, bad=["a", "b", "c", "d"])),  # too many to be a machine that stood still
-        run.Stage(2, 60.0, counts(failed=1, bad=["a"])),  # interrupted
-        run.Stage(0, 60.0, counts(passed=1, bad=[])),
+        (
+            [FAILED_TWO, run.Stage(0, {"a": "passed", "b": "passed"})],
+            run.Stage(0, dict.fromkeys("abc", "passed"), ["a", "b"]),
+        ),
+        (
+            [FAILED_TWO, run.Stage(1, {"a": "passed", "b": "failed"})],
+            run.Stage(1, {"a": "passed", "b": "failed", "c": "passed"}, ["a"]),
+        ),
+        ([FAILED_TWO, run.Stage(3)], run.Stage(3, FAILED_TWO.outcomes, [])),  # the second call came to nothing
+        ([run.Stage(1, dict.fromkeys("abcd", "failed"))], None),  # too many to be a machine that stood still
+        ([run.Stage(2, {"a": "failed"})], None),  # interrupted
+        ([run.Stage(0, {"a": "passed"})], None),
     ],
 )
-def test_otherwise_nothing_runs_twice(first: run.Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert staged(monkeypatch, first)[0] == first
+def test_up_to_three_tests_that_failed_run_once_more_and_those_that_pass_alone_are_named(
+    calls: list[run.Stage], comes_to: run.Stage | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen, left = list[list[str]](), list(calls)
+
+    def call(_: str, nodeids: list[str], options: list[str]) -> run.Stage:
+        chosen.append(nodeids)
+        return left.pop(0)
+
+    monkeypatch.setattr(run, "call_pytest", call)
+    tests = [a_test(nodeid) for nodeid in calls[0].outcomes]
+    assert run.run_stage("test-serial", tests, []) == (comes_to or calls[0])
+    assert chosen == [[*calls[0].outcomes], *([["a", "b"]] if comes_to else [])]
 
 
-def test_a_repetition_that_came_to_nothing_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = run.Stage(1, 60.0, counts(failed=1, bad=["a"]))
-    assert staged(monkeypatch, first, run.Stage(3, 1.0, {}))[0] == first
-
-
-@pytest.mark.parametrize("tier", ["rest", "all", "nightly"])
+@pytest.mark.parametrize("tier", ["all", "nightly"])
 def test_a_tier_that_leaves_nothing_out_is_refused_where_something_is_missing(
     tier: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(run, "missing_here", lambda: list(NEEDS))
     assert run.main([tier]) == 2
-    told = capsys.readouterr().err
-    assert [need.missing for need in NEEDS if need.missing not in told] == []
+    refusal = capsys.readouterr().err
+    assert [need.missing for need in NEEDS if need.missing not in refusal] == []
 
 
-def test_parts_of_one_commit_are_added_up_and_those_still_to_run_are_named(tmp_path: Path) -> None:
-    nightly.keep("1/3", counts(passed=5, took_s=60.0), True, tmp_path, "older")
-    nightly.keep("1/3", counts(passed=7, took_s=60.0), True, tmp_path, "abc")
-    (line,) = nightly.keep("3/3", counts(passed=2, failed=1, took_s=120.0), False, tmp_path, "abc")
-    assert line.startswith("Nightly tests on abc, 2 of 3 parts: 9 passed, 1 did not, 3 min")
-    assert line.endswith("still to run: PART=2/3.")
-    (line,) = nightly.keep("2/3", counts(passed=1, took_s=60.0), True, tmp_path, "abc")
-    assert line.endswith("10 passed, 1 did not, 4 min; all parts ran.")
+def test_only_the_chosen_tests_run_also_in_several_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "KEPT", tmp_path)
+    for name in [name for name in run.os.environ if name.startswith("PYTEST_")]:
+        monkeypatch.delenv(name)  # a worker of xdist is told by them that it is one
+    chosen = [
+        f"{Path(__file__).relative_to(ROOT).as_posix()}::test_a_part_that_cannot_be_is_refused_with_an_example[2]"
+    ]
+    for name, options in (("parallel", run.BESIDE_EACH_OTHER), ("serial", ())):
+        assert run.call_pytest(name, chosen, options) == run.Stage(0, {chosen[0]: "passed"})
 
 
-def test_seconds_are_averaged_by_file() -> None:
-    kept = [{"seconds": {"tests/a.py::one": 2.0, "tests/b.py::one": 1.0}}, {"seconds": {"tests/a.py::two": 4.0}}]
-    assert nightly.mean_s(kept) == {"tests/a.py": 3.0, "tests/b.py": 1.0}
+def python(code: str) -> int:
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False).returncode
 
 
-def test_tests_of_the_analysis_share_two_sessions_and_others_are_handed_out_one_by_one() -> None:
-    files = ("analysis/test_jobs", "analysis/test_unplanned", "analysis/test_planted_runs", "records/test_a")
-    found = [session_of(f"tests/{file}.py::test_b") for file in files]
-    assert found == ["rows", "rows", "runs", ""]
+@pytest.mark.parametrize("code", [PROTON, ENGINE, TOXIPROXY])
+def test_a_test_without_markers_sees_nothing_that_takes_one_nor_does_what_it_starts(code: str) -> None:
+    with pytest.raises(Exception, match=r"proton|no Docker engine answers|no toxiproxy-server"):
+        exec(code)
+    assert python(code) == 1
+    assert importlib.util.find_spec("proton") is None
+    assert [name for name in ("docker", "chromium", "toxiproxy-server", "ip") if shutil.which(name)] == []
 
 
-def outside_xdist() -> dict[str, str]:
-    """The environment without what tells a worker of xdist that it is one."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+@pytest.mark.amqp
+def test_a_test_that_is_marked_sees_what_its_marker_names() -> None:
+    import proton
+
+    assert python(PROTON) == 0
+    with only(MARKERS - {"amqp"}):
+        assert python(PROTON) == 1
+    assert sys.modules["proton"] is proton
 
 
-def of_this_file(folder: Path, *arguments: str) -> dict[str, object]:
-    """What pytest writes down when it runs one test of this file."""
-    kept = folder / "counts.json"
-    one = f"{HERE}::test_what_a_tier_has"
-    command = [sys.executable, "-m", "pytest", "-q", "--counts", str(kept), *arguments, one]
-    subprocess.run(command, cwd=ROOT, env=outside_xdist(), capture_output=True, check=False, timeout=280)
-    written: dict[str, object] = json.loads(kept.read_text(encoding="utf-8"))
-    return written
+@pytest.mark.links
+def test_a_test_of_links_sees_toxiproxy_also_where_it_lies_beside_python() -> None:
+    assert python(TOXIPROXY) == 0
+    with only(MARKERS - {"links"}):
+        assert python(TOXIPROXY) == 1
 
 
-@pytest.mark.parametrize("beside_each_other", [(), ("-n", "2")])
-def test_what_ran_is_written_down_also_if_it_ran_in_several_processes(
-    tmp_path: Path, beside_each_other: tuple[str, ...]
+def test_a_bare_path_has_all_programs_but_those_of_the_needs(tmp_path: Path) -> None:
+    programs, others = tmp_path / "bin", tmp_path / "other"
+    into = tmp_path / "new"
+    for folder in (programs, others, into):
+        folder.mkdir()
+    hidden = ("gcc", "x86_64-linux-gnu-gcc-12", "cc", "c++", "docker", "dockerd", "chromium", "java", "ip")
+    for name in (*hidden, "ipython", "make", "ccache", "javap"):
+        (programs / name).touch()
+    (others / "git").touch()
+    path = bare.path_without(bare.PROGRAMS, f"{programs}:{others}:{tmp_path / 'nothing'}", into).split(":")
+    assert {program.name for program in Path(path[0]).iterdir()} == {"ipython", "make", "ccache", "javap"}
+    assert (Path(path[0]) / "make").resolve() == programs / "make"
+    assert path[1:] == [str(others), str(tmp_path / "nothing")]
+
+
+def test_a_command_that_runs_as_on_a_bare_machine_ends_with_its_own_status(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = of_this_file(tmp_path, "--tier", "test", "--stage", "parallel", *beside_each_other)
-    assert (written["passed"], written["failed"], written["left_out"], written["bad"]) == (10, 0, {}, [])
-    assert len(written["seconds"]) == 10  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("stage", "others", "beside_each_other"), [("serial", [HERE], ("-n", "2")), ("parallel", [], ())]
-)
-def test_a_stage_tells_which_files_have_tests_of_the_other(
-    tmp_path: Path, stage: str, others: list[str], beside_each_other: tuple[str, ...]
-) -> None:
-    written = of_this_file(tmp_path, "--tier", "test", "--stage", stage, *beside_each_other)
-    assert written["of_other_stage"] == others
-
-
-def test_a_stage_reads_the_files_that_the_one_before_it_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = list[list[str]]()
-
-    def call(_: str, arguments: list[str]) -> run.Stage:
-        asked.append(arguments)
-        return run.Stage(0, 1.0, counts(passed=1, of_other_stage=["tests/a.py"]))
-
-    monkeypatch.setattr(run, "call", call)
-    assert len(list(run.run_stages("test", None, []))) == 2
-    assert len(list(run.run_stages("rest", None, []))) == 2
-    assert len(list(run.run_stages("test", None, ["-x", "tests/b.py"]))) == 2
-    files = [[each for each in arguments if each.endswith(".py")] for arguments in asked]
-    assert files == [[], ["tests/a.py"], slow_files(), ["tests/a.py"], ["tests/b.py"], ["tests/b.py"]]
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert bare.main(["sh", "-c", "test -z $JAVA_HOME && ! command -v java && ! command -v ip && exit 7"]) == 7
+    assert list(tmp_path.iterdir()) == []
+    assert bare.main([]) == 2

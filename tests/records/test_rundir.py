@@ -15,6 +15,7 @@ from records.errors import RunUnreadable, RunUnwritable
 from records.run import RUN_VERSION, BrokerInfo, GroupInfo, LinkInfo, Phases, ProcessInfo, RunInfo, UserInfo, WarmUp
 from records.run_json import decode, encode
 from records.rundir import RunDirectory, new_run_id
+from records.schemas import SCHEMA_VERSION
 from tests.support.disk import small_disk
 
 FULL = RunInfo(
@@ -45,7 +46,7 @@ infos: st.SearchStrategy[RunInfo] = st.from_type(RunInfo).filter(
 
 @given(infos)
 def test_any_run_info_comes_back_from_json(info: RunInfo) -> None:
-    info = dataclasses.replace(info, run_version=RUN_VERSION)
+    info = dataclasses.replace(info, run_version=RUN_VERSION, schema_version=SCHEMA_VERSION)
     assert decode(encode(info), "run.json") == info
 
 
@@ -98,6 +99,18 @@ def _set_to(value: object) -> Any:
             _edited("run_version", _set_to(1)),
             "run.json: run_version is 1, this brokerbench reads 6: use the brokerbench",
         ),
+        (
+            _edited("schema_version", _set_to(99)),
+            "run.json: schema_version is 99, this brokerbench reads 4: use the brokerbench",
+        ),
+        (
+            _edited("state", _set_to("zombie")),
+            "run.json: state: 'zombie' is none of starting, running, ended, interrupted, failed",
+        ),
+        (_edited("seed", _set_to("7" * 100)), f"run.json: seed: '{'7' * 79}… is not of type int"),
+        (_edited("warm_up/lasted_s", _set_to(float("inf"))), "run.json: warm_up.lasted_s: inf is not of type float"),
+        (_edited("question", _set_to("\ud800")), "run.json: question: '\\ud800' is not of type str"),
+        ("[" * 100_000, "run.json: not readable as JSON"),
         (encode(FULL)[:100], "run.json: not readable as JSON"),
         ("", "run.json: not readable as JSON"),
         ("[]", "run.json: the whole: [] is not a JSON object"),
@@ -112,6 +125,12 @@ def test_what_is_no_run_info_is_refused_by_the_name_of_its_key(text: str, messag
 def test_a_number_that_json_cannot_write_is_refused() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         encode(dataclasses.replace(FULL, warm_up=WarmUp("fixed", float("nan"), 15.0)))
+
+
+def test_an_argument_that_is_no_text_does_not_keep_run_json_from_being_written(tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path, "r")
+    run.write_run(dataclasses.replace(FULL, command=("locust", "--session", "\udcff")))
+    assert run.read_run().command == ("locust", "--session", "?")
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:

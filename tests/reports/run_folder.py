@@ -14,6 +14,7 @@ from analysis.division import divided
 from analysis.limits import NOTHING
 from records.buckets import bucket_of
 from records.checks import Check
+from records.digests import digests, list_analysed, read_files
 from records.results import RESULT_TABLES
 from records.run import BrokerInfo, GroupInfo, LinkInfo, Phases, ProcessInfo, RunInfo, UserInfo
 from records.rundir import RunDirectory
@@ -86,6 +87,7 @@ def write_run_folder(parent: Path, plan: Plan = Plan()) -> Path:
         write_table(directory.results(name), pa.table(rows, schema=RESULT_TABLES[name]))
     write_table(directory.events("faults"), faults(plan))
     directory.summary_path.write_text(json.dumps(summary(plan, messages)))
+    list_analysed(directory, digests(directory.path, read_files(directory)))
     return directory.path
 
 

@@ -240,6 +240,7 @@ def test_a_file_of_brokers_is_enough_to_run_on_them_and_no_password_is_recorded(
         (("--brokers-file", "b", "--runtime", "processes"), "--brokers-file b --runtime processes: only --runtime ext"),
         (("--brokers-file", "b", "--base-port", "7000"), "--base-port with --runtime external: brokers that run al"),
         (("--brokers-file", "b", "--keep-data"), "--keep-data with --runtime external: brokers that run already"),
+        (("--brokers-file", "b", "--start-timeout", "9"), "--start-timeout with --runtime external: brokers that run"),
         (("--brokers-file", "b", "--image", "i"), "--image i --runtime external: only containers have an image"),
         (("--brokers-file", "nowhere.yaml"), "--brokers-file nowhere.yaml: cannot be read (No such file or directory)"),
         (("--ca-file", "nowhere.pem", "--runtime", "processes"), "--ca-file nowhere.pem: No such file or directory;"),
@@ -257,6 +258,30 @@ def test_a_version_of_the_brokers_is_that_of_local_processes_and_is_recorded() -
     assert options.as_record()["broker_version"] == "5.16.6"
     dry = would_run(make(scenario(), options))
     assert (dry["runtime"], dry["broker_version"], dry["distribution"]) == ("processes", "5.16.6", None)
+
+
+def test_brokers_get_as_long_to_start_as_is_asked_for_and_no_time_at_all_is_refused() -> None:
+    usual = read(namespace("--runtime", "processes"), scenario(), None)
+    longer = read(namespace("--runtime", "processes", "--start-timeout", "300"), scenario(), None)
+    assert (usual.wanted.start_timeout_s, longer.wanted.start_timeout_s) == (90, 300)
+    assert message_of("--start-timeout", "0").startswith("--start-timeout 0: must be more than 0;")
+    assert message_of("--start-timeout", "nan").startswith("--start-timeout nan: must be a finite number")
+
+
+@pytest.mark.parametrize(
+    ("topology", "pairs", "consumers_at"),
+    [
+        ("mesh", [3, 6], ["broker-1", "broker-2", "broker-3"]),
+        ("mesh(brokers=5)", [5, 20], [f"broker-{n}" for n in range(1, 6)]),
+        ("hub-and-spoke", [0, 0, 3], ["spoke-4"]),
+    ],
+)
+def test_a_run_tells_before_it_begins_how_many_links_its_messages_cross(
+    topology: str, pairs: list[int], consumers_at: list[str]
+) -> None:
+    made = make(scenario(), read(namespace("--topology", topology, "--runtime", "processes"), scenario(), None))
+    assert list(made.info.pairs_by_links) == would_run(made)["pairs_by_links"] == pairs
+    assert would_run(made)["enter_at"] == {"producer": sorted(made.info.enter_at("producer")), "consumer": consumers_at}
 
 
 def test_an_overlay_changes_the_topology_of_the_run_and_is_recorded_with_its_content(tmp_path: Path) -> None:

@@ -50,9 +50,9 @@ def refused(*arguments: str, **more: Any) -> str:
         ("--runtime", "memory"),
         ("--topology", "single"),
         ("--topology", "chain(bridge_temp_destinations=False)"),
-        ("--protocol", "amqp"),
+        pytest.param(("--protocol", "amqp"), marks=pytest.mark.amqp),
         ("--protocol", "openwire:stomp"),
-        ("--topology", "cluster", "--protocol", "amqp"),
+        pytest.param(("--topology", "cluster", "--protocol", "amqp"), marks=pytest.mark.amqp),
         ("--topology", "cluster", "--protocol", "core"),
     ],
 )

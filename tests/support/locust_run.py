@@ -79,7 +79,7 @@ class LocustRun:
         self.process = subprocess.Popen(
             [*command, "--headless"] if headless else command,
             cwd=runs.parent,
-            env={**as_a_user_has_it(), "PYTHONPATH": str(REPOSITORY), **(env or {})},
+            env={**as_a_user_has_it(), **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=subprocess.STDOUT,
@@ -112,8 +112,9 @@ class LocustRun:
 
 
 def as_a_user_has_it() -> dict[str, str]:
-    """Without what tests/conftest.py sets for the tests' own process."""
-    return {name: value for name, value in os.environ.items() if name != "LOCUST_SKIP_MONKEY_PATCH"}
+    """Without what tests/conftest.py sets for the tests' own process; modules come from this repository."""
+    others = {name: value for name, value in os.environ.items() if name != "LOCUST_SKIP_MONKEY_PATCH"}
+    return {**others, "PYTHONPATH": os.pathsep.join(filter(None, (str(REPOSITORY), os.environ.get("PYTHONPATH"))))}
 
 
 def make_run(locustfile: str, *arguments: str, runs: Path, env: Mapping[str, str] | None = None) -> Outcome:

@@ -4,7 +4,6 @@ A test belongs here if it takes some ten seconds or more and another test covers
 """
 
 import re
-from pathlib import Path
 
 SLOW = (
     # whole runs: tests/lifecycle/test_steady.py is in make test
@@ -82,16 +81,8 @@ SLOW = (
 )
 """Regular expressions that a test's id begins with, below tests/."""
 
-TESTS = Path(__file__).resolve().parents[1]
 _ANY = re.compile(f"^tests/(?:{'|'.join(SLOW)})")
 
 
 def is_slow(nodeid: str) -> bool:
     return bool(_ANY.search(nodeid))
-
-
-def slow_files() -> list[str]:
-    """The files that have slow tests, below the project's folder: a run of these alone need not read the others."""
-    files = re.compile("|".join({f"(?:{pattern.partition('::')[0]})" for pattern in SLOW}))
-    found = (path.relative_to(TESTS).as_posix() for path in TESTS.rglob("test_*.py"))
-    return sorted(f"tests/{name}" for name in found if files.fullmatch(name))

@@ -1,31 +1,24 @@
-"""Chooses the tests of a tier, and writes down what ran: a plugin of pytest, for `python -m tests.run`.
+"""Marks each test with what it needs, lists the tests that there are, and keeps the chosen ones: a plugin of pytest.
 
-Without ``--tier`` it only adds the markers of `tests.support.needs`, and nothing is left out.
+`python -m tests.run` chooses. Without its options pytest runs what it is asked for, and nothing is left out.
 """
 
 import json
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from xdist.scheduler import LoadScopeScheduling
 
-from tests.support.floors import groups_of
-from tests.support.needs import is_file_of, missing_here, needs_of
-from tests.support.parts import parse_part, part_of_each, recorded_s, weight_s
+from tests.support.needs import NEEDS, is_file_of, needs_of
 from tests.support.slow import is_slow
 
-TIERS = ("test", "rest", "all", "nightly")
-STAGES = ("parallel", "serial")
 NOT_PARALLEL = frozenset({"brokers", "containers", "browser", "spark", "java", "links", "namespaces", "alone"})
 """Tests with one of these start brokers, another engine or another machine, or they measure."""
-SHARES_SPARK = "tests/analysis/"
-"""Tests in this folder share a Spark session, and neither start anything else nor measure."""
 MEASURES_NOTHING = (
-    SHARES_SPARK,
+    "tests/analysis/",
     "tests/brokerbench/",
     "tests/lifecycle/test_ci.py",
     "tests/lifecycle/test_our_own_faults.py",
@@ -33,161 +26,92 @@ MEASURES_NOTHING = (
     "tests/topologies_runtime/test_java.py",
 )
 """Of the tests with Spark, those in these files and folders do not measure. Their runs are on brokers in memory."""
-MAKES_RUNS = "tests/analysis/test_planted_runs.py"
-"""Its tests have a session of their own: half of the time they wait for a run, so another session works meanwhile."""
-OUTCOMES = ("passed", "failed", "error", "skipped")
+
+
+@dataclass(frozen=True)
+class CollectedTest:
+    """A test as pytest collected it. ``count``: 1, or how many a file has that cannot be read on this machine."""
+
+    nodeid: str
+    markers: frozenset[str]
+    count: int = 1
+
+    @property
+    def file(self) -> str:
+        return self.nodeid.partition("::")[0]
+
+    @property
+    def may_run_beside_others(self) -> bool:
+        alone = NOT_PARALLEL & self.markers
+        return not alone or (alone == {"spark"} and self.nodeid.startswith(MEASURES_NOTHING))
+
+    def is_of(self, tier: str) -> bool:
+        """``test`` leaves the slow tests to ``all``. Neither has a nightly one."""
+        if "router" in self.markers:
+            return False
+        if tier == "nightly" or "nightly" in self.markers:
+            return tier == "nightly" and "nightly" in self.markers
+        return tier == "all" or "slow" not in self.markers
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tiers")
-    group.addoption("--tier", choices=TIERS, help="which tests: python -m tests.run says what each tier is")
-    group.addoption("--stage", choices=STAGES, help="of these, those that may run beside each other, or the others")
-    group.addoption("--part", type=parse_part, help="of these, one part of several: 2/4")
-    group.addoption("--counts", type=Path, help="a JSON file for what ran")
+    group.addoption("--write-tests", type=Path, help="a JSON file for the tests that there are, with their markers")
+    group.addoption("--only-tests", type=Path, help="a JSON file with the ids of the tests to run")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Tiers(config), "brokerbench-tiers")
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
-    return BySession(config, log)
-
-
-class BySession(LoadScopeScheduling):
-    """Hands out tests one by one, and those of a Spark session together.
-
-    Markers `xdist_group` do the same, but not with pytest 9.2 and xdist 3.8: xdist adds a group to a test's name by an
-    attribute that pytest does not read any more.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        return session_of(nodeid) or nodeid
-
-
 class Tiers:
-    """``left_out``: how many tests were left out, by the marker of what this machine lacks.
-
-    ``of_other_stage``: the files that have tests of this tier's other stage; empty if files were not read.
-    """
-
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._counts = config.getoption("counts")
-        self._missing = [need.marker for need in missing_here()] if config.getoption("tier") == "test" else []
-        self.left_out: Counter[str] = Counter()
-        self.of_other_stage: list[str] = []
-        self.outcomes: dict[str, str] = {}
-        self.groups: Counter[str] = Counter()
-        self.seconds: Counter[str] = Counter()
+        self._reads_amqp = AMQP.there()
+        self._unread: list[CollectedTest] = []
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """Files that import proton are not read where it is missing; their tests are counted by their definitions."""
-        if "amqp" not in self._missing or collection_path.suffix != ".py" or not self._is_amqp(collection_path):
+        """A file that imports proton cannot be read where it is missing. Its tests are counted by their definitions."""
+        written, root = self._config.getoption("write_tests"), self._config.rootpath
+        if not written or collection_path.suffix != ".py" or not collection_path.is_relative_to(root):
             return None
-        if self._config.getoption("stage") != "parallel":  # once for both stages
-            self.left_out["amqp"] += len(re.findall(r"^def test_", collection_path.read_text(encoding="utf-8"), re.M))
+        file = collection_path.relative_to(root).as_posix()
+        if self._reads_amqp or not is_file_of(file, AMQP.marker):
+            return None
+        definitions = re.findall(r"^def test_", collection_path.read_text(encoding="utf-8"), re.M)
+        self._unread.append(CollectedTest(file, frozenset({AMQP.marker}), len(definitions)))
         return True
-
-    def _is_amqp(self, path: Path) -> bool:
-        root = self._config.rootpath
-        return path.is_relative_to(root) and is_file_of(path.relative_to(root).as_posix(), "amqp")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         for item in items:
-            for need in sorted(needs_of(item)):
-                item.add_marker(need)
+            for marker in sorted(needs_of(item)):
+                item.add_marker(marker)
             if is_slow(item.nodeid):
                 item.add_marker("slow")
-        if tier := self._config.getoption("tier"):
-            self._keep(items, self._of_tier(items, tier))
+        if written := self._config.getoption("write_tests"):
+            write_tests(written, [*map(as_collected, items), *self._unread])
+        if kept := self._config.getoption("only_tests"):
+            self._keep(items, frozenset(json.loads(kept.read_text(encoding="utf-8"))))
 
-    def _of_tier(self, items: Iterable[pytest.Item], tier: str) -> list[pytest.Item]:
-        of_tier = [item for item in items if in_tier(tier, markers_of(item))]
-        chosen = [item for item in of_tier if self._in_stage(item)]
-        if "amqp" not in self._missing:
-            others = set(map(id, of_tier)) - set(map(id, chosen))
-            self.of_other_stage = sorted({item.nodeid.partition("::")[0] for item in of_tier if id(item) in others})
-        kept = [item for item in chosen if not self._lacks(item)]
-        part, parts = self._config.getoption("part") or (1, 1)
-        known = recorded_s()
-        weights = [weight_s(item.nodeid, markers_of(item), known) for item in kept]
-        return [item for item, its in zip(kept, part_of_each(weights, parts), strict=True) if its == part]
-
-    def _in_stage(self, item: pytest.Item) -> bool:
-        stage = self._config.getoption("stage")
-        return stage is None or (stage == "parallel") == may_run_beside_others(item.nodeid, markers_of(item))
-
-    def _lacks(self, item: pytest.Item) -> bool:
-        markers = markers_of(item)
-        lacking = next((need for need in self._missing if need in markers), None)
-        if lacking:
-            self.left_out[lacking] += 1
-        return lacking is not None
-
-    def _keep(self, items: list[pytest.Item], kept: list[pytest.Item]) -> None:
-        staying = set(map(id, kept))
-        self._config.hook.pytest_deselected(items=[item for item in items if id(item) not in staying])
-        items[:] = kept
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.seconds[report.nodeid] += report.duration
-        if report.when == "call" or report.outcome != "passed":
-            failed_around = report.when != "call" and report.failed
-            self.outcomes[report.nodeid] = "error" if failed_around else report.outcome
-        if report.when == "call" and report.passed:
-            self.groups.update(groups_of(report.nodeid, report.keywords))
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        """A worker of xdist ends: each of them has collected everything, so what one tells is enough."""
-        told = getattr(node, "workeroutput", {})
-        self.left_out = Counter(told.get("left_out", self.left_out))
-        self.of_other_stage = told.get("of_other_stage", self.of_other_stage)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
-        if hasattr(self._config, "workeroutput"):
-            self._config.workeroutput.update(left_out=dict(self.left_out), of_other_stage=self.of_other_stage)
-        elif self._counts:
-            self._counts.parent.mkdir(parents=True, exist_ok=True)
-            self._counts.write_text(json.dumps(self.counts(), indent=1), encoding="utf-8")
-
-    def counts(self) -> dict[str, Any]:
-        found = Counter(self.outcomes.values())
-        return {
-            **{outcome: found[outcome] for outcome in OUTCOMES},
-            "bad": [name for name, outcome in self.outcomes.items() if outcome in ("failed", "error")],
-            "groups": dict(self.groups),
-            "left_out": dict(self.left_out),
-            "of_other_stage": self.of_other_stage,
-            "seconds": {nodeid: round(value, 3) for nodeid, value in self.seconds.items()},
-        }
+    def _keep(self, items: list[pytest.Item], nodeids: Collection[str]) -> None:
+        self._config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in nodeids])
+        items[:] = [item for item in items if item.nodeid in nodeids]
 
 
-def session_of(nodeid: str) -> str:
-    """The name of the Spark session that a test shares with others, in one process; '' for a test on its own."""
-    if not nodeid.startswith(SHARES_SPARK):
-        return ""
-    return "runs" if nodeid.startswith(MAKES_RUNS) else "rows"
+AMQP = next(need for need in NEEDS if need.marker == "amqp")
 
 
-def markers_of(item: pytest.Item) -> set[str]:
-    return {marker.name for marker in item.iter_markers()}
+def as_collected(item: pytest.Item) -> CollectedTest:
+    return CollectedTest(item.nodeid, frozenset(marker.name for marker in item.iter_markers()))
 
 
-def may_run_beside_others(nodeid: str, markers: Collection[str]) -> bool:
-    """Whether it is of the parallel stage."""
-    alone = NOT_PARALLEL.intersection(markers)
-    return not alone or (alone == {"spark"} and nodeid.startswith(MEASURES_NOTHING))
+def write_tests(path: Path, tests: Collection[CollectedTest]) -> None:
+    rows = [[test.nodeid, sorted(test.markers), test.count] for test in tests]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(rows), encoding="utf-8")
 
 
-def in_tier(tier: str, markers: set[str]) -> bool:
-    """``rest`` is what ``test`` leaves to `make test-all`; ``all`` is both. None of them has a nightly test."""
-    if "router" in markers:
-        return False
-    if tier == "nightly" or "nightly" in markers:
-        return tier == "nightly" and "nightly" in markers
-    return tier == "all" or ("slow" in markers) == (tier == "rest")
+def read_tests(path: Path) -> list[CollectedTest]:
+    rows: list[list[Any]] = json.loads(path.read_text(encoding="utf-8"))
+    return [CollectedTest(nodeid, frozenset(markers), count) for nodeid, markers, count in rows]

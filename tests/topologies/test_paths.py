@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
-from topologies.model.paths import Path, joined, shortest_paths, too_near
+from topologies.model.paths import Path, count_by_links, joined, shortest_paths, too_near
 
 A, B, C, D = (Broker(name) for name in "abcd")
 
@@ -112,3 +112,12 @@ def test_where_links_lead_a_message_gets_once_what_is_told_is_raised(
 def test_nothing_is_to_be_raised_where_a_message_gets_or_no_link_leads() -> None:
     assert too_near("a", "b", chain(A, B)) == []
     assert too_near("b", "a", chain(A, B)) == []
+
+
+def test_pairs_of_brokers_are_counted_by_the_links_between_them() -> None:
+    found = paths(chain(A, B, C, message_ttl=2, consumer_ttl=2))
+    both_ways = [path for (begin, end), path in found.items() if {begin, end} <= {"a", "b", "c"}]
+    assert count_by_links(both_ways) == (3, 2, 1)
+    assert count_by_links([*both_ways, found["a", "c"]]) == (3, 2, 1)
+    assert count_by_links([found["a", "c"]]) == (0, 0, 1)
+    assert count_by_links([]) == ()

@@ -4,14 +4,17 @@ import errno
 import hashlib
 import io
 import multiprocessing
+import os
 import tarfile
 import time
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from records.temporary import make_folder
 from topologies.runtimes import distribution
 from topologies.runtimes.distribution import (
     PINNED,
@@ -153,10 +156,103 @@ def test_an_archive_without_its_folder_is_refused(tmp_path: Path) -> None:
         ensure(pin(other), tmp_path, fetching(other))
 
 
-def test_what_a_killed_fetch_left_is_removed_by_the_next(tmp_path: Path) -> None:
+def test_what_a_killed_fetch_left_is_removed_by_the_next_of_any_distribution(tmp_path: Path) -> None:
     (tmp_path / "fetch-broker-1.0-bin.tar.gz-dead" / "repository").mkdir(parents=True)
+    (tmp_path / "fetch-other.zip-dead" / "repository").mkdir(parents=True)
+    (tmp_path / "fetch-other.zip-dead" / "lock").touch()
     ensure(pin(GOOD), tmp_path, fetching(GOOD))
     assert leftovers(tmp_path) == []
+
+
+def test_the_folder_of_a_fetch_that_goes_on_stays(tmp_path: Path) -> None:
+    other = make_folder("fetch-other.zip-", tmp_path)
+    ensure(pin(GOOD), tmp_path, fetching(GOOD))
+    assert leftovers(tmp_path) == [other.name]
+
+
+def overwrite(file: Path) -> None:
+    """Another content of the same size and time, as of a failing disk."""
+    times_ns = (file.stat().st_atime_ns, file.stat().st_mtime_ns)
+    file.write_bytes(bytes(file.stat().st_size))
+    os.utime(file, ns=times_ns)
+
+
+DAMAGES = pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda folder: overwrite(folder / "lib" / "a.jar"), "lib/a.jar"),
+        (lambda folder: (folder / "lib" / "a.jar").write_bytes(b""), "lib/a.jar"),
+        (lambda folder: (folder / "bin" / "run").unlink(), "bin/run"),
+        (lambda folder: (folder / "lib" / "more.jar").touch(), "lib/more.jar"),
+    ],
+    ids=["overwritten", "cut", "removed", "added"],
+)
+
+
+@DAMAGES
+def test_a_damaged_folder_is_fetched_again_and_says_which_file_is_damaged(
+    tmp_path: Path, damage: Callable[[Path], object], told: str
+) -> None:
+    folder = ensure(pin(GOOD), tmp_path, fetching(GOOD))
+    damage(folder)
+    lines: list[str] = []
+    assert ensure(pin(GOOD), tmp_path, fetching(GOOD), progress=lines.append) == folder
+    assert lines == [
+        "fetching org.example:broker:1.0:tar.gz:bin (once; later runs take it from the cache): "
+        f"it is damaged in {folder.parent}: {told} is not as it was fetched"
+    ]
+    assert {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == {
+        "run": b"#!/bin/sh",
+        "a.jar": b"jar",
+    }
+    assert leftovers(tmp_path) == []
+    ensure(pin(GOOD), tmp_path, failing(AssertionError("fetched again")))
+
+
+@DAMAGES
+def test_without_network_a_damaged_folder_is_refused_and_kept(
+    tmp_path: Path, damage: Callable[[Path], object], told: str
+) -> None:
+    folder = ensure(pin(GOOD), tmp_path, fetching(GOOD))
+    damage(folder)
+    with pytest.raises(DistributionUnavailable) as refused:
+        ensure(pin(GOOD), tmp_path, failing(ConnectionError("no network")))
+    assert f"{told} is not as it was fetched and could not be fetched (ConnectionError: no network)" in str(
+        refused.value
+    )
+    assert folder.is_dir()
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.parametrize("packaging", ["jar", "tar.gz"])
+def test_a_damaged_jar_or_archive_is_fetched_again(tmp_path: Path, packaging: str) -> None:
+    kept = pin(GOOD, replace(TEMPLATE, packaging=packaging, folder=""))
+    file = ensure(kept, tmp_path, fetching(GOOD))
+    overwrite(file)
+    with pytest.raises(
+        DistributionUnavailable, match=rf"{file.name} is not as it was fetched and could not be fetched"
+    ):
+        ensure(kept, tmp_path, failing(ConnectionError("no network")))
+    assert ensure(kept, tmp_path, fetching(GOOD)).read_bytes() == GOOD
+
+
+def test_a_folder_without_the_list_of_its_digests_is_fetched_again(tmp_path: Path) -> None:
+    folder = ensure(pin(GOOD), tmp_path, fetching(GOOD))
+    (list_of_digests,) = folder.parent.glob("*.sha256")
+    for spoil in (lambda: list_of_digests.unlink(), lambda: list_of_digests.write_text("nothing")):
+        spoil()
+        with pytest.raises(DistributionUnavailable, match="digests of its files"):
+            ensure(pin(GOOD), tmp_path, failing(ConnectionError("no network")))
+        ensure(pin(GOOD), tmp_path, fetching(GOOD))
+
+
+def test_nothing_stays_of_what_a_check_refuses(tmp_path: Path) -> None:
+    def refuse(_folder: Path) -> None:
+        raise KeyError("not what it should be")
+
+    with pytest.raises(KeyError, match="not what it should be"):
+        ensure(pin(GOOD), tmp_path, fetching(GOOD), check=refuse)
+    assert [path.suffix for path in tmp_path.rglob("*")] == [".lock"]
 
 
 def _slowly(cache: Path, told: Path, content: bytes) -> None:

@@ -24,6 +24,7 @@ from scenarios.harness.faults import BlackholeLink, CutLink
 from scenarios.harness.faults.probe import RuntimeProbe
 from tests.support.crossings import observed, predicted
 from tests.support.docker import on_engine
+from tests.support.locust_run import as_a_user_has_it
 from tests.support.stomp_clients import body, queue
 from tests.support.waiting import until
 from tests.topologies_runtime.far_links import (
@@ -344,11 +345,10 @@ time.sleep(600)
 
 @contextmanager
 def harness(runtime: str, threads: str, parent: Path) -> Iterator[subprocess.Popen[bytes]]:
-    repository = Path(__file__).resolve().parents[2]
     with subprocess.Popen(
         [sys.executable, "-c", HARNESS, parent, runtime, threads, f"run-{parent.name}"],
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(repository)},
+        env=as_a_user_has_it(),
     ) as process:
         assert process.stdout is not None
         try:

@@ -1,23 +1,23 @@
 """Checks that only the owner can read a run's passwords, and that they are removed with the run."""
 
-import os
 import re
 import stat
 from pathlib import Path
 
+from records.temporary import LOCK
 from topologies.model.launch import properties
-from topologies.runtimes.private import OWNER, PREFIX, PrivateFolder, new_password
+from topologies.runtimes.private import PREFIX, PrivateFolder, new_password
 
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def stale(parent: Path, owner: str | None) -> Path:
+def stale(parent: Path, lock: str | None) -> Path:
     folder = parent / f"{PREFIX}old"
     folder.mkdir()
-    if owner is not None:
-        (folder / OWNER).write_text(owner)
+    if lock is not None:
+        (folder / LOCK).write_text(lock)
     return folder
 
 
@@ -36,13 +36,7 @@ def test_a_removed_folder_is_gone_and_may_be_removed_again(tmp_path: Path) -> No
 
 
 def test_folders_of_dead_processes_go_when_the_next_is_made(tmp_path: Path) -> None:
-    old = stale(tmp_path, "999999999 1.0")
-    PrivateFolder.create(tmp_path)
-    assert not old.exists()
-
-
-def test_a_number_used_again_by_another_process_does_not_keep_a_folder(tmp_path: Path) -> None:
-    old = stale(tmp_path, f"{os.getpid()} 1.0")
+    old = stale(tmp_path, "")
     PrivateFolder.create(tmp_path)
     assert not old.exists()
 

@@ -1,5 +1,6 @@
 """Checks which version or build of the brokers processes are started from, and what is refused before they start."""
 
+import io
 import shutil
 import tarfile
 import zipfile
@@ -124,13 +125,13 @@ def test_of_a_build_its_path_and_a_digest_of_its_jars_are_recorded(tmp_path: Pat
 @pytest.mark.parametrize("form", ["gztar", "zip"])
 def test_an_archive_is_unpacked_into_the_cache_once(tmp_path: Path, cache: Path, form: str) -> None:
     unpacked(tmp_path / "made" / "apache-activemq-5.19")
-    packed = Path(shutil.make_archive(str(tmp_path / "mine"), form, tmp_path / "made", "apache-activemq-5.19"))
-    found = release_of(build("mesh"), path=packed)
+    archive = Path(shutil.make_archive(str(tmp_path / "mine"), form, tmp_path / "made", "apache-activemq-5.19"))
+    found = release_of(build("mesh"), path=archive)
     assert isinstance(found, OwnBuild)
-    assert (found.path, found.version, found.home.name) == (packed, VERSION, "apache-activemq-5.19")
+    assert (found.path, found.version, found.home.name) == (archive, VERSION, "apache-activemq-5.19")
     assert found.home.is_relative_to(cache)
     (found.home / "still here").touch()
-    assert release_of(build("mesh"), path=packed) == found
+    assert release_of(build("mesh"), path=archive) == found
     assert (found.home / "still here").exists()
 
 
@@ -138,12 +139,111 @@ def test_another_archive_of_the_same_name_is_another_build(tmp_path: Path, cache
     homes = []
     for version in ("1", "2"):
         unpacked(tmp_path / "made" / "broker", manifest=f"Implementation-Version: {version}")
-        packed = Path(shutil.make_archive(str(tmp_path / "mine"), "zip", tmp_path / "made", "broker"))
-        found = release_of(build("mesh"), path=packed)
+        archive = Path(shutil.make_archive(str(tmp_path / "mine"), "zip", tmp_path / "made", "broker"))
+        found = release_of(build("mesh"), path=archive)
         assert isinstance(found, OwnBuild)
         assert found.version == version
         homes.append(found.home)
     assert homes[0] != homes[1]
+
+
+def packed(archive: Path, entries: dict[str, bytes]) -> Path:
+    """An archive with entries of exactly these names; a name that ends with a slash is a folder."""
+    if archive.suffix == ".zip":
+        with zipfile.ZipFile(archive, "w") as file:
+            for name, content in entries.items():
+                file.writestr(name, content)
+        return archive
+    with tarfile.open(archive, "w:gz") as tar:
+        for name, content in entries.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            if name.endswith("/"):
+                entry.type, entry.mode = tarfile.DIRTYPE, 0o755
+            tar.addfile(entry, io.BytesIO(content))
+    return archive
+
+
+def jars(tmp_path: Path, manifest: str = MANIFEST) -> dict[str, bytes]:
+    folder = unpacked(tmp_path / "jars", manifest=manifest)
+    return {name: (folder / name).read_bytes() for name in CLASSIC}
+
+
+@pytest.mark.parametrize("packaging", ["tar.gz", "zip"])
+@pytest.mark.parametrize("before", ["./", "/", "//", "/./"])
+def test_an_archive_whose_names_begin_with_a_dot_or_a_slash_is_read(
+    tmp_path: Path, cache: Path, packaging: str, before: str
+) -> None:
+    entries = {before: b"", **{f"{before}broker/{name}": content for name, content in jars(tmp_path).items()}}
+    found = release_of(build("mesh"), path=packed(tmp_path / f"mine.{packaging}", entries))
+    assert isinstance(found, OwnBuild)
+    assert (found.version, found.home.name) == (VERSION, "broker")
+    assert found.home.is_relative_to(cache)
+
+
+@pytest.mark.parametrize("packaging", ["tar.gz", "zip"])
+def test_an_archive_beside_its_own_folder_or_without_one_is_told_so(
+    tmp_path: Path, cache: Path, packaging: str
+) -> None:
+    above = packed(tmp_path / f"above.{packaging}", {f"../{name}": b"" for name in CLASSIC})
+    assert refusal(above).startswith("has files outside of its own folder (its first is in ..); name an unpacked")
+    bare = packed(tmp_path / f"bare.{packaging}", jars(tmp_path))
+    assert refusal(bare).startswith("has no bin/activemq.jar in its folder bin, which classic brokers start from; ")
+    empty = packed(tmp_path / f"empty.{packaging}", {"./": b""})
+    assert refusal(empty).startswith("is empty; ")
+    assert [path.name for path in cache.iterdir() if path.suffix != ".lock"] == []
+
+
+@pytest.mark.parametrize("packaging", ["tar.gz", "zip"])
+@pytest.mark.parametrize(
+    ("manifest", "files", "told"),
+    [
+        ("Built-By: me", CLASSIC, "bin/activemq.jar has no Implementation-Version in its manifest"),
+        (MANIFEST, CLASSIC[:2], "has no lib/activemq-spring-*.jar in its folder broker"),
+        (MANIFEST, ARTEMIS, "has artemis brokers, but those of topology 'mesh-of-3' are classic"),
+    ],
+)
+def test_nothing_of_a_refused_archive_stays_in_the_cache(
+    tmp_path: Path, cache: Path, packaging: str, manifest: str, files: tuple[str, ...], told: str
+) -> None:
+    folder = unpacked(tmp_path / "jars", files, manifest)
+    entries = {f"broker/{name}": (folder / name).read_bytes() for name in files}
+    entries["broker/data"] = bytes(20_000_000)
+    assert refusal(packed(tmp_path / f"mine.{packaging}", entries)).startswith(told)
+    assert [path.name for path in cache.iterdir() if path.suffix != ".lock"] == []
+
+
+def marked(archive: Path, in_local: int, in_directory: int, value: int) -> Path:
+    """The zip with a byte of its last entry set, at these places of its two headers."""
+    content = bytearray(archive.read_bytes())
+    content[content.rfind(b"PK\x03\x04") + in_local] = value
+    content[content.rfind(b"PK\x01\x02") + in_directory] = value
+    archive.write_bytes(content)
+    return archive
+
+
+def test_an_archive_that_python_cannot_unpack_is_refused_for_what_it_is(tmp_path: Path, cache: Path) -> None:
+    good = {f"broker/{name}": content for name, content in jars(tmp_path).items()}
+    encrypted = marked(packed(tmp_path / "encrypted.zip", {**good, "broker/more": b"x"}), 6, 8, 1)
+    assert "is encrypted, password required" in refusal(encrypted)
+    method = marked(packed(tmp_path / "method.zip", {**good, "broker/more": b"x"}), 8, 10, 99)
+    assert "That compression method is not supported" in refusal(method)
+    for packaging in ("zip", "tar.gz"):
+        long = packed(tmp_path / f"long.{packaging}", {**good, f"broker/{'n' * 300}": b"x"})
+        assert "cannot unpack long" in refusal(long)
+        clash = packed(tmp_path / f"clash.{packaging}", {**good, "broker/bin": b"x"})
+        assert "cannot unpack clash" in refusal(clash)
+    assert [path.name for path in cache.iterdir() if path.suffix != ".lock"] == []
+
+
+def test_a_damaged_build_in_the_cache_is_unpacked_again(tmp_path: Path, cache: Path) -> None:
+    entries = {f"broker/{name}": content for name, content in jars(tmp_path).items()}
+    archive = packed(tmp_path / "mine.zip", entries)
+    found = release_of(build("mesh"), path=archive)
+    assert isinstance(found, OwnBuild)
+    (found.home / CLASSIC[1]).write_bytes(b"damaged")
+    assert release_of(build("mesh"), path=archive) == found
+    assert (found.home / CLASSIC[1]).read_bytes() == entries[f"broker/{CLASSIC[1]}"]
 
 
 @pytest.mark.usefixtures("cache")
@@ -189,4 +289,7 @@ def test_a_build_that_does_not_say_its_version_is_refused(tmp_path: Path) -> Non
     unpacked(tmp_path, manifest="Built-By: me")
     assert refusal(tmp_path).startswith("bin/activemq.jar has no Implementation-Version in its manifest; ")
     (tmp_path / "bin" / "activemq.jar").write_text("no jar", encoding="utf-8")
+    assert refusal(tmp_path).startswith("bin/activemq.jar has no Implementation-Version in its manifest; ")
+    with zipfile.ZipFile(tmp_path / "bin" / "activemq.jar", "w") as jar:
+        jar.writestr("META-INF/MANIFEST.MF", b"Implementation-Version: \xff")
     assert refusal(tmp_path).startswith("bin/activemq.jar has no Implementation-Version in its manifest; ")

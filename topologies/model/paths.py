@@ -8,7 +8,7 @@ Links without TTLs: a cluster counts only its own links, from the link by which 
 nothing.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -38,6 +38,12 @@ class Path:
     def hops(self) -> int:
         """Links crossed: 0 where producer and consumer are on one broker."""
         return len(self.route) - 1
+
+
+def count_by_links(paths: Iterable[Path]) -> tuple[int, ...]:
+    """How many paths cross 0, 1, 2, … links; a pair of brokers counts once."""
+    crossed = Counter({(path.begin, path.end): path.hops for path in paths}.values())
+    return tuple(crossed[links] for links in range(max(crossed, default=-1) + 1))
 
 
 def shortest_paths(brokers: Iterable[str], links: Iterable[Link]) -> dict[tuple[str, str], Path]:

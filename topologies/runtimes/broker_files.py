@@ -11,7 +11,7 @@ from topologies.render import site as names
 from topologies.render.files import Render
 from topologies.render.secrets import SECRETS_FOLDER, filled
 from topologies.runtimes.contract import Progress
-from topologies.runtimes.distribution import Distribution, cached, ensure
+from topologies.runtimes.distribution import Distribution, ensure
 from topologies.runtimes.prepared import Ports
 from topologies.runtimes.private import PrivateFolder, new_password
 from topologies.runtimes.startup import MANAGEMENT
@@ -22,9 +22,7 @@ SECRETS_FILE = "brokers.properties"
 
 
 def ensured(distribution: Distribution, progress: Progress) -> Path:
-    if not cached(distribution):
-        progress(f"fetching {distribution.coordinate} (once; later runs take it from the cache)")
-    return ensure(distribution)
+    return ensure(distribution, progress=progress)
 
 
 def wanted_ports(topology: Topology) -> list[tuple[str, str]]:

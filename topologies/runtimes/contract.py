@@ -23,6 +23,10 @@ class RuntimeFailed(Exception):
     """A broker could not be started or operated: names the broker, what happened, its last log lines, the next step."""
 
 
+class NotUpInTime(RuntimeFailed):
+    """A broker took longer than it may to come up. On a machine with much else to do, another try may succeed."""
+
+
 class Runtime(Protocol):
     name: str  # processes | containers | external | memory
     trusted_pem: str  # the authority of brokers that have one of their own, for TLS; '' where others are believed

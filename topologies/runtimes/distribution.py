@@ -2,6 +2,10 @@
 
 From Maven's central repository, by coordinate, with no Maven on the machine (jgo fetches them). Each is pinned by its
 SHA-512 and unpacked once into a folder of the user's cache; from then on no network is needed.
+
+Disks fail and people edit, so every use checks all files that a start may read. A jar or archive is compared with its
+pin. An unpacked folder is compared with the digests that were listed when it was unpacked: 60 MB, about a tenth of a
+second. What differs is fetched again.
 """
 
 import errno
@@ -9,7 +13,6 @@ import hashlib
 import os
 import shutil
 import tarfile
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -19,11 +22,16 @@ from pathlib import Path
 
 from jgo.maven import MavenContext
 
+from records.digests import changed, digests, read_list, write_list
 from records.files import locked
+from records.temporary import remove_stale, temporary_folder
 
 CACHE_VARIABLE = "BROKERBENCH_CACHE"
-CHUNK_BYTES = 1 << 20
+SCRATCH = "fetch-"
 NETWORK_TIMEOUT_S = 30
+NAMED_AT_MOST = 3  # files
+OF_THE_CACHE = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS)
+"""Errors of the cache's folder; any other is one of what was fetched."""
 
 
 class DistributionUnavailable(Exception):
@@ -146,28 +154,53 @@ def fetch_by_maven(distribution: Distribution, folder: Path) -> Path:
     return Path(artifact.resolve())
 
 
-def cached(distribution: Distribution, cache: Path | None = None) -> Path | None:
-    """The unpacked folder (or the jar) if it is in the cache already."""
-    place = _place(distribution, cache_folder() if cache is None else cache)
-    return place if place.exists() else None
+def ensure(
+    distribution: Distribution,
+    cache: Path | None = None,
+    fetch: Fetch = fetch_by_maven,
+    *,
+    check: Callable[[Path], object] = lambda _folder: None,
+    progress: Callable[[str], None] = lambda _line: None,
+) -> Path:
+    """The unpacked folder (or the jar) of ``distribution``, fetched first where it is not whole in the cache.
 
-
-def ensure(distribution: Distribution, cache: Path | None = None, fetch: Fetch = fetch_by_maven) -> Path:
-    """The unpacked folder (or the jar) of ``distribution``, fetched first where it is not cached yet.
-
+    ``check`` may raise for what was just unpacked: nothing of it is kept then. ``progress`` is told of a fetch.
     Safe for several processes at once: one fetches, the others wait. Raises DistributionUnavailable.
     """
     cache = cache_folder() if cache is None else cache
-    if final := cached(distribution, cache):
-        return final
     final = _place(distribution, cache)
     try:
+        if not _flaw(distribution, final):
+            return final
         with locked(cache / f"{distribution.filename}.lock"), _scratch(cache, distribution) as scratch:
-            if not final.exists():
-                _install(distribution, scratch, final, fetch)
+            if flaw := _flaw(distribution, final):
+                progress(f"fetching {distribution.coordinate} (once; later runs take it from the cache): it {flaw}")
+                _install(distribution, scratch, final, fetch, check)
     except OSError as error:
         raise DistributionUnavailable(_cache_problem(distribution, cache, error)) from error
     return final
+
+
+def _flaw(distribution: Distribution, final: Path) -> str:
+    """Why the cache's copy cannot be used; '' if it can."""
+    if not final.exists():
+        return f"is not cached in {final.parent.parent}"
+    if not distribution.folder:
+        damaged = "" if final.is_file() and _sha512(final) == distribution.sha512 else final.name
+    else:
+        try:
+            listed = read_list(_list_of(final))
+        except FileNotFoundError:
+            return f"is in {final} without the digests of its files"
+        except ValueError as error:
+            return f"is in {final}, and of the digests of its files {error}"
+        jars = {jar.relative_to(final).as_posix() for jar in final.rglob("*.jar")}
+        damaged = ", ".join([*changed(final, listed), *sorted(jars - listed.keys())][:NAMED_AT_MOST])
+    return f"is damaged in {final.parent}: {damaged} is not as it was fetched" if damaged else ""
+
+
+def _list_of(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.sha256")
 
 
 def _place(distribution: Distribution, cache: Path) -> Path:
@@ -177,22 +210,30 @@ def _place(distribution: Distribution, cache: Path) -> Path:
 
 @contextmanager
 def _scratch(cache: Path, distribution: Distribution) -> Iterator[Path]:
-    """An empty folder beside the final place. Leftovers of a killed process are removed first (we hold the lock)."""
-    prefix = f"fetch-{distribution.filename}-"
+    """A folder beside the final place. Leftovers of killed processes are removed first (we hold the lock of ours)."""
+    remove_stale(SCRATCH, cache)
+    prefix = f"{SCRATCH}{distribution.filename}-"
     for stale in cache.glob(f"{prefix}*"):
         shutil.rmtree(stale, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=prefix, dir=cache) as folder:
-        yield Path(folder)
+    with temporary_folder(prefix, cache) as folder:
+        yield folder
 
 
-def _install(distribution: Distribution, scratch: Path, final: Path, fetch: Fetch) -> None:
-    """Everything happens in ``scratch``; one rename makes it visible, whole."""
+def _install(
+    distribution: Distribution, scratch: Path, final: Path, fetch: Fetch, check: Callable[[Path], object]
+) -> None:
+    """Everything happens in ``scratch``; one rename makes it visible, whole. Takes the place of a damaged copy."""
     archive = _fetched(distribution, scratch / "repository", final, fetch)
     _verify(distribution, archive)
     ready = archive
     if distribution.folder:
         ready = _unpacked(distribution, archive, scratch / "unpacked")
+        check(ready)
     final.parent.mkdir(parents=True, exist_ok=True)
+    if final.is_dir() or (distribution.folder and final.exists()):  # a folder takes the place of nothing
+        final.rename(scratch / "damaged")
+    if distribution.folder:
+        write_list(_list_of(final), digests(ready, (path for path in ready.rglob("*") if path.is_file())))
     ready.rename(final)
 
 
@@ -201,18 +242,17 @@ def _fetched(distribution: Distribution, folder: Path, final: Path, fetch: Fetch
     try:
         return fetch(distribution, folder)
     except Exception as error:  # jgo raises its own, requests' and urllib3's: each means that there is no file
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
+        if isinstance(error, OSError) and error.errno in OF_THE_CACHE:
             raise
         raise DistributionUnavailable(
-            f"{distribution.coordinate} is not cached in {final.parent.parent} and could not be fetched "
+            f"{distribution.coordinate} {_flaw(distribution, final)} and could not be fetched "
             f"({type(error).__name__}: {_first_line(error)}). Connect to the network once (behind a proxy set "
             f"HTTPS_PROXY), or copy that folder from a machine that has it and name it by {CACHE_VARIABLE}"
         ) from error
 
 
 def _verify(distribution: Distribution, archive: Path) -> None:
-    with archive.open("rb") as file:
-        actual = hashlib.file_digest(file, "sha512").hexdigest()
+    actual = _sha512(archive)
     if actual != distribution.sha512:
         archive.unlink()
         raise DistributionUnavailable(
@@ -220,6 +260,11 @@ def _verify(distribution: Distribution, archive: Path) -> None:
             "pinned. It was removed, nothing of it is used. Try again; if it differs again, somebody between here and "
             "the repository changes files"
         )
+
+
+def _sha512(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha512").hexdigest()
 
 
 def _unpacked(distribution: Distribution, archive: Path, folder: Path) -> Path:
@@ -230,7 +275,9 @@ def _unpacked(distribution: Distribution, archive: Path, folder: Path) -> Path:
         else:
             with tarfile.open(archive) as tar:
                 _extract(tar, folder)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error) as error:
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, RuntimeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno in OF_THE_CACHE:
+            raise
         raise DistributionUnavailable(f"{distribution.coordinate}: cannot unpack {archive.name}: {error}") from error
     if not (folder / distribution.folder).is_dir():
         raise DistributionUnavailable(f"{distribution.coordinate}: no folder {distribution.folder} in {archive.name}")

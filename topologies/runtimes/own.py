@@ -22,7 +22,7 @@ from topologies.model.topology import Topology
 from topologies.render.files import Render, render
 from topologies.runtimes import readiness
 from topologies.runtimes.certificates import Authority
-from topologies.runtimes.contract import LOG_TAIL_LINES, Progress, Runtime, RuntimeFailed
+from topologies.runtimes.contract import LOG_TAIL_LINES, NotUpInTime, Progress, Runtime, RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
 from topologies.runtimes.java import NoJava
 from topologies.runtimes.pairs import followers_of
@@ -276,7 +276,8 @@ class OwnBrokers(Generic[AHandle]):
                     self._spawn(follower)
                     waiting.append(follower)
             if waiting and time.monotonic() - began > self._start_timeout_s:
-                raise self._failed(waiting[0], f"did not accept connections within {self._start_timeout_s:g} s")
+                late = f"did not accept connections within {self._start_timeout_s:g} s"
+                raise NotUpInTime(self._what_failed(waiting[0], late))
             if waiting:
                 time.sleep(POLL_S)
 
@@ -297,12 +298,13 @@ class OwnBrokers(Generic[AHandle]):
         return all(readiness.accepts(self._wishes.address_of(protocol), port) for protocol, port in ports.items())
 
     def _failed(self, name: str, happened: str) -> RuntimeFailed:
+        return RuntimeFailed(self._what_failed(name, happened))
+
+    def _what_failed(self, name: str, happened: str) -> str:
         lines = self._handle(name).log_lines(of_this_start=True)
         ports = self._ready.ports_of(name)
         address = {port: self._wishes.address_of(protocol) for protocol, port in ports.items()}
-        return RuntimeFailed(
-            explain(name, happened + self._no_room(), lines, ports, lambda port: taken(port, address[port]))
-        )
+        return explain(name, happened + self._no_room(), lines, ports, lambda port: taken(port, address[port]))
 
     def _no_room(self) -> str:
         """A broker without room for its log cannot say so itself."""

@@ -6,16 +6,12 @@ killed, the guards of its brokers remove the folder. At the latest the next run 
 
 import os
 import secrets
-import shutil
-import tempfile
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
+from records.temporary import make_folder, remove_folder
 
 PREFIX = "brokerbench-private-"
-OWNER = "owner"  # file with the pid and the start time of the process that made the folder
 PASSWORD_BYTES = 24
 
 
@@ -33,11 +29,7 @@ class PrivateFolder:
     @classmethod
     def create(cls, parent: Path | None = None) -> "PrivateFolder":
         """Make a new one in the system's folder for temporary files. First remove those of dead processes."""
-        parent = Path(tempfile.gettempdir()) if parent is None else parent
-        remove_stale(parent)
-        folder = cls(Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)))  # mkdtemp makes it for the owner only
-        folder.write(OWNER, f"{os.getpid()} {psutil.Process().create_time()}")
-        return folder
+        return cls(make_folder(PREFIX, parent))
 
     def write(self, name: str, content: str | bytes) -> Path:
         """Write a file that only its owner can open at any time. ``name`` may begin with a folder of its own."""
@@ -49,23 +41,4 @@ class PrivateFolder:
         return path
 
     def remove(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
-
-
-def remove_stale(parent: Path) -> None:
-    """Remove this user's private folders of processes that no longer run."""
-    for folder in parent.glob(f"{PREFIX}*"):
-        with suppress(OSError):
-            if folder.stat().st_uid == os.getuid() and _abandoned(folder):
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def _abandoned(folder: Path) -> bool:
-    """A folder without its owner's file may be just being made: it is left alone."""
-    try:
-        pid, began = (folder / OWNER).read_text(encoding="ascii").split()
-        return psutil.Process(int(pid)).create_time() != float(began)
-    except psutil.NoSuchProcess:
-        return True
-    except (OSError, ValueError):
-        return False
+        remove_folder(self.path)

@@ -9,6 +9,7 @@ import shutil
 import tarfile
 import zipfile
 import zlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -82,33 +83,41 @@ def _pinned(version: str | None, product: BrokerProduct) -> Distribution:
 
 
 def _own_build(path: Path, topology: Topology) -> OwnBuild:
-    home, product, launch = _home_of(path), topology.product, topology.product.launch
+    """Of an archive that is refused, nothing stays in the cache."""
+    home = _home_of(path, lambda unpacked: _version_of(unpacked, path, topology))
+    return OwnBuild(path, home, _version_of(home, path, topology))
+
+
+def _version_of(home: Path, path: Path, topology: Topology) -> str:
+    """What the unpacked folder ``home`` of ``path`` says of itself. Raises ReleaseImpossible if it is no such build."""
+    product, launch = topology.product, topology.product.launch
     for other in PRODUCTS.values():
         if other is not product and (home / other.launch.jar).is_file():
             those = f"those of topology {topology.name!r} are {product.name}"
             raise _refused(path, f"has {other.name} brokers, but {those}; choose another topology or distribution")
     for pattern in (launch.jar, *launch.needs):
         if not any(home.glob(pattern)):
-            raise _refused(path, f"has no {pattern}, which {product.name} brokers start from; {NAME_ONE}")
+            where = "" if path.is_dir() else f" in its folder {home.name}"
+            raise _refused(path, f"has no {pattern}{where}, which {product.name} brokers start from; {NAME_ONE}")
     version = _manifest_version(home / launch.jar)
     if not version:
         raise _refused(path, f"{launch.jar} has no Implementation-Version in its manifest; build it with Maven")
-    return OwnBuild(path, home, version)
+    return version
 
 
-def _home_of(path: Path) -> Path:
-    """The folder of a build; that of an archive is in the cache."""
+def _home_of(path: Path, check: Callable[[Path], object]) -> Path:
+    """The folder of a build; that of an archive is in the cache, if ``check`` does not raise."""
     try:
         if path.is_dir():
             return path.absolute()
         if not path.is_file():
             raise _refused(path, f"there is no such file or folder; {NAME_ONE}")
-        return _unpacked(path)
+        return _unpacked(path, check)
     except (DistributionUnavailable, tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError) as error:
         raise _refused(path, f"cannot be unpacked: {error}; {NAME_ONE}") from error
 
 
-def _unpacked(path: Path) -> Path:
+def _unpacked(path: Path, check: Callable[[Path], object]) -> Path:
     """Into the cache, in a folder that is named by the archive's digest."""
     packaging = next((each for each in ARCHIVES if path.name.endswith(f".{each}")), None)
     if packaging is None:
@@ -125,22 +134,33 @@ def _unpacked(path: Path) -> Path:
         sha512=digest,
         folder=_top_folder(path, packaging),
     )
-    return ensure(archive, cache_folder(), lambda _archive, folder: Path(shutil.copy(path, folder / path.name)))
+    return ensure(
+        archive, cache_folder(), lambda _archive, folder: Path(shutil.copy(path, folder / path.name)), check=check
+    )
 
 
 def _top_folder(archive: Path, packaging: str) -> str:
-    """The folder that its first entry is in: a distribution has one folder, with everything below it."""
+    """The folder that its first entry is in: a distribution has one folder, with everything below it.
+
+    A leading "/" or "./" counts for nothing, as it does when an archive is unpacked.
+    """
     if packaging == "zip":
         with zipfile.ZipFile(archive) as file:
-            first = next(iter(file.namelist()), "")
+            name = _first_below(file.namelist())
     else:
         with tarfile.open(archive, "r:gz") as tar:
-            entry = tar.next()
-            first = entry.name if entry else ""
-    parts = PurePosixPath(first).parts
-    if not parts:
+            name = _first_below(entry.name for entry in tar)
+    if not name:
         raise _refused(archive, f"is empty; {NAME_ONE}")
-    return parts[0]
+    if name == "..":
+        raise _refused(archive, f"has files outside of its own folder (its first is in ..); {NAME_ONE}")
+    return name
+
+
+def _first_below(names: Iterable[str]) -> str:
+    """The first part of the first name that has one; '' if none has."""
+    parts = (PurePosixPath(name.lstrip("/")).parts for name in names)
+    return next((first for first, *_ in filter(None, parts)), "")
 
 
 def _manifest_version(jar: Path) -> str:
@@ -148,7 +168,7 @@ def _manifest_version(jar: Path) -> str:
     try:
         with zipfile.ZipFile(jar) as archive:
             lines = archive.read(MANIFEST).decode("utf-8").splitlines()
-    except (zipfile.BadZipFile, KeyError):
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, RuntimeError, OSError):
         return ""
     return dict(line.partition(": ")[::2] for line in lines).get("Implementation-Version", "").strip()
 

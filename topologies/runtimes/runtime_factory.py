@@ -17,6 +17,7 @@ from topologies.runtimes.external import credentials as external_credentials
 from topologies.runtimes.external import file as external_file
 from topologies.runtimes.external.runtime import ExternalRuntime
 from topologies.runtimes.java import require_taken
+from topologies.runtimes.own import START_TIMEOUT_S
 from topologies.runtimes.processes.runtime import ProcessRuntime
 from topologies.runtimes.release import release_of
 
@@ -41,6 +42,7 @@ class Wanted:
     distribution: Path | None = None
     overlay: Path | None = None  # that the topology has already
     unset_defaults: bool = False
+    start_timeout_s: float = START_TIMEOUT_S
 
     @property
     def release(self) -> str:
@@ -70,6 +72,7 @@ class Wanted:
             ("--base-port", self.base_port is not None),
             ("--bind-host", self.bind_host != LOOPBACK),
             ("--keep-data", self.keep_data),
+            ("--start-timeout", self.start_timeout_s != START_TIMEOUT_S),
         ):
             if is_given:
                 told = "brokers that run already are as they are; leave it out"
@@ -94,6 +97,7 @@ def runtime_of(wanted: Wanted, topology: Topology, directory: RunDirectory, *, t
         "base_port": wanted.base_port,
         "bind_host": wanted.bind_host,
         "keep_data": wanted.keep_data,
+        "start_timeout_s": wanted.start_timeout_s,
         "renderer": without_defaults(renderer) if wanted.unset_defaults else renderer,
     }
     if wanted.runtime == "containers":

@@ -16,6 +16,7 @@ from topologies.model.launch import LOOPBACK
 from topologies.products import PRODUCTS
 from topologies.runtimes.choice import RUNTIMES
 from topologies.runtimes.distribution import pinned_versions
+from topologies.runtimes.own import START_TIMEOUT_S
 
 SECTIONS = ("Topology and brokers", "Clients", "Load", "Faults and checks", "Results")
 
@@ -72,6 +73,12 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
         default=LOOPBACK,
         help="address of this machine where the brokers listen; with another than the default (%(default)s) they can "
         "be reached from its network, so that workers on other hosts can be their clients",
+    )
+    brokers(
+        "--start-timeout",
+        type=float,
+        default=START_TIMEOUT_S,
+        help="seconds that the brokers get to come up; more on a machine with much else to do",
     )
     brokers("--keep-data", action="store_true", help="keep the brokers' message stores in the run's folder")
     _add_analysis(kept)

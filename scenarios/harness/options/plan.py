@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from drivers.client.connection_modes import ONE_URI
 from drivers.contract import Destination
@@ -11,7 +12,7 @@ from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.rate_search import AFTER_A_STEP_S, SearchSettings
 from records.rate_steps import text_of
-from records.run import RunInfo
+from records.run import CONSUMER, PRODUCER, RunInfo
 from scenarios.harness.faults import Fault
 from scenarios.harness.faults.away import absences
 from scenarios.harness.faults.rolling_restart import expected_s
@@ -29,6 +30,7 @@ from scenarios.harness.scenario import Hold, Scenario
 from topologies.catalogue.yaml_topology import place_of
 from topologies.model.client_groups import ClientGroup
 from topologies.model.impaired_links import through_proxies
+from topologies.model.paths import count_by_links
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 from topologies.runtimes.proxies.link_proxies import no_proxies
@@ -97,6 +99,9 @@ def would_run(plan: Plan) -> dict[str, object]:
         "scenario": plan.info.scenario,
         "topology": plan.info.topology,
         "brokers": len(plan.topology.brokers),
+        "standbys": sum(bool(broker.standby_of) for broker in plan.topology.brokers),
+        "pairs_by_links": list(plan.info.pairs_by_links),
+        "enter_at": {role: sorted(plan.info.enter_at(role)) for role in (PRODUCER, CONSUMER)},
         "runtime": plan.options.runtime,
         "broker_version": plan.options.broker_version,
         "distribution": str(plan.options.distribution) if plan.options.distribution else None,
@@ -147,7 +152,9 @@ def make(scenario: Scenario, options: Options) -> Plan:
     if options.steps or options.search:
         require_all_wanted(producing, consuming)
     _require_places(scenario, consuming, options)
+    roles = tuple(sorted({(p.group, c.group) for p in producing for c in consuming if common_destinations(p, c)}))
     info = describe(replace(scenario, checks=checks, premises=premises), options, topology, groups)
+    info = replace(info, pairs_by_links=count_by_links(chain(*(topology.paths_between(*pair) for pair in roles))))
     after_faults_s = _after_faults_s(scenario, options) if faults else None
     if after_faults_s is not None:
         info = replace(info, options={**info.options, "load_ends_after_faults_s": after_faults_s})
@@ -155,7 +162,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
         options=options,
         counts={user.__name__: user.fixed_count for user in scenario.users},
         producers={user.__name__: user.fixed_count for user in producing},
-        roles=tuple(sorted({(p.group, c.group) for p in producing for c in consuming if common_destinations(p, c)})),
+        roles=roles,
         load_s=load_s,
         faults=faults,
         info=info,

@@ -35,6 +35,7 @@ from topologies.model.validity import TopologyInvalid
 from topologies.runtimes.addresses import addresses_here, no_address_to_bind
 from topologies.runtimes.choice import RUNTIMES, Look, RuntimeImpossible, choose, containers_for, look_here
 from topologies.runtimes.java import JvmRefuses
+from topologies.runtimes.own import START_TIMEOUT_S
 from topologies.runtimes.release import ReleaseImpossible
 from topologies.runtimes.runtime_factory import Wanted, WishesConflict
 
@@ -127,6 +128,7 @@ class Options:
     selector: str | None = None
     uris: str | None = None  # how many brokers each client is told of
     clients: ClientSteps | None = None  # of a load whose clients become more
+    start_timeout_s: float = START_TIMEOUT_S
 
     def as_record(self) -> dict[str, str | int | float | bool | None]:
         """For run.json."""
@@ -164,6 +166,7 @@ class Options:
             self.distribution,
             self.overlay.path if self.overlay else None,
             self.unset_defaults,
+            self.start_timeout_s,
         )
 
 
@@ -181,6 +184,7 @@ def read(
     seed, messages = _integer(namespace, "seed"), given["messages"]
     warm_up_s = _number(namespace, "warm_up")
     drain_s = _number(namespace, "drain_timeout")
+    start_timeout_s = _number(namespace, "start_timeout")
     broker_memory_mb = _integer(namespace, "broker_memory")
     runtime = namespace.runtime or _runtime_implied(namespace)
     topology = namespace.topology or scenario.default_topology
@@ -215,6 +219,7 @@ def read(
         search=search,
         overlay=overlay,
         clients=clients,
+        start_timeout_s=START_TIMEOUT_S if start_timeout_s is None else start_timeout_s,
     )
     _check(options)
     if options.priority == REALTIME and (refused := why_refused()):
@@ -375,6 +380,7 @@ _AT_LEAST: tuple[tuple[str, str, float, bool], ...] = (
     ("--ttl", "time_to_live_s", 0, False),
     ("--message-priority", "message_priority", 0, True),
     ("--drain-timeout", "drain_s", 0, False),
+    ("--start-timeout", "start_timeout_s", 0, False),
     ("--broker-memory", "broker_memory_mb", 64, True),
 )
 

@@ -43,13 +43,14 @@ from scenarios.java_parts import use_java_clients
 from topologies.management.contract import management_of
 from topologies.management.jolokia import ManagementFailed
 from topologies.management.links import LinksNotProven
-from topologies.runtimes.contract import RuntimeFailed
+from topologies.runtimes.contract import NotUpInTime, RuntimeFailed
 
 log = logging.getLogger("brokerbench")
 
 TEAR_DOWN_TIMEOUT_S = 20.0
 CONSUMER = "consumer"
 CANNOT_RUN = 2  # exit status of a run that could not be made
+MORE_TIME = "\n    A machine with much else to do may need a longer --start-timeout."
 
 
 class CannotRun(Exception):
@@ -125,8 +126,9 @@ class RunController:
             self._describe()
             self.load_generators.equip(self._equipment())
         except (RuntimeFailed, LinksNotProven, PathsUnproven, ManagementFailed, NotEquipped, RunUnwritable) as error:
-            self._fail()
-            raise CannotRun("interrupted before any load was run" if self.interrupted else str(error)) from error
+            told = f"{error}{MORE_TIME if isinstance(error, NotUpInTime) else ''}"
+            self._fail(told, not_up_in_time=isinstance(error, NotUpInTime | LinksNotProven | PathsUnproven))
+            raise CannotRun("interrupted before any load was run" if self.interrupted else told) from error
         except BaseException:
             self._fail()
             raise
@@ -150,12 +152,13 @@ class RunController:
         self.run_record.update(state="running", versions=versions, rendered=rendered)
         self.run_record.write()
 
-    def _fail(self) -> None:
+    def _fail(self, start_failure: str = "", *, not_up_in_time: bool = False) -> None:
         self.over = self.concluded = True
         self.brokers.close()
         self.recorder.close()
         with suppress(RunUnwritable):
             self.run_record.update(state="interrupted" if self.interrupted else "failed")
+            self.run_record.update(start_failure=start_failure, not_up_in_time=not_up_in_time)
             self.run_record.write()
 
     # -- after the load ----------------------------------------------------------------------------------------------

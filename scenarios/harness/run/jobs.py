@@ -11,9 +11,10 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from records.analysis_command import analysis_command, java_folder
+from records.analysis_command import SCRATCH, analysis_command, java_folder
 from records.errors import RunUnwritable, explained
 from records.rundir import RunDirectory
+from records.temporary import temporary_folder
 from topologies.runtimes import java
 from topologies.runtimes.processes import guard
 
@@ -32,7 +33,10 @@ def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], Non
     except java.NoJava as error:
         raise JobFailed(f"analysis: {error}") from error
     command = analysis_command([run.path], master)
-    return _make([run.summary_path], command, environment, run.path / "logs" / "analysis.log", progress)
+    with temporary_folder(SCRATCH) as scratch:
+        environment["TMPDIR"] = str(scratch)
+        log = run.path / "logs" / "analysis.log"
+        return _make([run.summary_path], command, environment, log, progress, remove=[scratch])
 
 
 def report(run: RunDirectory, others: Mapping[str, Path], progress: Callable[[str], None]) -> None:
@@ -81,10 +85,14 @@ def _make(
     environment: Mapping[str, str],
     log: Path,
     progress: Callable[[str], None],
+    remove: Sequence[Path] = (),
 ) -> int:
-    """Run a job that writes ``results``. A Python that fails ends with status 1, as a verdict does: the files tell."""
+    """Run a job that writes ``results``. A Python that fails ends with status 1, as a verdict does: the files tell.
+
+    ``remove``: folders that go if this process is killed.
+    """
     remove_earlier(results)
-    status = _run(command, environment, log, progress)
+    status = _run(guard.command_line(command, remove=remove), environment, log, progress)
     missing = [result.name for result in results if not result.exists()]
     if missing:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -98,7 +106,7 @@ def _run(command: list[str], environment: Mapping[str, str], log: Path, progress
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as kept:
         job = subprocess.Popen(
-            guard.command_line(command),
+            command,
             env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

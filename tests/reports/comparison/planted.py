@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from records.buckets import bucket_of
+from records.digests import digests, list_analysed, read_files
 from records.results import RESULT_TABLES
 from records.rundir import RunDirectory
 from tests.reports.run_folder import Messages as Times
@@ -47,6 +48,8 @@ def write_planted(parent: Path, name: str, planted: Planted = Planted()) -> Path
     latency = [latency_table(took_ns), latency_table(np.full(planted.strays, 31 * MS, dtype=np.int64), hops=0)]
     write_table(directory.results("latency"), pa.concat_tables(latency))
     directory.summary_path.write_text(json.dumps(planted_summary(plan, planted, took_ns)))
+    if planted.doubtful is not None:  # analyses of before listed nothing
+        list_analysed(directory, digests(directory.path, read_files(directory)))
     return directory.path
 
 

@@ -8,7 +8,6 @@ docker-compose/images.
 import argparse
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -17,6 +16,7 @@ import docker
 from docker.errors import BuildError, ImageNotFound
 from testcontainers.core.config import testcontainers_config
 
+from records.temporary import temporary_folder
 from topologies.model.topology import BrokerProduct
 from topologies.products import DEFAULT, PRODUCTS
 from topologies.runtimes.containers.engine import (
@@ -136,12 +136,14 @@ def build(engine: Engine, base: str, product: BrokerProduct, tag: str) -> str:
     """
     distribution = pinned(product.launch.distribution)
     archive = ensure(replace(distribution, folder=""))
-    with tempfile.TemporaryDirectory() as context, client_of(engine.host, PULL_TIMEOUT_S) as client:
+    with temporary_folder("brokerbench-image-") as folder, client_of(engine.host, PULL_TIMEOUT_S) as client:
+        context = folder / "context"
+        context.mkdir()
         shutil.copy(RECIPES / product.launch.image.recipe / "Dockerfile", context)
         shutil.copy(archive, context)
         arguments = {"BASE": base, "ARCHIVE": archive.name, "SHA512": distribution.sha512}
         try:
-            image, _ = client.images.build(path=context, tag=tag, rm=True, forcerm=True, buildargs=arguments)
+            image, _ = client.images.build(path=str(context), tag=tag, rm=True, forcerm=True, buildargs=arguments)
         except BuildError as error:
             raise EngineTrouble(f"image {tag} cannot be built from {base}: {error.msg}") from error
         except FAILURES as error:

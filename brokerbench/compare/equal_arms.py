@@ -1,0 +1,108 @@
+"""Proposes the topologies nearest to those that are compared which are equal in brokers.
+
+An entry of the catalogue has parameters that are counts: `mesh(brokers=5)` has as many brokers as
+`hub-and-spoke(spokes=4)`. Nearest is what changes the fewest arms, and these by the fewest brokers.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from records.run import RunInfo
+from reports.comparison.beside import Shape
+from reports.numbers import joined
+from topologies.catalogue.lookup import arguments, build
+from topologies.catalogue.yaml_topology import is_file
+from topologies.model.client_groups import CONSUMERS, PRODUCERS
+from topologies.model.parse import parse_call
+from topologies.model.paths import count_by_links
+from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
+
+FARTHEST = 4
+"""By how many brokers the arms that are proposed may be larger than the largest that was named."""
+
+
+def nearest_equal(runs: Sequence[RunInfo]) -> str:
+    """The sentence for runs of several arms, one of each."""
+    return proposal([str(run.options.get("topology") or run.topology) for run in runs])
+
+
+def proposal(texts: Sequence[str]) -> str:
+    """A sentence with arms that are equal in brokers, and in what they still differ. '' if the arms are equal, or if
+    one of them is not known here."""
+    try:
+        sizes = [len(build(text).brokers) for text in texts]
+        if len(set(sizes)) == 1:
+            return ""
+        ways = [dict(_of_each_size(text, max(sizes) + FARTHEST)) for text in texts]
+    except (TopologyInvalid, OSError):
+        return ""
+    common = set(ways[0]).intersection(*ways[1:])
+    if not common:
+        fixed = [
+            f"{text} always has {size}" for text, size, way in zip(texts, sizes, ways, strict=True) if len(way) == 1
+        ]
+        why = f": {joined(fixed)}" if fixed else ""
+        return f"No parameters make these arms equal in brokers{why}. Read the differences with that in mind."
+    size = min(common, key=lambda count: _change(sizes, count))
+    equal = [way[size] for way in ways]
+    command = f"--topologies '{','.join(equal)}'"
+    return f"The nearest arms that are equal in brokers, {size} each: {command}. {_links_then(equal)}"
+
+
+def _change(sizes: Sequence[int], count: int) -> tuple[int, int, int]:
+    """How far arms of so many brokers are from those that were named; of two as near ones the larger."""
+    return sum(size != count for size in sizes), sum(abs(size - count) for size in sizes), -count
+
+
+def _of_each_size(text: str, most: int) -> Iterator[tuple[int, str]]:
+    """(brokers, the topology) with one count changed: of a size the last one is the nearest, by the first parameter."""
+    now = len(build(text).brokers)
+    if not is_file(text):
+        call = parse_call(text)
+        for parameter, value in reversed(arguments(text).items()):
+            if type(value) is int:
+                for step in (1, -1):
+                    around = _grown(text, call.name, call.arguments, parameter, value, step, most)
+                    yield from reversed(list(around))
+    yield now, text.strip()
+
+
+def _grown(
+    text: str, name: str, own: dict[str, object], parameter: str, value: int, step: int, most: int
+) -> Iterator[tuple[int, str]]:
+    """With this count raised, or lowered, step by step, while that changes the number of brokers."""
+    size = len(build(text).brokers)
+    while True:
+        value += step
+        changed = _written(name, own | {parameter: value})
+        try:
+            grown = len(build(changed).brokers)
+        except TopologyInvalid:  # as many, or as few, as it may have
+            return
+        if grown == size or grown > most:
+            return
+        size = grown
+        yield grown, changed
+
+
+def _written(name: str, given: dict[str, object]) -> str:
+    """Without parameters that have their defaults."""
+    defaults = arguments(name)
+    stated = [f"{parameter}={value!r}" for parameter, value in given.items() if value != defaults[parameter]]
+    return f"{name}({', '.join(stated)})" if stated else name
+
+
+def _links_then(texts: Sequence[str]) -> str:
+    shapes = [_shape(text, build(text)) for text in texts]
+    if len({shape.link_text for shape in shapes}) == 1:
+        return f"There a message crosses as many links on each ({shapes[0].link_text})."
+    each = "; ".join(f"{shape.name}: {shape.link_text}" for shape in shapes)
+    return f"Links that a message crosses still differ there: {each}."
+
+
+def _shape(text: str, topology: Topology) -> Shape:
+    names = {group.name for group in topology.groups}
+    paths = topology.paths_between(PRODUCERS, CONSUMERS) if {PRODUCERS, CONSUMERS} <= names else ()
+    standbys = sum(bool(broker.standby_of) for broker in topology.brokers)
+    nobody: frozenset[str] = frozenset()
+    return Shape(text, len(topology.brokers), standbys, count_by_links(paths), nobody, nobody)

@@ -1,0 +1,50 @@
+"""Keeps the first verdicts of a comparison in the folder of its runs, so that more blocks do not change them."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from brokerbench.compare.session import SESSION_FILE
+from reports.build import write_whole
+from reports.comparison.comparison import Comparison
+from reports.comparison.first_verdicts import newly_decided
+from reports.comparison.verdicts import FirstVerdict
+
+FIRST_VERDICTS_FILE = "first-verdicts.json"
+
+
+def kept_verdicts(runs: Sequence[Path]) -> tuple[FirstVerdict, ...]:
+    """The verdicts in the folders of these runs. ValueError for a file that cannot be read."""
+    return tuple(first for folder in _sessions(runs) for first in verdicts_in(folder))
+
+
+def verdicts_in(session: Path) -> tuple[FirstVerdict, ...]:
+    """The verdicts that are kept in the folder of a session. ValueError for a file that cannot be read."""
+    path = session / FIRST_VERDICTS_FILE
+    if not path.exists():
+        return ()
+    try:
+        return tuple(map(FirstVerdict.of_json, json.loads(path.read_text(encoding="utf-8"))))
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(
+            f"{path}: cannot be read ({error}), and it holds the verdicts that stand: restore it, or make a comparison "
+            "of its own by --session NAME"
+        ) from None
+
+
+def keep(comparisons: Sequence[Comparison], runs: Sequence[Path]) -> None:
+    """Write the verdicts of tests that had none yet, each into the folder of its scenario's runs. RunUnwritable."""
+    for session in _sessions(runs):
+        names = {run.name for run in runs if run.parent.resolve() == session.resolve()}
+        of_session = [
+            each for each in comparisons if names >= {run.name for arm in each.design.arms for run in arm.runs}
+        ]
+        kept = verdicts_in(session)
+        if added := newly_decided(of_session, kept):
+            text = json.dumps([asdict(each) for each in (*kept, *added)], indent=2, ensure_ascii=False, allow_nan=False)
+            write_whole(session / FIRST_VERDICTS_FILE, f"{text}\n")
+
+
+def _sessions(runs: Sequence[Path]) -> list[Path]:
+    return [folder for folder in dict.fromkeys(run.parent for run in runs) if (folder / SESSION_FILE).exists()]

@@ -1,0 +1,98 @@
+"""Lists files with their SHA-256, and finds which of them have changed since.
+
+A list has the format of sha256sum, so ``sha256sum -c`` reads it too. The analysis lists what it read and wrote that
+others read (`list_analysed`). Files that are fetched or unpacked once are listed in the cache.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from records.errors import RunUnreadable
+from records.files import replace_whole
+from records.results import RESULT_TABLES
+from records.rundir import RunDirectory
+
+BACKSLASH = "\\"
+_ESCAPES = {BACKSLASH: r"\\", "\n": r"\n", "\r": r"\r"}
+_CHARACTERS = {escape: character for character, escape in _ESCAPES.items()}
+
+
+def digests(folder: Path, files: Iterable[Path]) -> dict[str, str]:
+    """The SHA-256 of each file by its path below ``folder``. OSError if one cannot be read."""
+    return {file.relative_to(folder).as_posix(): _digest(file) for file in sorted(files)}
+
+
+def write_list(path: Path, digest_by_name: Mapping[str, str]) -> None:
+    """Write a list, whole or not at all. RunUnwritable."""
+    lines = [_line(name, digest) for name, digest in digest_by_name.items()]
+    text = "".join(lines).encode("utf-8", "surrogateescape")
+    replace_whole(path, lambda unfinished: unfinished.write_bytes(text))
+
+
+def read_list(path: Path) -> dict[str, str]:
+    """The SHA-256 of each file by its name. OSError if it cannot be read, ValueError if it is no such list."""
+    lines = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")
+    return dict(_entry(line) for line in lines if line)
+
+
+def changed(folder: Path, digest_by_name: Mapping[str, str]) -> list[str]:
+    """The names of those files below ``folder`` that are gone, cannot be read, or have another content."""
+    return [name for name, digest in digest_by_name.items() if not _has(folder / name, digest)]
+
+
+def read_files(directory: RunDirectory) -> list[Path]:
+    """The files that the analysis and readers of its results both read."""
+    return [directory.run_path, *sorted(directory.events("faults").glob("*.parquet"))]
+
+
+def list_analysed(directory: RunDirectory, read: Mapping[str, str]) -> None:
+    """List what an analysis wrote beside what it ``read``. RunUnwritable."""
+    written = [directory.summary_path, *_result_files(directory)]
+    write_list(directory.digests_path, {**read, **digests(directory.path, written)})
+
+
+def changed_after_analysis(directory: RunDirectory) -> list[str]:
+    """The names of files that are not as the analysis read or wrote them; RunUnreadable if it did not end."""
+    again = f"run `brokerbench analyse {directory.path}` first"
+    try:
+        listed = read_list(directory.digests_path)
+    except FileNotFoundError:
+        raise RunUnreadable(f"{directory.digests_path}: missing, so the analysis did not end: {again}") from None
+    except (OSError, ValueError) as error:
+        raise RunUnreadable(f"{directory.digests_path}: cannot be read ({error}): {again}") from None
+    files = (*read_files(directory), *_result_files(directory))
+    present = {file.relative_to(directory.path).as_posix() for file in files}
+    return sorted({*changed(directory.path, listed), *(present - listed.keys())})
+
+
+def _result_files(directory: RunDirectory) -> list[Path]:
+    return [file for table in RESULT_TABLES for file in sorted(directory.results(table).glob("*.parquet"))]
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _has(file: Path, digest: str) -> bool:
+    try:
+        return _digest(file) == digest
+    except OSError:
+        return False
+
+
+def _line(name: str, digest: str) -> str:
+    """As sha256sum writes it: a name with a backslash or a line break is escaped, and its line begins with one."""
+    escaped = "".join(_ESCAPES.get(character, character) for character in name)
+    return f"{'' if escaped == name else BACKSLASH}{digest}  {escaped}\n"
+
+
+def _entry(line: str) -> tuple[str, str]:
+    digest, gap, name = line.removeprefix(BACKSLASH).partition("  ")
+    if not gap or len(digest) != 64:
+        raise ValueError(f"{line[:80]!r} is no line of sha256sum")
+    if line.startswith(BACKSLASH):
+        name = re.sub(r"\\(.)", lambda found: _CHARACTERS.get(found[0], found[0]), name)
+    return name, digest

@@ -1,0 +1,122 @@
+"""Says what differs beside the arms: brokers on shared cores, links that a message crosses, where clients enter.
+
+Arms of different sizes are no fair comparison of two shapes: on shared cores each broker more costs all of them time,
+and each link that a message crosses is a hop more, whatever the topology.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from records.run import CONSUMER, PRODUCER, RunInfo
+from reports.comparison.comparison import Comparison
+from reports.numbers import counted, joined, significant
+
+TOPOLOGY = "topology"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What one arm takes, whatever is compared.
+
+    ``standbys``: how many of the ``brokers`` stand by for another. ``pairs_by_links``: how many pairs of a producer's
+    and a consumer's broker lie 0, 1, 2, … links apart; empty if that is not known. ``producers_at``, ``consumers_at``:
+    the brokers where they enter.
+    """
+
+    name: str
+    brokers: int
+    standbys: int
+    pairs_by_links: tuple[int, ...]
+    producers_at: frozenset[str]
+    consumers_at: frozenset[str]
+
+    @property
+    def broker_text(self) -> str:
+        """5; 6, of which 3 stand by."""
+        stand = "stands" if self.standbys == 1 else "stand"
+        return f"{self.brokers}, of which {self.standbys} {stand} by" if self.standbys else str(self.brokers)
+
+    @property
+    def link_text(self) -> str:
+        """0 or 1, on average 0.80; 1 to 3, on average 2.0: over all pairs, as if clients were spread evenly."""
+        crossed = [links for links, pairs in enumerate(self.pairs_by_links) if pairs]
+        if not crossed:
+            return "not known"
+        if len(crossed) == 1:
+            return str(crossed[0])
+        mean = sum(links * pairs for links, pairs in enumerate(self.pairs_by_links)) / sum(self.pairs_by_links)
+        way = " or " if len(crossed) == 2 else " to "
+        return f"{crossed[0]}{way}{crossed[-1]}, on average {significant(mean, 2)}"
+
+    @property
+    def entry_text(self) -> str:
+        """Producers and consumers at the same 3 brokers; producers at 3 brokers, consumers at 1 other."""
+        producing, consuming = counted(len(self.producers_at), "broker"), counted(len(self.consumers_at), "broker")
+        if self.producers_at == self.consumers_at:
+            return f"producers and consumers at the same {producing}"
+        if self.producers_at & self.consumers_at:
+            both = len(self.producers_at & self.consumers_at)
+            return f"producers at {producing}, consumers at {consuming}, both at {both} of them"
+        return f"producers at {producing}, consumers at {counted(len(self.consumers_at), 'other', 'others')}"
+
+
+def shape_of(name: str, run: RunInfo) -> Shape:
+    """By what run.json tells."""
+    standbys = sum(bool(broker.standby_of) for broker in run.brokers)
+    enter_at = run.enter_at(PRODUCER), run.enter_at(CONSUMER)
+    return Shape(name, len(run.brokers), standbys, run.pairs_by_links, *enter_at)
+
+
+def differences_beside(field: str, shapes: Sequence[Shape], cores: int, nearest: str = "") -> tuple[str, ...]:
+    """A sentence for each of the three that differs, and one that names what is equal; empty if arms of the same
+    topology are alike.
+
+    ``field``: in which the arms differ. ``cores``: that all brokers of a run share; 0 if they share none. ``nearest``:
+    a sentence that proposes arms that are equal in brokers.
+    """
+    on = f" on the same {counted(cores, 'core')}" if cores else ""
+    kinds = (
+        (f"Brokers{on}", [shape.broker_text for shape in shapes], "Each broker more costs time of those cores."),
+        ("Links that a message crosses", [shape.link_text for shape in shapes], "Each link is a hop more."),
+        ("Where clients enter", [shape.entry_text for shape in shapes], ""),
+    )
+    different = [(what, texts, why) for what, texts, why in kinds if len(set(texts)) > 1]
+    alike = [f"{what[:1].lower()}{what[1:]} ({texts[0]})" for what, texts, _ in kinds if len(set(texts)) == 1]
+    if not different and field != TOPOLOGY:
+        return ()
+    told = []
+    for what, texts, why in different:
+        each = "; ".join(f"{shape.name}: {text}" for shape, text in zip(shapes, texts, strict=True))
+        told.append(f"{what}: {each}.{f' {why}' if why and (cores or not what.startswith('Brokers')) else ''}")
+    if alike:
+        told.append(f"Equal: {joined(alike)}." if different else f"Nothing of these: equal are {joined(alike)}.")
+    if nearest and len({shape.brokers for shape in shapes}) > 1:
+        told.append(nearest)
+    return tuple(told)
+
+
+def beside(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+    """The sentences of all scenarios of a page, each once."""
+    told = [_of_one(comparison) for comparison in comparisons]
+    if len(set(told)) == 1:
+        return told[0]
+    return tuple(
+        f"Under {each.scenario}: {line}" for each, lines in zip(comparisons, told, strict=True) for line in lines
+    )
+
+
+def _of_one(comparison: Comparison) -> tuple[str, ...]:
+    arms, field = comparison.design.arms, comparison.design.field
+    shapes = [shape_of(arm.name, arm.runs[0].info) for arm in arms]
+    cores = shared_cores(run.info for arm in arms for run in arm.runs)
+    return differences_beside(field, shapes, cores, comparison.nearest)
+
+
+def shared_cores(runs: Iterable[RunInfo]) -> int:
+    """The cores of the one machine on which brokers and clients ran; 0 if they ran on several."""
+    cores = set()
+    for run in runs:
+        if run.runtime == "external" or len({process.host for process in run.processes}) > 1:
+            return 0
+        cores.add(int(run.machine.get("cores", 0)))
+    return cores.pop() if len(cores) == 1 else 0

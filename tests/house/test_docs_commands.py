@@ -1,0 +1,78 @@
+"""Checks that the commands of README and docs run the same everywhere, and compare what can be compared."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from brokerbench.compare.command import planned_sessions
+from brokerbench.compare.equal_arms import proposal
+from brokerbench.compare.session import Asked, split_values
+from tests.house.tree import ROOT
+from topologies.catalogue.lookup import build
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+IMPLY_A_RUNTIME = ("--brokers-file", "--image", "--broker-version", "--distribution")
+START_NOTHING = ("--dry-run", "--worker", "--help")
+ARMS_BY_RUNTIME = ("--vary broker-version=", "--vary distribution=", "--vary runtime=", "--vary image=")
+
+
+def commands(page: Path) -> Iterator[str]:
+    """The lines of its shell blocks, continued lines as one."""
+    for _, block in re.findall(r"```(\w*)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        yield from re.sub(r"\\\n\s*", "", block).splitlines()
+
+
+def runs_of(page: Path) -> list[str]:
+    """The commands that start brokers, but for nightly plans, which have options of their own."""
+    starts = re.compile(r"locust -f |brokerbench up |brokerbench compare .*--scenario ")
+    return [line for line in commands(page) if starts.search(line) and not any(word in line for word in START_NOTHING)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_says_where_its_brokers_run(page: Path) -> None:
+    """Without it a run takes containers on one machine and processes on another."""
+    named = ("--runtime processes", *IMPLY_A_RUNTIME, *ARMS_BY_RUNTIME)
+    assert [line for line in runs_of(page) if not any(word in line for word in named)] == []
+
+
+def asked_by(command: str) -> Asked:
+    """What `brokerbench compare` makes of it."""
+    words = shlex.split(command, comments=True)
+    words = words[words.index("compare") + 1 :]
+    others = tuple(words[words.index("--") + 1 :]) if "--" in words else ()
+    own = words[: words.index("--")] if "--" in words else words
+    values: dict[str, list[str]] = {}
+    for option, value in pairwise(own):
+        if option.startswith("-") and not value.startswith("-"):
+            values.setdefault(option, []).append(value)
+    one = {option: given[0] for option, given in values.items()}
+    blocks = int(one["--blocks"]) if "--blocks" in one else None
+    vary, length = tuple(values.get("--vary", ())), one.get("-t")
+    return Asked(one["--scenario"], one.get("--topologies"), vary, blocks, length, None, others, ROOT / "runs")
+
+
+COMPARISONS = [line for page in PAGES for line in runs_of(page) if "brokerbench compare" in line]
+
+
+@pytest.mark.parametrize("command", COMPARISONS)
+def test_every_comparison_can_be_planned_and_its_topologies_are_equal_in_brokers(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = asked_by(command)
+    if "outage.py" in command:  # which the reader has saved
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "outage.py").touch()
+    assert planned_sessions(asked, ())
+    topologies = list(split_values(asked.topologies or ""))
+    if asked.topologies and not any(name.endswith(".yaml") for name in topologies):
+        assert proposal(topologies) == ""
+        assert len({len(build(name).brokers) for name in topologies}) == 1
+
+
+def test_the_docs_have_comparisons_and_runs_to_check() -> None:
+    assert len(COMPARISONS) > 15
+    assert sum(len(runs_of(page)) for page in PAGES) > 80

@@ -1,0 +1,52 @@
+"""Checks the lists of digests: what they hold, and which files they tell as changed."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from records.digests import changed, digests, read_list, write_list
+
+NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=20)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.sets(NAMES.filter(lambda name: name not in (".", "..")), min_size=1))
+def test_any_name_comes_back_from_a_list(tmp_path: Path, names: set[str]) -> None:
+    listed = dict.fromkeys(sorted(names), "0" * 64)
+    write_list(tmp_path / "list", listed)
+    assert read_list(tmp_path / "list") == listed
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("a", "below/b", "line\nbreak", "back\\slash"):
+        (tmp_path / "folder" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "folder" / name).write_text(name)
+    return tmp_path / "folder"
+
+
+def test_sha256sum_reads_a_list(folder: Path) -> None:
+    write_list(folder.parent / "list", digests(folder, (path for path in folder.rglob("*") if path.is_file())))
+    told = subprocess.run(["sha256sum", "--check", "../list"], cwd=folder, capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stdout.count(": OK")) == (0, 4)
+
+
+def test_a_file_that_is_changed_gone_or_a_folder_is_told(folder: Path) -> None:
+    listed = digests(folder, (path for path in folder.rglob("*") if path.is_file()))
+    assert changed(folder, listed) == []
+    (folder / "a").write_text("b")
+    shutil.rmtree(folder / "below")
+    (folder / "line\nbreak").unlink()
+    (folder / "line\nbreak").mkdir()
+    assert changed(folder, listed) == ["a", "below/b", "line\nbreak"]
+
+
+@pytest.mark.parametrize("text", ["abc  a\n", "0" * 64 + " a\n", "\0" * 100])
+def test_what_is_no_list_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "list").write_text(text)
+    with pytest.raises(ValueError, match="is no line of sha256sum"):
+        read_list(tmp_path / "list")

@@ -1,0 +1,117 @@
+"""A comparison says at its top what differs between its arms beside the thing that makes them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+from brokerbench.cli import main
+from brokerbench.compare.equal_arms import nearest_equal
+from records.run import BrokerInfo, GroupInfo
+from reports.comparison.beside import Shape, beside, differences_beside
+from reports.comparison.build import Wanted, compared, render
+from reports.comparison.document import document
+from reports.comparison.markdown import markdown
+from reports.markdown_text import plain
+from tests.reports.comparison.planted import Planted, write_planted
+from tests.reports.comparison.test_first_verdicts import SCHEMA
+from tests.reports.markup import parse
+
+THREE, FIVE = frozenset("abc"), frozenset("abcde")
+MESH = Shape("mesh", 3, 0, (3, 6), THREE, THREE)
+MESH_OF_5 = Shape("mesh(brokers=5)", 5, 0, (5, 20), FIVE, FIVE)
+HUB = Shape("hub-and-spoke", 5, 0, (0, 0, 3), frozenset("abc"), frozenset("d"))
+NEAREST = "The nearest arms that are equal in brokers: …"
+
+
+def test_arms_of_different_sizes_are_told_with_the_cores_that_they_share_and_with_equal_ones() -> None:
+    assert differences_beside("topology", [MESH, HUB], 2, NEAREST) == (
+        "Brokers on the same 2 cores: mesh: 3; hub-and-spoke: 5. Each broker more costs time of those cores.",
+        "Links that a message crosses: mesh: 0 or 1, on average 0.67; hub-and-spoke: 2. Each link is a hop more.",
+        "Where clients enter: mesh: producers and consumers at the same 3 brokers; hub-and-spoke: producers at 3 "
+        "brokers, consumers at 1 other.",
+        NEAREST,
+    )
+
+
+def test_arms_that_are_equal_in_brokers_say_so_and_where_links_still_differ() -> None:
+    links, entries, equal = differences_beside("topology", [MESH_OF_5, HUB], 2, NEAREST)
+    assert links.startswith("Links that a message crosses: mesh(brokers=5): 0 or 1, on average 0.80; hub-and-spoke: 2.")
+    assert entries.startswith("Where clients enter: ")
+    assert equal == "Equal: brokers on the same 2 cores (5)."
+
+
+def test_topologies_that_differ_in_a_setting_only_are_equal_in_all_three() -> None:
+    (equal,) = differences_beside("topology", [MESH, replace(MESH, name="mesh(conduit=False)")], 2)
+    assert equal == (
+        "Nothing of these: equal are brokers on the same 2 cores (3), links that a message crosses (0 or 1, on average "
+        "0.67) and where clients enter (producers and consumers at the same 3 brokers)."
+    )
+    assert differences_beside("protocol", [replace(MESH, name="stomp"), replace(MESH, name="amqp")], 2) == ()
+
+
+def test_on_machines_of_their_own_more_brokers_cost_no_shared_cores() -> None:
+    brokers = differences_beside("topology", [MESH, HUB], 0)[0]
+    assert brokers == "Brokers: mesh: 3; hub-and-spoke: 5."
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        ((), "not known"),
+        ((4,), "0"),
+        ((0, 0, 3), "2"),
+        ((5, 20), "0 or 1, on average 0.80"),
+        ((0, 3, 2, 1), "1 to 3, on average 1.7"),
+    ],
+)
+def test_the_links_that_messages_cross_are_told_with_their_mean_over_all_pairs(
+    pairs: tuple[int, ...], told: str
+) -> None:
+    assert replace(MESH, pairs_by_links=pairs).link_text == told
+
+
+def test_brokers_that_stand_by_are_told() -> None:
+    pairs = Shape("pairs", 6, 3, (3, 6), THREE, THREE)
+    one = Shape("one", 2, 1, (1,), frozenset("a"), frozenset("ab"))
+    told = differences_beside("topology", [pairs, one], 0)
+    assert told[0] == "Brokers: pairs: 6, of which 3 stand by; one: 2, of which 1 stands by."
+    assert "one: producers at 1 broker, consumers at 2 brokers, both at 1 of them" in told[2]
+
+
+@pytest.fixture
+def unequal(tmp_path: Path) -> list[Path]:
+    """A block of a mesh of three, and of a hub with four spokes."""
+    names = ("hub", "spoke-1", "spoke-2", "spoke-3", "spoke-4")
+    hub = {
+        "brokers": tuple(map(BrokerInfo, names)),
+        "groups": (GroupInfo("producers", names[1:4]), GroupInfo("consumers", names[4:])),
+        "pairs_by_links": (0, 0, 3),
+    }
+    return [
+        write_planted(tmp_path, "1", Planted("mesh", doubtful={}, run={"pairs_by_links": (3, 6)})),
+        write_planted(tmp_path, "2", Planted("hub-and-spoke", doubtful={}, run=hub)),
+    ]
+
+
+def test_it_stands_below_the_answer_of_page_markdown_json_and_terminal(unequal: list[Path], tmp_path: Path) -> None:
+    comparisons = compared(Wanted(tuple(unequal), (), 5.0, False, nearest_equal=nearest_equal))
+    told = beside(comparisons)
+    assert told[0].startswith("Brokers on the same 2 cores: mesh: 3; hub-and-spoke: 5.")
+    assert told[-1] == (
+        "The nearest arms that are equal in brokers, 5 each: --topologies 'mesh(brokers=5),hub-and-spoke'. Links that "
+        "a message crosses still differ there: mesh(brokers=5): 0 or 1, on average 0.80; hub-and-spoke: 2."
+    )
+    page = parse(render(comparisons)).text()
+    assert page.index("What differs beside the topology") < page.index("Verdicts and their reasons")
+    written = document(comparisons)
+    jsonschema.validate(written, SCHEMA)
+    assert written["beside"] == list(told)
+    result = CliRunner().invoke(main, ["compare", *map(str, unequal), "--out", str(tmp_path / "page.html")])
+    text = markdown(comparisons)
+    for line in told:
+        assert line in page
+        assert f"beside the topology: {line}" in result.output
+        assert plain(line) in text

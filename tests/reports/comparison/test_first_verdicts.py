@@ -1,0 +1,201 @@
+"""More blocks change no verdict that a comparison could have without them, and are free where it could have none."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from scipy import stats
+
+from brokerbench.cli import main
+from brokerbench.compare import command
+from brokerbench.compare.kept_verdicts import FIRST_VERDICTS_FILE, verdicts_in
+from brokerbench.compare.session import SESSION_FILE
+from reports.comparison.first_verdicts import first_verdicts, let_stand, newly_decided
+from reports.comparison.statistics import LEVEL
+from reports.comparison.verdicts import FirstVerdict
+from tests.house.tree import ROOT
+from tests.reports.comparison.planted import Planted, write_planted
+from tests.reports.comparison.test_verdicts import compared, of_ratios, planted, words
+
+WORSE = (1.30, 1.35, 1.28, 1.33, 1.31, 1.36, 1.29)
+EVEN = (1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.01, 0.99)
+SCHEMA = json.loads((ROOT / "docs" / "comparison.schema.json").read_text(encoding="utf-8"))
+
+
+def test_a_verdict_stands_when_blocks_are_added_that_would_change_it() -> None:
+    kept = first_verdicts(of_ratios(*WORSE))
+    assert [(first.blocks, first.word) for first in kept] == [(7, "worse")]
+    later = of_ratios(*WORSE, *EVEN, *EVEN, *EVEN)
+    assert words(later) == ["undecided"]
+    stands = let_stand(later, kept)
+    assert words(stands) == ["worse"]
+    reasons = stands.tests[0].verdict.reasons
+    assert reasons[0] == "This is the verdict of the first 7 blocks, which could have one, and it stands."
+    assert reasons[1] == kept[0].reasons[0]
+    assert reasons[2].startswith("By all 31 blocks it is ")
+    assert "(--session NAME)" in reasons[2]
+
+
+def test_that_a_comparison_was_undecided_stands_as_well() -> None:
+    kept = first_verdicts(of_ratios(1.03, 1.02, 1.045, 1.035, 1.07, 1.08, 1.085, 1.025))
+    assert [first.word for first in kept] == ["undecided"]
+    later = of_ratios(*(1.08 + 0.001 * n for n in range(14)))
+    assert words(later) == ["worse"]
+    assert words(let_stand(later, kept)) == ["undecided"]
+
+
+def test_a_comparison_of_too_few_blocks_has_no_verdict_that_could_stand() -> None:
+    few = of_ratios(*WORSE[:6])
+    assert first_verdicts(few) == ()
+    later = of_ratios(*WORSE)
+    assert let_stand(later, first_verdicts(few)) == later
+
+
+def test_the_same_blocks_again_are_told_as_they_were() -> None:
+    found = of_ratios(*WORSE)
+    assert let_stand(found, first_verdicts(found)) == found
+
+
+def test_blocks_that_were_replaced_do_not_change_a_verdict_either() -> None:
+    kept = first_verdicts(of_ratios(*WORSE))
+    assert words(let_stand(of_ratios(*EVEN[:7]), kept)) == ["worse"]
+
+
+def test_another_question_has_a_verdict_of_its_own() -> None:
+    kept = first_verdicts(of_ratios(*WORSE))
+    other = of_ratios(*WORSE, *WORSE, same_within=60.0)
+    assert let_stand(other, kept) == other
+    assert [first.same_within for first in newly_decided([other], kept)] == [60.0]
+    assert newly_decided([of_ratios(*WORSE, *WORSE)], kept) == []
+
+
+def test_an_invalid_run_is_told_whatever_verdict_stands() -> None:
+    random = np.random.default_rng(1)
+    arms = planted(random, 8, [{}, {}])
+    kept = first_verdicts(compared([arm[:7] for arm in arms]))
+    arms[1][7].summary["verdict"] = "invalid"
+    assert words(let_stand(compared(arms), kept)) == ["invalid"]
+
+
+def test_who_adds_blocks_until_a_verdict_comes_finds_no_more_than_the_level_says() -> None:
+    """Two arms that do not differ, looked at after 7, 8, … 14 blocks: the first verdict is that of 7."""
+    random, times, alarms, without = np.random.default_rng(8), 80, 0, 0
+    for _ in range(times):
+        arms, kept = planted(random, 14, [{}, {}]), ()
+        seen: list[set[str]] = [set(), set()]
+        for blocks in range(7, 15):
+            now = compared([arm[:blocks] for arm in arms], same_within=0.0001)
+            kept = (*kept, *newly_decided([now], kept))
+            seen[0] |= set(words(let_stand(now, kept)))
+            seen[1] |= set(words(now))
+        alarms += bool({"better", "worse"} & seen[0])
+        without += bool({"better", "worse"} & seen[1])
+    assert stats.binomtest(alarms, times, LEVEL, alternative="greater").pvalue > 0.001, alarms
+    assert without > alarms, "else this test shows nothing"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"word": "fine"}, {"blocks": "7"}, {"centre": None}, {"reasons": "none"}, {"colour": "red"}]
+)
+def test_what_is_no_first_verdict_is_refused(wrong: dict[str, Any]) -> None:
+    (first,) = first_verdicts(of_ratios(*WORSE))
+    written = json.loads(json.dumps(asdict(first)))
+    assert FirstVerdict.of_json(written) == first
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))}|other keys"):
+        FirstVerdict.of_json(written | wrong)
+
+
+class Made:
+    """A session whose runs are planted: `brokerbench compare` finds all of them made."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.out, self.runs = folder / "compare-mine", folder, list[Path]()
+        self.folder.mkdir()
+        (self.folder / SESSION_FILE).write_text("{}", encoding="utf-8")
+        monkeypatch.setattr(command, "runs_made", lambda *_: self.runs)
+
+    def add(self, *ratios: float) -> None:
+        for ratio in ratios:
+            for topology, scale in (("mesh", 1.0), ("hub-and-spoke", ratio)):
+                options = {"session": "mine", "block": len(self.runs) // 2 + 1}
+                planted_run = Planted(topology, scale, doubtful={}, run={"options": options})
+                self.runs.append(write_planted(self.folder, f"run-{len(self.runs)}", planted_run))
+
+    def compare(self, *options: str) -> Result:
+        out = ["--out", str(self.out / "page.html"), "--json", str(self.out / "figures.json")]
+        return CliRunner().invoke(main, ["compare", "--scenario", "steady", "--topologies", "a,b", *options, *out])
+
+    def tests(self) -> list[dict[str, Any]]:
+        document = json.loads((self.out / "figures.json").read_text(encoding="utf-8"))
+        jsonschema.validate(document, SCHEMA)
+        return list(document["scenarios"][0]["tests"])
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
+    return Made(tmp_path, monkeypatch)
+
+
+def test_the_gate_uses_the_first_verdict_which_is_kept_beside_the_runs(made: Made) -> None:
+    made.add(*WORSE[:3])
+    assert made.compare("--gate", "--strict").exit_code == 4
+    assert verdicts_in(made.folder) == ()
+    made.add(*WORSE[3:])
+    assert made.compare("--gate").exit_code == 1
+    assert made.tests()[0]["first_verdict"] is None
+    kept = (made.folder / FIRST_VERDICTS_FILE).read_text(encoding="utf-8")
+
+    made.add(*EVEN, *EVEN, *EVEN)
+    result = made.compare("--gate")
+    assert result.exit_code == 1, result.output
+    assert "hub-and-spoke is worse than mesh, 32 % higher" in result.output
+    assert "by the first 7 blocks, whose verdict stands (by all: " in result.output
+    (test,) = made.tests()
+    assert (test["verdict"], test["blocks_used"], test["first_verdict"]["blocks"]) == ("worse", 31, 7)
+    assert test["first_verdict"]["ratio"]["estimate"] == pytest.approx(1.317, abs=0.01)
+    assert test["ratio"]["estimate"] < 1.1
+    page = (made.out / "page.html").read_text(encoding="utf-8")
+    assert "worse by the first 7 blocks: 32 % higher" in page
+    assert "worse (first 7 blocks)" in page
+    assert (made.folder / FIRST_VERDICTS_FILE).read_text(encoding="utf-8") == kept
+
+
+def test_the_first_verdict_stands_too_when_the_finished_runs_are_named(made: Made) -> None:
+    made.add(*WORSE)
+    made.compare()
+    made.add(*EVEN, *EVEN, *EVEN)
+    named = ["compare", *map(str, made.runs), "--gate", "--out", str(made.out / "page.html")]
+    result = CliRunner().invoke(main, named)
+    assert result.exit_code == 1, result.output
+    (made.folder / FIRST_VERDICTS_FILE).unlink()
+    assert CliRunner().invoke(main, named).exit_code == 0
+    assert not (made.folder / FIRST_VERDICTS_FILE).exists(), "only the command that makes the runs decides"
+
+
+def test_kept_verdicts_that_cannot_be_read_are_one_error_and_no_page(made: Made) -> None:
+    made.add(*WORSE)
+    (made.folder / FIRST_VERDICTS_FILE).write_text('[{"word": "better"}]', encoding="utf-8")
+    result = made.compare()
+    assert result.exit_code == 2
+    assert f"{made.folder / FIRST_VERDICTS_FILE}: cannot be read (scenario is None), and it holds" in result.output
+    assert not (made.out / "page.html").exists()
+
+
+def test_one_block_has_no_interval_anywhere(made: Made) -> None:
+    made.add(7.3)
+    result = made.compare()
+    assert "seen was × 7.3." in result.output
+    assert "The one block says × 7.3; one block has no interval." in result.output
+    assert "0 % confidence" not in result.output
+    (test,) = made.tests()
+    assert test["ratio"] == {"estimate": pytest.approx(7.3, rel=0.01), "low": None, "high": None, "confidence": None}
+
+
+def test_a_ratio_and_its_interval_have_one_unit(made: Made) -> None:
+    made.add(7.0, 7.3, 7.6)
+    assert "seen was × 7.3 (× 7.0 … × 7.6, 75 % confidence)" in made.compare().output
