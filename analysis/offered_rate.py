@@ -318,9 +318,10 @@ def _grew(timed: pa.Table, seconds: range) -> bool:
 def note(rate: OfferedRate, *, one_each: bool) -> str:
     """Sentences on a rate that was not held. ``one_each``: whether each message has one delivery."""
     deliveries = "messages a second were received" if one_each else "deliveries a second were made"
+    received, owed = _number(rate["received_per_s"]), _number(rate["owed_per_s"])
     first = (
-        f"The offered rate was not held: {_number(rate['received_per_s'])} of {_number(rate['owed_per_s'])} {deliveries}; "
-        "latency is the age of a backlog, and grows with the length of the run."
+        f"The offered rate was not held: {received} of {owed} {deliveries}; latency is the age "
+        "of a backlog, and grows with the length of the run."
     )
     limited_by = rate["limited_by"] or ""
     if limited_by not in LIMITS:
