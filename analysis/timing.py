@@ -109,7 +109,7 @@ def judge_timing(
 
 def doubtful_recovery(recovery: Recovery, cause: str) -> dict[str, str]:
     """Figures of recovery and outages that there are, as a check names them: ``cause`` is why they are doubtful."""
-    found = {}
+    found: dict[str, str] = {}
     for key in FROM_A_BACKLOG:
         value = recovery[key]  # type: ignore[literal-required]
         of_key = value.items() if isinstance(value, dict) else [("", value)]
