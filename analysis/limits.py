@@ -27,8 +27,11 @@ ONE_CORE = 0.9
 """A process of clients in Python runs on one core, and has used it up with so much of it."""
 IN_PYTHON = ("stomp", "amqp", "memory")
 """The protocols of these clients."""
-STARVED_SHARE, STARVED_CORES = 0.5, 0.3
-"""Threads were kept from the cores if they waited for so much of the time that they ran, and for so many cores."""
+STARVED_SHARE = 0.5
+"""A process is kept from the cores if its threads waited for one for so much of the time that they ran.
+
+It may be the limit only if they ran or waited for nearly a whole core: else even one thread had time to spare.
+"""
 MOST_OF_BACKLOG, LEAST_GROWN_S = 0.5, 0.05
 """Messages pile up on a broker if it has so much of the backlog more, and what is due in so many seconds."""
 
@@ -46,8 +49,8 @@ NOTHING = Limit(
 class Use:
     """What was used, in cores; None where it was not sampled. ``grown``: by (broker, queue), messages more on it.
 
-    ``waited``: for how many cores the threads of brokers and load generator waited. ``busiest``: the cores that the
-    busiest process of the load generator used.
+    ``busiest``: the cores that the busiest process of the load generator used. ``demands``: of each process the cores
+    that its threads used, and those that they waited for; none where that was not sampled.
     """
 
     cores: int
@@ -55,8 +58,8 @@ class Use:
     brokers: float | None
     generator: float | None
     grown: Mapping[tuple[str, str], int]
-    waited: float | None = None
     busiest: float = 0.0
+    demands: tuple[tuple[float, float], ...] = ()
 
     @property
     def ours(self) -> float:
@@ -118,12 +121,16 @@ def used_up(use: Use) -> tuple[str, str] | None:
 
 
 def starved(use: Use) -> tuple[str, str] | None:
-    """(limit, why in a sentence) if other programs kept brokers and load generator from the cores."""
-    if not use.all_in_use or use.waited is None or use.waited < max(STARVED_SHARE * use.ours, STARVED_CORES):
+    """(limit, why in a sentence) if other programs kept a broker or the load generator from the cores."""
+    if not use.all_in_use:
         return None
+    kept = [(ran, waited) for ran, waited in use.demands if ran + waited >= ONE_CORE and waited >= STARVED_SHARE * ran]
+    if not kept:
+        return None
+    ran, waited = max(kept, key=sum)
     return "host", (
-        f"the {use.cores} cores of the machine were in use, by other programs too, and brokers and load generator had "
-        f"to wait for them ({use.split}, threads that waited {use.waited:.1f})"
+        f"the {use.cores} cores of the machine were in use, by other programs too, and a broker or the load generator "
+        f"waited for {waited:.1f} of them while it ran on {ran:.1f} ({use.split})"
     )
 
 
@@ -159,7 +166,7 @@ def _named(
     at_least = max(MOST_OF_BACKLOG * overload.backlog, LEAST_GROWN_S * overload.due_per_s)
     if found := _piled_up(use, consumers, at_least):
         return found
-    if use.all_in_use:
+    if use.all_in_use and not use.demands:
         return "host", f"the {use.cores} cores of the machine were in use, by other programs too ({use.split})"
     if overload.sent_per_s < LEAST_SHARE * overload.due_per_s:
         return "brokers", "brokers kept producers waiting: they took fewer messages than were due"
@@ -216,9 +223,20 @@ def use_of(resources: pa.Table, seconds: range, cores: int) -> Use:
         _cores([row for row in cpu if row["broker"]]),
         _cores(of_generator),
         _grown([row for row in rows if (row["kind"], row["metric"]) == ("queue", "depth")]),
-        _cores([row for row in processes if row["metric"] == "core_wait_ns"]),
         max((_cores([row for row in of_generator if row["object"] == name]) or 0.0 for name in names), default=0.0),
+        _demands(processes),
     )
+
+
+def _demands(processes: Sequence[Mapping[str, Any]]) -> tuple[tuple[float, float], ...]:
+    """(cores used, cores waited for) of each process whose waits were sampled."""
+    found = []
+    for process in sorted({(row["broker"], row["object"]) for row in processes}):
+        its = [row for row in processes if (row["broker"], row["object"]) == process]
+        ran, waited = (_cores([row for row in its if row["metric"] == metric]) for metric in ("cpu_ns", "core_wait_ns"))
+        if waited is not None:
+            found.append((ran or 0.0, waited))
+    return tuple(found)
 
 
 def _cores(rows: Sequence[Mapping[str, int]]) -> float | None:

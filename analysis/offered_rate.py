@@ -35,6 +35,7 @@ STEADILY, DRAINING = 0.25, 0.9
 ARRIVED = 0.1
 """A second is judged if so much of what was due in it was received sooner or later."""
 NOT_SETTLED = "not_settled"
+UNKNOWN = "unknown"
 OURS = ("generator", "host")
 """What limits a load through no fault of brokers, links or consumers."""
 LIMITS = {
@@ -293,6 +294,8 @@ def _not_held(info: RunInfo, shortfall: Shortfall, copies: float, tables: Tables
     sent_per_s = sum(sent.get(second, 0) for second in seconds) / len(seconds)
     overload = Overload(seconds, due_per_s, sent_per_s, round(shortfall.grown))
     _, limited_by, why = what_limited(info, overload, tables.resources, tables.latency, tables.consumers)
+    if limited_by == UNKNOWN and _grew(_of_measure(tables.latency, "sent_to_settled"), seconds):
+        limited_by, why = "brokers", "brokers confirmed what they were sent later and later"
     if limited_by not in OURS and info.missed > info.withheld:
         why = f"{info.missed:,} messages that were due were never sent, though the brokers would have taken them"
         limited_by = "generator"

@@ -54,7 +54,7 @@ def resources(
     brokers: float = 0.5,
     generator: float = 0.4,
     busy: float = 1.0,
-    waited: float = 0.2,
+    waited: float | None = 0.2,
     grown: Mapping[str, int] | None = None,
 ) -> pa.Table:
     """By cores. Outside the judged seconds everything is used up, and that does not count."""
@@ -63,7 +63,7 @@ def resources(
         times = 1 if second in JUDGED else 100
         cpu = {("machine", "", "cpu_busy_ns"): busy, ("process", "", "cpu_ns"): generator}
         cpu |= {("process", broker, "cpu_ns"): brokers / 2 for broker in ("source", "sink")}
-        cpu |= {("process", "source", "core_wait_ns"): waited}
+        cpu |= {("process", "source", "core_wait_ns"): waited} if waited is not None else {}
         rows += [
             {"second": second, "broker": broker, "kind": kind, "object": "", "metric": metric, "value": value}
             for (kind, broker, metric), cores in cpu.items()
@@ -122,9 +122,11 @@ def test_messages_wait_for_a_link_if_their_own_consumers_are_elsewhere(
         ({}, {}, 60, "generator", "half of the sends were late by 60 ms"),
         ({"grown": {"source": 800, "sink": 10}}, {}, 0.1, "link", "piled up on source, where no consumer takes them"),
         ({"grown": {"source": 10, "sink": 800}}, {}, 0.1, "consumers", "piled up on sink, where consumers take them"),
-        ({"busy": 3.9}, {"sent": 0.9}, 0.1, "host", "by other programs too"),
-        ({"busy": 3.9, "waited": 0.5, "grown": {"sink": 800}}, {}, 900, "host", "had to wait for them"),
-        ({"busy": 3.9, "waited": 0.4, "grown": {"sink": 800}}, {}, 0.1, "consumers", "piled up on sink"),
+        ({"busy": 3.9, "waited": None}, {"sent": 0.9}, 0.1, "host", "by other programs too"),
+        ({"busy": 3.9}, {"sent": 0.9}, 0.1, "brokers", "kept producers waiting"),  # nobody waited long for a core
+        ({"busy": 3.9, "waited": 0.7}, {"sent": 0.9}, 900, "host", "waited for 0.7 of them while it ran on 0.2"),
+        ({"busy": 3.9, "waited": 0.6, "grown": {"sink": 800}}, {}, 0.1, "consumers", "piled up on sink"),
+        ({"busy": 3.9, "brokers": 2.4, "waited": 0.5, "grown": {"sink": 800}}, {}, 0.1, "consumers", "piled up on"),
         ({"busy": 3.0, "waited": 1.1, "grown": {"sink": 800}}, {}, 0.1, "consumers", "piled up on sink"),
         ({"generator": 0.95, "grown": {"sink": 800}}, {}, 0.1, "generator", "used up the one core that it can use"),
         ({}, {"sent": 0.9}, 0.1, "brokers", "brokers kept producers waiting"),

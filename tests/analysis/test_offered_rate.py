@@ -85,12 +85,16 @@ def rates(messages: Sequence[Message], *, copies: int = 1) -> pa.Table:
     return pa.Table.from_pylist(rows, RATES)
 
 
-def latency(messages: Sequence[Message], *, own_lag_s: float = 0.0, copies: int = 1) -> pa.Table:
+def latency(
+    messages: Sequence[Message], *, own_lag_s: float = 0.0, copies: int = 1, confirmed_late: bool = False
+) -> pa.Table:
+    """``confirmed_late``: as late as each is received."""
     ends = [pa.field("min_ns", pa.int64()), pa.field("max_ns", pa.int64())]
     row = {"from_broker": "a", "to_broker": "b", "hops": 1, "phase": "load", "in_fault": False}
     rows: list[dict[str, Any]] = []
     for due, sent, received in messages:
-        took = {"due_to_received": received - due, "sent_to_received": received - sent, "sent_to_settled": 0.002}
+        confirmed_s = received - sent if confirmed_late else 0.002
+        took = {"due_to_received": received - due, "sent_to_received": received - sent, "sent_to_settled": confirmed_s}
         for measure, seconds in {**took, "ready_to_sent": own_lag_s}.items():
             ns, times = round(seconds * S), copies if measure.endswith("received") else 1
             its = {"measure": measure, "second": int(due // 1), "bucket": bucket_of(ns), "count": times}
@@ -123,10 +127,11 @@ def judged(
     load_s: float | None = 40.0,
     own_lag_s: float = 0.0,
     copies: int = 1,
+    confirmed_late: bool = False,
     **used: Any,
 ) -> Judged:
     consumers = pa.Table.from_pylist([AT_BROKER], CONSUMERS)
-    timed = latency(messages, own_lag_s=own_lag_s, copies=copies)
+    timed = latency(messages, own_lag_s=own_lag_s, copies=copies, confirmed_late=confirmed_late)
     tables = Tables(rates(messages, copies=copies), timed, resources(**used), consumers)
     return offered_rate(info, faults, load_s, float(copies), tables)
 
@@ -162,12 +167,18 @@ def test_a_machine_whose_cores_others_use_is_the_limit_and_every_latency_that_gr
     found = judged(queue(480, 240), busy=3.9, waited=2.0, depth=(0, 9_600))
     assert found.rate["limited_by"] == "host"
     assert set(found.doubts) == {"due_to_received", "sent_to_received"}
-    assert "had to wait for them" in found.rate["why"]
+    assert "waited for 2.0 of them while it ran on 0.5" in found.rate["why"]
 
 
 def test_a_broker_that_keeps_its_producers_waiting_is_named() -> None:
     found = judged(queue(480, 2_000, sends=240))
     assert (found.rate["held"], found.rate["limited_by"], found.doubts) == (False, "brokers", {})
+
+
+def test_a_broker_that_reads_late_what_it_is_sent_is_named() -> None:
+    found = judged(queue(480, 240), confirmed_late=True)
+    assert (found.rate["limited_by"], found.doubts) == ("brokers", {})
+    assert "confirmed what they were sent later and later" in found.rate["note"]
 
 
 def test_without_a_sample_what_limited_it_is_not_known_and_the_figures_stand() -> None:

@@ -36,7 +36,7 @@ def test_a_broker_that_takes_half_the_rate_has_a_latency_of_its_own_and_the_chec
     rate = summary["offered_rate"]
     assert (rate["held"], summary["verdict"], outcome.status) == (False, "fail", 1), outcome.output
     assert rate["limited_by"] in ("brokers", "consumers"), rate
-    assert rate["received_per_s"] == pytest.approx(100, rel=0.1)
+    assert rate["received_per_s"] < 150 < rate["owed_per_s"]
     assert P50 in summary["timing"]["sound"]
     assert any("check 'quick' failed" in reason for reason in summary["reasons"])
     assert first_words(outcome).startswith(FIRST)
