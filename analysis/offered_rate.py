@@ -102,10 +102,10 @@ class Flow:
     def waiting_after(self, second: int) -> float:
         return self.waiting.get(second, 0.0)
 
-    def known(self, load: range) -> range:
+    def answered(self, load: range) -> range:
         """Up to the last second from which more than a few messages came: how long others waited is not known."""
-        known = [at for at in load if self.arrived.get(at, 0) > ARRIVED * self.due.get(at, 0) * self.copies]
-        return range(load.start, max(known, default=load.start - 1) + 1)
+        seconds = [at for at in load if self.arrived.get(at, 0) > ARRIVED * self.due.get(at, 0) * self.copies]
+        return range(load.start, max(seconds, default=load.start - 1) + 1)
 
 
 @dataclass(frozen=True)
@@ -145,15 +145,15 @@ def offered_rate(
     if load_s is None or began_ns is None:
         return Judged(_not_judged("how long the load lasted is not known"))
     flow = Flow.of(tables.rates, tables.latency, copies)
-    load = flow.known(range(_first_second(info), math.floor(load_s)))
+    load = flow.answered(range(_first_second(info), math.floor(load_s)))
     spans = undisturbed(load, [_disturbance(fault, began_ns) for fault in faults], flow)
-    grown = [found for seconds in spans if (found := growth(seconds, flow.waiting, flow.arrived))]
+    grown = [growth_of_span for seconds in spans if (growth_of_span := growth(seconds, flow.waiting, flow.arrived))]
     shortfall = _of_growth(grown, flow)
     if shortfall is None and spans[-1]:  # no fault, nor its backlog, lasted until the end
         shortfall = _of_unsent(info.withheld + info.missed, range(math.floor(load_s)), flow)
     if shortfall is not None:
         return _not_held(info, shortfall, copies, tables)
-    longest = max((found.seconds for found in grown), key=len, default=None)
+    longest = max((growth_of_span.seconds for growth_of_span in grown), key=len, default=None)
     if longest is None:
         return Judged(_not_judged(f"there are no {LEAST_S} seconds in a row without a fault or its backlog"))
     backlog = flow.waiting_after(longest.stop - 1)
@@ -162,7 +162,7 @@ def offered_rate(
 
 def _of_growth(grown: Sequence[Growth], flow: Flow) -> Shortfall | None:
     """Of the backlog that grew most, if one grew enough."""
-    worst = max(grown, key=lambda found: found.grown / found.least, default=None)
+    worst = max(grown, key=lambda growth_of_span: growth_of_span.grown / growth_of_span.least, default=None)
     if worst is None or worst.grown < worst.least:
         return None
     seconds = worst.seconds
@@ -199,27 +199,27 @@ def waiting_by_second(timed: pa.Table) -> dict[int, float]:
         if whole:  # all of them wait for so many ends of seconds, and a part for one more
             changes[second + int(whole)] -= count * (1 - part)
         changes[second + int(whole) + 1] -= count * part
-    found, waits = {}, 0.0
+    waiting, waits = {}, 0.0
     for second in range(min(changes, default=0), max(changes, default=0)):
         waits += changes.get(second, 0.0)
-        found[second] = max(waits, 0.0)
-    return found
+        waiting[second] = max(waits, 0.0)
+    return waiting
 
 
 def undisturbed(load: range, faults: Sequence[Disturbance], flow: Flow) -> list[range]:
     """The seconds before each fault, and those after one was mended and its backlog had drained."""
     per_s = flow.owed(load) / max(len(load), 1)
-    found, start, usual = [], load.start, 0.0
+    spans, start, usual = [], load.start, 0.0
     for fault in sorted(faults, key=lambda fault: fault.from_s):
         before = range(start, max(start, min(fault.from_s, load.stop)))
-        found.append(before)
+        spans.append(before)
         if before:
             usual = median(flow.waiting_after(second) for second in before[-BEFORE_S:])
         most = usual + max(LEAST_MORE, LEAST_MORE_S * per_s)
         after = range(load.stop if fault.mended_s is None else fault.mended_s, load.stop)
         drained = next((second for second in after if flow.waiting_after(second) <= most), load.stop - 1)
         start = max(start, drained + 1)
-    return [*found, range(start, max(start, load.stop))]
+    return [*spans, range(start, max(start, load.stop))]
 
 
 def growth(seconds: range, waiting: Mapping[int, float], arrived: Mapping[int, int]) -> Growth | None:
@@ -273,30 +273,30 @@ def _not_judged(why: str) -> OfferedRate:
     )
 
 
-def _rate(found: Shortfall, *, held: bool) -> OfferedRate:
+def _rate(shortfall: Shortfall, *, held: bool) -> OfferedRate:
     return OfferedRate(
         held=held,
-        from_s=float(found.seconds.start),
-        until_s=float(found.seconds.stop),
-        owed_per_s=found.owed / len(found.seconds),
-        received_per_s=found.received / len(found.seconds),
-        backlog=round(found.backlog),
+        from_s=float(shortfall.seconds.start),
+        until_s=float(shortfall.seconds.stop),
+        owed_per_s=shortfall.owed / len(shortfall.seconds),
+        received_per_s=shortfall.received / len(shortfall.seconds),
+        backlog=round(shortfall.backlog),
         limited_by=None,
         why="",
         note="",
     )
 
 
-def _not_held(info: RunInfo, found: Shortfall, copies: float, tables: Tables) -> Judged:
-    seconds, sent = found.seconds, by_second(tables.rates, "sent")
-    due_per_s = found.owed / copies / len(seconds)
+def _not_held(info: RunInfo, shortfall: Shortfall, copies: float, tables: Tables) -> Judged:
+    seconds, sent = shortfall.seconds, by_second(tables.rates, "sent")
+    due_per_s = shortfall.owed / copies / len(seconds)
     sent_per_s = sum(sent.get(second, 0) for second in seconds) / len(seconds)
-    overload = Overload(seconds, due_per_s, sent_per_s, round(found.grown))
+    overload = Overload(seconds, due_per_s, sent_per_s, round(shortfall.grown))
     _, limited_by, why = what_limited(info, overload, tables.resources, tables.latency, tables.consumers)
     if limited_by not in OURS and info.missed > info.withheld:
         why = f"{info.missed:,} messages that were due were never sent, though the brokers would have taken them"
         limited_by = "generator"
-    rate = _rate(found, held=False)
+    rate = _rate(shortfall, held=False)
     rate["limited_by"], rate["why"] = limited_by, why
     rate["note"] = note(rate, one_each=abs(copies - 1) < 1 - LEAST_SHARE)
     if limited_by not in OURS:
@@ -311,24 +311,25 @@ def _grown_measures(seconds: range, latency: pa.Table) -> list[str]:
 
 
 def _grew(timed: pa.Table, seconds: range) -> bool:
-    found = growth(seconds, waiting_by_second(timed), arrived_of(timed))
-    return found is not None and found.grown >= found.least
+    its_growth = growth(seconds, waiting_by_second(timed), arrived_of(timed))
+    return its_growth is not None and its_growth.grown >= its_growth.least
 
 
 def note(rate: OfferedRate, *, one_each: bool) -> str:
     """Sentences on a rate that was not held. ``one_each``: whether each message has one delivery."""
-    what = "messages a second were received" if one_each else "deliveries a second were made"
+    deliveries = "messages a second were received" if one_each else "deliveries a second were made"
+    received, owed = _number(rate["received_per_s"]), _number(rate["owed_per_s"])
     first = (
-        f"The offered rate was not held: {_number(rate['received_per_s'])} of {_number(rate['owed_per_s'])} {what}; "
-        "latency is the age of a backlog, and grows with the length of the run."
+        f"The offered rate was not held: {received} of {owed} {deliveries}; latency is the age "
+        "of a backlog, and grows with the length of the run."
     )
     limited_by = rate["limited_by"] or ""
     if limited_by not in LIMITS:
         return f"{first} What limited it is not known: {rate['why']}."
-    told = f"{first} The limit was {LIMITS[limited_by]}: {rate['why']}."
+    sentences = f"{first} The limit was {LIMITS[limited_by]}: {rate['why']}."
     if limited_by in OURS:
-        return f"{told} Latencies, outages and times of recovery are not the brokers' own: lower the rate."
-    return told
+        return f"{sentences} Latencies, outages and times of recovery are not the brokers' own: lower the rate."
+    return sentences
 
 
 def _number(per_s: float | None) -> str:

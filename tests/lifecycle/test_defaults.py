@@ -54,6 +54,7 @@ def test_a_scenario_ends_by_itself_with_a_verdict_a_report_and_its_figures(scena
     assert (outcome.summary["verdict"], outcome.status) in ENDS.get(scenario, (PASSES,)), outcome.output
     found = {figure: value_at(outcome.summary, figure) for figure in FIGURES[scenario]}
     assert all(value and value > 0 for value in found.values()), found
+    assert outcome.summary["offered_rate"]["note"] == "", "an ordinary run holds its rate, or is limited on purpose"
     assert (outcome.run / "report.html").stat().st_size > 0
     assert nothing_left(outcome.runs)
 
