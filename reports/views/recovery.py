@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from records.recovery import FaultRecovery, Recovery, StrandedAt
+from records.recovery import FaultRecovery, Recovery, StrandedAt, back_ns
 from reports.numbers import counted, seconds_text
 from reports.values import Columns, OutageRow, Table, table_of
 
@@ -141,9 +141,9 @@ def outage_rows(outages: pa.Table) -> tuple[OutageRow, ...]:
 
 
 def outage_ms(row: Mapping[str, Any]) -> float | None:
-    """None: the client never came back. One without messages is back when it is connected."""
-    back_ns = row["first_success_ns"] if row["role"] else row["connected_ns"]
-    return None if back_ns is None else (back_ns - row["began_ns"]) / NS_PER_MS
+    """None: the client never came back."""
+    at_ns = back_ns(row)
+    return None if at_ns is None else (at_ns - row["began_ns"]) / NS_PER_MS
 
 
 def outages_table(outages: pa.Table) -> Table:
