@@ -57,7 +57,10 @@ def _when(fault: FaultRecovery) -> str:
 def _cut_off(fault: FaultRecovery) -> str:
     if not fault["cut_off"]:
         return "no client was cut off"
-    told = f"{fault['cut_off']:,} of {counted(fault['clients'], 'client')} {_were(fault['cut_off'])} cut off"
+    whole = f"{fault['cut_off']:,} of {counted(fault['clients'], 'client')}"
+    if fault["cut_off"] > fault["clients"]:  # some were connected only later
+        whole = counted(fault["cut_off"], "client")
+    told = f"{whole} {_were(fault['cut_off'])} cut off"
     if fault["never_back"]:
         return f"{told}, {fault['never_back']:,} of them for good"
     slowest_ms = fault["outage_ms"]["max"]

@@ -169,7 +169,7 @@ def test_a_hub_is_what_all_others_and_only_they_are_linked_to() -> None:
 def test_the_answer_names_every_fate_that_happened() -> None:
     plan = Plan(load_s=2, per_s=10, lost=2, duplicated=1)
     found: Any = summary(plan, made_up(plan))
-    assert fate_sentence(found) == "Of 120 messages sent, 118 were received; 2 lost and 1 duplicated."
+    assert fate_sentence(found) == "Of 120 messages sent, 118 were received; 2 lost. Beside that: 1 duplicated."
     found["latency_ms"] = {}
     assert latency_sentence(found) == "No latency was measured."
 
@@ -188,6 +188,6 @@ def test_the_answer_counts_receptions_where_a_message_has_several_subscriptions(
     found: Any = summary(Plan(load_s=2, per_s=10), made_up(Plan(load_s=2, per_s=10)))
     both: Any = {**found, "messages": found["messages"] | {"expected": 240, "received": 240}}
     assert fate_sentence(both) == "All 240 receptions of 120 messages sent took place, each exactly once."
-    one: Any = {**found, "messages": found["messages"] | {"expected": 240, "received": 120}}
-    assert fate_sentence(one) == "Of 120 messages sent, 120 receptions out of 240; none lost, none duplicated."
+    one: Any = {**found, "messages": found["messages"] | {"expected": 240, "received": 120, "lost": 120}}
+    assert fate_sentence(one) == "Of 240 receptions of 120 messages sent, 120 took place; 120 lost."
     assert latency_sentence(one).startswith("Of those that arrived, half came within ")
