@@ -134,7 +134,7 @@ def timeout_text(seen: Sequence[Observation], limits: DrainLimits) -> str:
     ended, left = f"the drain ended after {limits.timeout_s:g} s", _left(last)
     if still_s >= min(STUCK_AFTER_S, last.at_s - first.at_s) > 0:
         return (
-            f"{ended} while nothing had moved for {still_s:.0f} s ({left}), and only after {limits.stuck_after_s:g} s "
+            f"{ended} while nothing had moved for {still_s:.3g} s ({left}), and only after {limits.stuck_after_s:g} s "
             "it would be certain that nothing moves any more"
         )
     if last.at_s == first.at_s:
