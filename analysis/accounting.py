@@ -55,10 +55,10 @@ def _with_derived(counts: DataFrame) -> DataFrame:
 
     So those that were received are the rest, and what was received beyond that was not owed.
     """
-    told = counts.withColumn("failed_not_received", _owed(F.col("failed") - F.col("refused_yet_received")))
-    told = told.withColumn("in_doubt_not_received", _owed(F.col("in_doubt") - F.col("recovered")))
+    derived = counts.withColumn("failed_not_received", _owed(F.col("failed") - F.col("refused_yet_received")))
+    derived = derived.withColumn("in_doubt_not_received", _owed(F.col("in_doubt") - F.col("recovered")))
     missing = reduce(Column.__add__, (F.col(name) for name in (*NOT_RECEIVED, *BETWEEN)))
-    return told.withColumn("unowed_yet_received", _owed(F.col("received") + missing - F.col("sent")))
+    return derived.withColumn("unowed_yet_received", _owed(F.col("received") + missing - F.col("sent")))
 
 
 def _owed(count: Column) -> Column:

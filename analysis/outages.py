@@ -163,7 +163,7 @@ def with_due(
     undelivered: DataFrame,
     subscriptions: DataFrame,
     load_began_ns: int,
-    of: Expectations = NOTHING_SPECIAL,
+    expectations: Expectations = NOTHING_SPECIAL,
 ) -> DataFrame:
     """The outages with ``due``: how many of the user's messages were due from its beginning to its end.
 
@@ -186,7 +186,7 @@ def with_due(
         .agg(F.count("*").alias("due"))
     )
     without_success = (F.col("role") == "consumer") & F.col("first_success_ns").isNull()
-    owed_since = owed(outages.where(without_success), undelivered, subscriptions, load_began_ns, of)
+    owed_since = owed(outages.where(without_success), undelivered, subscriptions, load_began_ns, expectations)
     counted = (
         F.when(~without_success, F.coalesce("due", F.lit(0)))
         .when(F.col("ready_ns").isNotNull(), F.coalesce("owed", F.lit(0)))
@@ -201,7 +201,7 @@ def with_due(
 
 
 def owed(
-    idle: DataFrame, undelivered: DataFrame, subscriptions: DataFrame, load_began_ns: int, of: Expectations
+    idle: DataFrame, undelivered: DataFrame, subscriptions: DataFrame, load_began_ns: int, expectations: Expectations
 ) -> DataFrame:
     """By outage: ``owed``, messages of the consumer's subscription that nobody received though it was ready again.
 
@@ -219,7 +219,7 @@ def owed(
     promised = (F.col("kind") != "queue") | (F.col("message_outcome") != "missing_unconfirmed")
     return (
         missing.join(F.broadcast(idle.select(*CUT, "ready_ns", "to_broker").join(held, "user")), SUBSCRIPTION)
-        .where(promised & (since | on_its_broker) & of.matches(F.col("selector")))
+        .where(promised & (since | on_its_broker) & expectations.matches(F.col("selector")))
         .groupBy(*CUT)
         .agg(F.count("*").alias("owed"))
     )

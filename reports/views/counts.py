@@ -108,15 +108,17 @@ SUBSCRIBED = {"queue": "queues", "topic": "topics", "durable_topic": "durable su
 
 def kinds_sentences(summary: Summary) -> str:
     """Which kinds of messages did not reach who was owed them, and whether JMS's promises held; '' of one kind."""
-    found = summary.get("kinds", {})
-    if len(found) < 2:
+    counts_by_kind = summary.get("kinds", {})
+    if len(counts_by_kind) < 2:
         return ""
-    bad = [f"{_plural(name)} ({_undelivered(counts)})" for name, counts in found.items() if counts["undelivered"]]
-    told = f"All {len(found)} kinds of messages reached every subscription that was owed them"
-    if bad:
-        told = f"{len(bad)} of {len(found)} kinds of messages did not reach every subscription that was owed them: "
-        told += joined(bad)
-    return f"{told}. {_promises(found)}"
+    incomplete = [
+        f"{_plural(name)} ({_undelivered(counts)})" for name, counts in counts_by_kind.items() if counts["undelivered"]
+    ]
+    number, owed = len(counts_by_kind), "every subscription that was owed them"
+    text = f"All {number} kinds of messages reached {owed}"
+    if incomplete:
+        text = f"{len(incomplete)} of {number} kinds of messages did not reach {owed}: {joined(incomplete)}"
+    return f"{text}. {_promises(counts_by_kind)}"
 
 
 def _undelivered(counts: KindCounts) -> str:
@@ -124,19 +126,19 @@ def _undelivered(counts: KindCounts) -> str:
     of_kind: dict[str, int] = {**counts}  # type: ignore[dict-item]
     parts = {words: of_kind[name] for name, words in OF_UNDELIVERED.items()}
     parts["expired or dead letters"] = counts["undelivered"] - sum(parts.values())
-    told = joined([f"{count:,} {words}" for words, count in parts.items() if count])
-    return f"{counts['undelivered']:,} of {counts['expected']:,}: {told}"
+    words = joined([f"{count:,} {outcome}" for outcome, count in parts.items() if count])
+    return f"{counts['undelivered']:,} of {counts['expected']:,}: {words}"
 
 
-def _promises(found: Mapping[str, KindCounts]) -> str:
+def _promises(counts_by_kind: Mapping[str, KindCounts]) -> str:
     """Persistent messages come once and only once to who is owed them, others at most once."""
     broken, open_ones = [], []
-    for name, counts in found.items():
+    for name, counts in counts_by_kind.items():
         persistent = not name.endswith("non_persistent")
         missing = counts["undelivered"] - counts["unaccounted"] if persistent else 0
-        faults = [(missing, "not delivered"), (counts["duplicated"], "twice")]
-        if told := [f"{count:,} {words}" for count, words in faults if count]:
-            broken.append(f"{_plural(name)} ({joined(told)})")
+        counted_faults = [(missing, "not delivered"), (counts["duplicated"], "twice")]
+        if breaches := [f"{count:,} {words}" for count, words in counted_faults if count]:
+            broken.append(f"{_plural(name)} ({joined(breaches)})")
         elif persistent and counts["unaccounted"]:
             open_ones.append(_plural(name))
     unknown = f" Whether it held for {joined(open_ones)} is not known." if open_ones else ""
@@ -147,8 +149,8 @@ def _promises(found: Mapping[str, KindCounts]) -> str:
 
 def _plural(name: str) -> str:
     """``durable_topic_non_persistent`` as ``non-persistent messages of durable subscriptions``."""
-    of = max((kind for kind in SUBSCRIBED if name.startswith(f"{kind}_")), key=len)
-    return f"{name.removeprefix(f'{of}_').replace('_', '-')} messages of {SUBSCRIBED[of]}"
+    subscribed = max((kind for kind in SUBSCRIBED if name.startswith(f"{kind}_")), key=len)
+    return f"{name.removeprefix(f'{subscribed}_').replace('_', '-')} messages of {SUBSCRIBED[subscribed]}"
 
 
 def kinds(summary: Summary) -> Table:
@@ -166,9 +168,9 @@ def _of_kind(counts: dict[str, Any], key: str) -> int:
     """``otherwise``: expired, a dead letter, unselected, or of a send that failed or stayed in doubt."""
     if key != "otherwise":
         return int(counts[key])
-    told = sum(counts[name] for name in ("lost", "missing_unconfirmed", "pending", "unaccounted"))
+    shown = sum(counts[name] for name in ("lost", "missing_unconfirmed", "pending", "unaccounted"))
     beside = sum(counts[name] for name in ("unselected", "failed_not_received", "in_doubt_not_received"))
-    return int(counts["undelivered"] - told + beside)
+    return int(counts["undelivered"] - shown + beside)
 
 
 def _kind(name: str) -> tuple[str, str]:

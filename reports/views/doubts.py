@@ -176,11 +176,11 @@ def of_drift(latency: pa.Table, load_s: float) -> Iterator[str]:
 def of_messages_in_doubt(messages: Messages) -> str:
     """A message of a topic counts once; what was received of it counts for each subscription."""
     in_doubt, recovered = messages["in_doubt"], messages["recovered"]
-    told = f"{counted(in_doubt, 'message')} stayed in doubt: the connection went before the broker's answer."
+    stayed = f"{counted(in_doubt, 'message')} stayed in doubt: the connection went before the broker's answer."
     receptions = recovered + messages["in_doubt_not_received"]
     if receptions <= in_doubt:
-        return f"{told} {recovered:,} of them were received all the same."
-    return f"{told} Of their {receptions:,} receptions, {recovered:,} took place all the same."
+        return f"{stayed} {recovered:,} of them were received all the same."
+    return f"{stayed} Of their {receptions:,} receptions, {recovered:,} took place all the same."
 
 
 def of_what_was_claimed(summary: Summary, paths: pa.Table) -> Iterator[str]:

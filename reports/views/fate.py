@@ -45,12 +45,12 @@ def fate_sentence(summary: Summary) -> str:
 
 def not_received_words(messages: Messages, refused: Mapping[str, int], left_behind: Sequence[LeftBehind]) -> list[str]:
     """A text for each part of what was expected and not received: ``40 left on a queue``, and where."""
-    told = _failed(messages, refused)
+    parts = _failed(messages, refused)
     for name, words in NOT_RECEIVED.items():
         count = messages[name]  # type: ignore[literal-required]
         if count and name != FAILED:
-            told.append(f"{count:,} {words}{places(left_behind, name, count)}")
-    return told
+            parts.append(f"{count:,} {words}{places(left_behind, name, count)}")
+    return parts
 
 
 def owed_and_received(messages: Messages) -> int:
@@ -59,13 +59,13 @@ def owed_and_received(messages: Messages) -> int:
 
 
 def _beside(messages: Messages, refused: Mapping[str, int]) -> list[str]:
-    told = []
+    texts = []
     for name, words in BESIDE.items():
         count = messages[name]  # type: ignore[literal-required]
         if count > sum(messages[other] for other in COMES_WITH.get(name, ())):  # type: ignore[literal-required]
             by = f" by {_brokers(refused)}" if name == REFUSED and count == sum(refused.values()) else ""
-            told.append(f"{count:,} {words}{by}")
-    return told
+            texts.append(f"{count:,} {words}{by}")
+    return texts
 
 
 def _failed(messages: Messages, refused: Mapping[str, int]) -> list[str]:
@@ -75,8 +75,8 @@ def _failed(messages: Messages, refused: Mapping[str, int]) -> list[str]:
         return []
     if count != messages["failed"] or by_brokers > count:  # it is not known which of them were not received
         return [f"{count:,} {NOT_RECEIVED[FAILED]}"]
-    told = [f"{by_brokers:,} refused by {_brokers(refused)}"] if by_brokers else []
-    return [*told, f"{count - by_brokers:,} never written to a broker"] if count > by_brokers else told
+    parts = [f"{by_brokers:,} refused by {_brokers(refused)}"] if by_brokers else []
+    return [*parts, f"{count - by_brokers:,} never written to a broker"] if count > by_brokers else parts
 
 
 def _brokers(refused: Mapping[str, int]) -> str:

@@ -62,7 +62,7 @@ def headline(run: RunInfo, summary: Summary) -> Headline:
 def _in_order(run: RunInfo, summary: Summary) -> str:
     """What answers the scenario's question, then what faults and others did, what became of the messages, and when."""
     first = FIRST.get(run.scenario, ())
-    told = {
+    sentences = {
         "faults": recovery_sentences(summary["recovery"]),
         "unplanned": unplanned_sentences(summary["unplanned"]),
         "mirror": mirror_sentences(summary["mirror"]),
@@ -75,9 +75,9 @@ def _in_order(run: RunInfo, summary: Summary) -> str:
         "cause": probable_cause(run, summary),
     }
     if not _have_several(run) and summary["destinations"]["all_flow_s"] is not None:
-        told["destinations"] = ""  # a class each, and nobody asks which one came last
-    rest = [name for name in told if name not in first and name not in ONLY_FIRST]
-    return " ".join(filter(None, (told.get(name) for name in (*first, *rest))))
+        sentences["destinations"] = ""  # a class each, and nobody asks which one came last
+    rest = [name for name in sentences if name not in first and name not in ONLY_FIRST]
+    return " ".join(filter(None, (sentences.get(name) for name in (*first, *rest))))
 
 
 def _have_several(run: RunInfo) -> bool:

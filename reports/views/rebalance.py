@@ -22,14 +22,14 @@ def moves_sentences(rebalance: Rebalance) -> str:
         return ""
     groups = [_of_group(group) for group in rebalance["groups"]]
     moved, off_ms = f"{rebalance['moved']:,} of {counted(rebalance['clients'], 'client')}", rebalance["off_ms"]
-    told = f"{moved} moved, {counted(rebalance['moves'], 'time')} in all"
+    text = f"{moved} moved, {counted(rebalance['moves'], 'time')} in all"
     if off_ms["p50"] is not None and off_ms["max"] is not None:
-        told += f"; the middle move took {significant(off_ms['p50'])} ms, the longest {significant(off_ms['max'])} ms"
+        text += f"; the middle move took {significant(off_ms['p50'])} ms, the longest {significant(off_ms['max'])} ms"
     if rebalance["not_settled"]:
-        told += f"; after {counted(rebalance['not_settled'], 'change')} they did not settle"
+        text += f"; after {counted(rebalance['not_settled'], 'change')} they did not settle"
     elif rebalance["settled_s"] is not None:
-        told += f"; each time they had settled after {seconds_text(rebalance['settled_s'])} at most"
-    return " ".join([*groups, f"{told}."])
+        text += f"; each time they had settled after {seconds_text(rebalance['settled_s'])} at most"
+    return " ".join([*groups, f"{text}."])
 
 
 def _of_group(group: GroupBalance) -> str:

@@ -14,9 +14,13 @@ def shares_sentences(consumers: Consumers, *, also_even: bool = False) -> str:
 
     ``also_even``: those that consumers share evenly count too.
     """
-    told = [each for each in consumers["subscriptions"] if _is_uneven(each) or (also_even and each["messages"])]
-    told.sort(key=lambda each: -(each["max_to_mean"] or 0.0))
-    return " ".join(map(_sentence, told[:MOST_SENTENCES]))
+    divisions = [
+        division
+        for division in consumers["subscriptions"]
+        if _is_uneven(division) or (also_even and division["messages"])
+    ]
+    divisions.sort(key=lambda division: -(division["max_to_mean"] or 0.0))
+    return " ".join(map(_sentence, divisions[:MOST_SENTENCES]))
 
 
 def _is_uneven(found: Division) -> bool:

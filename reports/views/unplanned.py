@@ -37,7 +37,7 @@ def probable_cause(run: RunInfo, summary: Summary) -> str:
     broker is silent.
     """
     warnings = [warning for warning in run.warnings if OUT_OF_REACH in warning]
-    silent = list(dict.fromkeys(one["broker"] for one in summary["unplanned"] if one["what"] == "silent"))
+    silent = list(dict.fromkeys(outage["broker"] for outage in summary["unplanned"] if outage["what"] == "silent"))
     concerned = [broker for broker in silent if any(repr(broker) in warning for warning in warnings)]
     messages = summary["messages"]
     effects = [f"the silence of {joined(concerned)}"] if concerned else []
@@ -45,7 +45,7 @@ def probable_cause(run: RunInfo, summary: Summary) -> str:
     effects += ["the consumers without messages"] if summary["consumers"]["idle"] else []
     if not warnings or not effects:
         return ""
-    first = next((each for each in warnings if any(repr(broker) in each for broker in concerned)), warnings[0])
+    first = next((warning for warning in warnings if any(repr(broker) in warning for broker in concerned)), warnings[0])
     more = f" (and {counted(len(warnings) - 1, 'warning')} more below)" if warnings[1:] else ""
     return f"Probable cause of {joined(effects)}: {first}{more}."
 

@@ -66,9 +66,9 @@ def first_sentence(text: str) -> str:
     return without_places(text).partition(". ")[0]
 
 
-def check_fate(text: str, found: Summary) -> None:
+def check_fate(text: str, made_up: Summary) -> None:
     """The whole is what the sends ask for; its parts are what was received, and one for each count that is not 0."""
-    messages: dict[str, int] = {**cast(dict[str, int], found["messages"])}
+    messages: dict[str, int] = {**cast(dict[str, int], made_up["messages"])}
     sentence = first_sentence(text)
     whole, *rest = numbers(sentence)
     if "no subscription was owed any" in sentence:
@@ -84,19 +84,19 @@ def check_fate(text: str, found: Summary) -> None:
 
 
 @given(summaries())
-def test_the_parts_of_what_became_of_the_messages_add_up_to_the_messages(found: Any) -> None:
-    check_fate(fate_sentence(found), found)
+def test_the_parts_of_what_became_of_the_messages_add_up_to_the_messages(made_up: Any) -> None:
+    check_fate(fate_sentence(made_up), made_up)
 
 
 @given(summaries())
-def test_no_place_has_more_of_the_messages_left_behind_than_there_are(found: Any) -> None:
+def test_no_place_has_more_of_the_messages_left_behind_than_there_are(made_up: Any) -> None:
     for outcome in NOT_RECEIVED:
-        count = found["messages"][outcome]
-        told = places(found["left_behind"], outcome, count) if count else ""
-        if "of them" in told or "(all" in told:
-            assert sum(numbers(told)) <= count
-        if "(all" in told:
-            assert sum(row["messages"] for row in found["left_behind"] if row["outcome"] == outcome) == count
+        count = made_up["messages"][outcome]
+        where = places(made_up["left_behind"], outcome, count) if count else ""
+        if "of them" in where or "(all" in where:
+            assert sum(numbers(where)) <= count
+        if "(all" in where:
+            assert sum(row["messages"] for row in made_up["left_behind"] if row["outcome"] == outcome) == count
 
 
 def test_every_rendering_of_a_run_has_the_sentence_whose_parts_add_up(tmp_path: Path) -> None:
@@ -107,23 +107,23 @@ def test_every_rendering_of_a_run_has_the_sentence_whose_parts_add_up(tmp_path: 
     results = read_results(folder)
     (bold,) = [line for line in run_markdown(results, Path("report.html")).splitlines() if line.startswith("**")]
     for rendered in (page(results).headline.answer, bold.replace("\\", "")):
-        told = rendered[rendered.index("Of 120 messages") :]
-        check_fate(told, results.summary)
-        assert "not received. Beside that: 9 duplicated. " in told
+        fate = rendered[rendered.index("Of 120 messages") :]
+        check_fate(fate, results.summary)
+        assert "not received. Beside that: 9 duplicated. " in fate
 
 
 @given(summaries(), st.integers(1, 12_000))
-def test_the_parts_of_what_was_confirmed_and_never_received_add_up(found: Any, acked: int) -> None:
+def test_the_parts_of_what_was_confirmed_and_never_received_add_up(made_up: Any, acked: int) -> None:
     """In the verdict's reason, which JUnit's XML has too."""
-    messages = {**found["messages"], "acked": acked, "unowed_yet_received": 0, "received": 0, "unexpected": 0}
+    messages = {**made_up["messages"], "acked": acked, "unowed_yet_received": 0, "received": 0, "unexpected": 0}
     messages["expected"] = sum(messages[name] for name in NOT_RECEIVED)
     lag = Lag(p50=0.1, p99=0.2, p99_9=0.3, max=0.4, blocked_slots=0)
     reasons = judge(Evidence("ended", (), (), cast(Messages, messages), lag, ())).reasons
-    told = [reason for reason in reasons if "though brokers confirmed" in reason]
-    xml = junit({**found, "verdict": "fail", "reasons": list(reasons), "checks": []})
+    sentences = [reason for reason in reasons if "though brokers confirmed" in reason]
+    xml = junit({**made_up, "verdict": "fail", "reasons": list(reasons), "checks": []})
     case = ET.fromstring(xml).find(".//testcase[@name='verdict']/failure")
     assert case is not None
-    for reason in told:
+    for reason in sentences:
         confirmed, whole, *parts = numbers(reason)
         assert (confirmed, whole) == (acked, sum(parts))
         assert reason[1:] in str(case.get("message"))
@@ -133,8 +133,8 @@ def test_the_parts_of_what_was_confirmed_and_never_received_add_up(found: Any, a
 def test_of_messages_in_doubt_no_more_were_received_than_there_were(
     in_doubt: int, recovered: int, missing: int
 ) -> None:
-    found = {"in_doubt": in_doubt, "recovered": recovered, "in_doubt_not_received": missing}
-    stayed, *others = numbers(of_messages_in_doubt(cast(Messages, found)))
+    messages = {"in_doubt": in_doubt, "recovered": recovered, "in_doubt_not_received": missing}
+    stayed, *others = numbers(of_messages_in_doubt(cast(Messages, messages)))
     assert stayed == in_doubt
     assert others in ([recovered], [recovered + missing, recovered])
     assert recovered <= [in_doubt, *others[:-1]][-1]
@@ -147,25 +147,25 @@ def test_no_more_clients_were_cut_off_than_there_were_and_no_more_of_them_for_go
     never = data.draw(st.integers(0, cut_off))
     fault = {**MADE_UP["recovery"]["faults"][0], "target": "north", "began_s": 7.0, "backlog_highest": 0}
     fault |= {"clients": clients, "cut_off": cut_off, "never_back": never, "outage_ms": {"p50": None, "max": None}}
-    told = fault_sentence(cast(FaultRecovery, fault)).partition(": ")[2].partition(";")[0]
+    clause = fault_sentence(cast(FaultRecovery, fault)).partition(": ")[2].partition(";")[0]
     whole = [clients] if cut_off <= clients else []  # the others were connected only later
-    assert numbers(told) == ([cut_off, *whole, *([never] if never else [])] if cut_off else [])
+    assert numbers(clause) == ([cut_off, *whole, *([never] if never else [])] if cut_off else [])
 
 
 @st.composite
 def kinds(draw: st.DrawFn) -> dict[str, int]:
-    found = {name: draw(st.just(0) | COUNT) for name in KindCounts.__annotations__}
-    told = ("lost", "missing_unconfirmed", "pending", "unaccounted")
-    found["undelivered"] = sum(found[name] for name in told) + draw(COUNT)
+    counts_of_kind = {name: draw(st.just(0) | COUNT) for name in KindCounts.__annotations__}
+    shown = ("lost", "missing_unconfirmed", "pending", "unaccounted")
+    counts_of_kind["undelivered"] = sum(counts_of_kind[name] for name in shown) + draw(COUNT)
     beside = ("undelivered", "missed_away", "unselected", "failed_not_received", "in_doubt_not_received")
-    found["expected"] = sum(found[name] for name in beside) + found["received"]
-    found["received"] += found["unowed_yet_received"]
-    return found
+    counts_of_kind["expected"] = sum(counts_of_kind[name] for name in beside) + counts_of_kind["received"]
+    counts_of_kind["received"] += counts_of_kind["unowed_yet_received"]
+    return counts_of_kind
 
 
 @given(st.dictionaries(st.sampled_from(KINDS), kinds(), min_size=1))
-def test_each_kind_of_messages_adds_up_to_what_was_sent(found: dict[str, dict[str, int]]) -> None:
-    table = counts.kinds(cast(Summary, {"kinds": found}))
+def test_each_kind_of_messages_adds_up_to_what_was_sent(by_kind: dict[str, dict[str, int]]) -> None:
+    table = counts.kinds(cast(Summary, {"kinds": by_kind}))
     for row in table.rows:
         shown = dict(zip((column.title for column in table.columns), row, strict=True))
         parts = ("Confirmed and lost", "Unconfirmed and missing", "Pending", "Unaccounted for", "Not owed")
@@ -175,13 +175,15 @@ def test_each_kind_of_messages_adds_up_to_what_was_sent(found: dict[str, dict[st
 
 
 @given(st.dictionaries(st.sampled_from(KINDS), kinds(), min_size=2))
-def test_the_parts_of_what_a_kind_of_messages_did_not_deliver_add_up(found: dict[str, dict[str, int]]) -> None:
-    told = counts.kinds_sentences(cast(Summary, {"kinds": found})).partition(". ")[0]
-    parts = [numbers(text) for text in re.findall(r"\(([^)]*)\)", told)]
-    bad = {name: of for name, of in found.items() if of["undelivered"]}
-    assert [part[:2] for part in parts] == [[of["undelivered"], of["expected"]] for of in bad.values()]
-    assert [sum(part[2:]) for part in parts] == [of["undelivered"] for of in bad.values()]
-    assert numbers(told)[:2] == [len(bad), len(found)] if bad else numbers(told) == [len(found)]
+def test_the_parts_of_what_a_kind_of_messages_did_not_deliver_add_up(by_kind: dict[str, dict[str, int]]) -> None:
+    sentence = counts.kinds_sentences(cast(Summary, {"kinds": by_kind})).partition(". ")[0]
+    parts = [numbers(text) for text in re.findall(r"\(([^)]*)\)", sentence)]
+    incomplete = [kind for kind in by_kind.values() if kind["undelivered"]]
+    assert [part[:2] for part in parts] == [[kind["undelivered"], kind["expected"]] for kind in incomplete]
+    assert [sum(part[2:]) for part in parts] == [kind["undelivered"] for kind in incomplete]
+    assert (
+        numbers(sentence)[:2] == [len(incomplete), len(by_kind)] if incomplete else numbers(sentence) == [len(by_kind)]
+    )
 
 
 @given(st.lists(st.tuples(COUNT, COUNT, st.just(0) | COUNT), min_size=2, max_size=6))
