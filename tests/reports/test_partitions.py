@@ -67,7 +67,7 @@ def first_sentence(text: str) -> str:
 
 
 def check_fate(text: str, made_up: Summary) -> None:
-    """The whole is what the sends ask for; its parts are what was received, and one for each count that is not 0."""
+    """The whole is what the sends ask for. One part is what was received; each count that is not 0 has another."""
     messages: dict[str, int] = {**cast(dict[str, int], made_up["messages"])}
     sentence = first_sentence(text)
     whole, *rest = numbers(sentence)
