@@ -206,8 +206,8 @@ def owed(
     """By outage: ``owed``, messages of the consumer's subscription that nobody received though it was ready again.
 
     Such a message was sent after the consumer was ready, or it lies at the consumer's broker. Messages of a queue that
-    other consumers took were not due to it. An unconfirmed message that is nowhere counts for topics only: a queue would
-    have kept it for its consumers.
+    other consumers took were not due to it. An unconfirmed message that is nowhere counts for topics only: a queue
+    would have kept it for its consumers.
     """
     user = F.col("consumer").alias("user")
     held = subscriptions.select(user, *SUBSCRIPTION, "kind", "selector").distinct()
