@@ -13,7 +13,7 @@ from records.run import RECEIVERS, BrokerInfo, LinkInfo, RunInfo
 from reports.numbers import bytes_text, cell, seconds_text, sentence, significant
 from reports.values import ANY, Backdrop, Line, Panel
 from reports.views.backdrop import MOST_STEPS, step_of
-from reports.views.brokers import MOST_LINES, cpu, mute_all_but_the_liveliest, queue_depths
+from reports.views.brokers import MIB, MOST_LINES, cpu, heap, mute_all_but_the_liveliest, queue_depths
 from reports.views.counts import reordered
 from reports.views.fate import fate_sentence
 from reports.views.headline import latency_sentence
@@ -78,6 +78,19 @@ def test_cpu_is_a_share_of_one_core_and_the_generator_is_named() -> None:
     rows = ((0, "a", "process", "a", "cpu_ns", 500_000_000), (0, "", "process", "locust", "cpu_ns", 2_000_000_000))
     lines = cpu(table(RESOURCES, *rows), ["a"], Backdrop(0, 0, 1)).panels[0].lines
     assert [(line.name, line.values) for line in lines] == [("a", (50.0,)), ("load generator", (200.0,))]
+
+
+def test_a_broker_that_is_away_is_a_gap_in_the_charts_of_cpu_heap_and_queues() -> None:
+    """It has no rows from the second 1 to 3."""
+    figures = (
+        ("process", "", "cpu_ns", 10_000_000),
+        ("broker", "", "heap_used_bytes", MIB),
+        ("queue", "q", "depth", 3),
+    )
+    rows = table(RESOURCES, *((second, "a", *figure) for second in (0, 4) for figure in figures))
+    for view, value in ((cpu, 1.0), (heap, 1.0), (queue_depths, 3)):
+        (line,) = view(rows, ["a"], Backdrop(0, 4, 5)).panels[0].lines
+        assert line.values == (value, None, None, None, value), view.__name__
 
 
 def test_queues_that_stayed_empty_are_left_out() -> None:
