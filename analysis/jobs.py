@@ -273,7 +273,8 @@ def _recovery(
         with _step(progress, "followed the clients through the faults"):
             events = (of.connections, of.sends, of.receipts, of.subscriptions, of.members)
             cut_off = outages(*events, faults, began_ns)
-            results["outages"] = with_due(cut_off, of.messages, of.deliveries, began_ns).toArrow()
+            known = (of.messages, of.deliveries, of.outcomes, of.subscriptions)
+            results["outages"] = with_due(cut_off, *known, began_ns, of.expectations).toArrow()
             strange = (of.outcomes, of.deliveries, of.out_of_order)
             harmed = _row(harm(*strange, faults, all_expired=_all_expired(results)))
             if any(harmed[f"stranded_{fault.number}"] for fault in faults):

@@ -149,6 +149,10 @@ class UserInfo:
         return tuple(map(replies_to, self.destinations)) if self.settings.get("replies") else ()
 
 
+OUT_OF_REACH = "a consumer at"
+"""Every warning has it that says before a run that messages do not get to some of the consumers."""
+
+
 @dataclass(frozen=True)
 class RunInfo:
     """Everything in run.json. ``schema_version``: of the event tables."""

@@ -92,6 +92,8 @@ class Lifecycle:
             raise SystemExit(CANNOT_RUN) from error
         if namespace.dry_run:
             assert self._plan is not None, "it was just made"
+            for warning in self._plan.info.warnings:
+                log.warning("%s", warning)
             print(json.dumps(plan.would_run(self._plan)))
             raise SystemExit(0)
         if environment.web_ui:

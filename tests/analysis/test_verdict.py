@@ -52,9 +52,9 @@ CASES = {
         "no message was received: nothing was measured",
     ),
     "nothing received though all of it was confirmed": (
-        {"messages": Messages(**{**NOTHING, "sent": 4, "acked": 4, "lost": 3, "stranded": 1})},  # type: ignore[typeddict-item]
+        {"messages": Messages(**{**NOTHING, "sent": 4, "acked": 4, "expected": 4, "lost": 3, "stranded": 1})},  # type: ignore[typeddict-item]
         "fail",
-        "no message was received, though brokers confirmed 4: 3 of them lost, 1 of them left on a queue",
+        "no message was received, though brokers confirmed 4: of 4 expected receptions, 3 lost, 1 left on a queue",
     ),
     "nothing received by a topic that nobody had subscribed to": (
         {"messages": Messages(**{**NOTHING, "sent": 4, "acked": 4})},  # type: ignore[typeddict-item]

@@ -141,7 +141,9 @@ def test_a_receivers_queue_and_address_of_two_names_are_warned_of_before_any_bro
         asked = ("--topology", "my.yaml", "--base-port", str(port - 2))
         outcome = make_run(str(tmp_path / "parts.py"), *asked, runs=tmp_path / "runs")
     assert outcome.status == 2, outcome.output
-    assert "warning: link 'sink-to-source' receives into queue 'parts.in' of address 'parts'" in outcome.output
+    assert (
+        "WARNING/brokerbench: link 'sink-to-source' receives into queue 'parts.in' of address 'parts'" in outcome.output
+    )
     assert not list(outcome.run.glob("brokers/*/log/*")), "no broker has started"
 
 

@@ -45,7 +45,7 @@ def test_a_summary_that_is_no_json(run: Path) -> None:
 
 def test_a_summary_of_another_version(run: Path) -> None:
     rewrite(run, summary_version=9)
-    expected = "RUN/summary.json: summary_version is 9, this report reads 2: run `brokerbench analyse RUN` first"
+    expected = "RUN/summary.json: summary_version is 9, this report reads 3: run `brokerbench analyse RUN` first"
     assert refusal(run) == expected
 
 

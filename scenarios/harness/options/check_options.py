@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection
 
 from records.checks import Check
-from records.figures import known_figures
+from records.figures import RENAMED, known_figures
 from scenarios.harness.options.run_options import OptionError
 from topologies.model.spelling import nearest
 
@@ -53,6 +53,11 @@ def _parse(text: str, has: Collection[str]) -> Check:
 
 def _require_known(text: str, metric: str, has: Collection[str]) -> None:
     known = known_figures()
+    if metric in RENAMED:
+        raise OptionError(
+            f"--check {text!r}: the summary has no figure {metric!r} any more, as stranded means confirmed messages "
+            f"only; write {RENAMED[metric]!r}"
+        )
     if metric not in known:
         close = nearest(metric, known) or "; docs/summary.schema.json lists its figures"
         raise OptionError(f"--check {text!r}: the summary has no figure {metric!r}{close}")

@@ -117,6 +117,7 @@ def would_run(plan: Plan) -> dict[str, object]:
         "rate_steps": text_of(plan.options.steps) if plan.options.search is None else str(plan.options.search),
         "clients": str(plan.options.clients) if plan.options.clients else None,
         "faults": [f"{fault.kind} {fault.target}" for fault in plan.faults],
+        "warnings": list(plan.info.warnings),
     }
 
 

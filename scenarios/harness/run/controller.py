@@ -111,10 +111,10 @@ class RunController:
             self.run_record.write()
             jobs.remove_earlier(self.plan.options.files.values())
             self.recorder.start()
+            for warning in self.info.warnings:
+                log.warning("%s", warning)
             self._say(f"run {self.info.run_id}")
             self._say(f"topology {self.info.topology} on {self.info.runtime}: {self.info.runtime_reason}")
-            for warning in self.info.warnings:
-                self._say(f"warning: {warning}")
             use_java_clients(self.plan.options.client_version or "")
             self.brokers.up(
                 self._say,
@@ -295,7 +295,7 @@ class RunController:
             load_s=self.plan.expected_load_s,
             load_bound=self.plan.load_bound,
             tally=self.load_generators.tally(),
-            brokers=self.brokers.states(),
+            brokers=self.brokers.states(self.faults.expected_down()),
             connected=self.load_generators.connected(),
             readings=self.brokers.latest(),
             faults=tuple(FaultState(fault.kind, fault.target, fault.at_s, fault.for_s, told) for fault, told in faults),
