@@ -172,8 +172,10 @@ class Lifecycle:
             self._controller = self._shown = self._conduct(environment)
             self._controller.begin()
         except (OptionError, CannotRun) as error:
-            log.error("%s", error)
-            self.refusal = str(error)
+            if self._web:
+                self.refusal = web.tell_refusal(error)
+            else:
+                log.error("%s", error)
             if self._controller and self._controller.interrupted:
                 environment.process_exit_code = EXIT_STATUS["interrupted"]
             self._call_off(environment)
