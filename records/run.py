@@ -12,6 +12,13 @@ from records.destination_pattern import expanded, replies_to
 from records.rate_steps import RateStep
 
 RUN_VERSION = 5
+NEVER_BEGAN = {
+    "failed": "it failed before its load",
+    "interrupted": "it was interrupted before its load",
+    "starting": "it was killed while its brokers came up, or they still do",
+    "running": "it was killed before its load, or the load is still to come",
+}
+"""By the state of a run without a load: why it has none."""
 
 
 @dataclass(frozen=True)
@@ -184,3 +191,10 @@ class RunInfo:
     versions: dict[str, str] = field(default_factory=dict)
     machine: dict[str, str | int | float] = field(default_factory=dict)
     rendered: dict[str, str] = field(default_factory=dict)  # "broker-1/activemq.xml" -> text, secrets out
+
+    @property
+    def never_began(self) -> str:
+        """Why this run has no load that could be analysed, as a part of a sentence; '' if it has one."""
+        if self.phases.warm_up_began_ns is not None or self.phases.load_began_ns is not None:
+            return ""
+        return NEVER_BEGAN.get(self.state, "")

@@ -50,6 +50,7 @@ log = logging.getLogger("brokerbench")
 TEAR_DOWN_TIMEOUT_S = 20.0
 CONSUMER = "consumer"
 CANNOT_RUN = 2  # exit status of a run that could not be made
+INTERRUPTED = "interrupted before any load was run"
 
 
 class CannotRun(Exception):
@@ -126,9 +127,12 @@ class RunController:
             self.load_generators.equip(self._equipment())
         except (RuntimeFailed, LinksNotProven, PathsUnproven, ManagementFailed, NotEquipped, RunUnwritable) as error:
             self._fail()
-            raise CannotRun("interrupted before any load was run" if self.interrupted else str(error)) from error
-        except BaseException:
+            raise CannotRun(INTERRUPTED if self.interrupted else str(error)) from error
+        except BaseException as error:
             self._fail()
+            if self.interrupted and isinstance(error, Exception):  # the interrupt took the brokers down meanwhile
+                log.debug("what the interrupt ended:", exc_info=error)
+                raise CannotRun(INTERRUPTED) from error
             raise
         finally:
             self._beginning = False
