@@ -74,6 +74,7 @@ class RunController:
     ) -> None:
         self.plan = plan
         self.exit_status = CANNOT_RUN
+        self.failure = ""  # why it ends with that status
         self.interrupted = False
         self.over = False
         self.concluded = False  # over, analysed and reported too
@@ -215,6 +216,7 @@ class RunController:
                 self.run_record.write()
                 self._conclude()
         except (RunUnwritable, jobs.JobFailed) as error:
+            self.failure = str(error)
             log.error("%s", error)
         finally:
             self.brokers.close()
@@ -262,6 +264,7 @@ class RunController:
 
     def _conclude(self) -> None:
         if self.info.phases.load_began_ns is None:
+            self.failure = next(iter(self.info.problems), "no load was run")
             log.error("run %s: no load was run, so there is nothing to analyse", self.info.run_id)
             self.exit_status = EXIT_STATUS["interrupted"] if self.interrupted else CANNOT_RUN
             return
