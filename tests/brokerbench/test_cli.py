@@ -34,6 +34,8 @@ def test_exactly_the_commands_that_work_are_offered() -> None:
 def test_the_catalogue_has_a_line_for_each_topology() -> None:
     lines = call("topologies").output.splitlines()
     assert [line.split()[0] for line in lines] == list(ENTRIES)
+    assert [line.split()[1] for line in lines] == [build(name).flavour for name in ENTRIES]
+    assert {line.split()[1] for line in lines} == {"classic", "artemis"}
     assert [line for line in lines if len(line) > 150] == []
 
 
