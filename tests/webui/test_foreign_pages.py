@@ -92,7 +92,7 @@ def test_a_page_of_another_site_starts_and_stops_and_reads_nothing(tmp_path: Pat
         with page.expect_console_message(lambda message: "X-Frame-Options" in message.text):
             page.evaluate(FRAME, ui.url)
 
-        assert ui.phase() == "no run yet: start one in Locust's form"
+        assert ui.phase() == "no run yet: start one in Locust's form", ui.locust.output
         assert ui.now()["trouble"] == []
         assert (started(ui), junit.read_text()) == ([], "of an earlier run")
 
@@ -129,6 +129,8 @@ def test_colleagues_and_prometheus_reach_a_ui_that_was_opened_on_purpose(tmp_pat
     with web_ui(tmp_path / "runs", *IN_MEMORY, web_host="0.0.0.0") as ui, chromium_page(named) as page:
         for number, host in enumerate(("bench.example", address), start=1):
             page.goto(f"http://{host}:{ui.port}/")
+            if number > 1:
+                page.get_by_role("button", name="New").click(timeout=60_000)
             fill_in(page, runTime="1s", warmUp="0")
             eventually(lambda number=number: len(started(ui)) == number and ui.phase() == "ended", 60)
         metrics = requests.get(f"http://{address}:{ui.port}/brokerbench/metrics", timeout=30)
