@@ -33,9 +33,17 @@ def test_no_route_that_changes_something_answers_a_foreign_page(ui: Ui) -> None:
     routes = changing_routes(ui)
     assert routes == {"/swarm", "/stop", "/stats/reset", "/user", "/of-a-locustfile"}
     for route in routes:
-        for method in ("POST", "PUT", "DELETE", "PATCH"):
+        for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
             answer = ui.client.open(route, method=method, headers=FOREIGN, data={"user_count": "8"})
             assert (answer.status_code, route in answer.text, "9000" in answer.text) == (403, True, True)
+    assert (ui.bench.started, ui.bench.stops) == ([], 0)
+
+
+def test_a_question_whether_a_request_may_come_neither_starts_nor_stops_a_run(ui: Ui) -> None:
+    for headers in (HERE, {**HERE, "Origin": "http://127.0.0.1:8089"}):
+        for ui.bench.busy in (True, False):
+            for route in ("/swarm", "/stop", "/user"):
+                assert ui.client.open(route, method="OPTIONS", headers=headers).status_code == 200
     assert (ui.bench.started, ui.bench.stops) == ([], 0)
 
 

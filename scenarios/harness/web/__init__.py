@@ -181,7 +181,7 @@ def register(environment: Any, bench: Bench, runs: Path) -> Web:
         "extended_csv_files": [{"href": "./brokerbench", "title": "Reports of brokerbench"}],
     }
     web_ui.app.register_blueprint(_pages(web, guarded), url_prefix=f"{environment.parsed_options.web_base_path}/{TAB}")
-    buttons: dict[str, Callable[[], Response | None]] = {
+    buttons: dict[str, Callable[[], Response | None]] = {  # by POST: a browser asks by OPTIONS whether it may
         "locust.swarm": web.swarm,
         "locust.stop": web.stop,
         "locust.update_user": web.user,
@@ -189,7 +189,7 @@ def register(environment: Any, bench: Bench, runs: Path) -> Web:
     pages = {"locust.index": web.index, "locust.request_stats": web.statistics}
 
     def before() -> Response | None:
-        action = buttons.get(request.endpoint or "")
+        action = buttons.get(request.endpoint or "") if request.method == "POST" else None
         return guarded(action)() if action else None
 
     def after(response: Response) -> Response:

@@ -21,7 +21,7 @@ from topologies.catalogue.yaml_nodes import TextInvalid
 
 log = logging.getLogger("brokerbench")
 
-READING = ("GET", "HEAD", "OPTIONS")
+READING = ("GET", "HEAD")
 OWN_PAGE, OTHER_PAGES = "same-origin", ("same-site", "cross-site")
 """Values of Sec-Fetch-Site, in which many browsers say which page sends a request."""
 DEFAULT_PORTS = {"http": 80, "https": 443}
