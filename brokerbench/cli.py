@@ -264,13 +264,13 @@ def compare(
 
     Without --scenario finished runs are compared. RUN: a folder, or its name. Runs that differ in one thing form the
     arms. The others are compared with the first run's arm. The first run of each arm makes block 1, the second block 2,
-    and so on, unless the runs recorded their blocks. See docs/comparing.md.
+    and so on, unless the runs recorded their blocks. Runs that never began are left out by name. See docs/comparing.md.
 
     \b
     Exit status: 0 done, 1 worse (--gate), 2 cannot be compared or made, 3 a run is invalid,
     4 undecided (--strict), 130 stopped.
     """
-    from brokerbench.compare.answer import exit_status, told, wanted_from
+    from brokerbench.compare.answer import begun, exit_status, told, wanted_from
     from brokerbench.compare.command import runs_made
     from brokerbench.compare.equal_arms import nearest_equal
     from brokerbench.compare.kept_verdicts import keep, kept_verdicts
@@ -282,11 +282,13 @@ def compare(
     page = wanted_from(**wanted)
     if scenario is not None:
         made = Asked(scenario, topologies, vary, blocks, run_time, session, words, runs, control)
-        folders = runs_made(made, wanted["primary"], click.echo)
+        folders = tuple(runs_made(made, wanted["primary"], click.echo))
     elif any((topologies, vary, blocks, control, run_time, session)):
         raise click.UsageError("options that make runs take --scenario NAME, such as --scenario steady")
     else:
-        folders = [find_run(name, runs).path for name in words]
+        folders, left_out = begun(find_run(name, runs) for name in words)
+        for sentence in left_out:
+            click.echo(sentence, err=True)
     asked = replace(page, runs=tuple(folders), to_add_a_broker=restarts_of, nearest_equal=nearest_equal)
     asked = replace(asked, kept=kept_verdicts(folders))
     found = compared(asked)

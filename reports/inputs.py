@@ -55,6 +55,8 @@ def read_summary(
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
+        if why := directory.read_run().never_began:
+            raise RunUnreadable(f"{directory.path}: the run never began ({why}), so make it again") from None
         raise RunUnreadable(f"{path}: missing, so the run was not analysed: {again}") from None
     except (OSError, ValueError, RecursionError) as error:
         raise RunUnreadable(f"{path}: cannot be read as JSON ({error}): {again}") from None

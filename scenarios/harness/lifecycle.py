@@ -38,6 +38,7 @@ from scenarios.harness.run.controller import CANNOT_RUN, CannotRun, RunControlle
 from scenarios.harness.run.load_generators import LoadGenerators, LocalLoadGenerator
 from scenarios.harness.run.snapshot import Snapshot
 from scenarios.harness.scenario import Scenario
+from scenarios.harness.web.guard import tell_refusal
 from scenarios.java_parts import use_java_clients
 
 log = logging.getLogger("brokerbench")
@@ -174,8 +175,11 @@ class Lifecycle:
             self._controller = self._shown = self._conduct(environment)
             self._controller.begin()
         except (OptionError, CannotRun) as error:
-            log.error("%s", error)
-            self.refusal = str(error)
+            if self._web:
+                self.refusal = tell_refusal(error)
+            else:
+                self.refusal = str(error)
+                log.error("%s", error)
             if self._controller and self._controller.interrupted:
                 environment.process_exit_code = EXIT_STATUS["interrupted"]
             self._call_off(environment)
@@ -279,6 +283,10 @@ class Lifecycle:
         if self._last:
             for line in jobs.last_words(self._last.directory):
                 print(line)
+        failure = self._last.failure if self._last else self.refusal
+        if failure and not self._web:  # the web UI has shown why
+            first, *others = failure.splitlines()
+            print(f"Failed:  {first}{' (more above)' if others else ''}")
 
 
 def _keep_locust_from_saying(words: str) -> None:

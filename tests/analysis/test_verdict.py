@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.checks import evaluate, rule, value_at
+from analysis.checks import evaluate, value_at
 from analysis.verdict import Evidence, FailedFault, judge
 from records.buckets import bucket_of
 from records.checks import Check
@@ -162,7 +162,7 @@ def test_a_check_passes_fails_or_is_unknown(check: Check, outcome: str) -> None:
 
 
 def test_a_rule_reads_as_one_would_write_it() -> None:
-    assert rule(Check("c", "m", at_least=1, at_most=2.5)) == ">= 1 and <= 2.5"
+    assert Check("c", "m", at_least=1, at_most=2.5).rule == ">= 1 and <= 2.5"
     assert value_at(SUMMARY, "leftovers") == 0
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from records.errors import RunUnreadable, RunUnwritable
+from records.run import Phases
+from records.rundir import RunDirectory
 from reports.build import write_report
 from reports.inputs import read_results
 from tests.reports.run_folder import Plan, write_run_folder
@@ -36,6 +39,13 @@ def test_a_run_that_was_not_analysed(run: Path) -> None:
     (run / "summary.json").unlink()
     expected = "RUN/summary.json: missing, so the run was not analysed: run `brokerbench analyse RUN` first"
     assert refusal(run) == expected
+
+
+def test_a_run_that_never_began_is_made_again_and_not_analysed(run: Path) -> None:
+    (run / "summary.json").unlink()
+    directory = RunDirectory.open(run)
+    directory.write_run(replace(directory.read_run(), state="failed", phases=Phases()))
+    assert refusal(run) == "RUN: the run never began (it failed before its load), so make it again"
 
 
 def test_a_summary_that_is_no_json(run: Path) -> None:

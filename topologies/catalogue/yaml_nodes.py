@@ -36,6 +36,17 @@ def read_text(path: Path, next_step: str) -> str:
         raise TopologyInvalid(f"{path}: byte {error.start + 1} is no UTF-8; save the file as UTF-8") from error
 
 
+class TextInvalid(TopologyInvalid):
+    """The text of a file breaks a rule, and the problems may quote it. ``place``: file, line and column, and no text.
+
+    A web page shows ``place`` only: whoever may name a file there may not read it there.
+    """
+
+    def __init__(self, place: str, *problems: str) -> None:
+        super().__init__(*problems)
+        self.place = place
+
+
 class Document:
     """One YAML file that is being read. ``name`` stands in errors."""
 
@@ -48,14 +59,15 @@ class Document:
             at = error.problem_mark or error.context_mark
             where = f"{name}:{at.line + 1}:{at.column + 1}" if at else name
             said = " ".join(filter(None, (error.context, error.problem)))
-            raise TopologyInvalid(f"{where}: this is no YAML: {said}") from error
+            raise TextInvalid(where, f"{where}: this is no YAML: {said}") from error
         except yaml.YAMLError as error:
-            raise TopologyInvalid(f"{name}: this is no YAML: {' '.join(str(error).split())}") from error
+            raise TextInvalid(name, f"{name}: this is no YAML: {' '.join(str(error).split())}") from error
 
-    def wrong(self, node: Node | None, path: str, sentence: str) -> TopologyInvalid:
+    def wrong(self, node: Node | None, path: str, sentence: str) -> TextInvalid:
         """``file:line:column: path: sentence``."""
         line, column = (node.start_mark.line + 1, node.start_mark.column + 1) if node else (1, 1)
-        return TopologyInvalid(f"{self.name}:{line}:{column}: {path + ': ' if path else ''}{sentence}")
+        place = f"{self.name}:{line}:{column}"
+        return TextInvalid(place, f"{place}: {path + ': ' if path else ''}{sentence}")
 
     def scalar(self, node: Node) -> Any:
         """The value that YAML reads; None also for unreadable text: a thirteenth month, an unknown tag, ``!!int x``."""

@@ -169,7 +169,7 @@ def _add_analysis(add: Callable[..., None]) -> None:
     add(
         "--dry-run",
         action="store_true",
-        help="check every option, print as JSON what would be run, and start nothing",
+        help="check every option, print as JSON what would be run, with checks and fault times, and start nothing",
         in_web_ui=False,
     )
     add(

@@ -51,6 +51,7 @@ TEAR_DOWN_TIMEOUT_S = 20.0
 CONSUMER = "consumer"
 CANNOT_RUN = 2  # exit status of a run that could not be made
 MORE_TIME = "\n    A machine with much else to do may need a longer --start-timeout."
+INTERRUPTED = "interrupted before any load was run"
 
 
 class CannotRun(Exception):
@@ -74,6 +75,7 @@ class RunController:
     ) -> None:
         self.plan = plan
         self.exit_status = CANNOT_RUN
+        self.failure = ""  # why it ends with that status
         self.interrupted = False
         self.over = False
         self.concluded = False  # over, analysed and reported too
@@ -128,9 +130,12 @@ class RunController:
         except (RuntimeFailed, LinksNotProven, PathsUnproven, ManagementFailed, NotEquipped, RunUnwritable) as error:
             told = f"{error}{MORE_TIME if isinstance(error, NotUpInTime) else ''}"
             self._fail(told, not_up_in_time=isinstance(error, NotUpInTime | LinksNotProven | PathsUnproven))
-            raise CannotRun("interrupted before any load was run" if self.interrupted else told) from error
-        except BaseException:
+            raise CannotRun(INTERRUPTED if self.interrupted else told) from error
+        except BaseException as error:
             self._fail()
+            if self.interrupted and isinstance(error, Exception):  # the interrupt took the brokers down meanwhile
+                log.debug("what the interrupt ended:", exc_info=error)
+                raise CannotRun(INTERRUPTED) from error
             raise
         finally:
             self._beginning = False
@@ -214,6 +219,7 @@ class RunController:
                 self.run_record.write()
                 self._conclude()
         except (RunUnwritable, jobs.JobFailed) as error:
+            self.failure = str(error)
             log.error("%s", error)
         finally:
             self.brokers.close()
@@ -262,6 +268,7 @@ class RunController:
 
     def _conclude(self) -> None:
         if self.info.phases.load_began_ns is None:
+            self.failure = next(iter(self.info.problems), "no load was run")
             log.error("run %s: no load was run, so there is nothing to analyse", self.info.run_id)
             self.exit_status = EXIT_STATUS["interrupted"] if self.interrupted else CANNOT_RUN
             return
