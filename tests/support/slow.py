@@ -9,7 +9,7 @@ from pathlib import Path
 SLOW = (
     # whole runs: tests/lifecycle/test_steady.py is in make test
     r"lifecycle/test_endings\.py::test_one_ctrl_c",
-    r"lifecycle/test_endings\.py::test_ctrl_c_right_after",  # webui/test_looks.py has the interrupt of a run that begins
+    r"lifecycle/test_endings\.py::test_ctrl_c_right_after",  # webui/test_looks.py has an interrupt that early
     r"lifecycle/test_external\.py::",
     r"lifecycle/test_failover\.py::",
     r"lifecycle/test_rebalance\.py::",
