@@ -74,7 +74,7 @@ def why_not_this_page(request: Request) -> str:
         return ""
     return (
         f"{request.method} {request.path} from a page of {origin or 'another site'!r} is refused: only this web UI's "
-        f"own page may do that; open http://{request.headers.get('Host', '')} (a proxy before it must pass on Host)"
+        f"own page may do that; open {request.scheme}://{request.headers.get('Host')} (a proxy before it must pass on Host)"
     )
 
 
