@@ -300,8 +300,9 @@ run(Scenario((Orders, Takers), "single", Hold(for_s=1), (no_acked_send_lost(),))
     [
         ("json.loads('x')", "JSONDecodeError: Expecting value: line 1 column 1 (char 0) (breaks.py:13)"),
         ("raise RuntimeError", "RuntimeError (breaks.py:13)"),
-        ("__import__('locust').exception; raise __import__('locust').exception.StopUser", "StopUser (breaks.py:13)"),
+        ("from locust.exception import StopUser; raise StopUser", "StopUser (breaks.py:13)"),
     ],
+    ids=["in_a_library", "of_its_own", "stopping_itself"],
 )
 def test_an_error_in_a_users_on_start_ends_the_run_at_once_and_is_the_last_line(
     tmp_path: Path, on_start: str, said: str
