@@ -1,4 +1,4 @@
-"""Writes files whole or not at all, lets one process at a time do something, and makes temporary folders."""
+"""Writes files whole or not at all, and lets one process at a time do something."""
 
 import os
 from collections.abc import Callable, Iterator
