@@ -172,8 +172,9 @@ def _metadata(path: Path, schema: pa.Schema) -> pq.FileMetaData:
 
 
 def _not_readable(path: Path, error: Exception) -> RunUnreadable:
+    why = " ".join(str(error).split())
     return RunUnreadable(
-        f"{path}: not readable as Parquet ({error}): it was cut short or overwritten; "
+        f"{path}: not readable as Parquet ({why}): it was cut short or overwritten; "
         "bring it back from a copy, or delete it to go on without its rows"
     )
 
