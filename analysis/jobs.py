@@ -120,6 +120,8 @@ def _analysed(directory: RunDirectory, master: str | None, progress: Progress) -
     with _step(progress, "sealed the events"):
         seal(directory)
         sealing = inspect(directory)
+    if not any(directory.path.glob("streams/*/*")):  # nobody writes events any more
+        directory.remove_unfinished()
     read = digests(directory.path, read_files(directory))
     with _session(master, sealing, progress) as spark:
         frames = Frames(spark, directory, info)
