@@ -65,6 +65,16 @@ def read_events(directory: RunDirectory, table: str) -> pa.Table:
     return pa.concat_tables([pq.read_table(path).replace_schema_metadata(None) for path in _files(directory, table)])
 
 
+def require_readable(directory: RunDirectory) -> None:
+    """RunUnreadable for a sealed file with damaged rows: `inspect` reads only what is at the end of each file."""
+    for table in EVENT_TABLES:
+        for path in _files(directory, table):
+            try:
+                pq.read_table(path)
+            except (pa.ArrowException, OSError) as error:
+                raise _not_readable(path, error) from None
+
+
 def _seal_table(directory: RunDirectory, table: str, schema: pa.Schema) -> None:
     folder = directory.events(table)
     try:
@@ -156,12 +166,17 @@ def _metadata(path: Path, schema: pa.Schema) -> pq.FileMetaData:
         metadata = pq.read_metadata(path)
         found = metadata.schema.to_arrow_schema()
     except (pa.ArrowException, OSError) as error:
-        raise RunUnreadable(
-            f"{path}: not readable as Parquet ({error}): it was cut short or overwritten; "
-            "bring it back from a copy, or delete it to go on without its rows"
-        ) from None
+        raise _not_readable(path, error) from None
     check_schema(found, schema, path)
     return metadata
+
+
+def _not_readable(path: Path, error: Exception) -> RunUnreadable:
+    why = " ".join(str(error).split())
+    return RunUnreadable(
+        f"{path}: not readable as Parquet ({why}): it was cut short or overwritten; "
+        "bring it back from a copy, or delete it to go on without its rows"
+    )
 
 
 def _verify(path: Path, stream: Stream) -> None:

@@ -109,7 +109,8 @@ def _checked(path: Path, name: str, schema: pa.Schema, directory: RunDirectory) 
     try:
         found = pq.ParquetFile(path).read().replace_schema_metadata(None)
     except (OSError, pa.ArrowException) as error:
-        raise RunUnreadable(f"{path}: cannot be read as Parquet ({error}): {_again(directory)}") from None
+        why = " ".join(str(error).split())
+        raise RunUnreadable(f"{path}: cannot be read as Parquet ({why}): {_again(directory)}") from None
     for field in schema:
         if field.name not in found.schema.names:
             raise RunUnreadable(f"{path}: the column {field.name!r} of {name!r} is missing: {_again(directory)}")

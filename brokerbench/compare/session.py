@@ -122,7 +122,7 @@ class Session:
     def holds_another(self) -> bool:
         """Whether the folder holds another comparison."""
         path = self.folder / SESSION_FILE
-        return path.exists() and path.read_text(encoding="utf-8") != self._asked()
+        return path.exists() and path.read_bytes() != self._asked().encode()
 
     def require_own(self) -> None:
         """ValueError if the folder holds another comparison."""
