@@ -360,7 +360,7 @@ def test_the_json_keeps_its_schema_and_the_page_embeds_it(planted_comparison: Co
 
 def test_every_key_of_the_schema_is_required_so_that_none_is_missed() -> None:
     objects = [SCHEMA, *(each for each in SCHEMA["$defs"].values() if "properties" in each)]
-    assert len(objects) == 7
+    assert len(objects) == 8
     assert tuple(SCHEMA["$defs"]["test"]["properties"]["verdict"]["enum"]) == VERDICTS
     for each in objects:
         assert set(each["required"]) == set(each["properties"])
