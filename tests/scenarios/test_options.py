@@ -285,12 +285,12 @@ def test_a_run_tells_before_it_begins_how_many_links_its_messages_cross(
 
 
 def test_a_dry_run_tells_the_checks_and_when_faults_happen() -> None:
-    faults = "kill(broker-2, at=5, for=8); cut(broker-1-to-broker-2, at=20); rolling-restart(all, at=30, pause=5)"
+    faults = "kill(broker-2, at=5, for=8); stop-link(broker-1-to-broker-2, at=20); rolling-restart(all, at=30, pause=5)"
     asked = ("--runtime", "processes", "--fault", faults, "--check", "messages.duplicated <= 2")
     dry = would_run(make(scenario(), read(namespace(*asked), scenario(), 120.0)))
     assert dry["faults"] == [
         "kill broker-2 at 5 s for 8 s",
-        "cut broker-1-to-broker-2 at 20 s",
+        "stop-link broker-1-to-broker-2 at 20 s",
         "restart broker-1 at 30 s",
         "restart broker-2 at 30 s or later",
         "restart broker-3 at 30 s or later",

@@ -60,7 +60,7 @@ def round_trips(proxies: Proxies, links: Iterable[Link]) -> tuple[dict[str, Roun
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for asked in [pool.submit(ask, *each) for each in doors]:
             asked.result()
-    return found, silent
+    return found, sorted(silent)
 
 
 def tell_round_trips(proxies: Proxies, links: Iterable[Link], progress: Callable[[str], None]) -> list[Row]:
