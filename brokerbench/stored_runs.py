@@ -6,8 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from brokerbench.guarded import run_guarded
-from records.analysis_command import analysis_command, java_folder
+from records.analysis_command import analysis_command, java_folder, why_no_master
 from records.errors import RunUnreadable
+from records.reader import require_begun
 from records.rundir import RunDirectory
 from records.summary import EXIT_STATUS
 from topologies.runtimes.java import find_java, spark_environment
@@ -39,9 +40,13 @@ def latest(parent: Path) -> RunDirectory:
 def analyse(runs: Sequence[RunDirectory], master: str | None) -> int:
     """Analyse runs in one Spark session.
 
-    Returns the exit status of the gravest verdict, or 2 when a run could not be analysed. Raises AnalysisFailed or
-    NoJava.
+    Returns the exit status of the gravest verdict, or 2 when a run could not be analysed. Raises AnalysisFailed,
+    NoJava, RunUnreadable for a single run that never began, or ValueError for a master that is none.
     """
+    if master and (why := why_no_master(master)):
+        raise ValueError(f"--master {master}: {why}")
+    if len(runs) == 1:  # of several, the others are analysed
+        require_begun(runs[0])  # before Spark, which takes seconds
     java = spark_environment(find_java(), java_folder(runs[0].path))
     before = [_written_ns(run.summary_path) for run in runs]
     command = analysis_command([run.path for run in runs], master)

@@ -4,6 +4,7 @@ Nothing is analysed beside a run. Each run is a `locust` of its own below a guar
 """
 
 import json
+import re
 import sys
 import time
 from collections import Counter
@@ -21,6 +22,7 @@ from records.rundir import RunDirectory
 from reports.comparison.statistics import needed_blocks
 from reports.numbers import counted
 
+LOG_PREFIX = re.compile(r"^(\[[^]]*\] \S+/[A-Z]+/[\w.]+: )?(brokerbench: |locust: error: )?")
 CANNOT_RUN = 2  # exit status of a run that could not be made
 MOST_TRIES = 3  # of one run that is invalid each time
 AROUND_A_RUN_S = 25.0  # brokers come up and go down, and what is in flight drains: about so long for three brokers
@@ -195,4 +197,4 @@ def _last_words(text: str) -> str:
     """The last line of a log that says something, without Locust's time and logger."""
     lines = [line for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if "/ERROR/" in line]
-    return (errors or lines or ["it ended without a word"])[-1].rpartition("brokerbench: ")[2].strip()
+    return LOG_PREFIX.sub("", (errors or lines or ["it ended without a word"])[-1]).strip()

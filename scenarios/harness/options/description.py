@@ -49,7 +49,11 @@ def describe(scenario: Scenario, options: Options, topology: Topology, groups: t
         client_steps=str(options.clients or ""),
         checks=scenario.checks,
         premises=scenario.premises,
-        warnings=(*topology.warnings, *reachability_warnings(topology, scenario.users)),
+        warnings=(
+            *topology.warnings,
+            *reachability_warnings(topology, scenario.users),
+            *options.wanted.warnings(topology, machine.memory_bytes()),
+        ),
         options=options.as_record(),
         versions=machine.versions()
         | java_client_versions(Spoken.parse(options.protocol).distinct, options.client_version or ""),

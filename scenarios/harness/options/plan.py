@@ -31,6 +31,7 @@ from topologies.model.client_groups import ClientGroup
 from topologies.model.impaired_links import through_proxies
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
+from topologies.runtimes.external.credentials import CredentialsUnusable
 from topologies.runtimes.proxies.link_proxies import no_proxies
 from topologies.runtimes.runtime_factory import external_of
 
@@ -293,6 +294,8 @@ def _require_brokers(options: Options, topology: Topology) -> None:
     if options.runtime == "external":
         try:
             external_of(options.wanted, topology, Spoken.parse(options.protocol).distinct)
+        except CredentialsUnusable as error:
+            raise OptionError(f"--brokers-file {options.brokers_file}: {error}") from error
         except ValueError as error:
             raise OptionError(f"--brokers-file {error}") from error
 
