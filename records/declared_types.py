@@ -5,6 +5,7 @@ Scenarios and user classes are Python that its author may run without a type che
 
 import collections.abc
 import dataclasses
+import math
 import types
 import typing
 from typing import Any, ClassVar, Union
@@ -51,6 +52,37 @@ def fits(value: Any, hint: Any) -> bool:
     return isinstance(value, origin or hint) if isinstance(origin or hint, type) else True
 
 
+def json_misfit(value: Any, hint: Any, path: str = "", *, whole: bool = True) -> str:
+    """``recovery.faults: None, but it must be a list of FaultRecovery``, of a value from JSON; '' if all is right.
+
+    ``hint``: a TypedDict, or what its keys are declared as. ``whole``: none of its keys may be missing.
+    """
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (Union, types.UnionType):
+        told = [json_misfit(value, part, path, whole=whole) for part in parts]
+        return "" if "" in told else next((each for each in told if not each.startswith(f"{path}: ")), told[0])
+    if typing.is_typeddict(hint) or origin is dict:
+        if not isinstance(value, dict):
+            return f"{path or 'the whole'}: {value!r}, but it must be an object"
+        keys = typing.get_type_hints(hint) if origin is None else dict.fromkeys(value, parts[-1])
+        if missing := sorted(getattr(hint, "__required_keys__", frozenset()) - value.keys()) if whole else []:
+            return f"{f'{path}.' if path else ''}{missing[0]}: the key is missing"
+        problems = (
+            json_misfit(value[key], kind, f"{path}.{key}" if path else key, whole=whole)
+            for key, kind in keys.items()
+            if key in value
+        )
+        return next(filter(None, problems), "")
+    if origin is list:
+        if not isinstance(value, list):
+            return f"{path}: {value!r}, but it must be {_a_list(parts[0])}"
+        problems = (json_misfit(item, parts[0], f"{path}[{at}]", whole=whole) for at, item in enumerate(value))
+        return next(filter(None, problems), "")
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{path}: {value!r}, but it must be a finite number"
+    return "" if fits(value, hint) else f"{path}: {value!r}, but it must be {described(hint)}"
+
+
 def described(hint: Any) -> str:
     """``a number``, ``a tuple of Check``, ``a text or None``."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
@@ -61,10 +93,14 @@ def described(hint: Any) -> str:
     if origin is tuple:
         return f"a tuple of {_name(parts[0])}, such as (…,)"
     if origin is collections.abc.Sequence:
-        return f"a list of {_name(parts[0])}"
+        return _a_list(parts[0])
     if origin is collections.abc.Mapping:
         return "a dict"
     return _WORDS.get(hint) or f"of class {_name(hint)}"
+
+
+def _a_list(hint: Any) -> str:
+    return f"a list of {_name(hint)}"
 
 
 def _name(hint: Any) -> str:

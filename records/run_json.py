@@ -22,10 +22,22 @@ def encode(info: RunInfo) -> str:
     return json.dumps(dataclasses.asdict(info), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def parse(text: str) -> Any:
+    """What JSON ``text`` holds. ValueError with a plain sentence."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except RecursionError:
+        raise ValueError("its values lie too deep in each other") from None
+    except ValueError:  # Python's own limit
+        raise ValueError("a number in it has thousands of digits") from None
+
+
 def decode(text: str, source: str) -> RunInfo:
     """The RunInfo that ``text`` holds; RunUnreadable, naming ``source`` and the key, if it holds none."""
     try:
-        found = json.loads(text)
+        found = parse(text)
     except ValueError as error:
         raise RunUnreadable(f"{source}: not readable as JSON ({error}): was it cut short or edited?") from None
     version = found.get("run_version") if isinstance(found, dict) else None

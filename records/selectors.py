@@ -109,7 +109,7 @@ class _Parser:
             match = _TOKEN.match(self._text, at)
             if match is None and self._text[at] == "'":
                 raise self._bad(at, "a quote is opened here and not closed; write ' where the text ends")
-            if match is None or (not match[0].isprintable() and match.lastgroup == "text"):
+            if match is None or any("\ud800" <= letter <= "\udfff" for letter in match[0]):
                 raise self._bad(at, f"{self._text[at : at + 10]!r} is nothing that a selector may have")
             if kind := match.lastgroup:
                 word = kind == "name" and match[0].upper() in _WORDS

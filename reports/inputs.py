@@ -3,7 +3,6 @@
 Every error is a RunUnreadable that names the file, the rule and the next step.
 """
 
-import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +11,11 @@ from typing import cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from records.declared_types import json_misfit
 from records.errors import RunUnreadable
 from records.results import RESULT_TABLES
 from records.run import RunInfo
+from records.run_json import parse
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
 from records.summary import SUMMARY_VERSION, VERDICTS, Summary
@@ -48,7 +49,7 @@ def read_summary(
     """Refused: a summary not of ``versions``, or without a ``needed`` key. ``reader``: what the error calls us."""
     path, again = directory.summary_path, _again(directory)
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RunUnreadable(f"{path}: missing, so the run was not analysed: {again}") from None
     except (OSError, ValueError) as error:
@@ -57,12 +58,16 @@ def read_summary(
     if version not in versions:
         known = " or ".join(map(str, versions))
         raise RunUnreadable(f"{path}: summary_version is {version!r}, {reader} reads {known}: {again}")
+    needed = tuple(needed)
     missing = [key for key in needed if key not in found]
     if missing:
         raise RunUnreadable(f"{path}: the key {missing[0]!r} is missing: {again}")
     if found["verdict"] not in VERDICTS:
         known = ", ".join(VERDICTS)
         raise RunUnreadable(f"{path}: verdict {found['verdict']!r} is none of {known}: {again}")
+    whole = Summary.__required_keys__ <= {*needed}  # who needs less reads summaries of before there were some keys
+    if problem := json_misfit(found, Summary, whole=whole):
+        raise RunUnreadable(f"{path}: {problem}: {again}")
     return cast(Summary, found)
 
 

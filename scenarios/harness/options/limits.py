@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from drivers.users.broker_user import BrokerUser
+from drivers.users.locust_users import ProducerUser
 from records.client_steps import MOST_CLIENTS
 from records.declared_types import fits, misfit
 from records.rate_steps import LEAST_PER_S, MOST_PER_S, MOST_S, BadStepsError, parse_steps
@@ -78,13 +79,14 @@ def problem_of_user(user: type[BrokerUser], *, joins: bool) -> str:
         if told := misfit(name, getattr(user, name), hint):
             return told
     try:
-        parse_steps(getattr(user, "rate_steps", "") or "1@5s")
+        if issubclass(user, ProducerUser) and user.rate_steps:
+            parse_steps(user.rate_steps)
     except BadStepsError as error:
         return f"rate_steps = {error}"
     for name in OF_USERS:
-        value = getattr(user, name, None)
-        if value is None or (name == "fixed_count" and joins):
+        if not hasattr(user, name) or (name == "fixed_count" and joins):
             continue
+        value = getattr(user, name)
         if not fits(value, float):  # fixed_count is Locust's
             return misfit(name, value, int)
         if (problem := NUMBERS[name].problem(value)) and not (name == "transaction_size" and value <= 0):
