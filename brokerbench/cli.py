@@ -3,6 +3,7 @@
 Each command imports its room when it is called: ``brokerbench doctor`` must work where something else is broken.
 """
 
+import math
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -12,6 +13,17 @@ from typing import Any
 import click
 
 from brokerbench.errors import OneLineErrors
+
+
+class PerCent(click.FloatRange):
+    """A range that leaves out what is no number: no comparison holds for ``nan``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return number
+
 
 RUNS = click.option(
     "--runs",
@@ -26,7 +38,7 @@ DEFAULT = "latency p99; the longest outage where faults cut clients off"
 FORMS = ("hdr", "csv")
 FOLDER = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False)
-SAME_WITHIN = click.FloatRange(min=0, max=100, min_open=True)
+SAME_WITHIN = PerCent(min=0, max=100, min_open=True)
 RUN = click.argument("run", metavar="RUN")
 
 
@@ -159,10 +171,11 @@ def up(name: str, **chosen: Any) -> None:
     Proves the links, says how to reach the brokers, and stops all of them at Ctrl-C. NAME as for topologies.
     """
     from brokerbench.up import request, up
+    from scenarios.harness.run.machine import memory_bytes
 
     wanted, reason = request(name, **chosen)
     click.echo(f"topology {name} on {wanted.wanted.runtime}: {reason}", err=True)
-    _warn(wanted.topology.warnings)
+    _warn((*wanted.topology.warnings, *wanted.wanted.warnings(wanted.topology, memory_bytes())))
     sys.exit(up(wanted, lambda line: click.echo(line, err=True), click.echo))
 
 

@@ -31,6 +31,20 @@ class Sealing:
     problems: tuple[str, ...]
 
 
+NO_EVENTS = "the run has no events, so there is nothing to analyse"
+
+
+def require_begun(directory: RunDirectory) -> None:
+    """RunUnreadable for a run that ended before its first event, and for a run.json that cannot be read."""
+    if directory.read_run().state != "starting":
+        return
+    for table, schema in EVENT_TABLES.items():
+        streams = directory.streams(table).glob(f"*{SUFFIX}")
+        if any(streams) or any(_metadata(path, schema).num_rows for path in _files(directory, table)):
+            return
+    raise RunUnreadable(f"{directory.path}: {NO_EVENTS}: {_why_no_events(directory)}")
+
+
 def seal(directory: RunDirectory) -> Sealing:
     """Turn every stream into Parquet and return what the run holds. Harmless on a run sealed already, or half.
 
@@ -54,10 +68,19 @@ def inspect(directory: RunDirectory) -> Sealing:
                 raise RunUnreadable(f"{stream}: not sealed yet, so seal the run first")
     contents = _contents(directory)
     if not any(contents.rows.values()):
-        raise RunUnreadable(
-            f"{directory.path}: the run has no events, so there is nothing to analyse: see its logs for why"
-        )
+        raise RunUnreadable(f"{directory.path}: {NO_EVENTS}: {_why_no_events(directory)}")
     return contents
+
+
+def _why_no_events(directory: RunDirectory) -> str:
+    """And the next step."""
+    try:
+        never_came_up = directory.read_run().state == "starting"
+    except RunUnreadable:
+        never_came_up = False
+    if never_came_up:
+        return "it ended while its brokers started; make the run again, and remove this folder"
+    return "see its logs for why, and make it again"
 
 
 def read_events(directory: RunDirectory, table: str) -> pa.Table:

@@ -261,7 +261,19 @@ def as_typed(path: Path) -> str:
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
+def stray_word(options: Sequence[str]) -> str:
+    """The first word that is no option, nor the value of the option before it; '' if there is none."""
+    before = ""
+    for word in options:
+        if not word.startswith("-") and (not before.startswith("-") or "=" in before):
+            return word
+        before = word
+    return ""
+
+
 def _check_others(option: str, others: Sequence[str]) -> None:
+    if stray := stray_word(others):
+        raise ValueError(f"{stray!r}: is no option of a run; write --OPTION=VALUE, such as --rate=200")
     for word in others:
         name = word.partition("=")[0]
         if name == f"--{option}":

@@ -47,8 +47,14 @@ log = logging.getLogger("brokerbench")
 def run(scenario: Scenario, *, reroute: Reroute | None = None) -> None:
     """Hand a scenario over: the last line of a locustfile. Registers with Locust's events and returns.
 
-    ``reroute``: where clients go instead of a broker's own listener, for a proxy in between.
+    ``reroute``: where clients go instead of a broker's own listener, for a proxy in between. Raises ValueError if this
+    process has a scenario already.
     """
+    if any(isinstance(getattr(handler, "__self__", None), Lifecycle) for handler in events.init._handlers):
+        raise ValueError(
+            f"run(…) of scenario {scenario.name}: this process has a scenario already; call it once in a locustfile, "
+            "and name one locustfile by -f"
+        )
     use_java_clients()
     lifecycle = Lifecycle(scenario, reroute)
     events.init_command_line_parser.add_listener(lifecycle.on_parser)
@@ -140,6 +146,8 @@ class Lifecycle:
         chosen = options.read(namespace, self._scenario, namespace.run_time)
         user_settings.restore(self._own)
         self._plan = plan.make(self._scenario, chosen)
+        if none := [name for name, count in self._plan.counts.items() if not count]:
+            raise OptionError(f"{none[0]}: fixed_count = 0: write how many users of this class there are")
         return self._plan.counts
 
     def start(self, namespace: Namespace, users: int) -> None:

@@ -85,6 +85,7 @@ def test_other_figures_can_be_primary(slower: list[Path], tmp_path: Path) -> Non
         (["0", "0"], "named twice"),
         (["0", "nowhere"], "there is no such folder"),
         (["0", "1", "--same-within", "-1"], "0<x<=100"),
+        (["0", "1", "--same-within", "nan"], "nan is not in the range 0<x<=100"),
         (["0", "1", "--json", "page.html"], "name one file twice"),
     ],
 )

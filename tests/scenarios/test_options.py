@@ -425,6 +425,15 @@ def test_a_protocol_that_the_file_does_not_tell_is_refused(tmp_path: Path) -> No
     assert "no stomp URI, and the clients are to speak it" in message_of("--topology", "single", "--brokers-file", file)
 
 
+def test_a_credentials_file_that_cannot_be_read_is_named_and_the_brokers_file_that_names_it(tmp_path: Path) -> None:
+    text = "brokers: {broker-1: {stomp: 'stomp://h:1'}}\ncredentials_file: gone.env\n"
+    file = brokers_file(tmp_path, text)
+    assert message_of("--topology", "single", "--brokers-file", file) == (
+        f"--brokers-file {file}: credentials_file {tmp_path}/gone.env: cannot be read (No such file or directory); "
+        "name a file with BROKERBENCH_USERNAME"
+    )
+
+
 @pytest.mark.usefixtures("credentials")
 def test_a_fault_of_brokers_that_are_not_ours_is_refused_before_anything_starts(tmp_path: Path) -> None:
     faulty = replace(scenario(), faults=(FreezeBroker("broker-1", at_s=1, for_s=1),))

@@ -66,6 +66,8 @@ SLOW = (
     # a folder's tests once more under gevent: tests/drivers/test_client_gevent.py does so in make test
     r"drivers/(amqp|stomp)/test_gevent\.py::",
     r"drivers/test_users\.py::test_the_tests_of_users",
+    r"scenarios/test_any_input\.py::",  # test_refused_values.py has what is refused, without examples
+    r"scenarios/test_refused_values\.py::test_locust_itself",  # the others refuse the same, without locust
     r"scenarios/test_failed_users\.py::test_the_loads_of_users",
     # many cells or examples of one statement: a few of them are in make test
     r"reports/test_page\.py::test_a_ten_minute_run.*\[20",

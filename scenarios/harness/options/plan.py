@@ -34,6 +34,7 @@ from topologies.model.impaired_links import through_proxies
 from topologies.model.paths import count_by_links
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
+from topologies.runtimes.external.credentials import CredentialsUnusable
 from topologies.runtimes.proxies.link_proxies import no_proxies
 from topologies.runtimes.runtime_factory import external_of
 
@@ -315,6 +316,8 @@ def _require_brokers(options: Options, topology: Topology) -> None:
     if options.runtime == "external":
         try:
             external_of(options.wanted, topology, Spoken.parse(options.protocol).distinct)
+        except CredentialsUnusable as error:
+            raise OptionError(f"--brokers-file {options.brokers_file}: {error}") from error
         except ValueError as error:
             raise OptionError(f"--brokers-file {error}") from error
 

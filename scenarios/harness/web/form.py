@@ -44,7 +44,7 @@ def _run_time_s(text: str) -> float | None:
         return None
     try:
         return float(parse_timespan(text))
-    except ValueError:
+    except (ValueError, OverflowError):
         raise OptionError(f"run time {text!r}: write it as 20, 20s, 3m, 2h or 1h20m") from None
 
 
