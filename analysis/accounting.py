@@ -7,7 +7,9 @@ from pyspark.sql import functions as F
 
 from analysis.deliveries import unexpected
 from analysis.expiry import BETWEEN
+from analysis.message_outcomes import NOBODY
 from records.results import ACCOUNTING
+from records.summary import NOT_RECEIVED
 
 SUBSCRIPTION = ["destination", "subscription"]
 
@@ -26,13 +28,17 @@ BEYOND_THE_TABLE = (
 )
 """Counted with the rest and needed for the summary, but no columns of the result table."""
 
-COUNTS = (*ACCOUNTING.names[len(SUBSCRIPTION) :], *BEYOND_THE_TABLE)
+ADDED_UP = (*ACCOUNTING.names[len(SUBSCRIPTION) :], *BEYOND_THE_TABLE)
+DERIVED = ("failed_not_received", "in_doubt_not_received", "unowed_yet_received")
+"""Follow from the others. A message that nobody was subscribed for has none of them."""
+
+COUNTS = (*ADDED_UP, *DERIVED)
 
 
 def accounting(
     expected: DataFrame, outcomes: DataFrame, deliveries: DataFrame, out_of_order: DataFrame, strangers: DataFrame
 ) -> DataFrame:
-    """One row a subscription of a destination: the columns of ACCOUNTING, then BEYOND_THE_TABLE. Never null.
+    """One row a subscription of a destination: the columns of ACCOUNTING, BEYOND_THE_TABLE and DERIVED. Never null.
 
     ``deliveries``: as `Expectations.marked` returns them. A body with an unreadable identity counts as corrupted: it is
     not as any producer sent it.
@@ -40,8 +46,23 @@ def accounting(
     of_messages = (of_expected(expected), of_outcomes(outcomes))
     parts = (*of_messages, of_deliveries(deliveries), of_order(out_of_order), of_strangers(strangers))
     together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
-    totals = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in COUNTS]
-    return together.groupBy(*SUBSCRIPTION).agg(*totals)
+    totals = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ADDED_UP]
+    return _with_derived(together.groupBy(*SUBSCRIPTION).agg(*totals))
+
+
+def _with_derived(counts: DataFrame) -> DataFrame:
+    """Each message that a subscription was to have was received, or is one of NOT_RECEIVED.
+
+    So those that were received are the rest, and what was received beyond that was not owed.
+    """
+    derived = counts.withColumn("failed_not_received", _owed(F.col("failed") - F.col("refused_yet_received")))
+    derived = derived.withColumn("in_doubt_not_received", _owed(F.col("in_doubt") - F.col("recovered")))
+    missing = reduce(Column.__add__, (F.col(name) for name in (*NOT_RECEIVED, *BETWEEN)))
+    return derived.withColumn("unowed_yet_received", _owed(F.col("received") + missing - F.col("sent")))
+
+
+def _owed(count: Column) -> Column:
+    return F.when(F.col("subscription") == NOBODY, F.lit(0)).otherwise(count).cast("bigint")
 
 
 def of_expected(expected: DataFrame) -> DataFrame:

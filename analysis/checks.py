@@ -23,19 +23,13 @@ def value_at(summary: Mapping[str, object], metric: str) -> float | None:
     return found if isinstance(found, int | float) and not isinstance(found, bool) else None
 
 
-def rule(check: Check) -> str:
-    """``<= 0``, ``> 100`` or several."""
-    bounds = ((">=", check.at_least), (">", check.above), ("<=", check.at_most), ("<", check.below))
-    return " and ".join(f"{sign} {bound:g}" for sign, bound in bounds if bound is not None)
-
-
 def _evaluate(check: Check, value: float | None, doubtful: bool) -> CheckResult:
     outcome = "unknown" if doubtful else _outcome(check, value)
-    return CheckResult(name=check.name, metric=check.metric, value=value, rule=rule(check), outcome=outcome)
+    return CheckResult(name=check.name, metric=check.metric, value=value, rule=check.rule, outcome=outcome)
 
 
 def _outcome(check: Check, value: float | None) -> str:
-    if value is None or not rule(check):  # a check without a bound demands nothing that could hold
+    if value is None or not check.rule:  # a check without a bound demands nothing that could hold
         return "unknown"
     high_enough = (check.at_least is None or value >= check.at_least) and (check.above is None or value > check.above)
     low_enough = (check.at_most is None or value <= check.at_most) and (check.below is None or value < check.below)

@@ -67,7 +67,7 @@ from records.balance import Rebalance
 from records.digests import digests, list_analysed, read_files
 from records.errors import RunUnreadable, RunUnwritable
 from records.files import alone_in
-from records.reader import Sealing, inspect, read_events, seal
+from records.reader import Sealing, inspect, read_events, require_readable, seal
 from records.recovery import Recovery
 from records.results import ANOMALIES, OUTAGES, REORDERED
 from records.rundir import RunDirectory
@@ -106,7 +106,13 @@ def analyse(run: Path, master: str | None = None, *, progress: Progress = print)
     """
     directory = RunDirectory.open(run)
     with alone_in(directory.path, ANALYSING):
-        return _analysed(directory, master, progress)
+        try:
+            return _analysed(directory, master, progress)
+        except (RunUnreadable, RunUnwritable, SparkUnavailable):
+            raise
+        except Exception:
+            require_readable(directory)  # Spark's own words for a damaged file are two hundred lines
+            raise
 
 
 def _analysed(directory: RunDirectory, master: str | None, progress: Progress) -> Summary:
@@ -114,6 +120,8 @@ def _analysed(directory: RunDirectory, master: str | None, progress: Progress) -
     with _step(progress, "sealed the events"):
         seal(directory)
         sealing = inspect(directory)
+    if not any(directory.path.glob("streams/*/*")):  # nobody writes events any more
+        directory.remove_unfinished()
     read = digests(directory.path, read_files(directory))
     with _session(master, sealing, progress) as spark:
         frames = Frames(spark, directory, info)
@@ -273,7 +281,8 @@ def _recovery(
         with _step(progress, "followed the clients through the faults"):
             events = (of.connections, of.sends, of.receipts, of.subscriptions, of.members)
             cut_off = outages(*events, faults, began_ns)
-            results["outages"] = with_due(cut_off, of.messages, of.deliveries, began_ns).toArrow()
+            known = (of.messages, of.deliveries, of.outcomes, of.subscriptions)
+            results["outages"] = with_due(cut_off, *known, began_ns, of.expectations).toArrow()
             strange = (of.outcomes, of.deliveries, of.out_of_order)
             harmed = _row(harm(*strange, faults, all_expired=_all_expired(results)))
             if any(harmed[f"stranded_{fault.number}"] for fault in faults):

@@ -52,7 +52,7 @@ def _counts(row: Mapping[str, Any]) -> dict[str, int]:
         **same,
         "subscriptions": 1,
         "expected": int(row["sent"]),
-        "stranded": int(row["stranded"]) + int(row["left_unconfirmed"]),
+        "pending": int(row["stranded"]) + int(row["left_unconfirmed"]),
         "undelivered": sum(int(row[name]) for name in UNDELIVERED),
     }
 

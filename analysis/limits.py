@@ -107,7 +107,7 @@ def limit(
         not_held_per_s=mean_per_s(step),
         limited_by=limited_by,
         why=why,
-        machine_busy_share=None if use.busy is None or not use.cores else use.busy / use.cores,
+        machine_busy_share=None if use.busy is None or not use.cores else min(1.0, use.busy / use.cores),
         brokers_cores=use.brokers,
         generator_cores=use.generator,
     )

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from analysis.expectations import NOTHING_SPECIAL, Expectations
 from analysis.fault_spans import FaultSpan
 from analysis.members import of_users
 from analysis.timeline import FOREVER_NS
@@ -17,6 +18,20 @@ from records.results import OUTAGES
 
 CUT = ["fault", "user"]
 """What tells an outage from others."""
+SUBSCRIPTION = ["destination", "subscription"]
+READABLE = ("stranded", "left_unconfirmed")
+"""Outcomes of messages that lie where a consumer of their subscription could read them."""
+OWED = (
+    *READABLE,
+    "lost",
+    "unaccounted",
+    "missing_unconfirmed",
+    "dead_lettered",
+    "expired",
+    "past_ttl",
+    "past_ttl_unconfirmed",
+)
+"""Outcomes of messages that a subscription was owed and did not get."""
 
 
 def outages(
@@ -141,11 +156,22 @@ def _roles(sends: DataFrame, subscriptions: DataFrame) -> DataFrame:
     return producers.unionByName(consumers).groupBy("user").agg(F.max("role").alias("role"))
 
 
-def with_due(outages: DataFrame, messages: DataFrame, deliveries: DataFrame, load_began_ns: int) -> DataFrame:
+def with_due(
+    outages: DataFrame,
+    messages: DataFrame,
+    deliveries: DataFrame,
+    undelivered: DataFrame,
+    subscriptions: DataFrame,
+    load_began_ns: int,
+    expectations: Expectations = NOTHING_SPECIAL,
+) -> DataFrame:
     """The outages with ``due``: how many of the user's messages were due from its beginning to its end.
 
-    A producer's own messages; of a consumer those that it received, sooner or later. Null for a consumer that never
-    came back: nobody knows which messages it would have received.
+    A producer's own messages; of a consumer those that it received, sooner or later. Of a consumer that was ready again
+    and received nothing more: those that its subscription was owed since, and that nobody received (`owed`). Null for a
+    consumer that was never ready again: nobody knows which messages it would have received.
+
+    ``undelivered``: rows of `analysis.message_outcomes`.
     """
     of_producers = messages.select(F.col("producer").alias("user"), "due_ns")
     arrived = deliveries.where((F.col("copy") == 1) & F.col("due_ns").isNotNull())
@@ -159,6 +185,41 @@ def with_due(outages: DataFrame, messages: DataFrame, deliveries: DataFrame, loa
         .groupBy(*CUT)
         .agg(F.count("*").alias("due"))
     )
-    unknown = (F.col("role") == "consumer") & F.col("first_success_ns").isNull()
-    counted = F.when(~unknown, F.coalesce("due", F.lit(0)))
-    return outages.join(due, CUT, "left").withColumn("due", counted).select(*OUTAGES.names)
+    without_success = (F.col("role") == "consumer") & F.col("first_success_ns").isNull()
+    owed_since = owed(outages.where(without_success), undelivered, subscriptions, load_began_ns, expectations)
+    counted = (
+        F.when(~without_success, F.coalesce("due", F.lit(0)))
+        .when(F.col("ready_ns").isNotNull(), F.coalesce("owed", F.lit(0)))
+        .otherwise(F.lit(None))
+    )
+    return (
+        outages.join(due, CUT, "left")
+        .join(F.broadcast(owed_since), CUT, "left")
+        .withColumn("due", counted)
+        .select(*OUTAGES.names)
+    )
+
+
+def owed(
+    idle: DataFrame, undelivered: DataFrame, subscriptions: DataFrame, load_began_ns: int, expectations: Expectations
+) -> DataFrame:
+    """By outage: ``owed``, messages of the consumer's subscription that nobody received though it was ready again.
+
+    Such a message was sent after the consumer was ready, or it lies at the consumer's broker. Messages of a queue that
+    other consumers took were not due to it. An unconfirmed message that is nowhere counts for topics only: a queue
+    would have kept it for its consumers.
+    """
+    user = F.col("consumer").alias("user")
+    held = subscriptions.select(user, *SUBSCRIPTION, "kind", "selector").distinct()
+    missing = undelivered.where(F.col("message_outcome").isin(*OWED)).select(
+        *SUBSCRIPTION, "seq", "sent_ns", "left_at", "message_outcome"
+    )
+    on_its_broker = F.col("message_outcome").isin(*READABLE) & (F.col("left_at") == F.col("to_broker"))
+    since = (F.col("sent_ns") - F.lit(load_began_ns)) >= F.col("ready_ns")
+    promised = (F.col("kind") != "queue") | (F.col("message_outcome") != "missing_unconfirmed")
+    return (
+        missing.join(F.broadcast(idle.select(*CUT, "ready_ns", "to_broker").join(held, "user")), SUBSCRIPTION)
+        .where(promised & (since | on_its_broker) & expectations.matches(F.col("selector")))
+        .groupBy(*CUT)
+        .agg(F.count("*").alias("owed"))
+    )

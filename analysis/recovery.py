@@ -11,7 +11,7 @@ from analysis.backlog import Backlog
 from analysis.distribution import connected_at
 from analysis.disturbance import Back, slowest
 from analysis.fault_spans import FaultSpan
-from records.recovery import FaultRecovery, Outages, OutageSpread, Recovery, StrandedAt
+from records.recovery import FaultRecovery, Outages, OutageSpread, Recovery, StrandedAt, back_ns
 
 NS_PER_MS, NS_PER_S = 1_000_000, 1_000_000_000
 Row = Mapping[str, Any]
@@ -139,9 +139,8 @@ def _of_rows(rows: Sequence[Row], harm: MessageHarm, back: Back, backlog: Backlo
 
 
 def outage_ms(row: Row) -> float:
-    """How long one user was cut off; infinite if it never came back. Of one without messages: its connection."""
-    back_ns = row["first_success_ns"] if row["role"] else row["connected_ns"]
-    return _between_ms(row["began_ns"], back_ns)
+    """How long one user was cut off; infinite if it never came back."""
+    return _between_ms(row["began_ns"], back_ns(row))
 
 
 def spread(values_ms: Sequence[float]) -> OutageSpread:

@@ -34,7 +34,8 @@ NAMELESS = "#"
 def resources(samples: DataFrame, timeline: Timeline) -> DataFrame:
     """Rows of RESOURCES: a gauge's last value in a second, a counter's growth since the second before.
 
-    Where seconds have no sample, a counter's growth since the last one that has is spread over them.
+    Where seconds have no sample, a counter's growth since the last one that has is spread over them. A counter that
+    went back counts from a restart: it has grown in the second of its sample only, and the absence before stays empty.
     """
     last_of_second = (
         samples.withColumn("second", timeline.second(F.col("at_ns")))
@@ -43,7 +44,9 @@ def resources(samples: DataFrame, timeline: Timeline) -> DataFrame:
         .select("second", *FIGURE, "last.*")
     )
     is_counter = F.col("metric").isin(*COUNTERS)
-    before = F.lag("second").over(Window.partitionBy(*FIGURE).orderBy("at_ns"))
+    in_order = Window.partitionBy(*FIGURE).orderBy("at_ns")
+    restarted = F.col("value") < F.lag("value").over(in_order)
+    before = F.when(restarted, F.col("second") - F.lit(1)).otherwise(F.lag("second").over(in_order))
     gauges = last_of_second.where(~is_counter).drop("at_ns")
     grown = last_of_second.where(is_counter).withColumns({"growth": _growth(), "before": before})
     return gauges.unionByName(_spread(grown.where(F.col("growth").isNotNull())))

@@ -109,12 +109,12 @@ def judge_timing(
 
 def doubtful_recovery(recovery: Recovery, cause: str) -> dict[str, str]:
     """Figures of recovery and outages that there are, as a check names them: ``cause`` is why they are doubtful."""
-    found: dict[str, str] = {}
+    doubtful = dict[str, str]()
     for key in FROM_A_BACKLOG:
         value = recovery[key]  # type: ignore[literal-required]
         of_key = value.items() if isinstance(value, dict) else [("", value)]
-        found |= {f"recovery.{key}{'.' * bool(name)}{name}": cause for name, each in of_key if each is not None}
-    return found
+        doubtful |= {f"recovery.{key}{'.' * bool(name)}{name}": cause for name, each in of_key if each is not None}
+    return doubtful
 
 
 def doubtful_regions(regions: Regions, cause: str) -> dict[str, str]:

@@ -11,16 +11,11 @@ from dataclasses import dataclass, field
 
 from analysis.figures import QUANTILES
 from records.percentiles import LEAST_BEYOND
-from records.summary import CheckResult, Lag, Messages
+from records.summary import NOT_RECEIVED, CheckResult, Lag, Messages
 
 ENDED = "ended"
 INTERRUPTED = "interrupted"
-UNDELIVERED = {
-    "lost": "lost",
-    "stranded": "left on a queue",
-    "dead_lettered": "on a dead-letter queue",
-    "expired": "expired",
-}
+UNDELIVERED = ("lost", "stranded", "dead_lettered", "expired")
 """What became of confirmed messages that a subscription was owed and did not get."""
 TAKES = {name: round(LEAST_BEYOND / (1 - share)) for name, share in QUANTILES.items()}
 """How many messages a percentile takes, so that enough are beyond it."""
@@ -95,8 +90,12 @@ def _nothing_arrived(messages: Messages) -> list[str]:
     """Confirmed and not delivered is the strongest finding of all, whatever the checks of a scenario are."""
     if messages["received"] or not messages["acked"] or not _undelivered(messages):
         return []
-    fates = [f"{messages[key]:,} of them {word}" for key, word in UNDELIVERED.items() if messages[key]]  # type: ignore[literal-required]
-    return [f"no message was received, though brokers confirmed {messages['acked']:,}: {', '.join(fates)}"]
+    parts = [f"{messages[key]:,} {words}" for key, words in NOT_RECEIVED.items() if messages[key]]  # type: ignore[literal-required]
+    confirmed, expected = f"{messages['acked']:,}", f"{messages['expected']:,}"
+    return [
+        f"no message was received, though brokers confirmed {confirmed}: "
+        f"of {expected} expected receptions, {', '.join(parts)}"
+    ]
 
 
 def _undelivered(messages: Messages) -> int:

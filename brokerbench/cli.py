@@ -3,6 +3,7 @@
 Each command imports its room when it is called: ``brokerbench doctor`` must work where something else is broken.
 """
 
+import math
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -12,6 +13,17 @@ from typing import Any
 import click
 
 from brokerbench.errors import OneLineErrors
+
+
+class PerCent(click.FloatRange):
+    """A range that leaves out what is no number: no comparison holds for ``nan``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return number
+
 
 RUNS = click.option(
     "--runs",
@@ -26,7 +38,7 @@ DEFAULT = "latency p99; the longest outage where faults cut clients off"
 FORMS = ("hdr", "csv")
 FOLDER = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False)
-SAME_WITHIN = click.FloatRange(min=0, max=100, min_open=True)
+SAME_WITHIN = PerCent(min=0, max=100, min_open=True)
 RUN = click.argument("run", metavar="RUN")
 
 
@@ -159,10 +171,11 @@ def up(name: str, **chosen: Any) -> None:
     Proves the links, says how to reach the brokers, and stops all of them at Ctrl-C. NAME as for topologies.
     """
     from brokerbench.up import request, up
+    from scenarios.harness.run.machine import memory_bytes
 
     wanted, reason = request(name, **chosen)
     click.echo(f"topology {name} on {wanted.wanted.runtime}: {reason}", err=True)
-    _warn(wanted.topology.warnings)
+    _warn((*wanted.topology.warnings, *wanted.wanted.warnings(wanted.topology, memory_bytes())))
     sys.exit(up(wanted, lambda line: click.echo(line, err=True), click.echo))
 
 
@@ -264,13 +277,13 @@ def compare(
 
     Without --scenario finished runs are compared. RUN: a folder, or its name. Runs that differ in one thing form the
     arms. The others are compared with the first run's arm. The first run of each arm makes block 1, the second block 2,
-    and so on, unless the runs recorded their blocks. See docs/comparing.md.
+    and so on, unless the runs recorded their blocks. Runs that never began are left out by name. See docs/comparing.md.
 
     \b
     Exit status: 0 done, 1 worse (--gate), 2 cannot be compared or made, 3 a run is invalid,
     4 undecided (--strict), 130 stopped.
     """
-    from brokerbench.compare.answer import exit_status, told, wanted_from
+    from brokerbench.compare.answer import begun, exit_status, told, wanted_from
     from brokerbench.compare.command import runs_made
     from brokerbench.compare.equal_arms import nearest_equal
     from brokerbench.compare.kept_verdicts import keep, kept_verdicts
@@ -282,11 +295,13 @@ def compare(
     page = wanted_from(**wanted)
     if scenario is not None:
         made = Asked(scenario, topologies, vary, blocks, run_time, session, words, runs, control)
-        folders = runs_made(made, wanted["primary"], click.echo)
+        folders = tuple(runs_made(made, wanted["primary"], click.echo))
     elif any((topologies, vary, blocks, control, run_time, session)):
         raise click.UsageError("options that make runs take --scenario NAME, such as --scenario steady")
     else:
-        folders = [find_run(name, runs).path for name in words]
+        folders, left_out = begun(find_run(name, runs) for name in words)
+        for sentence in left_out:
+            click.echo(sentence, err=True)
     asked = replace(page, runs=tuple(folders), to_add_a_broker=restarts_of, nearest_equal=nearest_equal)
     asked = replace(asked, kept=kept_verdicts(folders))
     found = compared(asked)

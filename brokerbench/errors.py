@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from records.summary import EXIT_STATUS
+
 ROOMS = ("analysis", "brokerbench", "drivers", "records", "reports", "scenarios", "topologies")
 UNUSABLE = 2  # as of a run that could not be made at all: see records/summary.py
 
@@ -18,6 +20,12 @@ class CommandFailed(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         click.echo(f"brokerbench: {self.message}", file=file or sys.stderr)
+
+
+class Stopped(CommandFailed):
+    """By the user, where the command itself had nothing to take down or to say."""
+
+    exit_code = EXIT_STATUS["interrupted"]
 
 
 def sentence(error: Exception) -> str:
@@ -50,6 +58,8 @@ class OneLineErrors(click.Group):
             return super().invoke(context)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
+        except KeyboardInterrupt:
+            raise Stopped(f"{context.invoked_subcommand} was stopped by Ctrl-C") from None
         except Exception as error:
             if context.params["debug"]:
                 raise

@@ -18,9 +18,10 @@ GROWTH = "adding a broker, by what is rendered then and now"
 
 
 def catalogue(entries: Sequence[Entry]) -> str:
-    """One line an entry: its name, and what it is. Its parameters are told with itself."""
+    """One line an entry: its name, its broker product, and what it is. Its parameters are told with itself."""
     width = max(len(entry.name) for entry in entries)
-    return "\n".join(f"{entry.name:<{width}}  {entry.summary}" for entry in entries)
+    product_width = max(len(entry.product) for entry in entries)
+    return "\n".join(f"{entry.name:<{width}}  {entry.product:<{product_width}}  {entry.summary}" for entry in entries)
 
 
 def entry(of: Entry, given: Mapping[str, object], usual: Topology, built: Topology, growths: Sequence[Growth]) -> str:

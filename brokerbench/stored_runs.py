@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from brokerbench.guarded import run_guarded
-from records.analysis_command import SCRATCH, analysis_command, java_folder
+from records.analysis_command import SCRATCH, analysis_command, java_folder, why_no_master
 from records.errors import RunUnreadable, RunUnwritable, explained
+from records.reader import require_begun
 from records.rundir import RunDirectory
 from records.summary import EXIT_STATUS
 from records.temporary import temporary_folder
@@ -40,8 +41,12 @@ def analyse(runs: Sequence[RunDirectory], master: str | None) -> int:
     """Analyse runs in one Spark session.
 
     Returns the exit status of the gravest verdict, or 2 when a run could not be analysed. Raises AnalysisFailed,
-    RunUnwritable or NoJava.
+    RunUnwritable, NoJava, RunUnreadable for a single run that never began, or ValueError for a master that is none.
     """
+    if master and (why := why_no_master(master)):
+        raise ValueError(f"--master {master}: {why}")
+    if len(runs) == 1:  # of several, the others are analysed
+        require_begun(runs[0])  # before Spark, which takes seconds
     java = _java(runs[0])
     before = [_written_ns(run.summary_path) for run in runs]
     command = analysis_command([run.path for run in runs], master)

@@ -80,6 +80,8 @@ class Destination:
         kind, separator, name = text.partition("://")
         if not separator or kind not in ("queue", "topic") or not name:
             raise ValueError(f"destination {text!r}: write queue://NAME or topic://NAME")
+        if any(letter < " " or letter == "\x7f" or "\ud800" <= letter <= "\udfff" for letter in name):
+            raise ValueError(f"destination {text!r}: no broker takes control characters and lone surrogates in a name")
         return cls(kind, name)
 
     def __str__(self) -> str:

@@ -1,11 +1,26 @@
 """Makes the command line and the folders of the process that analyses stored runs."""
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 SCRATCH = "brokerbench-analysis-"
 """How the name of its folder for temporary files begins."""
+MASTER = re.compile(
+    r"local(\[([1-9]\d{0,4}|\*)(, *[1-9]\d{0,4})?\])?|local-cluster\[ *\d+ *, *\d+ *, *\d+ *\]|yarn"
+    r"|spark://[^\s:,/]+:\d+(,[^\s:,/]+:\d+)*|k8s://\S+"
+)
+"""The masters that Spark 4 knows: see "Master URLs" in its guide to submitting applications."""
+
+
+def why_no_master(text: str) -> str:
+    """The rule and the next step for a Spark master that is none; '' for one."""
+    if MASTER.fullmatch(text):
+        return ""
+    return (
+        "no master of Spark; write local[4], spark://HOST:7077, yarn or k8s://HOST:PORT, or leave it out for local[*]"
+    )
 
 
 def analysis_command(runs: Sequence[Path], master: str | None) -> list[str]:

@@ -21,3 +21,9 @@ class Check:
     at_least: float | None = None
     below: float | None = None
     above: float | None = None
+
+    @property
+    def rule(self) -> str:
+        """``<= 0``, ``> 100`` or several; '' without a bound."""
+        bounds = ((">=", self.at_least), (">", self.above), ("<=", self.at_most), ("<", self.below))
+        return " and ".join(f"{sign} {bound:g}" for sign, bound in bounds if bound is not None)

@@ -8,9 +8,13 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from math import inf
+
+from records.rate_steps import MOST_S, MOST_STEPS
 
 LEAST_S = 5
 """A step is no shorter: its new clients connect in its first half."""
+MOST_CLIENTS = 100_000
 CONNECTING_SHARE = 0.5
 """In this part of a step its new clients connect."""
 CONNECT_MS, P99_MS = 2_000.0, 500.0
@@ -82,6 +86,7 @@ def parse_client_steps(text: str) -> ClientSteps:
     limits = {"connect": CONNECT_MS, "p99": P99_MS}
     for part in map(str.strip, text.split(",")):
         if found := _STEP.fullmatch(part):
+            _require_possible(text, float(found[1]), float(found[2] or 0))
             counts.append((int(found[1]), int(found[2]) if found[2] else None))
         elif found := _LIMIT.fullmatch(part):
             limits[found[1]] = float(found[2])
@@ -90,6 +95,14 @@ def parse_client_steps(text: str) -> ClientSteps:
     steps = _timed(text, counts)
     _check(text, steps, limits)
     return ClientSteps(steps, limits["connect"], limits["p99"])
+
+
+def _require_possible(text: str, clients: float, for_s: float) -> None:
+    """Before they become whole numbers: of thousands of digits `int` makes none."""
+    if clients > MOST_CLIENTS:
+        raise BadClientStepsError(f"{text}: a step has at most {MOST_CLIENTS:,} clients; {HOW}")
+    if for_s > MOST_S:
+        raise BadClientStepsError(f"{text}: a step lasts at most {MOST_S:,} s; {HOW}")
 
 
 def _timed(text: str, counts: list[tuple[int, int | None]]) -> tuple[ClientStep, ...]:
@@ -107,9 +120,11 @@ def _timed(text: str, counts: list[tuple[int, int | None]]) -> tuple[ClientStep,
 def _check(text: str, steps: tuple[ClientStep, ...], limits: dict[str, float]) -> None:
     if not steps:
         raise BadClientStepsError(f"{text}: there is no number of clients; {HOW}")
+    if len(steps) > MOST_STEPS:
+        raise BadClientStepsError(f"{text}: {len(steps):,} steps; write at most {MOST_STEPS:,}")
     if any(later.clients <= step.clients for step, later in pairwise(steps)):
         raise BadClientStepsError(f"{text}: each step has more clients than the one before; {HOW}")
     if any(step.for_s < LEAST_S for step in steps):
         raise BadClientStepsError(f"{text}: a step lasts at least {LEAST_S} s; {HOW}")
-    if not all(limits.values()):
-        raise BadClientStepsError(f"{text}: a limit is more than 0 ms; {HOW}")
+    if not all(0 < limit_ms < inf for limit_ms in limits.values()):
+        raise BadClientStepsError(f"{text}: a limit is more than 0 ms, and finite; {HOW}")

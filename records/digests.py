@@ -94,5 +94,5 @@ def _entry(line: str) -> tuple[str, str]:
     if not gap or len(digest) != 64:
         raise ValueError(f"{line[:80]!r} is no line of sha256sum")
     if line.startswith(BACKSLASH):
-        name = re.sub(r"\\(.)", lambda found: _CHARACTERS.get(found[0], found[0]), name)
+        name = re.sub(r"\\(.)", lambda escape: _CHARACTERS.get(escape[0], escape[0]), name)
     return name, digest

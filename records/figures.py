@@ -17,6 +17,8 @@ NAMED = {
     "phases": ("up", "prove", "clients", "warm_up", "load", "drain", "browse", "down"),
 }
 """The keys of the parts of the summary that are dictionaries."""
+RENAMED = {f"kinds.{kind}.stranded": f"kinds.{kind}.pending" for kind in KINDS}
+"""Figures that once had another name, by that name."""
 
 
 def known_figures() -> list[str]:

@@ -1,5 +1,6 @@
-"""Writes files whole or not at all, lets one process at a time do something, and makes temporary folders."""
+"""Writes files whole or not at all, and lets one process at a time do something."""
 
+import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,14 +14,21 @@ LOCK_POLL_S = 0.1
 
 
 def replace_whole(path: Path, write: Callable[[Path], object], *, make_folder: bool = False) -> None:
-    """``write`` gets the place of a draft. A reader sees the old file or the new one, never a part. RunUnwritable."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    """``write`` gets the place of a draft. A reader sees the old file or the new one, never a part. RunUnwritable.
+
+    A link stays a link: the file that it leads to is replaced. A device, such as /dev/stdout, is written to.
+    """
     try:
+        if is_device(path):
+            write(path)
+            return
+        place = _behind_links(path)
         if make_folder:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            place.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = place.with_name(f".{place.name}.{os.getpid()}")
         try:
             write(unfinished)
-            unfinished.replace(path)
+            unfinished.replace(place)
         finally:
             unfinished.unlink(missing_ok=True)
     except OSError as error:
@@ -28,13 +36,28 @@ def replace_whole(path: Path, write: Callable[[Path], object], *, make_folder: b
         raise RunUnwritable(f"{path}: cannot be written: {why}; {next_step}") from None
 
 
-def remove_file(path: Path) -> None:
-    """Remove a file that may be there. RunUnwritable."""
+def is_device(path: Path) -> bool:
+    """Whether it is no place for a file but a terminal, a pipe or the like, which nobody may replace or remove."""
+    of_the_system = path.is_absolute() and path.parts[1:2] in (("dev",), ("proc",)) and path.parts[2:3] != ("shm",)
+    return of_the_system or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def _behind_links(path: Path) -> Path:
+    """Raises OSError for links that lead to themselves."""
     try:
-        path.unlink(missing_ok=True)
+        return path.resolve() if path.is_symlink() else path
+    except RuntimeError:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file that may be there, or the one that a link leads to; a device stays. RunUnwritable."""
+    try:
+        if not is_device(path):
+            _behind_links(path).unlink(missing_ok=True)
     except OSError as error:
         why, next_step = explained(error)
-        raise RunUnwritable(f"{path}: cannot be removed: {why}; {next_step}") from None
+        raise RunUnwritable(f"{path}: cannot be replaced: {why}; {next_step}") from None
 
 
 @contextmanager

@@ -7,6 +7,7 @@ analysis knows the properties of every message without recording them.
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ Value = str | int | float | bool
 Values = Value | Sequence[Value]
 
 MOST_COMBINATIONS = 1_000
+MOST_DIGITS = 100
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _WORDS = ("NULL", "TRUE", "FALSE", "NOT", "AND", "OR", "BETWEEN", "LIKE", "IN", "IS", "ESCAPE")
 _HEADERS = (
@@ -37,14 +39,17 @@ class MessageProperties:
         properties = cls(cycles)
         if properties.period > MOST_COMBINATIONS:
             raise ValueError(
-                f"the properties {', '.join(values)} repeat after {properties.period:,} messages only; {_FEWER}"
+                f"the properties {', '.join(values)} repeat after {_count(properties.period)} messages only; {_FEWER}"
             )
         return properties
 
     @classmethod
     def parse(cls, text: str) -> "MessageProperties":
-        """Read what `str` of them writes; ValueError as `of` raises it."""
-        return cls.of(json.loads(text) if text else {})
+        """Read a JSON object, as `str` of them writes it; ValueError as `of` raises it."""
+        try:
+            return cls.of(_object(text) if text else {})
+        except RecursionError:
+            raise ValueError("its lists lie too deep in each other; a property has one value, or one list") from None
 
     def __str__(self) -> str:
         """As JSON; '' without properties."""
@@ -64,8 +69,35 @@ NO_PROPERTIES = MessageProperties()
 _FEWER = f"{MOST_COMBINATIONS:,} is the most: give them lists of like lengths"
 
 
+def _count(number: int) -> str:
+    return f"{number:,}" if number < _LONG else "billions of"
+
+
+def _object(text: str) -> dict[str, Values]:
+    read = json.loads(text, object_pairs_hook=_pairs, parse_int=_whole)
+    if not isinstance(read, dict):
+        raise ValueError("is no object of JSON")
+    return read
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"a number of {len(digits):,} digits must fit into 64 bits")
+    return int(digits)
+
+
+def _pairs(pairs: list[tuple[str, Values]]) -> dict[str, Values]:
+    """JSON itself would take the last of several values."""
+    times_written = Counter(name for name, _ in pairs)
+    if twice := next((name for name, times in times_written.items() if times > 1), ""):
+        raise ValueError(f"property {twice!r} is given twice; keep one, with a list of values where it has several")
+    return dict(pairs)
+
+
 def _cycle(name: str, values: Values) -> tuple[Value, ...]:
     _require_name(name)
+    if isinstance(values, Sequence) and len(values) > MOST_COMBINATIONS and not isinstance(values, str):
+        raise ValueError(f"property {name} has {len(values):,} values; {_FEWER}")
     cycle = tuple(values) if isinstance(values, Sequence) and not isinstance(values, str) else (values,)
     if not cycle:
         raise ValueError(f"property {name} has no value; write one, or leave the property out")
@@ -81,7 +113,7 @@ def _kind(value: Value) -> str:
 
 
 def _require_name(name: str) -> None:
-    if not _NAME.fullmatch(name) or name.upper() in _WORDS:
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or name.upper() in _WORDS:
         raise ValueError(
             f"property {name!r}: a name has letters, digits, _ and $, begins with no digit, and is no word of selectors"
         )
@@ -95,6 +127,8 @@ def _require_value(name: str, value: object) -> None:
         raise ValueError(f"{said}: write text, a number, True or False")
     if isinstance(value, str) and (not value or "\0" in value):
         raise ValueError(f"{said}: text has at least one character, and no NUL")
+    if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise ValueError(f"{said}: has half of a surrogate pair, which no UTF-8 has; write the character itself")
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{said}: must be a finite number")
     if isinstance(value, int) and not -_LONG <= value < _LONG:

@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 from math import inf
 
-from records.rate_steps import LEAST_S, RateStep
+from records.declared_types import misfits
+from records.rate_steps import LEAST_PER_S, LEAST_S, MOST_PER_S, MOST_S, RateStep
 
 _CALL = re.compile(r"\s*search\s*(?:\(([^()]*)\))?\s*")
 REST_PER_S = 0.5
@@ -31,10 +32,17 @@ class SearchSettings:
     p99_ms: float = 500
 
     def __post_init__(self) -> None:
+        if told := misfits(self):
+            raise BadSearchError(f"search: {told}")
         if not (0 < self.begin_per_s < inf and 0 < self.p99_ms < inf):
             raise BadSearchError(f"{self}: the rate and p99 must be more than 0, and finite; {HOW}")
+        if not LEAST_PER_S <= self.begin_per_s <= MOST_PER_S:
+            told = f"the rate must be at least {LEAST_PER_S:g} and at most {MOST_PER_S:,} messages a second"
+            raise BadSearchError(f"{self}: {told}; {HOW}")
         if self.step_s < LEAST_S:
             raise BadSearchError(f"{self}: a step lasts at least {LEAST_S} s; {HOW}")
+        if self.step_s > MOST_S:
+            raise BadSearchError(f"{self}: a step lasts at most {MOST_S:,} s; {HOW}")
 
     def first_steps(self, producers: int) -> tuple[RateStep, ...]:
         """The steps that are known before the load: the first rate, and the rest after it."""

@@ -12,6 +12,11 @@ from math import ceil
 
 LEAST_S = 5
 """A step is no shorter: its percentiles need messages, and JVMs are given their due times seconds ahead."""
+MOST_S = 31 * 86_400
+"""No load lasts longer, whatever its steps."""
+LEAST_PER_S, MOST_PER_S = 0.001, 10_000_000
+"""Between these lies each rate, of all producers together: no machine sends more, and no load is less."""
+MOST_STEPS = 1_000
 LEAST_SHARE = 0.99
 """A step is held if so much of what was due in its `judged_seconds` was sent, and received, within them."""
 _NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
@@ -56,6 +61,8 @@ def parse_steps(text: str, load_s: float | None = None) -> tuple[RateStep, ...]:
     """
     rates: list[tuple[float, float]] = []
     times: list[int | None] = []
+    if text.count(",") >= MOST_STEPS:
+        raise BadStepsError(f"{text}: {text.count(',') + 1:,} steps; write at most {MOST_STEPS:,}")
     for part in text.split(","):
         from_per_s, to_per_s, for_s = _parsed(text, part)
         rates.append((from_per_s, to_per_s))
@@ -91,6 +98,8 @@ def _parsed(text: str, part: str) -> tuple[float, float, int | None]:
     if not found:
         raise BadStepsError(f"{text}: {part.strip()!r} is no rate; write 100, 100@20s or 100..1000@60s")
     first, last, for_s = found.groups()
+    if for_s is not None and float(for_s) > MOST_S:  # compared as such: `int` refuses thousands of digits
+        raise BadStepsError(f"{text}: {part.strip()!r} lasts too long; a step lasts at most {MOST_S:,} s")
     return float(first), float(last or first), None if for_s is None else int(for_s)
 
 
@@ -114,6 +123,8 @@ def _filled(times: Sequence[int | None]) -> list[int]:
 def _check(text: str, step: RateStep) -> None:
     if step.from_per_s <= 0 or step.to_per_s <= 0:
         raise BadStepsError(f"{text}: the step {step} has the rate 0; a rate is more than 0 messages a second")
+    if max(step.from_per_s, step.to_per_s) > MOST_PER_S:
+        raise BadStepsError(f"{text}: a rate is at most {MOST_PER_S:,} messages a second; write 100@20s")
     if step.for_s < LEAST_S:
         raise BadStepsError(f"{text}: the step {step} is too short; a step lasts at least {LEAST_S} s")
 

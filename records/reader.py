@@ -31,6 +31,20 @@ class Sealing:
     problems: tuple[str, ...]
 
 
+NO_EVENTS = "the run has no events, so there is nothing to analyse"
+
+
+def require_begun(directory: RunDirectory) -> None:
+    """RunUnreadable for a run that ended before its first event, and for a run.json that cannot be read."""
+    if directory.read_run().state != "starting":
+        return
+    for table, schema in EVENT_TABLES.items():
+        streams = directory.streams(table).glob(f"*{SUFFIX}")
+        if any(streams) or any(_metadata(path, schema).num_rows for path in _files(directory, table)):
+            return
+    raise RunUnreadable(f"{directory.path}: {NO_EVENTS}: {_why_no_events(directory)}")
+
+
 def seal(directory: RunDirectory) -> Sealing:
     """Turn every stream into Parquet and return what the run holds. Harmless on a run sealed already, or half.
 
@@ -54,15 +68,34 @@ def inspect(directory: RunDirectory) -> Sealing:
                 raise RunUnreadable(f"{stream}: not sealed yet, so seal the run first")
     contents = _contents(directory)
     if not any(contents.rows.values()):
-        raise RunUnreadable(
-            f"{directory.path}: the run has no events, so there is nothing to analyse: see its logs for why"
-        )
+        raise RunUnreadable(f"{directory.path}: {NO_EVENTS}: {_why_no_events(directory)}")
     return contents
+
+
+def _why_no_events(directory: RunDirectory) -> str:
+    """And the next step."""
+    try:
+        never_came_up = directory.read_run().state == "starting"
+    except RunUnreadable:
+        never_came_up = False
+    if never_came_up:
+        return "it ended while its brokers started; make the run again, and remove this folder"
+    return "see its logs for why, and make it again"
 
 
 def read_events(directory: RunDirectory, table: str) -> pa.Table:
     """All rows of one table of a sealed run, for small runs and tests; the analysis reads the folder with Spark."""
     return pa.concat_tables([pq.read_table(path).replace_schema_metadata(None) for path in _files(directory, table)])
+
+
+def require_readable(directory: RunDirectory) -> None:
+    """RunUnreadable for a sealed file with damaged rows: `inspect` reads only what is at the end of each file."""
+    for table in EVENT_TABLES:
+        for path in _files(directory, table):
+            try:
+                pq.read_table(path)
+            except (pa.ArrowException, OSError) as error:
+                raise _not_readable(path, error) from None
 
 
 def _seal_table(directory: RunDirectory, table: str, schema: pa.Schema) -> None:
@@ -156,12 +189,17 @@ def _metadata(path: Path, schema: pa.Schema) -> pq.FileMetaData:
         metadata = pq.read_metadata(path)
         found = metadata.schema.to_arrow_schema()
     except (pa.ArrowException, OSError) as error:
-        raise RunUnreadable(
-            f"{path}: not readable as Parquet ({error}): it was cut short or overwritten; "
-            "bring it back from a copy, or delete it to go on without its rows"
-        ) from None
+        raise _not_readable(path, error) from None
     check_schema(found, schema, path)
     return metadata
+
+
+def _not_readable(path: Path, error: Exception) -> RunUnreadable:
+    why = " ".join(str(error).split())
+    return RunUnreadable(
+        f"{path}: not readable as Parquet ({why}): it was cut short or overwritten; "
+        "bring it back from a copy, or delete it to go on without its rows"
+    )
 
 
 def _verify(path: Path, stream: Stream) -> None:

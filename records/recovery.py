@@ -1,6 +1,7 @@
 """The keys of ``recovery`` in summary.json: how long faults cut clients off, and what became of the messages."""
 
-from typing import TypedDict
+from collections.abc import Mapping
+from typing import Any, TypedDict
 
 
 class OutageSpread(TypedDict):
@@ -14,12 +15,13 @@ class Outages(TypedDict):
     """How long clients were cut off. ``cut_off``: how many lost their connection to a broker with a fault; those that
     share a connection count one by one.
 
-    ``never_back``: of these, without a success until the end: a confirmed send, a written one that nobody confirms, or
-    a receipt. ``in_flight``: sends of these without an answer at the loss. ``outage_ms``: from the last success before
-    the loss (at the earliest the fault's beginning) to the first one on the next connection. ``reconnect_ms``: from the
-    loss to the next connection. ``ready_ms``: from the loss until subscriptions and sends in doubt were restored there
-    or later. ``nothing_due``: outages during which none of the client's messages was due. ``lost``, ``stranded``: acked
-    messages sent before the fault was over.
+    ``never_back``: of these, without a success until the end, though something was due to them or they were not ready
+    again. A success is a confirmed send, a written one that nobody confirms, or a receipt. ``in_flight``: sends of
+    these without an answer at the loss. ``outage_ms``: from the last success before the loss (at the earliest the
+    fault's beginning) to the first one on the next connection; without one, and with nothing due, until it was ready
+    (`back_ns`). ``reconnect_ms``: from the loss to the next connection. ``ready_ms``: from the loss until subscriptions
+    and sends in doubt were restored there or later. ``nothing_due``: outages during which none of the client's messages
+    was due. ``lost``, ``stranded``: acked messages sent before the fault was over.
     ``duplicated``: unmarked further deliveries after it began; ``redelivered``: deliveries with the broker's flag,
     ``reordered``: first deliveries after a later message, likewise. ``late``: first deliveries of messages due from its
     first second on that took longer than the p99 band of the seconds before it (`analysis.harm`); null without those.
@@ -81,3 +83,19 @@ class Recovery(Outages):
     """What all faults of the run did together: counts added up, spreads over all outages."""
 
     faults: list[FaultRecovery]
+
+
+def back_ns(outage: Mapping[str, Any]) -> int | None:
+    """When the user of a row of the result table ``outages`` was back; None: never.
+
+    A user without messages is back when it is connected. One that had no success, and nothing due either, is back when
+    it is ready: its subscriptions are restored, and no send of it waits for an answer.
+    """
+    if not outage["role"]:
+        return _whole(outage["connected_ns"])
+    idle = outage["first_success_ns"] is None and outage["due"] == 0 and outage["in_flight"] == 0
+    return _whole(outage["ready_ns"] if idle else outage["first_success_ns"])
+
+
+def _whole(time_ns: Any) -> int | None:
+    return None if time_ns is None else int(time_ns)

@@ -117,7 +117,8 @@ RESOURCES = _table(
 # ready_ns: when its subscriptions and sends in doubt were restored, there or on a later one. Null: never, until the end
 # of the run. attempts: connection attempts until it was connected. in_flight: sends written before the loss and not
 # confirmed by then. due: messages that were due from began_ns until first_success_ns, of a consumer those that it
-# received; null if it never came back.
+# received. Of a consumer without a first success: those that its subscription was owed from ready_ns on, and that
+# nobody received; null if it was never ready again.
 OUTAGES = _table(
     ("fault", pa.int32()),
     ("kind", TEXT),

@@ -16,6 +16,13 @@ from records.schemas import SCHEMA_VERSION
 RUN_VERSION = 6
 PRODUCER, CONSUMER = "producer", "consumer"  # the roles of users
 State = Literal["starting", "running", "ended", "interrupted", "failed"]
+NEVER_BEGAN: dict[State, str] = {
+    "failed": "it failed before its load",
+    "interrupted": "it was interrupted before its load",
+    "starting": "it was killed while its brokers came up, or they still do",
+    "running": "it was killed before its load, or the load is still to come",
+}
+"""By the state of a run without a load: why it has none."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +156,10 @@ class UserInfo:
         return tuple(map(replies_to, self.destinations)) if self.settings.get("replies") else ()
 
 
+OUT_OF_REACH = "a consumer at"
+"""Every warning has it that says before a run that messages do not get to some of the consumers."""
+
+
 @dataclass(frozen=True)
 class RunInfo:
     """Everything in run.json. ``schema_version``: of the event tables."""
@@ -198,3 +209,10 @@ class RunInfo:
         """The brokers where the users of this role enter: producer | consumer."""
         groups = {user.group for user in self.users if user.role == role}
         return frozenset(chain(*(group.enter_at for group in self.groups if group.name in groups)))
+
+    @property
+    def never_began(self) -> str:
+        """Why this run has no load that could be analysed, as a part of a sentence; '' if it has one."""
+        if self.phases.warm_up_began_ns is not None or self.phases.load_began_ns is not None:
+            return ""
+        return NEVER_BEGAN.get(self.state, "")

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from typing import Any
 
 from records.errors import RunUnreadable
 from records.run import RUN_VERSION, RunInfo
@@ -17,11 +18,23 @@ def encode(info: RunInfo) -> str:
     return NO_TEXT.sub("?", json.dumps(dataclasses.asdict(info), indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
+def parse(text: str) -> Any:
+    """What JSON ``text`` holds. ValueError with a plain sentence."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except RecursionError:
+        raise ValueError("its values lie too deep in each other") from None
+    except ValueError:  # Python's own limit
+        raise ValueError("a number in it has thousands of digits") from None
+
+
 def decode(text: str, source: str) -> RunInfo:
     """The RunInfo that ``text`` holds; RunUnreadable, naming ``source`` and the key, if it holds none."""
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = parse(text)
+    except ValueError as error:
         raise RunUnreadable(f"{source}: not readable as JSON ({error}): was it cut short or edited?") from None
     fields = document if isinstance(document, dict) else {}
     _require(source, "run_version", fields.get("run_version", RUN_VERSION), RUN_VERSION)

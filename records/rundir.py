@@ -131,6 +131,12 @@ class RunDirectory:
             with contextlib.suppress(OSError):  # a disk that is full already: nothing can be kept
                 self._reserve_path.write_bytes(bytes(byte_count + 64 * 1024))
 
+    def remove_unfinished(self) -> None:
+        """Remove what a killed run left of its next run.json: the room kept for it, and a draft."""
+        for path in self.path.glob(f".{self.run_path.name}.*"):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
     def read_run(self) -> RunInfo:
         """What run.json says. RunUnreadable when it is missing, no JSON, of another version, or has wrong keys."""
         try:

@@ -9,8 +9,10 @@ does not have is unknown (None), and only a true selector matches. Source: JMS 1
 Selectors here use the properties of messages only, not the JMS headers.
 """
 
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -24,6 +26,12 @@ _TOKEN = re.compile(
     r"|(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)|(?P<sign><>|<=|>=|[=<>+\-*/(),])"
 )
 _WORDS = ("AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "ESCAPE", "IS", "NULL", "TRUE", "FALSE")
+
+
+MOST_CHARACTERS = 20_000
+DEEPEST = 40
+"""Brackets, NOT and signs inside each other: what reads them here, and in the brokers, calls itself for each."""
+_LONG = 1 << 63
 
 
 class BadSelectorError(ValueError):
@@ -58,6 +66,8 @@ class Selector:
             return _truth(self._evaluate(properties)) is True
         except TypeError as error:
             raise BadSelectorError(f"selector {self.text!r}: {error}") from None
+        except ArithmeticError:
+            raise BadSelectorError(f"selector {self.text!r}: a number in it becomes too large; write less") from None
 
     def matched(self, properties: MessageProperties) -> tuple[bool, ...]:
         """For each message of a period of the properties, whether it matches. Message n is n modulo the period."""
@@ -77,6 +87,9 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._depth = 0
+        if len(text) > MOST_CHARACTERS:
+            raise self._bad(MOST_CHARACTERS, f"it has {len(text):,} characters; write at most {MOST_CHARACTERS:,}")
         self._tokens = list(self._split())
         self._next = 0
 
@@ -96,7 +109,7 @@ class _Parser:
             match = _TOKEN.match(self._text, at)
             if match is None and self._text[at] == "'":
                 raise self._bad(at, "a quote is opened here and not closed; write ' where the text ends")
-            if match is None:
+            if match is None or any("\ud800" <= letter <= "\udfff" for letter in match[0]):
                 raise self._bad(at, f"{self._text[at : at + 10]!r} is nothing that a selector may have")
             if kind := match.lastgroup:
                 word = kind == "name" and match[0].upper() in _WORDS
@@ -134,21 +147,31 @@ class _Parser:
         self._next += 1
         return token.text[1:-1].replace("''", "'")
 
+    @contextmanager
+    def _inside(self) -> Iterator[None]:
+        """Within a bracket, or behind a NOT or a sign."""
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise self._bad(self._token.at, f"more than {DEEPEST} brackets, NOT or signs are inside each other")
+        yield
+        self._depth -= 1
+
     def _either(self) -> Evaluate:
-        condition = self._both()
+        conditions = [self._both()]
         while self._takes("OR"):
-            condition = _or(condition, self._both())
-        return condition
+            conditions.append(self._both())
+        return _or(*conditions)
 
     def _both(self) -> Evaluate:
-        condition = self._negated()
+        conditions = [self._negated()]
         while self._takes("AND"):
-            condition = _and(condition, self._negated())
-        return condition
+            conditions.append(self._negated())
+        return _and(*conditions)
 
     def _negated(self) -> Evaluate:
         if self._takes("NOT"):
-            return _not(self._negated())
+            with self._inside():
+                return _not(self._negated())
         return self._comparison()
 
     def _comparison(self) -> Evaluate:
@@ -192,25 +215,27 @@ class _Parser:
         return lambda of: None if (value := left(of)) is None else pattern.fullmatch(_text(value)) is not None
 
     def _sum(self) -> Evaluate:
-        value = self._product()
+        first, steps = self._product(), []
         while sign := self._takes("+", "-"):
-            value = _calculate(sign, value, self._product())
-        return value
+            steps.append((sign, self._product()))
+        return _calculate(first, steps)
 
     def _product(self) -> Evaluate:
-        value = self._signed()
+        first, steps = self._signed(), []
         while sign := self._takes("*", "/"):
-            value = _calculate(sign, value, self._signed())
-        return value
+            steps.append((sign, self._signed()))
+        return _calculate(first, steps)
 
     def _signed(self) -> Evaluate:
         if sign := self._takes("+", "-"):
-            return _calculate(sign, lambda of: 0, self._signed())
+            with self._inside():
+                return _calculate(lambda of: 0, [(sign, self._signed())])
         return self._operand()
 
     def _operand(self) -> Evaluate:
         if self._takes("("):
-            inner = self._either()
+            with self._inside():
+                inner = self._either()
             self._expect(")")
             return inner
         if word := self._takes("TRUE", "FALSE"):
@@ -223,23 +248,37 @@ class _Parser:
             raise self._wrong("a property, a number or text in single quotes is expected")
         self._next += 1
         if token.kind == "number":
-            number = int(token.text) if token.text.isdigit() else float(token.text)
+            number = float(token.text)
+            if not math.isfinite(number) or (token.text.isdecimal() and number >= _LONG):
+                raise self._bad(token.at, f"{token.text} does not fit into 64 bits; write less")
+            if token.text.isdecimal():
+                number = int(token.text)
             return lambda of: number
         if token.text.startswith("JMS"):
             raise self._bad(token.at, f"{token.text} is a header of JMS; select by properties of the messages")
         return lambda of: of.get(token.text)
 
 
-def _or(one: Evaluate, other: Evaluate) -> Evaluate:
+def _or(*conditions: Evaluate) -> Evaluate:
+    if len(conditions) == 1:
+        return conditions[0]
+
     def either(of: Mapping[str, Value]) -> Result:
-        values = _truth(one(of)), _truth(other(of))
+        values = [_truth(condition(of)) for condition in conditions]
         return True if True in values else None if None in values else False
 
     return either
 
 
-def _and(one: Evaluate, other: Evaluate) -> Evaluate:
-    return _not(_or(_not(one), _not(other)))
+def _and(*conditions: Evaluate) -> Evaluate:
+    if len(conditions) == 1:
+        return conditions[0]
+
+    def both(of: Mapping[str, Value]) -> Result:
+        values = [_truth(condition(of)) for condition in conditions]
+        return False if False in values else None if None in values else True
+
+    return both
 
 
 def _not(one: Evaluate) -> Evaluate:
@@ -267,15 +306,23 @@ def _compare(sign: str, one: Evaluate, other: Evaluate) -> Evaluate:
     return compare
 
 
-def _calculate(sign: str, one: Evaluate, other: Evaluate) -> Evaluate:
+def _calculate(first: Evaluate, steps: Sequence[tuple[str, Evaluate]]) -> Evaluate:
+    """From left to right. Unknown if a value is."""
+    if not steps:
+        return first
+
     def calculate(of: Mapping[str, Value]) -> Result:
-        left, right = one(of), other(of)
-        if left is None or right is None:
-            return None
-        left, right = _number(left), _number(right)
-        if sign == "/":
-            return _divided(left, right)
-        return {"+": left + right, "-": left - right, "*": left * right}[sign]
+        result = first(of)
+        for sign, evaluate in steps:
+            value = evaluate(of)
+            if result is None or value is None:
+                return None
+            left, right = _number(result), _number(value)
+            if sign == "/":
+                result = _divided(left, right)
+            else:
+                result = {"+": left + right, "-": left - right, "*": left * right}[sign]
+        return result
 
     return calculate
 
@@ -312,14 +359,24 @@ def _text(value: Value) -> str:
 
 
 def _regex(wanted: str, escape: str) -> str:
-    """``%`` is any text, ``_`` one character; behind the escape they are themselves."""
-    parts, escaped = [], False
+    """``%`` is any text, ``_`` one character; behind the escape they are themselves.
+
+    What stands between two ``%`` is looked for once, from the left: atomic groups keep a text of many ``%`` from being
+    tried in all its ways.
+    """
+    parts: list[str] = [""]
+    escaped = False
     for character in wanted:
         if escaped or character not in ("%", "_", escape):
-            parts.append(re.escape(character))
+            parts[-1] += re.escape(character)
             escaped = False
         elif character == escape:
             escaped = True
+        elif character == "%":
+            parts.append("")
         else:
-            parts.append(".*" if character == "%" else ".")
-    return "".join(parts)
+            parts[-1] += "."
+    first, *middle = parts
+    if not middle:
+        return first
+    return first + "".join(f"(?>.*?{part})" for part in middle[:-1] if part) + f".*{middle[-1]}"

@@ -8,7 +8,7 @@ from typing import TypedDict
 from records.balance import Consumers, Rebalance
 from records.recovery import Recovery
 
-SUMMARY_VERSION = 2
+SUMMARY_VERSION = 3
 
 VERDICTS = ("pass", "fail", "unknown", "invalid", "interrupted")
 EXIT_STATUS = {"pass": 0, "fail": 1, "invalid": 3, "unknown": 4, "interrupted": 130}
@@ -40,6 +40,12 @@ class Messages(TypedDict):
     ``refused_yet_received``: failed, yet received: a broker refused the message and delivered it.
     ``expired_yet_received``: received for the first time after its time to live was over.
     ``unselected_yet_received``: received for the first time by a consumer whose selector does not match.
+    ``left_unconfirmed``: unconfirmed, not received, found on a queue. ``failed_not_received``,
+    ``in_doubt_not_received``: failed, and in_doubt, and not received, by (message, subscription).
+    ``unowed_yet_received``: received by a subscription that it was not expected of: no send attempt is on record, it
+    was sent before the subscription began, or the selector of the topic's subscription does not match.
+
+    ``received`` less ``unowed_yet_received``, and all of NOT_RECEIVED, add up to ``expected``.
     """
 
     sent: int
@@ -70,6 +76,27 @@ class Messages(TypedDict):
     refused_yet_received: int
     expired_yet_received: int
     unselected_yet_received: int
+    left_unconfirmed: int
+    failed_not_received: int
+    in_doubt_not_received: int
+    unowed_yet_received: int
+
+
+NOT_RECEIVED = {
+    "failed_not_received": "refused by a broker, or never written to one",
+    "lost": "lost",
+    "unaccounted": "unaccounted for",
+    "missed_away": "missed by subscribers that were away",
+    "stranded": "left on a queue",
+    "left_unconfirmed": "unconfirmed and left on a queue",
+    "dead_lettered": "sent to a dead-letter queue",
+    "expired": "expired",
+    "unselected": "left on a queue as no selector matches",
+    "missing_unconfirmed": "unconfirmed and missing",
+    "in_doubt_not_received": "in doubt and not received",
+}
+"""What becomes of a (message, subscription) of ``expected`` that is not received: one of these counts of `Messages`, in
+words."""
 
 
 class Latency(TypedDict):
@@ -285,9 +312,12 @@ class KindCounts(TypedDict):
     """Messages of one kind, all phases; a topic's message counts once for each subscription.
 
     ``expected``: sent, whatever came of the send. ``acked``: confirmed by a broker; non-persistent messages are not.
-    ``undelivered``: acked or unconfirmed, owed and not received: lost, missing_unconfirmed, stranded, and what is
-    unaccounted for, expired or a dead letter. ``stranded``: found where it waits, acked or not. ``missed_away``: not
-    owed. The others as in `Messages`.
+    ``undelivered``: acked or unconfirmed, owed and not received: lost, missing_unconfirmed, pending, and what is
+    unaccounted for, expired or a dead letter. ``pending``: on a queue, or held for a durable subscription, acked
+    (`Messages.stranded`) or not (`Messages.left_unconfirmed`). ``missed_away``: not owed. The others as in `Messages`.
+
+    ``received`` less ``unowed_yet_received``, ``undelivered``, ``missed_away``, ``unselected``, ``failed_not_received``
+    and ``in_doubt_not_received`` add up to ``expected``.
     """
 
     subscriptions: int
@@ -297,9 +327,13 @@ class KindCounts(TypedDict):
     undelivered: int
     lost: int
     missing_unconfirmed: int
-    stranded: int
+    pending: int
     unaccounted: int
     missed_away: int
+    unselected: int
+    failed_not_received: int
+    in_doubt_not_received: int
+    unowed_yet_received: int
     duplicated: int
     redelivered: int
 

@@ -29,13 +29,20 @@ def make_folder(prefix: str, parent: Path | None = None) -> Path:
     parent = Path(tempfile.gettempdir()) if parent is None else parent
     remove_stale(prefix, parent)
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-    draft = folder / f".{LOCK}"
-    lock = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    with suppress(OSError):  # a file system without locks: there nobody finds the folder free either
-        flock(lock, LOCK_EX | LOCK_NB)
-    draft.rename(folder / LOCK)  # locked before anybody can see it
-    _locks[folder] = lock
+    try:
+        _lock(folder)
+    except BaseException:
+        remove_folder(folder)
+        raise
     return folder
+
+
+def _lock(folder: Path) -> None:
+    draft = folder / f".{LOCK}"
+    _locks[folder] = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    with suppress(OSError):  # a file system without locks: there nobody finds the folder free either
+        flock(_locks[folder], LOCK_EX | LOCK_NB)
+    draft.rename(folder / LOCK)  # locked before anybody can see it
 
 
 def remove_folder(folder: Path) -> None:

@@ -3,11 +3,9 @@
 Every error is a RunUnreadable that names the file, the rule and the next step.
 """
 
-import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +14,7 @@ from records.digests import changed_after_analysis
 from records.errors import RunUnreadable
 from records.results import RESULT_TABLES
 from records.run import RunInfo
+from records.run_json import parse
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
 from records.summary import SUMMARY_VERSION, VERDICTS, Summary
@@ -53,24 +52,34 @@ def read_summary(
     """Refused: a summary not of ``versions``, or without a ``needed`` key. ``reader``: what the error calls us."""
     path, again = directory.summary_path, _again(directory)
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
+        if why := directory.read_run().never_began:
+            raise RunUnreadable(f"{directory.path}: the run never began ({why}), so make it again") from None
         raise RunUnreadable(f"{path}: missing, so the run was not analysed: {again}") from None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise RunUnreadable(f"{path}: cannot be read as JSON ({error}): {again}") from None
     version = found.get("summary_version") if isinstance(found, dict) else None
     if version not in versions:
         known = " or ".join(map(str, versions))
         raise RunUnreadable(f"{path}: summary_version is {version!r}, {reader} reads {known}: {again}")
+    needed = tuple(needed)
     missing = [key for key in needed if key not in found]
     if missing:
         raise RunUnreadable(f"{path}: the key {missing[0]!r} is missing: {again}")
     if found["verdict"] not in VERDICTS:
         known = ", ".join(VERDICTS)
         raise RunUnreadable(f"{path}: verdict {found['verdict']!r} is none of {known}: {again}")
+    whole = Summary.__required_keys__ <= {*needed}  # who needs less reads summaries of before there were some keys
     listed = version == SUMMARY_VERSION or directory.digests_path.exists()  # earlier analyses listed no digests
     changes = why_changed(directory) if listed else ""
-    return _invalid(path, found, changes) if changes else cast(Summary, found)
+    try:
+        summary: Summary = typed(Summary, found, partial=not whole)
+    except Misfit as misfit:
+        raise RunUnreadable(f"{path}: {misfit}: {changes or again}") from None
+    if changes:  # nobody measured what it says
+        return {**summary, "verdict": "invalid", "reasons": [changes, *summary["reasons"]]}
+    return summary
 
 
 def why_changed(directory: RunDirectory) -> str:
@@ -83,15 +92,6 @@ def why_changed(directory: RunDirectory) -> str:
     told = f"{joined(named)} {were} changed after the analysis: run `brokerbench analyse {directory.path}`"
     run_json = directory.run_path.name
     return f"{told}, which takes {run_json} as it is now" if run_json in files else told
-
-
-def _invalid(path: Path, found: object, changes: str) -> Summary:
-    """The summary of a run that was changed: nobody measured what it says. RunUnreadable if it is malformed."""
-    try:
-        summary: Summary = typed(Summary, found)
-    except Misfit as misfit:
-        raise RunUnreadable(f"{path}: {misfit}: {changes}") from None
-    return {**summary, "verdict": "invalid", "reasons": [changes, *summary["reasons"]]}
 
 
 def result_table(directory: RunDirectory, name: str, schema: pa.Schema) -> pa.Table:
@@ -107,7 +107,8 @@ def _checked(path: Path, name: str, schema: pa.Schema, directory: RunDirectory) 
     try:
         found = pq.ParquetFile(path).read().replace_schema_metadata(None)
     except (OSError, pa.ArrowException) as error:
-        raise RunUnreadable(f"{path}: cannot be read as Parquet ({error}): {_again(directory)}") from None
+        why = " ".join(str(error).split())
+        raise RunUnreadable(f"{path}: cannot be read as Parquet ({why}): {_again(directory)}") from None
     for field in schema:
         if field.name not in found.schema.names:
             raise RunUnreadable(f"{path}: the column {field.name!r} of {name!r} is missing: {_again(directory)}")

@@ -1,4 +1,4 @@
-"""Durable messages at a steady rate, from every broker to every broker.
+"""Producers send durable messages at a steady rate, and consumers take them, each at a broker of its client group.
 
 Asks: does this topology deliver each message once, how fast, and what does the way through the network cost?
 """

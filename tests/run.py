@@ -33,8 +33,9 @@ NOTHING_TO_RUN = 5  # pytest's exit status
 TESTS_FAILED = 1  # pytest's exit status
 MOST_UNSTEADY = 3
 """So many failed tests of a stage may be a machine that stood still; more are a defect."""
-BESIDE_EACH_OTHER = ("--numprocesses", str(os.cpu_count() or 1), "--dist", "loadfile")
-"""A file's tests stay in one process, so tests that share a Spark session start at most one a process."""
+BESIDE_EACH_OTHER = ("--numprocesses", str(os.cpu_count() or 1), "--dist", "loadfile", "--no-loadscope-reorder")
+"""A file's tests stay in one process, so tests that share a Spark session start at most one a process. Files begin in
+the order of their names: those of few tests, which pytest-xdist would put last, take longest."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from records.rundir import RunDirectory
 from records.summary import EXIT_STATUS
 from reports.comparison.beside import beside
 from reports.comparison.build import Wanted
@@ -25,6 +26,21 @@ def wanted_from(
         raise ValueError(f"{out}: --out, --markdown and --json name one file twice: give each a name of its own")
     require_folders(files)
     return Wanted((), primary, same_within, allow_unlike, out, markdown, json_file)
+
+
+def begun(runs: Iterable[RunDirectory]) -> tuple[tuple[Path, ...], list[str]]:
+    """The folders of the runs that began, and a sentence for each other: ``runs/2*`` names those too.
+
+    Raises RunUnreadable.
+    """
+    folders, left_out = [], []
+    for run in runs:
+        why = "" if run.summary_path.exists() else run.read_run().never_began
+        if why:
+            left_out.append(f"left out: {run.path.name} never began ({why})")
+        else:
+            folders.append(run.path)
+    return tuple(folders), left_out
 
 
 def require_folders(files: Iterable[Path]) -> None:

@@ -28,6 +28,7 @@ from reports.comparison.beside import Shape, differences_beside
 from reports.comparison.statistics import needed_blocks
 from reports.numbers import counted
 
+LOG_PREFIX = re.compile(r"^(\[[^]]*\] \S+/[A-Z]+/[\w.]+: )?(brokerbench: |locust: error: )?")
 CANNOT_RUN = 2  # exit status of a run that could not be made
 LOGGED = re.compile(r"\[\d{4}-\d\d-\d\d ")
 """How a line begins that Locust's log has written: what follows without it belongs to the line before."""
@@ -237,6 +238,6 @@ def _last_words(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     errors = [at for at, line in enumerate(lines) if "/ERROR/" in line]
     if not errors:
-        return (lines or ["it ended without a word"])[-1].rpartition("brokerbench: ")[2].strip()
+        return LOG_PREFIX.sub("", (lines or ["it ended without a word"])[-1]).strip()
     excerpt = takewhile(lambda line: not LOGGED.match(line), lines[errors[-1] + 1 :])
-    return "\n".join([lines[errors[-1]].rpartition("brokerbench: ")[2].strip(), *excerpt])
+    return "\n".join([LOG_PREFIX.sub("", lines[errors[-1]]).strip(), *excerpt])

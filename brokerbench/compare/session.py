@@ -122,7 +122,7 @@ class Session:
     def holds_another(self) -> bool:
         """Whether the folder holds another comparison."""
         path = self.folder / SESSION_FILE
-        return path.exists() and path.read_text(encoding="utf-8") != self._asked()
+        return path.exists() and path.read_bytes() != self._asked().encode()
 
     def require_own(self) -> None:
         """ValueError if the folder holds another comparison."""
@@ -261,7 +261,19 @@ def as_typed(path: Path) -> str:
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
+def stray_word(options: Sequence[str]) -> str:
+    """The first word that is no option, nor the value of the option before it; '' if there is none."""
+    before = ""
+    for word in options:
+        if not word.startswith("-") and (not before.startswith("-") or "=" in before):
+            return word
+        before = word
+    return ""
+
+
 def _check_others(option: str, others: Sequence[str]) -> None:
+    if stray := stray_word(others):
+        raise ValueError(f"{stray!r}: is no option of a run; write --OPTION=VALUE, such as --rate=200")
     for word in others:
         name = word.partition("=")[0]
         if name == f"--{option}":

@@ -17,20 +17,21 @@
 Every error names the file, the line, the field and what to write instead.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from brokerbench.compare.session import VARIABLE, locustfile_of
+from brokerbench.compare.session import VARIABLE, locustfile_of, stray_word
 from reports.nightly.gates import GateInvalid, RelativeGate, is_relative, relative_gate
 from scenarios.harness.options.check_options import EVERYTHING, parse_checks
 from scenarios.harness.options.run_options import OptionError
-from topologies.catalogue.yaml_nodes import Document, Reader
+from topologies.catalogue.yaml_nodes import Document, Reader, text_of
 from topologies.model.spelling import nearest
 from topologies.model.validity import TopologyInvalid
 
 TOPOLOGY = "topology"
 MOST_FIGURES = 3
+MOST_BLOCKS = 1_000
 HEADER = "the plan"
 
 
@@ -42,13 +43,13 @@ class PlanInvalid(ValueError):
 class Benchmark:
     """A scenario and what must hold of its runs. ``topologies``: empty where the topology is what is varied.
 
-    ``blocks``: 0 for as many as a verdict takes. ``run_time``: '' for the scenario's own.
+    ``blocks``: None for as many as a verdict takes. ``run_time``: '' for the scenario's own.
     """
 
     scenario: str
     gates: tuple[str, ...]
     topologies: tuple[str, ...] = ()
-    blocks: int = 0
+    blocks: int | None = None
     run_time: str = ""
     options: tuple[str, ...] = ()
 
@@ -57,7 +58,9 @@ class Benchmark:
             locustfile_of(self.scenario)
         except ValueError as error:
             raise TopologyInvalid(str(error).removeprefix("--scenario "), field="scenario") from None
-        _require_blocks(self.blocks, least=0)
+        if self.blocks is not None:
+            _require_blocks(self.blocks, "1 or more, or left out for as many as a verdict takes")
+        _require_options(self.options)
         try:
             self.relative, self.checks  # noqa: B018 - each gate is read
         except (GateInvalid, OptionError) as error:
@@ -90,7 +93,7 @@ class Short:
     run_time: str = ""
 
     def __post_init__(self) -> None:
-        _require_blocks(self.blocks, least=1)
+        _require_blocks(self.blocks, "1 or more")
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,7 @@ class Plan:
         if self.vary not in VARIABLE:
             near = nearest(self.vary, list(VARIABLE)) or f"; it is one of {', '.join(VARIABLE)}"
             raise TopologyInvalid(f"{self.vary!r} is not an option that can be varied{near}", field="vary")
+        _require_options(self.options)
         if not self.candidates:
             raise TopologyInvalid("no candidate: name at least one value", field="candidates")
         if twice := [one for one in self.candidates if one == self.reference or self.candidates.count(one) > 1]:
@@ -151,19 +155,28 @@ class Plan:
         )
 
 
-def _require_blocks(blocks: int, least: int) -> None:
-    if blocks < least:
-        told = "1 or more, or left out" if least == 0 else "1 or more"
-        raise TopologyInvalid(f"{blocks}, but it must be {told}", field="blocks")
+def _require_blocks(blocks: int, rule: str) -> None:
+    if blocks < 1:
+        raise TopologyInvalid(f"{blocks}, but it must be {rule}", field="blocks")
+    if blocks > MOST_BLOCKS:
+        raise TopologyInvalid(f"{blocks}, but it must be at most {MOST_BLOCKS:,}", field="blocks")
+
+
+def _require_options(options: Sequence[str]) -> None:
+    if stray := stray_word(options):
+        rule = "it must be an option of a run, such as --rate=200; brokerbench options lists them"
+        raise TopologyInvalid(f"{stray!r}, but {rule}", field="options")
 
 
 def read(path: Path) -> Plan:
     """Raises PlanInvalid."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = text_of(path)
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
         raise PlanInvalid(f"{path}: cannot be read: {why}: name a plan, such as benchmarks/nightly.yaml") from None
+    except TopologyInvalid as error:
+        raise PlanInvalid(str(error)) from None
     try:
         document = Document(str(path), text)
         if document.root is None:

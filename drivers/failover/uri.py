@@ -9,6 +9,7 @@ lenient without any use (an option without ``=``, a list without URIs, a fragmen
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
@@ -18,6 +19,7 @@ from urllib.parse import quote_plus, unquote_plus, urlsplit
 from drivers.failover.core_options import CORE_OPTIONS
 
 NO_LIMIT = -1
+MOST, MOST_DIGITS = (1 << 63) - 1, 100  # of an option's number
 Pairs = tuple[tuple[str, str], ...]
 
 
@@ -239,6 +241,9 @@ def _with_options(text: str, servers: tuple[ServerUri, ...], pairs: list[tuple[s
     nested: dict[str, str] = {}
     core: dict[str, str] = {}
     warnings: list[str] = []
+    times_written = Counter(name[:1].lower() + name[1:] for name, _ in pairs)
+    if twice := next((name for name, times in times_written.items() if times > 1), ""):
+        raise _bad(text, f"the option {twice!r} is given twice", "keep one of them", text.rfind(twice[1:]) - 1)
     for name, value in pairs:
         if name in CORE_OPTIONS:
             core[name] = value
@@ -292,6 +297,9 @@ def _number(text: str, name: str, value: str, kind: Callable[[str], float]) -> f
             f"write {rule}, such as {OPTION_FIELDS[name].default}",
             text.rfind(name),
         )
+    if len(value) > MOST_DIGITS or abs(kind(value)) > MOST:  # also of an infinite one
+        rule = f"at most {MOST}, as the Java client has 64 bits for it"
+        raise _bad(text, f"{name}={value!r} is too much", f"write {rule}", text.rfind(name))
     return kind(value)
 
 

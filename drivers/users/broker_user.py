@@ -1,7 +1,10 @@
 """The Locust user that is the base of all clients of a run: it takes part in the run, and reports its errors to it."""
 
 import logging
+import traceback
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 import gevent
@@ -47,6 +50,7 @@ class BrokerUser(User):
     destinations: ClassVar[int] = 1
     joins: ClassVar[str] = ""
     _ready = False
+    _failed_to_start = False
     _index: int | None = None
     _joins_later = False  # in the load
 
@@ -71,9 +75,33 @@ class BrokerUser(User):
             raise StopUser
         return session
 
+    def run(self) -> None:
+        """Locust's own: `on_start`, then the task. An error in its class's `on_start` ends this user, as in `guard`."""
+        self.on_start = partial(self._start, self.on_start)  # type: ignore[method-assign]
+        super().run()
+
+    def _start(self, on_start: Callable[[], None]) -> None:
+        try:
+            on_start()
+        except Exception as error:  # StopUser too: a user that ends before its task would never be ready
+            session = self.enter()
+            log.debug("%s.on_start", type(self).__name__, exc_info=error)
+            said = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
+            problem = f"on_start raised {said}{_place(error, on_start)}"
+            if self.may_fail:
+                session.do_without(type(self).__name__, problem)
+                self.leave(session)
+            else:
+                session.report(f"{type(self).__name__}: {problem}")
+            if not isinstance(error, StopUser):
+                self.on_stop = lambda: None  # type: ignore[method-assign]  # as Locust: what did not start is not stopped
+            self._failed_to_start = True
+
     def guard(self, work: Callable[[Session], None]) -> None:
         """Do a user's work. An error ends this user, and the run reports it. Locust would start the task again."""
         session = self.enter()
+        if self._failed_to_start:
+            raise StopUser
         try:
             if self._wait_for_its_turn(session):
                 work(session)
@@ -154,3 +182,11 @@ class BrokerUser(User):
             gevent.sleep(LOOK_EVERY_S)
             if client:
                 client.usable()
+
+
+def _place(error: Exception, function: Callable[[], None]) -> str:
+    """The last line in the function's own file that an error came through; '' if that is not known."""
+    code = getattr(function, "__code__", None)
+    frames = traceback.extract_tb(error.__traceback__) if code else []
+    lines = [frame.lineno for frame in frames if frame.filename == code.co_filename]
+    return f" ({Path(code.co_filename).name}:{lines[-1]})" if lines else ""

@@ -26,6 +26,7 @@ from drivers.client.work import Work
 from drivers.contract import DEFAULT_PRIORITY, Destination, DriverError, Subscription
 from drivers.users.broker_user import LOOK_EVERY_S, BrokerUser
 from drivers.users.session import Go, Session
+from records.declared_types import fits, misfit, misfits
 from records.message_properties import MessageProperties, Values
 from records.rate_steps import parse_steps
 
@@ -196,6 +197,10 @@ class Stay:
 
 def _problem_of(stays: Sequence[Stay]) -> str:
     """Why a consumer cannot have these stays; '' if it can."""
+    if not fits(stays, tuple[Stay, ...]):
+        return misfit("stays", stays, tuple[Stay, ...])
+    if problem := next(filter(None, map(misfits, stays)), ""):
+        return f"a stay has {problem}"
     if not stays or stays[0].from_s:
         return "the first stay begins before the load: there must be one, without from_s"
     for stay, later in pairwise((*stays, None)):

@@ -14,12 +14,12 @@ from records.percentiles import LEAST_BEYOND
 from records.results import RESULT_TABLES
 from records.run import RunInfo
 from records.rundir import RunDirectory
-from records.summary import Summary
+from records.summary import SUMMARY_VERSION, Summary
 from reports.comparison.metrics import ComparisonImpossible, Metric
 from reports.inputs import read_summary, result_table
 from reports.views.histogram import Histogram, select
 
-READABLE_SUMMARIES = (1, 2)
+READABLE_SUMMARIES = (1, 2, SUMMARY_VERSION)
 NEEDED_KEYS = ("verdict", "reasons", "messages", "throughput", "latency_ms", "wall", "phases")
 UNUSABLE = ("invalid", "interrupted")
 NOT_ITS_OWN = ("generator", "host")

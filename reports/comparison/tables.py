@@ -7,6 +7,7 @@ from typing import cast
 
 from reports.comparison.comparison import ArmFigure, Comparison, Test
 from reports.comparison.metrics import METRICS
+from reports.export.csv_tables import no_formula
 from reports.values import ANY, Cell, Column, Table
 
 
@@ -64,9 +65,15 @@ def _columns(titles: tuple[str, ...], *numeric: str) -> tuple[Column, ...]:
 
 
 def as_csv(table: Table) -> str:
-    """Comma-separated with a header; an absent value is an empty field."""
+    """Comma-separated with a header; an absent value is an empty field, and no text is a formula."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([column.title for column in table.columns])
-    writer.writerows(["" if value is None else value for value in row] for row in table.rows)
+    writer.writerow([no_formula(column.title) for column in table.columns])
+    writer.writerows([_csv_cell(value) for value in row] for row in table.rows)
     return buffer.getvalue()
+
+
+def _csv_cell(value: Cell) -> Cell:
+    if value is None:
+        return ""
+    return no_formula(value) if isinstance(value, str) else value

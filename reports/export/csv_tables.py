@@ -1,16 +1,21 @@
 """Turns result tables into CSV, for spreadsheets and other programs: units in the headers, latency buckets as bounds.
 
-A null is an empty cell. Rows are sorted, so the same results give the same text.
+A null is an empty cell. Rows are sorted, so the same results give the same text. No text is a formula: a spreadsheet
+would run it.
 """
 
 import io
+import re
 from collections.abc import Mapping
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv
 
 from records.buckets import lower_ns, upper_ns
 
+FORMULA = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
+"""How texts begin that spreadsheets take for formulas; with apostrophes, those that were such a text before."""
 LATENCY_COLUMNS = {
     "measure": "measure",
     "phase": "phase",
@@ -48,9 +53,28 @@ def rates_csv(rates: pa.Table) -> str:
     return _csv(rates, RATE_COLUMNS)
 
 
+def no_formula(text: str) -> str:
+    """``text`` with an apostrophe before it if a spreadsheet may take it for a formula. A number stays as it is.
+
+    To read it back, remove one apostrophe from each text that `FORMULA` matches and that begins with one.
+    """
+    if not FORMULA.match(text):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
+
+
 def _csv(table: pa.Table, titles: Mapping[str, str]) -> str:
     """The columns that ``titles`` names, by their titles and in that order."""
     chosen = table.select(list(titles)).rename_columns(list(titles.values()))
+    for at, field in enumerate(chosen.schema):
+        if pa.types.is_string(field.type):
+            texts = chosen.column(at)
+            safe = {text: no_formula(text) for text in pc.unique(texts).to_pylist() if text is not None}
+            chosen = chosen.set_column(at, field, pa.array([safe.get(text) for text in texts.to_pylist()], field.type))
     written = io.BytesIO()
     csv.write_csv(chosen.sort_by([(name, "ascending") for name in chosen.column_names]), written)
     return written.getvalue().decode()

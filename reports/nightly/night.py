@@ -63,11 +63,12 @@ def answer(of: Night) -> str:
     passed = f"{len(of.of(PASS))} of {gates} passed"
     bad = [_named(result) for result in of.of(FAIL)]
     unusable = [_named(result) for result in of.of(INVALID)]
-    open_ones = len(of.of(UNDECIDED))
+    others = ((FAIL, "failed"), (UNDECIDED, "undecided"), (INVALID, "not to be judged"))
+    rest = [f"{len(results)} {words}" for outcome, words in others if (results := of.of(outcome))]
     parts = [
         f"Failed: {'; '.join(bad)}." if bad else "",
         f"Not to be judged: {'; '.join(unusable)}." if unusable else "",
-        f"{passed}{f', {open_ones} undecided' if open_ones else ''}.",
+        f"{', '.join([passed, *rest])}.",
     ]
     return " ".join(part for part in parts if part)
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.run import RunInfo
-from records.summary import Summary, WarmUpResult
+from records.summary import Messages, Summary, WarmUpResult
 from reports.numbers import counted, joined, seconds_text, sentence, share, significant
 from reports.views import farlinks, spans
 from reports.views.brokers import of_kind
@@ -101,7 +101,8 @@ def of_the_machine(run: RunInfo, resources: pa.Table, load_s: float) -> Iterator
     if not cores:
         return
     whole_ns = cores * max(load_s, 1) * 1e9
-    stolen, busy = (in_load(resources, metric, load_s) for metric in ("steal_ns", "cpu_busy_ns"))
+    # Samples do not lie exactly at the ends of the load, so their sum may be a little more than the whole.
+    stolen, busy = (min(in_load(resources, metric, load_s), whole_ns) for metric in ("steal_ns", "cpu_busy_ns"))
     if stolen / whole_ns > MUCH_STEAL:
         yield f"The host of this virtual machine took {share(stolen, whole_ns)} of its CPU time away (steal)."
     if busy / whole_ns > BUSY:
@@ -174,6 +175,16 @@ def of_drift(latency: pa.Table, load_s: float) -> Iterator[str]:
         )
 
 
+def of_messages_in_doubt(messages: Messages) -> str:
+    """A message of a topic counts once; what was received of it counts for each subscription."""
+    in_doubt, recovered = messages["in_doubt"], messages["recovered"]
+    stayed = f"{counted(in_doubt, 'message')} stayed in doubt: the connection went before the broker's answer."
+    receptions = recovered + messages["in_doubt_not_received"]
+    if receptions <= in_doubt:
+        return f"{stayed} {recovered:,} of them were received all the same."
+    return f"{stayed} Of their {receptions:,} receptions, {recovered:,} took place all the same."
+
+
 def of_what_was_claimed(summary: Summary, paths: pa.Table) -> Iterator[str]:
     messages = summary["messages"]
     if summary["foreign_leftovers"]:
@@ -186,9 +197,6 @@ def of_what_was_claimed(summary: Summary, paths: pa.Table) -> Iterator[str]:
             "so none of them can count as lost."
         )
     if messages["in_doubt"]:
-        yield (
-            f"{counted(messages['in_doubt'], 'message', 'messages')} stayed in doubt: the connection went before the "
-            f"broker's answer. {messages['recovered']:,} of them were received all the same."
-        )
+        yield of_messages_in_doubt(messages)
     if paths.num_rows and paths["hops"].null_count == paths.num_rows:
         yield "The protocol did not tell how many brokers a message crossed, so latency is not told apart by hops."

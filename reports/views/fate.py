@@ -1,66 +1,97 @@
-"""Says in a sentence what became of the messages."""
+"""Says in a sentence what became of the messages, by parts that add up; then what is counted beside them."""
 
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from records.summary import Messages, Summary
+from records.summary import NOT_RECEIVED, LeftBehind, Messages, Summary
 from reports.numbers import counted, joined
 from reports.views.leftbehind import places
 
-MESSAGE_COUNTS = (
-    ("lost", "lost"),
-    ("unaccounted", "unaccounted for"),
-    ("missed_away", "missed by subscribers that were away"),
-    ("stranded", "left on a queue"),
-    ("dead_lettered", "sent to a dead-letter queue"),
-    ("expired", "expired"),
-    ("unselected", "left on a queue as no selector matches"),
-    ("missing_unconfirmed", "unconfirmed and missing"),
-    ("duplicated", "duplicated"),
-    ("reordered", "out of order"),
-    ("corrupted", "corrupted"),
-    ("unexpected", "received without a known send"),
-    ("refused_yet_received", "received though refused"),
-    ("expired_yet_received", "received after the time to live"),
-    ("unselected_yet_received", "received against a selector"),
-    ("withheld", "more never sent, as the brokers kept producers waiting"),
-)
+FAILED, REFUSED = "failed_not_received", "refused_yet_received"
+BESIDE = {
+    "duplicated": "duplicated",
+    "reordered": "out of order",
+    "corrupted": "corrupted",
+    "unexpected": "received without a known send",
+    REFUSED: "received though refused",
+    "expired_yet_received": "received after the time to live",
+    "unselected_yet_received": "received against a selector",
+    "unowed_yet_received": "received by subscriptions that were not owed them",
+    "withheld": "more never sent, as the brokers kept producers waiting",
+}
+"""Counts of what was received, or was never sent. A message may be in several of them, or in none."""
+COMES_WITH = {"unowed_yet_received": ("unexpected", "unselected_yet_received")}
+"""Not told beside a count that says the same of the same messages, and more."""
 MOST_BROKERS = 3
 
 
 def fate_sentence(summary: Summary) -> str:
-    """What brokers refused comes first: it explains what was not received."""
-    messages = summary["messages"]
-    bad = _failed(messages["failed"], summary["refused"])
-    counts: dict[str, Any] = dict(messages)
-    left = summary["left_behind"]
-    bad += [f"{counts[key]:,} {word}{places(left, key, counts[key])}" for key, word in MESSAGE_COUNTS if counts[key]]
-    if bad:
-        return f"{_received(messages)}; {joined(bad)}."
-    if messages["received"] != messages["expected"]:
-        return f"{_received(messages)}; none lost, none duplicated."
+    """``Of 120 messages sent, 75 were received; 40 left on a queue and 5 lost. Beside that: 2 duplicated.``
+
+    What was received and the parts after it add up to the messages, or to their receptions where a message has other
+    than one subscription. What brokers refused comes first: it explains what was not received.
+    """
+    messages, refused = summary["messages"], summary["refused"]
+    parts, beside = not_received_words(messages, refused, summary["left_behind"]), _beside(messages, refused)
+    more = f" Beside that: {joined(beside)}." if beside else ""
+    if not messages["expected"]:
+        sent = counted(messages["sent"], "message was", "messages were")
+        return f"{sent} sent, and no subscription was owed any.{more}"
+    if parts:
+        return f"{_received(messages)}; {joined(parts)}.{more}"
+    if beside:
+        return f"{_all(messages)}.{more}"
     return f"{_all(messages)}, {_how_often(messages['repeated'])}."
 
 
-def _failed(failed: int, refused: dict[str, int]) -> list[str]:
+def not_received_words(messages: Messages, refused: Mapping[str, int], left_behind: Sequence[LeftBehind]) -> list[str]:
+    """A text for each part of what was expected and not received: ``40 left on a queue``, and where."""
+    parts = _failed(messages, refused)
+    for name, words in NOT_RECEIVED.items():
+        count = messages[name]  # type: ignore[literal-required]
+        if count and name != FAILED:
+            parts.append(f"{count:,} {words}{places(left_behind, name, count)}")
+    return parts
+
+
+def owed_and_received(messages: Messages) -> int:
+    """How many of the expected receptions took place."""
+    return messages["received"] - messages["unowed_yet_received"]
+
+
+def _beside(messages: Messages, refused: Mapping[str, int]) -> list[str]:
+    texts = []
+    for name, words in BESIDE.items():
+        count = messages[name]  # type: ignore[literal-required]
+        if count > sum(messages[other] for other in COMES_WITH.get(name, ())):  # type: ignore[literal-required]
+            by = f" by {_brokers(refused)}" if name == REFUSED and count == sum(refused.values()) else ""
+            texts.append(f"{count:,} {words}{by}")
+    return texts
+
+
+def _failed(messages: Messages, refused: Mapping[str, int]) -> list[str]:
     """``1,040 refused by broker-2``, ``3 never written to a broker``. ``refused``: messages by broker."""
-    in_all = sum(refused.values())
-    told = [f"{in_all:,} refused by {_brokers(refused)}"] if in_all else []
-    return [*told, f"{failed - in_all:,} never written to a broker"] if failed > in_all else told
+    count, by_brokers = messages["failed_not_received"], sum(refused.values())
+    if not count:
+        return []
+    if count != messages["failed"] or by_brokers > count:  # it is not known which of them were not received
+        return [f"{count:,} {NOT_RECEIVED[FAILED]}"]
+    parts = [f"{by_brokers:,} refused by {_brokers(refused)}"] if by_brokers else []
+    return [*parts, f"{count - by_brokers:,} never written to a broker"] if count > by_brokers else parts
 
 
-def _brokers(refused: dict[str, int]) -> str:
+def _brokers(refused: Mapping[str, int]) -> str:
     if len(refused) > MOST_BROKERS:
         return f"{len(refused)} brokers"
     most_first = sorted(refused, key=lambda broker: (-refused[broker], broker))
-    return joined([f"{each} ({refused[each]:,})" if len(refused) > 1 else each for each in most_first])
+    return joined([f"{broker} ({refused[broker]:,})" if len(refused) > 1 else broker for broker in most_first])
 
 
 def _received(messages: Messages) -> str:
     """``Of 1,000 messages sent, 990 were received``; with other than one subscription a message, as receptions."""
-    sent, received = counted(messages["sent"], "message"), f"{messages['received']:,}"
+    sent, received = counted(messages["sent"], "message"), f"{owed_and_received(messages):,}"
     if messages["expected"] == messages["sent"]:
         return f"Of {sent} sent, {received} were received"
-    return f"Of {sent} sent, {received} receptions out of {messages['expected']:,}"
+    return f"Of {messages['expected']:,} receptions of {sent} sent, {received} took place"
 
 
 def _all(messages: Messages) -> str:

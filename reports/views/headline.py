@@ -6,14 +6,16 @@ from records.run import RunInfo
 from records.summary import Latency, Summary
 from reports.numbers import sentence, significant
 from reports.views.connections import connections_sentence
+from reports.views.counts import kinds_sentences
 from reports.views.destinations import destinations_sentence
-from reports.views.fate import fate_sentence
+from reports.views.fate import fate_sentence, owed_and_received
 from reports.views.mirror import mirror_sentences
+from reports.views.rebalance import moves_sentences
 from reports.views.recovery import recovery_sentences
 from reports.views.regions import regions_sentence
 from reports.views.shares import shares_sentences
 from reports.views.steps import held_step, step_name, steps_sentence
-from reports.views.unplanned import unplanned_sentences
+from reports.views.unplanned import probable_cause, unplanned_sentences
 
 MEANING = {
     "pass": ("Passed", "Every check held, and every message is accounted for."),
@@ -35,18 +37,53 @@ class Headline:
     timing: str = ""  # which figures not to rely on, and why
 
 
+FIRST = {
+    "reliability": ("kinds",),
+    "rebalance": ("moves",),
+    "many_destinations": ("destinations", "cost"),
+    "churn": ("cost",),
+    "sharing": ("shares",),
+    "throttle": ("shares",),
+    "wan": ("regions",),
+    "request_reply": ("latency",),
+    "parallel_connectors": ("rate",),
+}
+"""By scenario: which sentences answer its question, so that they come first. Of others the order is enough."""
+ONLY_FIRST = ("cost", "rate")
+
+
 def headline(run: RunInfo, summary: Summary) -> Headline:
-    verdict, rate = summary["verdict"], summary["offered_rate"]
+    verdict = summary["verdict"]
     word, meaning = MEANING[verdict]
     reasons = tuple(map(sentence, summary["reasons"]))
-    of_faults = recovery_sentences(summary["recovery"], summary["timing"]["doubtful"], rate["held"])
-    faults = f"{of_faults} {unplanned_sentences(summary['unplanned'])}".strip()
-    first = f"{rate['note']} {faults}".strip()
-    first = f"{first} {mirror_sentences(summary['mirror'])}".strip()
-    first = f"{first} {_steps(summary)}".strip()
-    first = f"{first} {connections_sentence(summary.get('connections'))}".strip()
-    told = f"{first} {answer(summary)}".strip()
-    return Headline(verdict, word, meaning, reasons, told, question(run), summary["timing"]["note"])
+    return Headline(verdict, word, meaning, reasons, _in_order(run, summary), question(run), summary["timing"]["note"])
+
+
+def _in_order(run: RunInfo, summary: Summary) -> str:
+    """Whether the rate was held, what answers the scenario's question, what faults did, what became of the messages."""
+    rate = summary["offered_rate"]
+    first = FIRST.get(run.scenario, ())
+    sentences = {
+        "faults": recovery_sentences(summary["recovery"], summary["timing"]["doubtful"], rate["held"]),
+        "unplanned": unplanned_sentences(summary["unplanned"]),
+        "mirror": mirror_sentences(summary["mirror"]),
+        "steps": _steps(summary),
+        "connections": connections_sentence(summary.get("connections")),
+        **_answers(summary, share_alike="shares" in first),
+        "moves": moves_sentences(summary["rebalance"]) if "moves" in first else "",
+        "cost": cost_sentence(summary),
+        "rate": rate_sentence(summary),
+        "cause": probable_cause(run, summary),
+    }
+    if not _have_several(run) and summary["destinations"]["all_flow_s"] is not None:
+        sentences["destinations"] = ""  # a class each, and nobody asks which one came last
+    rest = [name for name in sentences if name not in first and name not in ONLY_FIRST]
+    return " ".join(filter(None, (rate["note"], *(sentences.get(name) for name in (*first, *rest)))))
+
+
+def _have_several(run: RunInfo) -> bool:
+    """Whether the users of a class have several destinations."""
+    return any(len(user.destinations) > 1 for user in run.users)
 
 
 def _steps(summary: Summary) -> str:
@@ -61,16 +98,35 @@ def question(run: RunInfo) -> tuple[str, ...]:
 
 def answer(summary: Summary) -> str:
     """A few sentences with the figures that answer most questions."""
+    return " ".join(filter(None, _answers(summary).values()))
+
+
+def _answers(summary: Summary, *, share_alike: bool = False) -> dict[str, str]:
+    """By name. ``share_alike``: also of consumers that share evenly."""
     if not summary["messages"]["sent"]:
-        return "No message was sent, so this run answers nothing."
-    told = (
-        fate_sentence(summary),
-        shares_sentences(summary["consumers"]),
-        destinations_sentence(summary["destinations"]),
-        regions_sentence(summary.get("regions"), summary["timing"]["doubtful"]),
-        latency_sentence(summary),
-    )
-    return " ".join(filter(None, told))
+        return {"fate": "No message was sent, so this run answers nothing."}
+    return {
+        "fate": fate_sentence(summary),
+        "kinds": kinds_sentences(summary),
+        "shares": shares_sentences(summary["consumers"], also_even=share_alike),
+        "destinations": destinations_sentence(summary["destinations"]),
+        "regions": regions_sentence(summary.get("regions"), summary["timing"]["doubtful"]),
+        "latency": latency_sentence(summary),
+    }
+
+
+def cost_sentence(summary: Summary) -> str:
+    """'' where CPU was not sampled."""
+    used_ms = summary["throughput"]["cpu_ms_per_message_brokers"]
+    return "" if used_ms is None else f"The brokers used {significant(used_ms)} ms of CPU for each message."
+
+
+def rate_sentence(summary: Summary) -> str:
+    """'' where the length of the load is not known."""
+    received, due = summary["throughput"]["received_per_s"], summary["throughput"]["due_per_s"]
+    if received is None or due is None:
+        return ""
+    return f"{significant(received)} messages a second were received, and {significant(due)} were due."
 
 
 def latency_sentence(summary: Summary) -> str:
@@ -83,7 +139,7 @@ def latency_sentence(summary: Summary) -> str:
         return "No latency was measured."
     if trip := _round_trip(summary["latency_ms"].get("round_trip")):
         return trip
-    everything = summary["messages"]["received"] >= summary["messages"]["expected"]
+    everything = owed_and_received(summary["messages"]) >= summary["messages"]["expected"]
     return _latency_words(latency, everything=everything)
 
 

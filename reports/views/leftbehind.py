@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from records.summary import LeftBehind
+from reports.numbers import counted
 from reports.values import Columns, Table, table_of
 
 MOST_ROWS = 50
@@ -21,17 +22,19 @@ OUTCOMES = {
 def places(found: Sequence[LeftBehind], outcome: str, count: int) -> str:
     """`` (260 of them on ttl.third at broker-2)``, or both places if there are two; '' if none was found.
 
-    ``count``: messages of this outcome. Some that expired are known by a broker's count only, and were not found.
+    ``count``: of this outcome, by (message, subscription). Some that expired are known by a broker's count only, and
+    were not found. A message may be on a queue once for several subscriptions, or twice for one: then it is no part of
+    the count: `` (as 1 message on ttl.third at broker-2)``.
     """
     rows = sorted((row for row in found if row["outcome"] == outcome), key=lambda row: -row["messages"])
     if not rows:
         return ""
     first, *others = (f"on {row['queue']} at {row['broker']}" for row in rows)
-    most = rows[0]["messages"]
-    if not others and most >= count:
-        return f" (all {first})"
+    most, in_all = rows[0]["messages"], sum(row["messages"] for row in rows)
     second = f" and {rows[1]['messages']:,} {others[0]}" if len(others) == 1 else ""
-    return f" ({most:,} of them {first}{second})"
+    if in_all > count or (in_all < count and outcome != "expired"):
+        return f" (as {counted(most, 'message')} {first}{second})"
+    return f" (all {first})" if most == count else f" ({most:,} of them {first}{second})"
 
 
 def left_behind_table(found: Sequence[LeftBehind]) -> Table:

@@ -1,4 +1,4 @@
-"""Makes tables of the clients at each broker and of their moves: by moment, by fault, by second and by stay."""
+"""Says where clients were and how they moved: sentences, and tables by moment, by fault, by second and by stay."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -7,12 +7,46 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.balance import Distribution, FaultMoves, GroupBalance, Rebalance
-from reports.numbers import counted
+from reports.numbers import counted, joined, seconds_text, significant
 from reports.values import Column, Columns, Table, table_of
 
 NS_PER_S = 1_000_000_000
 MOST_STAYS, MOST_CHANGES = 300, 60
 MOMENTS = {"begin": "the load begins", "end": "the load ends"}
+MOST_MOMENTS = 4
+
+
+def moves_sentences(rebalance: Rebalance) -> str:
+    """Where the clients of each group were, and what their moves cost them; '' if none moved."""
+    if not rebalance["moves"]:
+        return ""
+    groups = [_of_group(group) for group in rebalance["groups"]]
+    moved, off_ms = f"{rebalance['moved']:,} of {counted(rebalance['clients'], 'client')}", rebalance["off_ms"]
+    text = f"{moved} moved, {counted(rebalance['moves'], 'time')} in all"
+    if off_ms["p50"] is not None and off_ms["max"] is not None:
+        text += f"; the middle move took {significant(off_ms['p50'])} ms, the longest {significant(off_ms['max'])} ms"
+    if rebalance["not_settled"]:
+        text += f"; after {counted(rebalance['not_settled'], 'change')} they did not settle"
+    elif rebalance["settled_s"] is not None:
+        text += f"; each time they had settled after {seconds_text(rebalance['settled_s'])} at most"
+    return " ".join([*groups, f"{text}."])
+
+
+def _of_group(group: GroupBalance) -> str:
+    """``Of 12 consumers, a, b and c had 6, 6 and 0 when the load began, and 4, 4 and 4 when it ended.``"""
+    first, *others = group["moments"]
+    later = [moment for moment in others if not moment["moment"].startswith("before")]
+    shown = [first, *later[-(MOST_MOMENTS - 1) :]]
+    names = joined(list(first["connected"]))
+    whole = counted(group["clients"], "client")
+    return f"Of {whole} in {group['group']}, {names} had {joined([_had(moment) for moment in shown])}."
+
+
+def _had(moment: Distribution) -> str:
+    counts = "/".join(f"{count:,}" for count in moment["connected"].values())
+    off = f" ({moment['off']:,} off)" if moment["off"] else ""
+    when = {"begin": "when the load began", "end": "when it ended"}.get(moment["moment"], moment["moment"])
+    return f"{counts}{off} {when}"
 
 
 def balance_table(group: GroupBalance, faults: Sequence[FaultMoves]) -> Table:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from records.recovery import FaultRecovery, Recovery, StrandedAt
+from records.recovery import FaultRecovery, Recovery, StrandedAt, back_ns
 from reports.numbers import counted, seconds_text
 from reports.values import Columns, OutageRow, Table, table_of
 
@@ -65,7 +65,10 @@ def _when(fault: FaultRecovery) -> str:
 def _cut_off(fault: FaultRecovery, *, doubtful: bool) -> str:
     if not fault["cut_off"]:
         return "no client was cut off"
-    told = f"{fault['cut_off']:,} of {counted(fault['clients'], 'client')} {_were(fault['cut_off'])} cut off"
+    whole = f"{fault['cut_off']:,} of {counted(fault['clients'], 'client')}"
+    if fault["cut_off"] > fault["clients"]:  # some were connected only later
+        whole = counted(fault["cut_off"], "client")
+    told = f"{whole} {_were(fault['cut_off'])} cut off"
     if fault["never_back"]:
         return f"{told}, {fault['never_back']:,} of them for good"
     slowest_ms = fault["outage_ms"]["max"]
@@ -151,9 +154,9 @@ def outage_rows(outages: pa.Table) -> tuple[OutageRow, ...]:
 
 
 def outage_ms(row: Mapping[str, Any]) -> float | None:
-    """None: the client never came back. One without messages is back when it is connected."""
-    back_ns = row["first_success_ns"] if row["role"] else row["connected_ns"]
-    return None if back_ns is None else (back_ns - row["began_ns"]) / NS_PER_MS
+    """None: the client never came back."""
+    at_ns = back_ns(row)
+    return None if at_ns is None else (at_ns - row["began_ns"]) / NS_PER_MS
 
 
 def outages_table(outages: pa.Table) -> Table:

@@ -9,10 +9,18 @@ UNEVEN = 1.5
 QUEUE = "queue://"
 
 
-def shares_sentences(consumers: Consumers) -> str:
-    """A sentence each for the most uneven subscriptions; '' if consumers share evenly, or each has its own."""
-    uneven = sorted(filter(_is_uneven, consumers["subscriptions"]), key=lambda each: -(each["max_to_mean"] or 0.0))
-    return " ".join(map(_sentence, uneven[:MOST_SENTENCES]))
+def shares_sentences(consumers: Consumers, *, also_even: bool = False) -> str:
+    """A sentence each for the most uneven subscriptions; '' if each consumer has its own.
+
+    ``also_even``: those that consumers share evenly count too.
+    """
+    divisions = [
+        division
+        for division in consumers["subscriptions"]
+        if _is_uneven(division) or (also_even and division["messages"])
+    ]
+    divisions.sort(key=lambda division: -(division["max_to_mean"] or 0.0))
+    return " ".join(map(_sentence, divisions[:MOST_SENTENCES]))
 
 
 def _is_uneven(found: Division) -> bool:

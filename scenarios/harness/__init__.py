@@ -22,6 +22,7 @@ from scenarios.harness.checks import (
     somebody_cut_off,
 )
 from scenarios.harness.lifecycle import run
+from scenarios.harness.locustfile_errors import use_status_of_a_run_that_cannot_be_made
 from scenarios.harness.scenario import (
     ANY_LINK,
     BETWEEN_REGIONS,
@@ -71,3 +72,5 @@ __all__ = [
     "some_rate_held",
     "somebody_cut_off",
 ]
+
+use_status_of_a_run_that_cannot_be_made()  # here, as Locust imports locustfiles before it calls anything of ours

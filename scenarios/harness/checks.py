@@ -59,7 +59,7 @@ def none_against_a_selector() -> Check:
 
 
 def every_client_back() -> Check:
-    """Every client that a fault cut off sent or received again."""
+    """Every client that a fault cut off sent or received again, or was ready again and had nothing due."""
     return Check("every client back", "recovery.never_back", at_most=0)
 
 

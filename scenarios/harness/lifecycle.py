@@ -38,6 +38,7 @@ from scenarios.harness.run.controller import CANNOT_RUN, CannotRun, RunControlle
 from scenarios.harness.run.load_generators import LoadGenerators, LocalLoadGenerator
 from scenarios.harness.run.snapshot import Snapshot
 from scenarios.harness.scenario import Scenario
+from scenarios.harness.web.guard import tell_refusal
 from scenarios.java_parts import use_java_clients
 
 log = logging.getLogger("brokerbench")
@@ -46,8 +47,14 @@ log = logging.getLogger("brokerbench")
 def run(scenario: Scenario, *, reroute: Reroute | None = None) -> None:
     """Hand a scenario over: the last line of a locustfile. Registers with Locust's events and returns.
 
-    ``reroute``: where clients go instead of a broker's own listener, for a proxy in between.
+    ``reroute``: where clients go instead of a broker's own listener, for a proxy in between. Raises ValueError if this
+    process has a scenario already.
     """
+    if any(isinstance(getattr(handler, "__self__", None), Lifecycle) for handler in events.init._handlers):
+        raise ValueError(
+            f"run(…) of scenario {scenario.name}: this process has a scenario already; call it once in a locustfile, "
+            "and name one locustfile by -f"
+        )
     use_java_clients()
     lifecycle = Lifecycle(scenario, reroute)
     events.init_command_line_parser.add_listener(lifecycle.on_parser)
@@ -92,6 +99,8 @@ class Lifecycle:
             raise SystemExit(CANNOT_RUN) from error
         if namespace.dry_run:
             assert self._plan is not None, "it was just made"
+            for warning in self._plan.info.warnings:
+                log.warning("%s", warning)
             print(json.dumps(plan.would_run(self._plan)))
             raise SystemExit(0)
         if environment.web_ui:
@@ -137,6 +146,8 @@ class Lifecycle:
         chosen = options.read(namespace, self._scenario, namespace.run_time)
         user_settings.restore(self._own)
         self._plan = plan.make(self._scenario, chosen)
+        if none := [name for name, count in self._plan.counts.items() if not count]:
+            raise OptionError(f"{none[0]}: fixed_count = 0: write how many users of this class there are")
         return self._plan.counts
 
     def start(self, namespace: Namespace, users: int) -> None:
@@ -172,8 +183,11 @@ class Lifecycle:
             self._controller = self._shown = self._conduct(environment)
             self._controller.begin()
         except (OptionError, CannotRun) as error:
-            log.error("%s", error)
-            self.refusal = str(error)
+            if self._web:
+                self.refusal = tell_refusal(error)
+            else:
+                self.refusal = str(error)
+                log.error("%s", error)
             if self._controller and self._controller.interrupted:
                 environment.process_exit_code = EXIT_STATUS["interrupted"]
             self._call_off(environment)
@@ -277,6 +291,10 @@ class Lifecycle:
         if self._last:
             for line in jobs.last_words(self._last.directory):
                 print(line)
+        failure = self._last.failure if self._last else self.refusal
+        if failure and not self._web:  # the web UI has shown why
+            first, *others = failure.splitlines()
+            print(f"Failed:  {first}{' (more above)' if others else ''}")
 
 
 def _keep_locust_from_saying(words: str) -> None:

@@ -10,14 +10,21 @@ from functools import cached_property
 from drivers.users.broker_user import BrokerUser
 from records.checks import Check
 from records.client_steps import ClientSteps, parse_client_steps
+from records.declared_types import misfits
 from records.rate_search import SearchSettings
-from records.rate_steps import RateStep, ends_s, parse_steps
+from records.rate_steps import MOST_S, RateStep, ends_s, parse_steps
 from scenarios.harness.faults.contract import Fault
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.link import Link
 from topologies.model.topology import Topology
 
 SEARCH_AT_MOST_S = 900.0
+
+
+def _require_types(what: str, value: object) -> None:
+    """Raise ValueError where a field is not what it is declared as."""
+    if told := misfits(value):
+        raise ValueError(f"{what}: {told}")
 
 
 @dataclass(frozen=True)
@@ -31,10 +38,13 @@ class Hold:
     after_faults_s: float | None = None
 
     def __post_init__(self) -> None:
-        if self.for_s <= 0:
-            raise ValueError(f"load Hold(for_s={self.for_s}): must last longer than 0 s")
-        if self.after_faults_s is not None and self.after_faults_s < 0:
-            raise ValueError(f"load Hold(after_faults_s={self.after_faults_s}): must be 0 s or more, or None")
+        _require_types("load Hold", self)
+        if not 0 < self.for_s <= MOST_S:
+            rule = f"must last longer than 0 s, and at most {MOST_S:,} s; write Hold(for_s=30), for instance"
+            raise ValueError(f"load Hold(for_s={self.for_s}): {rule}")
+        if self.after_faults_s is not None and not 0 <= self.after_faults_s <= MOST_S:
+            rule = f"must be 0 s or more, and at most {MOST_S:,} s, or None"
+            raise ValueError(f"load Hold(after_faults_s={self.after_faults_s}): {rule}")
 
     @property
     def steps(self) -> tuple[RateStep, ...]:
@@ -52,6 +62,12 @@ class Search:
     settings: SearchSettings = field(default_factory=SearchSettings)
     for_s: float = SEARCH_AT_MOST_S
 
+    def __post_init__(self) -> None:
+        _require_types("load Search", self)
+        if not 0 < self.for_s <= MOST_S:
+            rule = f"must last longer than 0 s, and at most {MOST_S:,} s; leave it out for {SEARCH_AT_MOST_S:g} s"
+            raise ValueError(f"load Search(for_s={self.for_s}): {rule}")
+
     @property
     def steps(self) -> tuple[RateStep, ...]:
         """None: they are chosen while it runs."""
@@ -68,6 +84,7 @@ class Steps:
     text: str
 
     def __post_init__(self) -> None:
+        _require_types("load Steps", self)
         assert self.steps  # a text that is none is refused here
 
     @cached_property
@@ -92,6 +109,7 @@ class AddClients:
     text: str
 
     def __post_init__(self) -> None:
+        _require_types("load AddClients", self)
         assert self.clients  # a text that is none is refused here
 
     @cached_property
@@ -170,6 +188,11 @@ class Scenario:
     limited_on_purpose: str = ""
 
     def __post_init__(self) -> None:
+        _require_types("scenario", self)
+        if strange := [user.__name__ for user in self.users if not issubclass(user, BrokerUser)]:
+            raise ValueError(
+                f"scenario: users has {strange[0]}, which is no ProducerUser or ConsumerUser; leave it out"
+            )
         if not {"producer", "consumer"} <= {user.role for user in self.users}:
             raise ValueError("scenario: needs at least one ProducerUser and one ConsumerUser in users=(…)")
 

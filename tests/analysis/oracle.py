@@ -19,6 +19,7 @@ BEYOND = (
         "refused_yet_received",
     ),
     *("past_ttl", "past_ttl_unconfirmed", "expired_yet_received", "unselected_yet_received"),  # none here
+    *("failed_not_received", "in_doubt_not_received", "unowed_yet_received"),
 )
 COUNTS = (*ACCOUNTING.names[2:], "redelivered", *BEYOND)
 GRACE_NS = 1_000_000_000
@@ -47,8 +48,11 @@ def accounting(
             counts[key]["corrupted"] += 1
         else:
             copies[receipt["producer"], receipt["seq"], receipt["subscription"]].append(receipt)
-    for (producer, seq, _), of_message in copies.items():
+    for (producer, seq, subscription), of_message in copies.items():
         _count_copies(counts, of_message, known=(producer, seq) in attempts)
+        owed_to = _expecting(attempts[producer, seq], subscriptions) if (producer, seq) in attempts else set()
+        key = of_message[0]["destination"], subscription
+        counts[key]["unowed_yet_received"] += subscription not in owed_to
     _count_order(counts, copies)
     for message, of_message in attempts.items():
         for subscription in _expecting(of_message, subscriptions):
@@ -154,5 +158,7 @@ def _count_end(
         count["lost" if not found else "dead_lettered" if all(found) else "stranded"] += 1
     count["refused_yet_received"] += outcome == "failed" and received
     count["recovered"] += outcome == "in_doubt" and received
+    count["failed_not_received"] += outcome == "failed" and not received
+    count["in_doubt_not_received"] += outcome == "in_doubt" and not received
     count["missing_unconfirmed"] += outcome == "unconfirmed" and not received and not found
     count["left_unconfirmed"] += outcome == "unconfirmed" and not received and bool(found)

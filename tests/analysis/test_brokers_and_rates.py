@@ -112,7 +112,9 @@ def test_totals_of_the_load_take_each_event_by_its_own_time_and_each_message_onc
     assert row.asDict(recursive=True) == {"outcomes": of_run, **of_load}
 
 
-def test_a_gauge_is_its_last_value_in_a_second_and_a_counter_its_growth(spark: SparkSession) -> None:
+def test_a_gauge_is_its_last_value_in_a_second_and_a_counter_its_growth_and_who_is_away_has_none(
+    spark: SparkSession,
+) -> None:
     samples = [
         sample("rss_bytes", 10, at=1_100),
         sample("rss_bytes", 20, at=1_900),
@@ -120,13 +122,16 @@ def test_a_gauge_is_its_last_value_in_a_second_and_a_counter_its_growth(spark: S
         sample("cpu_ns", 150, at=2_100),
         sample("cpu_ns", 30, at=3_100),  # the process was started again
         sample("cpu_ns", 41, at=6_100),  # two seconds without a sample
+        sample("cpu_ns", 90, at=2_100, broker="b"),
+        sample("cpu_ns", 80, at=8_100, broker="b"),  # it was away, and has started again
+        sample("cpu_ns", 86, at=9_100, broker="b"),
     ]
-    told = {
-        (row["second"], row["metric"], row["value"])
-        for row in resources(frame(spark, "samples", samples), TIMELINE).collect()
-    }
+    rows = resources(frame(spark, "samples", samples), TIMELINE).collect()
+    told = {(row["second"], row["metric"], row["value"]) for row in rows if row["broker"] == "a"}
     in_the_gap = {(3, "cpu_ns", 3), (4, "cpu_ns", 3), (5, "cpu_ns", 5)}
     assert told == {(0, "rss_bytes", 20), (1, "cpu_ns", 50), (2, "cpu_ns", 30)} | in_the_gap
+    of_b = {(row["second"], row["value"]) for row in rows if row["broker"] == "b"}
+    assert of_b == {(7, 80), (8, 6)}, "nothing while it was away"
 
 
 def test_cpu_of_the_load_is_that_from_its_beginning_to_its_end_brokers_apart_from_the_generator(

@@ -18,6 +18,7 @@ from records.connection_events import ConnectionEvent
 from records.digests import changed_after_analysis
 from records.errors import RunUnreadable, RunUnwritable
 from records.files import alone_in
+from records.reader import seal
 from records.results import RESULT_TABLES
 from records.run import Phases
 from records.rundir import RunDirectory
@@ -454,3 +455,18 @@ def test_a_damaged_event_file_is_one_clear_error_that_names_it(
     (directory.events("sends") / "gone.parquet").write_bytes(b"PAR1 and nothing more")
     assert main([str(directory.path)]) == 2
     assert "gone.parquet: not readable as Parquet" in capsys.readouterr().err
+
+
+def test_an_event_file_with_damaged_rows_is_one_clear_error_that_names_it(
+    spark: SparkSession, planted: Callable[..., RunDirectory], capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = planted(healthy)
+    seal(directory)
+    (file,) = directory.events("sends").glob("*.parquet")
+    content = bytearray(file.read_bytes())
+    content[4:2_000] = bytes(1_996)
+    file.write_bytes(content)
+    assert main([str(directory.path)]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith(f"error: {file}: not readable as Parquet (")
+    assert not directory.is_analysed

@@ -68,14 +68,14 @@ def test_what_each_kind_of_messages_lost_is_added_up_over_its_subscriptions() ->
             "received": 16,
             "undelivered": 4,
             "lost": 1,
-            "stranded": 3,
+            "pending": 3,
         },
         "durable_topic_non_persistent": {
             "subscriptions": 1,
             "expected": 10,
             "received": 8,
             "undelivered": 2,
-            "stranded": 2,
+            "pending": 2,
         },
     }
     assert list(found) == [name for name in KINDS if name in found], "in the table's order"

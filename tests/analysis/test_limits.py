@@ -153,6 +153,11 @@ def test_the_cores_are_those_of_the_judged_seconds() -> None:
     assert (one["brokers_cores"], one["generator_cores"], one["machine_busy_share"]) == (1.5, 0.25, 0.75)
 
 
+def test_a_machine_is_never_more_than_all_in_use() -> None:
+    """Samples do not lie exactly at the ends of seconds, so a second may have a little more than its own."""
+    assert found(step(100), brokers=1.5, generator=0.25, busy=4.1)["machine_busy_share"] == 1.0
+
+
 def test_without_samples_nothing_is_known_of_the_machine() -> None:
     one = limit(INFO, [step(100)], RESOURCES.empty_table(), lag(0.1), consumers(AT_SINK))
     assert (one["brokers_cores"], one["machine_busy_share"], one["limited_by"]) == (None, None, "unknown")

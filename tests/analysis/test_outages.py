@@ -1,6 +1,7 @@
 """Checks the outages of clients: a planted history is found exactly, and random ones are as plain Python has them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -8,13 +9,29 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from analysis.deliveries import deliveries
+from analysis.deliveries import deliveries, first
+from analysis.expectations import NOTHING_SPECIAL, Expectations, SentTo
 from analysis.fault_spans import FaultSpan, fault_spans
+from analysis.message_outcomes import absences, expected, message_outcomes
+from analysis.message_outcomes import found as left
 from analysis.messages import messages
 from analysis.outages import outages, with_due
 from analysis.timeline import FAULT_GRACE_NS, FOREVER_NS
+from records.message_properties import MessageProperties
+from records.recovery import back_ns
 from tests.analysis import outage_oracle
-from tests.analysis.rows import LOAD_FROM_MS, MS, Row, connection, frame, member, receipt, send, subscription
+from tests.analysis.rows import (
+    LOAD_FROM_MS,
+    MS,
+    Row,
+    connection,
+    frame,
+    leftover,
+    member,
+    receipt,
+    send,
+    subscription,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -31,6 +48,8 @@ def found(
     faults: tuple[FaultSpan, ...] = (KILL,),
     subscriptions: tuple[Row, ...] = (),
     members: Sequence[Row] = (),
+    leftovers: Sequence[Row] = (),
+    of: Expectations = NOTHING_SPECIAL,
 ) -> dict[tuple[int, int], dict[str, Any]]:
     """Rows of OUTAGES by (fault, user); times as recorded."""
     frames = [
@@ -45,7 +64,10 @@ def found(
     ]
     cut_off = outages(*frames, faults, LOAD_NS)  # type: ignore[arg-type]
     of_messages = messages(frames[1])
-    its = with_due(cut_off, of_messages, deliveries(frames[2], of_messages, frames[1]), LOAD_NS)
+    arrived = deliveries(frames[2], of_messages, frames[1])
+    owed_to = expected(of_messages, frames[3], absences(frames[0], frames[4]), of)
+    outcomes = message_outcomes(owed_to, first(arrived), left(frame(spark, "leftovers", leftovers)))
+    its = with_due(cut_off, of_messages, arrived, outcomes, frames[3], LOAD_NS, of)
     rows = [row.asDict() for row in its.collect()]
     for row in rows:
         row |= {key: value + LOAD_NS for key, value in row.items() if key.endswith("_ns") and value is not None}
@@ -122,11 +144,88 @@ def test_due_messages_are_counted_from_the_beginning_of_an_outage_to_its_end_and
         receipt(3, at=5_405, consumer=7),
         receipt(0, at=5_000, consumer=8, producer=2),
         receipt(1, at=5_400, consumer=8, producer=2),
-        receipt(4, at=4_999, consumer=9, producer=3),  # it gets nothing after the loss
+        receipt(4, at=4_999, consumer=9, producer=3),  # it gets nothing after the loss, and is never ready again
     ]
     held = tuple(subscription("orders", kind="queue", consumer=consumer) for consumer in (7, 8, 9))
     its = found(spark, connections, sends, receipts, subscriptions=held)
     assert {user: row["due"] for (_, user), row in its.items()} == {1: 2, 2: 0, 7: 2, 8: 0, 9: None}
+
+
+READY_AGAIN_MS = 5_310
+OTHERS = 99
+"""A consumer that no fault cuts off."""
+
+
+@dataclass(frozen=True)
+class Idle:
+    """A consumer that a's kill cut off, and that got nothing since it was ready again at b. ``due``: what it was owed.
+
+    ``sent``: (seq, when, outcome); ``by_others``: which of them other consumers received; ``left_at``: brokers by seq.
+    """
+
+    because: str
+    due: int
+    sent: tuple[tuple[int, float, str], ...] = ()
+    by_others: tuple[int, ...] = ()
+    left_at: Mapping[int, str] = field(default_factory=dict)
+    topic: bool = False
+    colour: str = ""
+
+
+LATER, EARLIER, UNPROMISED = (1, 7_000.0, "acked"), (1, 3_000.0, "acked"), (1, 7_000.0, "unconfirmed")
+IDLE = (
+    Idle("other consumers took all messages of its queue", 0, (LATER, (2, 7_500.0, "acked")), by_others=(1, 2)),
+    Idle("nothing was sent any more", 0),
+    Idle("a message of its queue was lost", 1, (LATER, (2, 7_500.0, "acked")), by_others=(1,)),
+    Idle("one is left at another broker", 1, (LATER,), left_at={1: "c"}),
+    Idle("one from before lies at its own broker", 1, (EARLIER,), left_at={1: "b"}),
+    Idle("one from before lies at the dead broker", 0, (EARLIER,), left_at={1: "a"}),
+    Idle("one that nobody promised is nowhere", 0, (UNPROMISED,)),
+    Idle("one that nobody promised lies at its broker", 1, (UNPROMISED,), left_at={1: "b"}),
+    Idle("a message of its topic came to others only", 1, (LATER,), by_others=(1,), topic=True),
+    Idle("its topic had none any more", 0, (EARLIER,), by_others=(1,), topic=True),
+    Idle("one of its topic that nobody promised came to others only", 1, (UNPROMISED,), by_others=(1,), topic=True),
+    Idle("it selects red messages, and a blue one lies there", 0, (LATER,), left_at={1: "b"}, colour="red"),
+    Idle("it selects blue messages, and one lies there", 1, (LATER,), left_at={1: "b"}, colour="blue"),
+)
+COLOURS = SentTo(MessageProperties.parse('{"colour": ["red", "blue"]}'))
+
+
+def test_a_consumer_that_is_ready_again_is_back_unless_a_message_was_due_to_it(spark: SparkSession) -> None:
+    """Each consumer has a destination and a producer of its own. In the end comes one that is never ready again."""
+    connections, sends, receipts, subscriptions, leftovers = ([], [], [], [], [])  # type: tuple[list[Row], ...]
+    for number, idle in enumerate(IDLE):
+        consumer, producer, name = 100 + number, 200 + number, f"d{number}"
+        where = {"destination": f"{'topic' if idle.topic else 'queue'}://{name}"}
+        mine = {"subscription": "mine" if idle.topic else name}
+        theirs = {"subscription": "theirs" if idle.topic else name}
+        connections += [
+            connection("connected", at=100, client=consumer),
+            connection("lost", at=5_100, client=consumer),
+            connection("connected", at=5_300, client=consumer, broker="b"),
+            connection("ready", at=READY_AGAIN_MS, client=consumer, broker="b"),
+        ]
+        kind, selector = "topic" if idle.topic else "queue", f"colour = '{idle.colour}'" if idle.colour else ""
+        subscriptions.append({**subscription("", consumer=consumer, kind=kind, selector=selector), **where, **mine})
+        if idle.topic:
+            subscriptions.append({**subscription("", consumer=OTHERS, kind=kind), **where, **theirs})
+        sends += [{**send(seq, due=at, outcome=outcome, producer=producer), **where} for seq, at, outcome in idle.sent]
+        receipts += [
+            {**receipt(seq, at=8_000, consumer=OTHERS, producer=producer), **where, **theirs} for seq in idle.by_others
+        ]
+        leftovers += [leftover(seq, queue=name, broker=at, producer=producer) for seq, at in idle.left_at.items()]
+    connections += [connection("connected", at=100, client=300), connection("lost", at=5_100, client=300)]
+    subscriptions.append(subscription("orders", consumer=300, kind="queue"))
+    selectors = {row["destination"]: (row["selector"],) for row in subscriptions if row["selector"]}
+    of = Expectations(
+        dict.fromkeys(selectors, COLOURS), {name: ("colour = 'red'", "colour = 'blue'") for name in selectors}
+    )
+    its = found(spark, connections, sends, receipts, subscriptions=tuple(subscriptions), leftovers=leftovers, of=of)
+    due = {idle.because: its[1, 100 + number]["due"] for number, idle in enumerate(IDLE)}
+    assert due == {idle.because: idle.due for idle in IDLE}
+    back = {idle.because: back_ns(its[1, 100 + number]) for number, idle in enumerate(IDLE)}
+    assert back == {idle.because: None if idle.due else READY_AGAIN_MS * MS for idle in IDLE}
+    assert (its[1, 300]["due"], back_ns(its[1, 300])) == (None, None), "it was never ready again"
 
 
 def test_users_that_share_a_lost_connection_have_an_outage_each(spark: SparkSession) -> None:

@@ -97,7 +97,7 @@ def test_each_process_of_a_run_tells_what_it_counted(copied: RunDirectory) -> No
 
 def test_a_thousand_messages_that_were_confirmed_and_swallowed_are_lost(spark: SparkSession, tmp_path: Path) -> None:
     told = planted_run(tmp_path, "all swallowed")
-    reason = "no message was received, though brokers confirmed 1,000: 1,000 of them lost"
+    reason = "no message was received, though brokers confirmed 1,000: of 1,000 expected receptions, 1,000 lost"
     told.says("fail", "Of 1,000 messages sent, 0 were received; 1,000 lost. No latency was measured.", reason)
     assert told.counts == {"sent": 1_000, "acked": 1_000, "expected": 1_000, "lost": 1_000}
 
@@ -110,7 +110,7 @@ def test_latencies_of_the_rest_are_told_as_such_where_60_percent_are_lost(spark:
 
 def test_messages_that_are_refused_and_arrive_have_a_count_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
     told = planted_run(tmp_path, "refused and stored", "--check", "messages.refused_yet_received <= 0")
-    first = "Of 1,000 messages sent, 1,000 were received; 50 refused by source and 50 received though refused."
+    first = "All 1,000 messages sent were received. Beside that: 50 received though refused by source."
     told.says("fail", first, "messages.refused_yet_received is 50, it must be <= 0")
     assert (told.counts["failed"], told.counts["acked"]) == (50, 950)
 
@@ -132,7 +132,7 @@ def test_repeats_with_the_brokers_mark_are_no_duplicates_and_are_told(spark: Spa
 
 def test_a_subscriber_that_heard_nothing_is_told_in_the_first_sentence(spark: SparkSession, tmp_path: Path) -> None:
     told = planted_run(tmp_path, "a deaf subscriber")
-    first = "Of 1,000 messages sent, 1,000 receptions out of 2,000; 1,000 unconfirmed and missing. Of those that"
+    first = "Of 2,000 receptions of 1,000 messages sent, 1,000 took place; 1,000 unconfirmed and missing. Of those that"
     told.says("pass", first)
 
 
@@ -257,5 +257,7 @@ def test_a_lost_file_of_sends_makes_the_run_invalid_and_names_whose_it_was(
     pq.write_table(first, path)
     told = told_of(copied.path)
     told.says(
-        "invalid", "Of 500 messages sent, 1,000 were received; 500 received without a known send.", "rows are missing"
+        "invalid",
+        "All 500 messages sent were received. Beside that: 500 received without a known send.",
+        "rows are missing",
     )

@@ -12,6 +12,7 @@ from analysis.premises import unmet
 from analysis.recovery import Harm, recovery, spread
 from records.checks import Check
 from records.results import OUTAGES, STAYS
+from reports.views.recovery import outage_rows
 
 MS, S = 1_000_000, 1_000_000_000
 LOAD_NS = 100 * S
@@ -119,6 +120,28 @@ def test_a_client_that_never_came_back_is_the_slowest_and_has_no_number() -> Non
 def test_a_connection_without_messages_is_back_when_it_is_connected_again() -> None:
     found = of([outage(1, 5, "", lasted_ms=None, reconnected_ms=90)])
     assert (found["never_back"], found["outage_ms"]) == (0, {"p50": 95, "max": 95})
+
+
+@pytest.mark.parametrize(
+    ("role", "due", "in_flight", "reconnected_ms", "never_back"),
+    [
+        pytest.param("consumer", 0, 0, 90, 0, id="nothing was due"),
+        pytest.param("consumer", 3, 0, 90, 1, id="messages were due"),
+        pytest.param("consumer", None, 0, None, 1, id="it was not connected again"),
+        pytest.param("producer", 0, 0, 90, 0, id="it had nothing to send"),
+        pytest.param("producer", 0, 1, 90, 1, id="a send of it was never answered"),
+        pytest.param("producer", 0, 0, None, 1, id="it was not connected again and had nothing to send"),
+    ],
+)
+def test_a_client_without_a_success_is_back_when_it_is_ready_if_nothing_was_due_to_it(
+    role: str, due: int | None, in_flight: int, reconnected_ms: int | None, never_back: int
+) -> None:
+    row = outage(1, 1, role, lasted_ms=None, reconnected_ms=reconnected_ms) | {"due": due, "in_flight": in_flight}
+    found = of([row])
+    longest = None if never_back else 5 + 90 + 10  # to the loss, to the connection, until it was ready
+    assert (found["never_back"], found["outage_ms"]) == (never_back, {"p50": longest, "max": longest})
+    (drawn,) = outage_rows(pa.Table.from_pylist([row], OUTAGES))
+    assert (drawn.never, list(drawn.outages_ms)) == (never_back, [] if never_back else [longest])
 
 
 @pytest.mark.parametrize(

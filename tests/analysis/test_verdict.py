@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.checks import evaluate, rule, value_at
+from analysis.checks import evaluate, value_at
 from analysis.verdict import Evidence, FailedFault, judge
 from records.buckets import bucket_of
 from records.checks import Check
@@ -52,9 +52,9 @@ CASES = {
         "no message was received: nothing was measured",
     ),
     "nothing received though all of it was confirmed": (
-        {"messages": Messages(**{**NOTHING, "sent": 4, "acked": 4, "lost": 3, "stranded": 1})},  # type: ignore[typeddict-item]
+        {"messages": Messages(**{**NOTHING, "sent": 4, "acked": 4, "expected": 4, "lost": 3, "stranded": 1})},  # type: ignore[typeddict-item]
         "fail",
-        "no message was received, though brokers confirmed 4: 3 of them lost, 1 of them left on a queue",
+        "no message was received, though brokers confirmed 4: of 4 expected receptions, 3 lost, 1 left on a queue",
     ),
     "nothing received by a topic that nobody had subscribed to": (
         {"messages": Messages(**{**NOTHING, "sent": 4, "acked": 4})},  # type: ignore[typeddict-item]
@@ -162,7 +162,7 @@ def test_a_check_passes_fails_or_is_unknown(check: Check, outcome: str) -> None:
 
 
 def test_a_rule_reads_as_one_would_write_it() -> None:
-    assert rule(Check("c", "m", at_least=1, at_most=2.5)) == ">= 1 and <= 2.5"
+    assert Check("c", "m", at_least=1, at_most=2.5).rule == ">= 1 and <= 2.5"
     assert value_at(SUMMARY, "leftovers") == 0
 
 

@@ -34,6 +34,8 @@ def test_exactly_the_commands_that_work_are_offered() -> None:
 def test_the_catalogue_has_a_line_for_each_topology() -> None:
     lines = call("topologies").output.splitlines()
     assert [line.split()[0] for line in lines] == list(ENTRIES)
+    assert [line.split()[1] for line in lines] == [build(name).flavour for name in ENTRIES]
+    assert {line.split()[1] for line in lines} == {"classic", "artemis"}
     assert [line for line in lines if len(line) > 150] == []
 
 
@@ -301,3 +303,17 @@ def test_clicks_own_errors_and_exits_stay_as_they_are() -> None:
 
     assert CliRunner().invoke(group, ["leave"]).exit_code == 4
     assert "No such command" in CliRunner().invoke(group, ["nothing"]).stderr
+
+
+def test_ctrl_c_in_any_command_is_one_sentence_and_status_130() -> None:
+    @click.group(cls=OneLineErrors)
+    @click.option("--debug", is_flag=True)
+    def group(debug: bool) -> None:
+        """A group like ours."""
+
+    @group.command()
+    def wait() -> None:
+        raise KeyboardInterrupt
+
+    result = CliRunner().invoke(group, ["wait"])
+    assert (result.exit_code, result.stderr) == (130, "brokerbench: wait was stopped by Ctrl-C\n")

@@ -7,6 +7,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from brokerbench.cli import main
+from records.run import RunInfo
+from records.rundir import RunDirectory
 from reports.comparison.metrics import PRIMARY
 from tests.reports.comparison.planted import Planted, noisy, write_blocks, write_planted
 
@@ -83,6 +85,7 @@ def test_other_figures_can_be_primary(slower: list[Path], tmp_path: Path) -> Non
         (["0", "0"], "named twice"),
         (["0", "nowhere"], "there is no such folder"),
         (["0", "1", "--same-within", "-1"], "0<x<=100"),
+        (["0", "1", "--same-within", "nan"], "nan is not in the range 0<x<=100"),
         (["0", "1", "--json", "page.html"], "name one file twice"),
     ],
 )
@@ -106,3 +109,23 @@ def test_unlike_runs_are_refused_unless_allowed(slower: list[Path], tmp_path: Pa
     allowed = call(tmp_path, slower[0], other, "--allow-unlike")
     assert allowed.exit_code == 0
     assert "unlike: protocol is amqp in other, but stomp in run-1-0" in allowed.output
+
+
+@pytest.mark.parametrize("state", ["failed", "interrupted", "starting", "running"])
+def test_runs_that_never_began_are_left_out_by_name(slower: list[Path], tmp_path: Path, state: str) -> None:
+    never = RunDirectory.create(tmp_path, "20261126-120000-steady-mesh-abcdef")
+    never.write_run(RunInfo("never", "steady", "mesh", "processes", "stomp", state=state))
+    result = call(tmp_path, slower[0], never.path, *slower[1:])
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith(f"left out: {never.path.name} never began (it ")
+    assert "worse: hub-and-spoke" in result.output
+    assert (tmp_path / "page.html").exists()
+
+
+def test_one_run_beside_those_that_never_began_is_too_few(slower: list[Path], tmp_path: Path) -> None:
+    never = RunDirectory.create(tmp_path, "20261126-120000-steady-mesh-abcdef")
+    never.write_run(RunInfo("never", "steady", "mesh", "processes", "stomp", state="failed"))
+    result = call(tmp_path, slower[0], never.path)
+    assert result.exit_code == 2
+    assert [line.partition(":")[0] for line in result.output.splitlines()] == ["left out", "brokerbench"]
+    assert "1 run: a comparison takes at least two" in result.output

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from brokerbench.compare.command import planned_sessions
 from brokerbench.compare.lock import only_one
 from brokerbench.compare.making import make, same_runtime
-from brokerbench.compare.session import Asked, Slot, planned, split_values
+from brokerbench.compare.session import Asked, Slot, planned, split_values, stray_word
 from records.run import RunInfo
 from records.rundir import RunDirectory
 
@@ -227,3 +227,9 @@ def test_the_command_of_a_run_names_a_locustfile_below_this_folder_as_one_would_
     assert session.run_arguments("mesh")[1] == "scenarios/steady.py"
     monkeypatch.chdir(session.locustfile.parent / "harness")
     assert session.run_arguments("mesh")[1] == str(session.locustfile)
+
+
+def test_a_word_that_is_no_option_of_a_run_is_refused_before_locust_takes_it_for_a_user() -> None:
+    assert stray_word(("--rate", "200", "--prefetch=10", "-t", "5s")) == ""
+    assert stray_word(("rate",)) == "rate"
+    assert stray_word(("--rate=200", "100")) == "100"

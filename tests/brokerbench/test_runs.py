@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from brokerbench.stored_runs import find_run, latest
+from brokerbench.stored_runs import analyse, find_run, latest
 from records.errors import RunUnreadable
+from records.run import RunInfo
+from records.rundir import RunDirectory
 
 
 def make_run(folder: Path) -> Path:
@@ -37,3 +39,20 @@ def test_a_folder_that_is_no_run_is_named(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(RunUnreadable, match=name):
         find_run(name, tmp_path)
+
+
+def test_a_run_that_was_killed_while_it_started_is_told_at_once_without_spark(tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path, "killed")
+    run.write_run(RunInfo("killed", "steady", "mesh", "processes", "stomp"))
+    with pytest.raises(RunUnreadable, match=r"no events.* it ended while its brokers started; make the run again, and"):
+        analyse([run], None)
+    run.run_path.write_text('{"run_id": "kil', encoding="utf-8")
+    with pytest.raises(RunUnreadable, match=r"killed/run\.json: not readable as JSON .*: was it cut short or edited\?"):
+        analyse([run], None)
+
+
+@pytest.mark.parametrize("master", ["nonsense", "local[0]", "spark://", "spark://host", "http://host:7077", "local[*"])
+def test_a_master_that_spark_has_not_is_refused_without_asking_it(tmp_path: Path, master: str) -> None:
+    with pytest.raises(ValueError, match=r"no master of Spark; write local") as raised:
+        analyse([RunDirectory(tmp_path)], master)
+    assert str(raised.value).startswith(f"--master {master}: ")

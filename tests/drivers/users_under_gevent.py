@@ -403,3 +403,25 @@ def test_a_consumer_is_connected_when_and_where_its_stays_say() -> None:
 def test_stays_that_cannot_be_are_refused_with_the_class(settings: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError, match=f"Away: .*{problem}"):
         type("Away", (ConsumerUser,), settings)
+
+
+def test_a_user_that_may_fail_and_fails_in_its_on_start_is_done_without_and_not_stopped_again() -> None:
+    made = Bench("one")
+    stopped = []
+
+    class Guest(ConsumerUser):
+        group, destination, may_fail = "consumers", "queue://orders", True
+
+        def on_start(self) -> None:
+            raise KeyError("no\nticket")
+
+        def on_stop(self) -> None:
+            stopped.append(self)
+
+    gevent.spawn(Guest(made.environment).run).get(timeout=10)
+    assert made.session.tally.failed == Counter(Guest=1)
+    assert made.session.tally.ready == Counter(Guest=1)
+    error = made.session.tally.first_errors["Guest"]
+    assert error.startswith("on_start raised KeyError: 'no\\nticket' (users_under_gevent.py:")
+    assert (made.session.problems, stopped) == ([], [])
+    made.stop()

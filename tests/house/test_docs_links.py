@@ -1,6 +1,7 @@
-"""Checks that each link between the pages leads to a file and a heading that exist."""
+"""Checks that links between the pages lead somewhere, and that their commands run the tools of `.venv`."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,16 @@ def test_a_link_to_nothing_is_found() -> None:
     page = ROOT / "docs" / "options.md"
     text = "[a](options.md#load) [b](#clients) [c](https://example.com/x) [d](no.md) [e](options.md#no) [f](#no)"
     assert broken(page, text) == ["no.md", "options.md#no", "#no"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_run_the_python_that_has_the_packages(page: Path) -> None:
+    blocks = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    assert [line for line in lines if re.match(r"(python3?|locust|brokerbench|pip) ", line)] == []
+
+
+def test_what_documented_commands_write_is_not_for_git() -> None:
+    written = ["comparison.html", "runs/a-run/run.json", "export/latency.csv"]
+    ignored = subprocess.run(["git", "check-ignore", *written], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ignored.stdout.split() == written

@@ -221,8 +221,7 @@ def test_only_the_chosen_tests_run_also_in_several_processes(tmp_path: Path, mon
     chosen = [
         f"{Path(__file__).relative_to(ROOT).as_posix()}::test_a_part_that_cannot_be_is_refused_with_an_example[2]"
     ]
-    for name, options in (("parallel", run.BESIDE_EACH_OTHER), ("serial", ())):
-        assert run.call_pytest(name, chosen, options) == run.Stage(0, {chosen[0]: "passed"})
+    assert run.call_pytest("parallel", chosen, run.BESIDE_EACH_OTHER) == run.Stage(0, {chosen[0]: "passed"})
 
 
 def python(code: str) -> int:

@@ -4,6 +4,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,8 @@ def refused(tmp_path: Path, *arguments: str, env: dict[str, str] | None = None, 
     outcome = make_run(locustfile, *arguments, runs=tmp_path / "runs", env=env)
     assert outcome.status == 2, outcome.output
     assert "Traceback" not in outcome.output
+    last = outcome.output.splitlines()[-1]
+    assert "/ERROR/" in last or last.startswith("Failed:  "), "the last line says why"
     assert not list((tmp_path / "runs").glob("*/streams/sends/*")), "no message may have been sent"
     assert nothing_left(tmp_path / "runs")
     return "\n".join(line for line in outcome.output.splitlines() if "/ERROR/" in line)
@@ -141,7 +144,9 @@ def test_a_receivers_queue_and_address_of_two_names_are_warned_of_before_any_bro
         asked = ("--topology", "my.yaml", "--base-port", str(port - 2))
         outcome = make_run(str(tmp_path / "parts.py"), *asked, runs=tmp_path / "runs")
     assert outcome.status == 2, outcome.output
-    assert "warning: link 'sink-to-source' receives into queue 'parts.in' of address 'parts'" in outcome.output
+    assert (
+        "WARNING/brokerbench: link 'sink-to-source' receives into queue 'parts.in' of address 'parts'" in outcome.output
+    )
     assert not list(outcome.run.glob("brokers/*/log/*")), "no broker has started"
 
 
@@ -265,3 +270,48 @@ def test_a_full_disk_ends_the_load_keeps_what_was_written_and_says_so(tmp_path: 
         assert outcome.info["state"] == "ended"
         assert said in outcome.info["problems"][0]
     assert nothing_left(runs)
+
+
+BREAKS = '''"""A class of users that breaks."""
+
+import json
+
+from drivers.users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
+
+
+class Orders(ProducerUser):
+    group, fixed_count = "producers", 2
+
+    def on_start(self) -> None:
+        {on_start}
+
+
+class Takers(ConsumerUser):
+    group, fixed_count = "consumers", 2
+
+
+run(Scenario((Orders, Takers), "single", Hold(for_s=1), (no_acked_send_lost(),)))
+'''
+
+
+@pytest.mark.parametrize(
+    ("on_start", "said"),
+    [
+        ("json.loads('x')", "JSONDecodeError: Expecting value: line 1 column 1 (char 0) (breaks.py:13)"),
+        ("raise RuntimeError", "RuntimeError (breaks.py:13)"),
+        ("from locust.exception import StopUser; raise StopUser", "StopUser (breaks.py:13)"),
+    ],
+    ids=["in_a_library", "of_its_own", "stopping_itself"],
+)
+def test_an_error_in_a_users_on_start_ends_the_run_at_once_and_is_the_last_line(
+    tmp_path: Path, on_start: str, said: str
+) -> None:
+    (tmp_path / "breaks.py").write_text(BREAKS.replace("{on_start}", on_start), encoding="utf-8")
+    began_s = time.monotonic()
+    outcome = make_run(str(tmp_path / "breaks.py"), *MEMORY, runs=tmp_path / "runs")
+    assert time.monotonic() - began_s < 60, "not the 90 s in which clients get ready"
+    assert outcome.status == 2, outcome.output
+    assert outcome.output.splitlines()[-1] == f"Failed:  Orders: on_start raised {said}"
+    assert "Traceback" not in outcome.output
+    assert outcome.info["problems"] == [f"Orders: on_start raised {said}"]

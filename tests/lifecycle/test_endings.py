@@ -90,6 +90,21 @@ def test_ctrl_c_while_the_brokers_come_up_takes_them_down_again(tmp_path: Path) 
     assert nothing_left(run.runs)
 
 
+@pytest.mark.links
+@pytest.mark.parametrize("transport", ["tcp", "ssl"])
+def test_ctrl_c_right_after_the_links_were_proven_is_no_fault_of_our_own(tmp_path: Path, transport: str) -> None:
+    topology = f"source-and-sink(transport='{transport}')"
+    run = LocustRun(STEADY, "--topology", topology, "--link", "*:delay=300ms", "-t", "60s", runs=tmp_path / "runs")
+    run.wait_for("links proven")
+    run.send(signal.SIGINT)
+    outcome = run.outcome()
+    assert outcome.status == 130, outcome.output
+    assert outcome.output.splitlines()[-1] == "Failed:  interrupted before any load was run"
+    assert "Traceback" not in outcome.output
+    assert outcome.info["state"] == "interrupted"
+    assert nothing_left(run.runs)
+
+
 @pytest.mark.nightly  # scenarios/test_dead_brokers.py
 def test_a_broker_that_dies_in_the_load_is_named_with_its_log_and_the_run_is_invalid(tmp_path: Path) -> None:
     run = LocustRun(STEADY, *QUICK, "-t", "60s", runs=tmp_path / "runs")

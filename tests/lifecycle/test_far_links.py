@@ -38,6 +38,20 @@ def test_two_regions_are_as_far_apart_as_they_were_made(runtime: str, tmp_path: 
     assert not any(str(tmp_path) in (each.info["cwd"] or "") for each in psutil.process_iter(["cwd"]))
 
 
+@pytest.mark.brokers
+@pytest.mark.links
+@pytest.mark.parametrize("transport", ["ssl", "http"])
+def test_links_whose_round_trip_cannot_be_asked_carry_a_load(tmp_path: Path, transport: str) -> None:
+    """management/test_link_traffic.py has what is told of them."""
+    link = ("--topology", f"source-and-sink(transport='{transport}')", "--link", "*:delay=5ms")
+    done = make_run(
+        "scenarios/steady.py", *link, "-t", "2s", "--warm-up", "0", "--analyse-later", runs=tmp_path / "runs"
+    )
+    assert done.status == 0, done.output
+    assert "Traceback" not in done.output
+    assert done.info["state"] == "ended"
+
+
 def measured_links(resources: Iterable[Mapping[str, Any]]) -> dict[str, bool]:
     """By link that carried something each way and was asked: whether a round trip takes twice the delay."""
     of_links = [row for row in resources if row["kind"] == "link"]

@@ -96,6 +96,21 @@ def test_what_was_measured_is_told_in_a_line_before_those_that_did_not_answer() 
     assert [line.partition(":")[0] for line in lines] == ["round trips over links measured", f"link {other.name!r}"]
 
 
+@pytest.mark.parametrize("transport", ["ssl", "http"])
+def test_a_topology_whose_links_cannot_be_asked_has_neither_rows_nor_a_line(transport: str) -> None:
+    links = build(f"source-and-sink(transport={transport!r})").links
+    lines: list[str] = []
+    assert tell_round_trips(Proxies(("127.0.0.1", 1)), links, lines.append) == []
+    assert lines == []
+
+
+def test_brokers_that_went_down_meanwhile_are_told_link_by_link() -> None:
+    links = build("two-one-way").links
+    lines: list[str] = []
+    assert tell_round_trips(Proxies(("127.0.0.1", 1)), links, lines.append) == []
+    assert [line.partition(":")[0] for line in lines] == sorted(f"link {link.name!r}" for link in links)
+
+
 def test_links_without_a_proxy_are_not_asked() -> None:
     assert round_trips(Proxies(), build("mesh").links) == ({}, [])
 

@@ -85,7 +85,7 @@ def _example() -> dict[str, Any]:
     ("change", "complaint"),
     [
         ({"verdict": "perhaps"}, "'perhaps' is not one of"),
-        ({"summary_version": 1}, "2 was expected"),
+        ({"summary_version": 1}, "3 was expected"),
         ({"colour": "red"}, "'colour' was unexpected"),
         ({"leftovers": None}, "None is not of type 'integer'"),
         ({"latency_ms": {"due_to_received": {**LATENCY, "p99": "fast"}}}, "'fast' is not of type 'number', 'null'"),

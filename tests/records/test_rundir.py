@@ -230,3 +230,12 @@ def test_any_names_make_a_plain_run_id(scenario: str, topology: str) -> None:
     assert run_id == Path(run_id).name
     assert set(run_id) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
     assert len(run_id) < 120
+
+
+def test_what_a_killed_run_left_of_its_next_run_json_can_be_removed(tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path, "r")
+    run.write_run(dataclasses.replace(FULL, state="running"))
+    (run.path / ".run.json.4711").write_text("{")
+    assert len(list(run.path.iterdir())) == 3
+    run.remove_unfinished()
+    assert [path.name for path in run.path.iterdir()] == ["run.json"]

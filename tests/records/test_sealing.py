@@ -8,7 +8,7 @@ import pytest
 
 from records import reader, streams
 from records.errors import RunUnreadable, RunUnwritable
-from records.reader import inspect, read_events, seal
+from records.reader import inspect, read_events, require_readable, seal
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES, SCHEMA_VERSION
 from records.writer import Recorder
@@ -125,6 +125,20 @@ def test_a_parquet_file_cut_short_is_named(run: RunDirectory) -> None:
         file.write_bytes(whole[:size])
         with pytest.raises(RunUnreadable, match=r"sends/worker-1\.parquet: not readable as Parquet .*cut short"):
             inspect(run)
+
+
+def test_a_parquet_file_with_damaged_rows_is_named_in_one_line(run: RunDirectory) -> None:
+    _record(run, "master", 1_000)
+    seal(run)
+    require_readable(run)
+    path = run.events("sends") / "master.parquet"
+    content = bytearray(path.read_bytes())
+    content[4:100] = bytes(96)
+    path.write_bytes(content)
+    inspect(run)
+    with pytest.raises(RunUnreadable, match=r"sends/master\.parquet: not readable as Parquet \(") as refused:
+        require_readable(run)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_run_without_any_event_is_refused(run: RunDirectory) -> None:

@@ -1,5 +1,6 @@
 """Checks that temporary folders go with their processes, and that nothing else goes with them."""
 
+import errno
 import os
 import stat
 import subprocess
@@ -95,3 +96,14 @@ def test_a_folder_of_another_user_stays(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(temporary.os, "getuid", lambda: os.geteuid() + 1)
     remove_stale(PREFIX, tmp_path)
     assert theirs.exists()
+
+
+def test_a_folder_that_cannot_be_locked_does_not_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> Path:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(OSError, match="No space left"):
+        make_folder(PREFIX, tmp_path)
+    monkeypatch.undo()
+    assert names(tmp_path) == set()

@@ -19,6 +19,7 @@ from records.results import RESULT_TABLES
 from records.run import BrokerInfo, GroupInfo, LinkInfo, Phases, ProcessInfo, RunInfo, UserInfo
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
+from records.summary import SUMMARY_VERSION
 from records.timing import differs
 from reports.views.keyfigures import NO_LATENCY
 from tests.reports.run_stays import distribution_of, rebalance_of, stays
@@ -31,6 +32,7 @@ BOTH_COUNTS = ("count", "count_less_own")
 NOT_PLANTED = (
     *("withheld", "repeated", "foreign", "unaccounted", "missed_away", "missing_unconfirmed", "refused_yet_received"),
     *("expired", "unselected", "expired_yet_received", "unselected_yet_received"),
+    *("left_unconfirmed", "failed_not_received", "in_doubt_not_received", "unowed_yet_received"),
 )
 GENERATOR_LATE = "the load generator itself was late"
 
@@ -463,7 +465,7 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
     more = dict.fromkeys(NOT_PLANTED, 0) | {"expected": len(messages.due), "redelivered": plan.duplicated}
     failed = bool(plan.lost)
     return {
-        "summary_version": 2,
+        "summary_version": SUMMARY_VERSION,
         "run_id": info.run_id,
         "scenario": info.scenario,
         "topology": info.topology,

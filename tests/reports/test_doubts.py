@@ -1,13 +1,16 @@
 """Checks which doubts a report lists, and that it lists none without a reason."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from records.results import PATHS
+from records.results import PATHS, RESOURCES
 from records.run import Phases, RunInfo, UserInfo
 from records.summary import Summary, WarmUpResult
 from reports.build import render
@@ -17,6 +20,7 @@ from reports.views.doubts import (
     doubts,
     of_connections,
     of_the_generator,
+    of_the_machine,
     of_the_samples,
     of_time,
     of_transactions,
@@ -25,7 +29,7 @@ from reports.views.doubts import (
 from reports.views.headline import headline
 from reports.views.keyfigures import key_figures
 from tests.reports.markup import parse
-from tests.reports.run_folder import LOAD_BEGAN_NS, Plan, made_up, summary, write_run_folder
+from tests.reports.run_folder import LOAD_BEGAN_NS, Plan, made_up, run_info, summary, write_run_folder
 
 SECOND_NS = 1_000_000_000
 FILLING: dict[str, str | int | float | bool] = {"transaction_size": 20}
@@ -66,6 +70,21 @@ def test_steal_is_told_from_one_per_cent(tmp_path: Path) -> None:
     assert "(steal)" not in doubts_of(tmp_path, Plan(load_s=10))
     busy = Plan(load_s=10, steal_ns=60_000_000.0, seed=3)
     assert "of its CPU time away (steal)." in doubts_of(tmp_path / "stolen", busy)
+
+
+@given(st.floats(0.0, 3.0), st.floats(0.0, 3.0), st.sampled_from([1, 2, 16]))
+def test_no_machine_is_more_than_100_per_cent_busy_or_stolen(busy: float, stolen: float, cores: int) -> None:
+    """``busy``, ``stolen``: of all cores, as samples say."""
+    run = replace(run_info(Plan(load_s=10)), machine={"cores": cores})
+    rows = [
+        (second, "", "machine", "", metric, round(share * cores * 1e9))
+        for second in range(10)
+        for metric, share in (("cpu_busy_ns", busy), ("steal_ns", stolen))
+    ]
+    table = pa.Table.from_pylist([dict(zip(RESOURCES.names, row, strict=True)) for row in rows], RESOURCES)
+    shares = [float(found) for text in of_the_machine(run, table, 10.2) for found in re.findall(r"([\d.]+) %", text)]
+    assert all(share <= 100 for share in shares)
+    assert len(shares) >= (busy > 0.9) + (stolen > 0.02)
 
 
 def test_a_steady_run_does_not_drift_and_an_unsteady_one_is_told(tmp_path: Path) -> None:

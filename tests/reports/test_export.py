@@ -1,7 +1,9 @@
 """Checks that what is exported is read back as the run has it, by the libraries that others read it with."""
 
 import csv
+import io
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -10,18 +12,22 @@ import pytest
 from click.testing import CliRunner
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
+from pyarrow import csv as pyarrow_csv
 
 from brokerbench.cli import FORMS, main
 from records.buckets import bucket_of
 from records.results import LATENCY, RATES
 from records.rundir import RunDirectory
 from records.summary import Summary
+from reports.comparison.tables import as_csv
 from reports.export import files
-from reports.export.csv_tables import latency_csv, rates_csv
+from reports.export.csv_tables import FORMULA, latency_csv, rates_csv
 from reports.export.hdr_log import hdr_log
 from reports.inputs import read_results, read_summary
+from reports.values import Column, Table
 
 MS = 1_000_000
+PARSED = pyarrow_csv.ParseOptions(newlines_in_values=True)
 WITHIN = 0.005  # 0.4 % of the middle of a bucket, 0.1 % of the log
 HOUR_NS = 3_600_000_000_000
 PLANTED = (  # second, phase, latency in ns, count
@@ -137,6 +143,33 @@ def test_rates_as_csv_are_those_of_the_table() -> None:
         ["-2", "warm-up", "acked", '"quoted"', "3"],
         ["1", "load", "sent", "b", "7"],
     ]
+
+
+FORMULAS = ["=HYPERLINK(1)", "+1+cmd|' /C calc'!A0", "-1+1", "@SUM(1)", "\t=1", "\r=1", "'=1", "''=1", "＝1"]
+NO_FORMULAS = ["-3", "+2.5", "-1e-3", "", "'", "it's", "a=b", " ", "queue://x", "7"]
+
+
+def test_no_text_of_a_csv_is_a_formula_and_every_text_is_read_back() -> None:
+    brokers = [*FORMULAS, *NO_FORMULAS]
+    rows = [(number, "load", "sent", broker, -3) for number, broker in enumerate(brokers)]
+    table = pa.table([list(column) for column in zip(*rows, strict=True)], schema=RATES)
+    text = rates_csv(table)
+    read = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert [row["broker"][:1] for row in read[: len(FORMULAS)]] == ["'"] * len(FORMULAS)
+    assert [row["broker"] for row in read[len(FORMULAS) :]] == NO_FORMULAS
+    assert [re.sub(f"^'(?={FORMULA.pattern})", "", row["broker"]) for row in read] == brokers
+    assert {row["messages_in_second"] for row in read} == {"-3"}
+    again = pyarrow_csv.read_csv(io.BytesIO(text.encode()), parse_options=PARSED)
+    assert again.select(["second_from_load_start_s", "messages_in_second"]).to_pydict() == {
+        "second_from_load_start_s": [*range(len(brokers))],
+        "messages_in_second": [-3] * len(brokers),
+    }
+
+
+def test_a_comparisons_csv_has_no_formula_either() -> None:
+    columns = (Column("=1"), Column("ratio", -1))
+    table = Table("Effects", columns, (("-1+1", -0.5), ("-4", None), ("mesh", 2)))
+    assert as_csv(table).splitlines() == ["'=1,ratio", "'-1+1,-0.5", "-4,", "mesh,2"]
 
 
 def test_a_runs_csv_has_every_message_of_its_tables(mesh_run: Path, tmp_path: Path) -> None:

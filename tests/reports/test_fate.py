@@ -38,7 +38,7 @@ def counts(**changed: int) -> dict[str, int]:
 def test_refused_messages_are_told_with_the_brokers_that_refused_them(
     failed: int, refused: dict[str, int], told: str
 ) -> None:
-    of = found(messages=counts(failed=failed, received=SENT - failed), refused=refused)
+    of = found(messages=counts(failed=failed, failed_not_received=failed, received=SENT - failed), refused=refused)
     assert fate_sentence(of) == f"Of 120 messages sent, {SENT - failed} were received; {told}."
 
 
@@ -49,8 +49,8 @@ def left(queue: str, broker: str, outcome: str, messages: int) -> LeftBehind:
 STRANDED = (left("ttl.third", "broker-2", "stranded", 40), left("ttl.second", "broker-1", "stranded", 20))
 
 
-def told_of(stranded: int, *places: LeftBehind) -> str:
-    of = found(messages=counts(stranded=stranded, received=SENT - stranded), left_behind=[*places])
+def told_of(count: int, *places: LeftBehind, outcome: str = "stranded") -> str:
+    of = found(messages=counts(**{outcome: count, "received": SENT - count}), left_behind=[*places])
     return fate_sentence(of).partition("; ")[2]
 
 
@@ -66,7 +66,16 @@ def test_two_places_with_what_was_left_behind_are_both_named() -> None:
 
 def test_one_place_is_said_to_have_all_only_if_all_were_found_there() -> None:
     assert told_of(40, STRANDED[0]) == "40 left on a queue (all on ttl.third at broker-2)."
-    assert told_of(60, STRANDED[0]) == "60 left on a queue (40 of them on ttl.third at broker-2)."
+    expired = left("ttl.third", "broker-2", "expired", 40)
+    told = "60 expired (40 of them on ttl.third at broker-2)."
+    assert told_of(60, expired, outcome="expired") == told, "brokers counted the others"
+
+
+def test_messages_that_are_more_or_fewer_than_the_receptions_that_they_miss_are_no_part_of_them() -> None:
+    """One message is kept once for all subscriptions, another lies twice on a queue."""
+    kept_once, twice = left("sf.cluster", "broker-2", "stranded", 1), left("orders", "broker-2", "stranded", 4)
+    assert told_of(6, kept_once) == "6 left on a queue (as 1 message on sf.cluster at broker-2)."
+    assert told_of(2, twice) == "2 left on a queue (as 4 messages on orders at broker-2)."
 
 
 def test_each_outcome_of_messages_left_behind_has_its_place() -> None:

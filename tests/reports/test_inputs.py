@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from records.errors import RunUnreadable, RunUnwritable
+from records.run import Phases
+from records.rundir import RunDirectory
 from reports.build import write_report
 from reports.inputs import read_results
 from tests.reports.run_folder import Plan, write_run_folder
@@ -38,6 +41,13 @@ def test_a_run_that_was_not_analysed(run: Path) -> None:
     assert refusal(run) == expected
 
 
+def test_a_run_that_never_began_is_made_again_and_not_analysed(run: Path) -> None:
+    (run / "summary.json").unlink()
+    directory = RunDirectory.open(run)
+    directory.write_run(replace(directory.read_run(), state="failed", phases=Phases()))
+    assert refusal(run) == "RUN: the run never began (it failed before its load), so make it again"
+
+
 def test_a_summary_that_is_no_json(run: Path) -> None:
     (run / "summary.json").write_text("{")
     assert refusal(run).startswith("RUN/summary.json: cannot be read as JSON (")
@@ -45,7 +55,7 @@ def test_a_summary_that_is_no_json(run: Path) -> None:
 
 def test_a_summary_of_another_version(run: Path) -> None:
     rewrite(run, summary_version=9)
-    expected = "RUN/summary.json: summary_version is 9, this report reads 2: run `brokerbench analyse RUN` first"
+    expected = "RUN/summary.json: summary_version is 9, this report reads 3: run `brokerbench analyse RUN` first"
     assert refusal(run) == expected
 
 

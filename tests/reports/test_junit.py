@@ -113,7 +113,7 @@ def test_the_markdown_has_verdict_answer_figures_and_checks(results: Results) ->
     text = run_markdown(results, Path("runs/one/report.html"))
     lines = text.splitlines()
     assert lines[0] == "## steady on mesh(brokers=3): failed"
-    assert "12 lost and 7 duplicated." in lines[2]
+    assert "12 lost. Beside that: 7 duplicated." in lines[2]
     assert "| Lost | 12 messages |" in text
     assert "| no acked send lost | ✗ failed | messages.lost | 12 | &lt;= 0 |".replace("&lt;", "&#60;") in text
     assert lines[-1] == "Report: `runs/one/report.html`"

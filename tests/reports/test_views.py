@@ -13,7 +13,7 @@ from records.run import RECEIVERS, BrokerInfo, LinkInfo, RunInfo
 from reports.numbers import bytes_text, cell, seconds_text, sentence, significant
 from reports.values import ANY, Backdrop, Line, Panel
 from reports.views.backdrop import MOST_STEPS, step_of
-from reports.views.brokers import MOST_LINES, cpu, mute_all_but_the_liveliest, queue_depths
+from reports.views.brokers import MIB, MOST_LINES, cpu, heap, mute_all_but_the_liveliest, queue_depths
 from reports.views.counts import reordered
 from reports.views.fate import fate_sentence
 from reports.views.headline import latency_sentence
@@ -78,6 +78,19 @@ def test_cpu_is_a_share_of_one_core_and_the_generator_is_named() -> None:
     rows = ((0, "a", "process", "a", "cpu_ns", 500_000_000), (0, "", "process", "locust", "cpu_ns", 2_000_000_000))
     lines = cpu(table(RESOURCES, *rows), ["a"], Backdrop(0, 0, 1)).panels[0].lines
     assert [(line.name, line.values) for line in lines] == [("a", (50.0,)), ("load generator", (200.0,))]
+
+
+def test_a_broker_that_is_away_is_a_gap_in_the_charts_of_cpu_heap_and_queues() -> None:
+    """It has no rows from the second 1 to 3."""
+    figures = (
+        ("process", "", "cpu_ns", 10_000_000),
+        ("broker", "", "heap_used_bytes", MIB),
+        ("queue", "q", "depth", 3),
+    )
+    rows = table(RESOURCES, *((second, "a", *figure) for second in (0, 4) for figure in figures))
+    for view, value in ((cpu, 1.0), (heap, 1.0), (queue_depths, 3)):
+        (line,) = view(rows, ["a"], Backdrop(0, 4, 5)).panels[0].lines
+        assert line.values == (value, None, None, None, value), view.__name__
 
 
 def test_queues_that_stayed_empty_are_left_out() -> None:
@@ -169,7 +182,7 @@ def test_a_hub_is_what_all_others_and_only_they_are_linked_to() -> None:
 def test_the_answer_names_every_fate_that_happened() -> None:
     plan = Plan(load_s=2, per_s=10, lost=2, duplicated=1)
     found: Any = summary(plan, made_up(plan))
-    assert fate_sentence(found) == "Of 120 messages sent, 118 were received; 2 lost and 1 duplicated."
+    assert fate_sentence(found) == "Of 120 messages sent, 118 were received; 2 lost. Beside that: 1 duplicated."
     found["latency_ms"] = {}
     assert latency_sentence(found) == "No latency was measured."
 
@@ -188,6 +201,6 @@ def test_the_answer_counts_receptions_where_a_message_has_several_subscriptions(
     found: Any = summary(Plan(load_s=2, per_s=10), made_up(Plan(load_s=2, per_s=10)))
     both: Any = {**found, "messages": found["messages"] | {"expected": 240, "received": 240}}
     assert fate_sentence(both) == "All 240 receptions of 120 messages sent took place, each exactly once."
-    one: Any = {**found, "messages": found["messages"] | {"expected": 240, "received": 120}}
-    assert fate_sentence(one) == "Of 120 messages sent, 120 receptions out of 240; none lost, none duplicated."
+    one: Any = {**found, "messages": found["messages"] | {"expected": 240, "received": 120, "lost": 120}}
+    assert fate_sentence(one) == "Of 240 receptions of 120 messages sent, 120 took place; 120 lost."
     assert latency_sentence(one).startswith("Of those that arrived, half came within ")

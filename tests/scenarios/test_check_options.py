@@ -6,7 +6,7 @@ import pytest
 
 from analysis.checks import evaluate
 from records.checks import Check
-from records.figures import known_figures
+from records.figures import KINDS, known_figures
 from scenarios.harness.options.check_options import EVERYTHING, FAULTS, HOW, parse_checks
 from scenarios.harness.options.run_options import OptionError
 
@@ -98,3 +98,14 @@ def test_the_known_figures_are_the_numbers_of_the_summary() -> None:
 def test_below_and_above_leave_out_their_bound(check: Check, value: float, outcome: str, rule: str) -> None:
     (result,) = evaluate((check,), {"leftovers": value})
     assert (result["outcome"], result["rule"]) == (outcome, rule)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_figure_by_its_old_name_is_refused_with_the_new_one(kind: str) -> None:
+    with pytest.raises(OptionError) as refusal:
+        parse_checks(f"kinds.{kind}.stranded <= 0", has=EVERYTHING)
+    assert str(refusal.value) == (
+        f"--check 'kinds.{kind}.stranded <= 0': the summary has no figure 'kinds.{kind}.stranded' any more, "
+        f"as stranded means confirmed messages only; write 'kinds.{kind}.pending'"
+    )
+    assert parse_checks(f"kinds.{kind}.pending <= 0", has=EVERYTHING)[0].metric == f"kinds.{kind}.pending"

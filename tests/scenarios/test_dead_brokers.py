@@ -1,6 +1,6 @@
 """Checks the report of brokers that died without being stopped."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +11,7 @@ from records.rundir import RunDirectory
 from records.writer import Recorder
 from scenarios.harness.run.brokers import BrokerEnvironment
 from topologies.catalogue.lookup import build
+from topologies.management.sampling import Reading, Row, Series
 
 GONE = "the Docker engine at unix:///engine.sock does not answer any more"
 
@@ -36,8 +37,12 @@ class Runtime:
 
 @pytest.fixture
 def brokers(tmp_path: Path) -> BrokerEnvironment:
+    return environment(tmp_path, "mesh(brokers=3)")
+
+
+def environment(tmp_path: Path, topology: str) -> BrokerEnvironment:
     directory = RunDirectory.create(tmp_path, "run")
-    options: Any = SimpleNamespace(runtime="memory", protocol="memory", built_topology=build("mesh(brokers=3)"))
+    options: Any = SimpleNamespace(runtime="memory", protocol="memory", built_topology=build(topology))
     return BrokerEnvironment(options, directory, Recorder(directory, "main"), "main", None, ())
 
 
@@ -90,3 +95,33 @@ def test_a_broker_that_is_still_to_join_is_not_running_rather_than_dead(brokers:
     brokers.runtime = Runtime({"broker-2", "broker-3"}, "")  # type: ignore[assignment]
     brokers._is_up, brokers._not_joined = True, lambda: {"broker-3"}
     assert brokers.states() == {"broker-1": "up", "broker-2": "dead", "broker-3": "not running"}
+
+
+def test_a_broker_that_a_fault_took_down_does_not_serve_until_clients_can_log_in_again(
+    brokers: BrokerEnvironment,
+) -> None:
+    brokers.runtime = Runtime((), "")  # type: ignore[assignment]
+    brokers._is_up = True
+    assert brokers.states({"broker-2"}) == {"broker-1": "up", "broker-2": "not serving", "broker-3": "up"}
+    assert set(brokers.states().values()) == {"up"}
+
+
+def test_one_of_a_pair_does_not_serve_while_it_says_nothing_of_connections(tmp_path: Path) -> None:
+    """As it waits for the other, it has its heap only."""
+    brokers = environment(tmp_path, "active-standby")
+    brokers.runtime = Runtime((), "")  # type: ignore[assignment]
+    brokers._is_up = True
+    names = [broker.name for broker in brokers.topology.brokers]
+
+    def told(**sampled_ns: int) -> Mapping[Series, Reading]:
+        rows = [Row(names[1], at_ns, "broker", "", metric, 1) for metric, at_ns in sampled_ns.items()]
+        return {(row.broker, row.kind, row.object, row.metric): Reading(row, None) for row in rows}
+
+    for latest, state in (
+        (told(heap_used_bytes=5), "not serving"),
+        (told(heap_used_bytes=9, connections=9), "up"),
+        (told(heap_used_bytes=12, connections=9), "not serving"),
+        (told(), "up"),
+    ):
+        brokers._watch = SimpleNamespace(latest=lambda latest=latest: latest)  # type: ignore[assignment]
+        assert brokers.states() == {names[0]: "up", names[1]: state}

@@ -11,6 +11,8 @@ import pytest
 import scenarios.harness as harness
 from drivers.users import ConsumerUser, ProducerUser
 from drivers.users.broker_user import BrokerUser
+from records.checks import Check
+from records.figures import known_figures
 from scenarios.harness import Scenario, faults
 from scenarios.harness.faults import CommandFault, Fault, absent_at_start
 
@@ -45,6 +47,19 @@ def test_every_check_is_there() -> None:
     wanted = [name for name, value in functions(harness).items() if value.__module__.endswith(".checks")]
     assert wanted
     assert [name for name in wanted if name not in checks] == []
+
+
+def test_a_check_on_any_figure_is_there_and_is_one() -> None:
+    (code,) = re.findall(r"```python\n(from records.checks import Check\n.*?)```", OWN, re.DOTALL)
+    names = {name: getattr(harness, name) for name in harness.__all__}
+    exec(code, names)
+    own = names["checks"][-1]
+    assert isinstance(own, Check)
+    assert own.metric in known_figures()
+    assert own.rule == "< 50"
+    assert {field.name for field in dataclasses.fields(Check)} - {"name", "metric"} <= TOLD | {
+        *re.findall(r"`(\w+)`", OWN)
+    }
 
 
 def functions(module: ModuleType) -> dict[str, object]:

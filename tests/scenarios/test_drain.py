@@ -15,6 +15,7 @@ from scenarios.harness.run.drain import (
     DrainLimits,
     Observation,
     decide,
+    timeout_text,
     until_still,
 )
 
@@ -62,6 +63,51 @@ def test_time_is_up_while_messages_still_move() -> None:
     assert decide(seen, DrainLimits(14)) == "timeout"
 
 
+AFTER_A_FAULT = DrainLimits(30, stuck_after_s=STUCK_AFTER_A_FAULT_S)
+
+
+@pytest.mark.parametrize(
+    ("states", "told"),
+    [
+        pytest.param(
+            [(0, received, 2_800 - received) for received in range(60)],
+            "while messages still moved (0 sends unanswered, 2741 messages on queues)",
+            id="a consumer takes one after the other",
+        ),
+        pytest.param(
+            [(0, 9, 2_800 - taken) for taken in range(60)],
+            "while messages still moved (0 sends unanswered, 2741 messages on queues)",
+            id="queues become shorter though none is received: they go to dead letters",
+        ),
+        pytest.param(
+            [(0, 9, 2_741)] * 61,
+            "while nothing had moved for 30 s (0 sends unanswered, 2741 messages on queues), and only after 35 s it "
+            "would be certain that nothing moves any more",
+            id="all are stuck",
+        ),
+        pytest.param(
+            [(0, 9, 2_740 + turn % 2) for turn in range(61)],
+            "while messages still moved (0 sends unanswered, 2740 messages on queues)",
+            id="queues were longer at the look before",
+        ),
+        pytest.param(
+            [*[(0, 5, 2_745)] * 30, *[(0, 9, 2_741 if look % 3 else None) for look in range(31)], (0, 9, 2_741)],
+            "while nothing had moved for 15.5 s (0 sends unanswered, 2741 messages on queues), and only after 35 s it "
+            "would be certain that nothing moves any more",
+            id="a broker that says nothing at some looks moves nothing",
+        ),
+    ],
+)
+def test_a_drain_that_runs_out_of_time_says_whether_messages_moved_or_were_stuck(
+    states: list[tuple[int, int, int | None]], told: str
+) -> None:
+    assert timeout_text(looks(*states), AFTER_A_FAULT) == f"the drain ended after 30 s {told}"
+
+
+def test_a_broker_that_says_nothing_at_some_looks_does_not_keep_stuck_messages_from_being_stuck() -> None:
+    assert decide(looks(*[(0, 9, 3 if look % 2 else None) for look in range(11)]), DrainLimits(60)) == "stuck"
+
+
 def test_queues_of_which_nothing_is_known_are_not_empty() -> None:
     assert decide(looks((0, 9, None), (0, 9, None), (0, 9, None)), DrainLimits(60)) == "wait"
 
@@ -101,7 +147,8 @@ def test_a_drain_that_ran_out_of_time_leaves_unknown_what_it_names() -> None:
     run = Seen(Tally(sent=9, settled=7, received=5), waiting=3)
     assert run.drain(timeout_s=0)
     assert run.unknowns == [
-        "the drain ended after 0 s while messages still moved (2 sends unanswered, 3 messages on queues)"
+        "the drain ended after 0 s before it was known whether messages still moved "
+        "(2 sends unanswered, 3 messages on queues)"
     ]
     assert run.places == run.unknowns, "missing messages may be on their way, so they are not lost"
 

@@ -284,6 +284,24 @@ def test_a_run_tells_before_it_begins_how_many_links_its_messages_cross(
     assert would_run(made)["enter_at"] == {"producer": sorted(made.info.enter_at("producer")), "consumer": consumers_at}
 
 
+def test_a_dry_run_tells_the_checks_and_when_faults_happen() -> None:
+    faults = "kill(broker-2, at=5, for=8); stop-link(broker-1-to-broker-2, at=20); rolling-restart(all, at=30, pause=5)"
+    asked = ("--runtime", "processes", "--fault", faults, "--check", "messages.duplicated <= 2")
+    dry = would_run(make(scenario(), read(namespace(*asked), scenario(), 120.0)))
+    assert dry["faults"] == [
+        "kill broker-2 at 5 s for 8 s",
+        "stop-link broker-1-to-broker-2 at 20 s",
+        "restart broker-1 at 30 s",
+        "restart broker-2 at 30 s or later",
+        "restart broker-3 at 30 s or later",
+    ]
+    assert dry["checks"] == {
+        "no acked send lost": "messages.lost <= 0",
+        "messages.duplicated <= 2": "messages.duplicated <= 2",
+    }
+    assert dry["premises"] == {}
+
+
 def test_an_overlay_changes_the_topology_of_the_run_and_is_recorded_with_its_content(tmp_path: Path) -> None:
     file, text = tmp_path / "tuned.yaml", "brokers: {all: {memory_percent_of_heap: 33, jvm: {options: [-Xss1m]}}}\n"
     file.write_text(text, encoding="utf-8")
@@ -405,6 +423,15 @@ def test_a_file_of_other_brokers_than_the_topologys_is_refused(tmp_path: Path) -
 def test_a_protocol_that_the_file_does_not_tell_is_refused(tmp_path: Path) -> None:
     file = brokers_file(tmp_path, "brokers: {broker-1: {openwire: 'ssl://h:1'}}\n")
     assert "no stomp URI, and the clients are to speak it" in message_of("--topology", "single", "--brokers-file", file)
+
+
+def test_a_credentials_file_that_cannot_be_read_is_named_and_the_brokers_file_that_names_it(tmp_path: Path) -> None:
+    text = "brokers: {broker-1: {stomp: 'stomp://h:1'}}\ncredentials_file: gone.env\n"
+    file = brokers_file(tmp_path, text)
+    assert message_of("--topology", "single", "--brokers-file", file) == (
+        f"--brokers-file {file}: credentials_file {tmp_path}/gone.env: cannot be read (No such file or directory); "
+        "name a file with BROKERBENCH_USERNAME"
+    )
 
 
 @pytest.mark.usefixtures("credentials")

@@ -8,6 +8,7 @@ import re
 SLOW = (
     # whole runs: tests/lifecycle/test_steady.py is in make test
     r"lifecycle/test_endings\.py::test_one_ctrl_c",
+    r"lifecycle/test_endings\.py::test_ctrl_c_right_after",  # webui/test_looks.py has an interrupt that early
     r"lifecycle/test_external\.py::",
     r"lifecycle/test_failover\.py::",
     r"lifecycle/test_rebalance\.py::",
@@ -20,6 +21,7 @@ SLOW = (
     r"lifecycle/test_faults_by_management\.py::",
     r"lifecycle/test_our_own_faults\.py::",
     r"lifecycle/test_bad_input\.py::test_what_cannot_be_run.*\[arguments([1-35-9]|1\d)-",
+    r"lifecycle/test_bad_input\.py::test_an_error_in_a_users_on_start.*\[(of_its_own|stopping_itself)\]",
     r"lifecycle/test_bad_input\.py::test_(a_file_of_ones_own.*\[a_list|no_java|a_runs_folder)",
     r"lifecycle/test_ci\.py::test_a_benchmark",  # reports/test_junit.py has what is written
     r"lifecycle/test_one_plan\.py::(?!.*\[arguments0)",
@@ -33,6 +35,7 @@ SLOW = (
     r"distributed/test_spark_cluster\.py::",
     r"distributed/test_workers\.py::test_(steady_passes|workers_that_cannot)",
     r"webui/test_runs\.py::",
+    r"webui/test_foreign_pages\.py::",  # webui/test_guard.py has each refusal, without a browser
     # an analysis in a process of its own: a planted error of each kind is in make test, in one session
     r"analysis/test_jobs\.py::test_(?!planted_fates|a_healthy_run|a_generator_that_stands|every_result)",
     r"analysis/test_stalls\.py::test_(the_same_reads|a_run_of_before)",
@@ -63,6 +66,8 @@ SLOW = (
     # a folder's tests once more under gevent: tests/drivers/test_client_gevent.py does so in make test
     r"drivers/(amqp|stomp)/test_gevent\.py::",
     r"drivers/test_users\.py::test_the_tests_of_users",
+    r"scenarios/test_any_input\.py::",  # test_refused_values.py has what is refused, without examples
+    r"scenarios/test_refused_values\.py::test_locust_itself",  # the others refuse the same, without locust
     r"scenarios/test_failed_users\.py::test_the_loads_of_users",
     # many cells or examples of one statement: a few of them are in make test
     r"reports/test_page\.py::test_a_ten_minute_run.*\[20",

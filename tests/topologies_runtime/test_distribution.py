@@ -164,6 +164,14 @@ def test_what_a_killed_fetch_left_is_removed_by_the_next_of_any_distribution(tmp
     assert leftovers(tmp_path) == []
 
 
+def test_what_a_killed_fetch_left_is_removed_by_the_next_use_of_the_cache(tmp_path: Path) -> None:
+    ensure(pin(GOOD), tmp_path, fetching(GOOD))
+    (tmp_path / "fetch-other.zip-dead" / "unpacked").mkdir(parents=True)
+    (tmp_path / "fetch-other.zip-dead" / "lock").touch()
+    ensure(pin(GOOD), tmp_path, failing(AssertionError("fetched again")))
+    assert leftovers(tmp_path) == []
+
+
 def test_the_folder_of_a_fetch_that_goes_on_stays(tmp_path: Path) -> None:
     other = make_folder("fetch-other.zip-", tmp_path)
     ensure(pin(GOOD), tmp_path, fetching(GOOD))

@@ -55,7 +55,7 @@ def test_what_is_missing_is_named_with_both_ways_to_give_it(tmp_path: Path) -> N
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
 def test_a_file_that_others_may_read_is_refused_with_what_to_type(tmp_path: Path, mode: int) -> None:
     file = kept(tmp_path, "BROKERBENCH_USERNAME=anna\nBROKERBENCH_PASSWORD=s3cret\n", mode)
-    assert refused(file) == f"{file}: mode {mode:o} lets others read it; own it, and chmod 600 {file}"
+    assert refused(file) == f"credentials_file {file}: mode {mode:o} lets others read it; own it, and chmod 600 {file}"
 
 
 def test_a_line_that_is_none_is_named_by_its_number_only(tmp_path: Path) -> None:

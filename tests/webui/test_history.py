@@ -85,6 +85,25 @@ def test_prometheus_reads_each_figure_with_its_labels() -> None:
     assert not [line for line in told if "latency" in line]
 
 
+@pytest.mark.parametrize("state", ["dead", "not running", "not serving", "frozen"])
+def test_prometheus_has_no_figures_of_a_broker_that_does_not_serve(state: str) -> None:
+    """Its last samples are kept, and are those of the time before."""
+    rows = [("broker", "", "connections", 9), ("broker", "", "heap_used_bytes", 7), ("queue", "orders", "depth", 3)]
+    rows.append(("bridge", "a-b|b", "dequeue_count", 5))
+    seen = readings(*((broker, *row) for broker in ("b1", "b2") for row in rows))
+    told = metrics(snapshot(brokers={"b1": "up", "b2": state}, readings=seen), None).splitlines()
+    assert [line for line in told if 'broker="b2"' in line] == ['brokerbench_broker_up{broker="b2"} 0']
+    assert len([line for line in told if 'broker="b1"' in line]) == 1 + len(rows)
+
+
+def test_prometheus_has_no_figures_that_a_broker_told_long_ago() -> None:
+    seen = readings(("b1", "broker", "", "connections", 9))
+    for silent_s, count in ((2, 1), (4, 0)):
+        shown = snapshot(readings=seen, now_ns=NOW_NS + silent_s * NS_PER_S)
+        told = metrics(shown, None).splitlines()
+        assert len([line for line in told if line.startswith("brokerbench_broker_connections{")]) == count
+
+
 def test_prometheus_has_the_latency_of_a_run_that_goes_on_only() -> None:
     history = History()
     later = after(2, 10, 10)

@@ -22,7 +22,7 @@ from scenarios.harness.memory_runtime import MemoryRuntime
 from scenarios.harness.options import plan, user_settings
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.run_options import OptionError, read
-from scenarios.harness.run.controller import RunController
+from scenarios.harness.run.controller import CannotRun, RunController
 from tests.management.test_sampling import Rows, Runtime
 from topologies.classic.broker import Broker
 from topologies.classic.product import CLASSIC
@@ -193,6 +193,24 @@ def test_a_run_stopped_before_its_load_or_its_last_fault_is_interrupted(tmp_path
     run.stop()
     assert run.interrupted
     run.brokers.close()
+
+
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_what_fails_while_an_interrupt_takes_brokers_down_is_no_fault_of_our_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupted: bool
+) -> None:
+    run = controller(tmp_path, None)
+
+    def up(*_: object, **__: object) -> None:
+        if interrupted:
+            run.interrupt()
+        raise IndexError("a list of nothing")
+
+    monkeypatch.setattr(run.brokers, "up", up)
+    with pytest.raises(CannotRun if interrupted else IndexError) as raised:
+        run.begin()
+    assert str(raised.value) == ("interrupted before any load was run" if interrupted else "a list of nothing")
+    assert run.info.state == ("interrupted" if interrupted else "failed")
 
 
 def test_a_snapshot_of_a_run_that_has_not_begun_is_no_error(tmp_path: Path) -> None:

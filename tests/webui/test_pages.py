@@ -1,96 +1,10 @@
 """Checks the replies of Locust's routes and ours, by Flask's test client and without a run."""
 
-import sys
-from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
-
 import pytest
-from flask.testing import FlaskClient
-from locust.env import Environment
 
-from drivers.users.locust_users import ConsumerUser
-from scenarios.harness.options.run_options import OptionError
-from scenarios.harness.run.snapshot import Snapshot
-from scenarios.harness.web import Web, register
+from tests.webui.conftest import Making, Ui, start
 from tests.webui.snapshots import snapshot
 from tests.webui.test_finished import make_run
-
-
-class Consumer(ConsumerUser):
-    group = "consumers"
-
-
-@dataclass
-class Bench:
-    """A lifecycle without runs: notes what it is asked for."""
-
-    busy: bool = False
-    refusal: str = ""
-    shown: Snapshot | None = None
-    started: list[tuple[Namespace, int]] = field(default_factory=list)
-    stops: int = 0
-
-    def snapshot(self) -> Snapshot | None:
-        return self.shown
-
-    def check(self, namespace: Namespace) -> Mapping[str, int]:
-        if namespace.rate == "abc":
-            raise OptionError("--rate abc: must be a number")
-        return {"Producer": int(namespace.producers or 6), "Consumer": 2}
-
-    def start(self, namespace: Namespace, users: int) -> None:
-        self.started.append((namespace, users))
-
-    def stop(self) -> None:
-        self.stops += 1
-        self.busy = False
-
-
-@dataclass
-class Ui:
-    client: FlaskClient
-    bench: Bench
-    environment: Any
-    runs: Path
-    web: Web
-
-
-Making = Callable[..., Ui]
-
-
-@pytest.fixture
-def make_ui(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Making]:
-    monkeypatch.setattr(sys, "argv", ["locust"])  # Locust parses it again for its form
-    made: list[Any] = []
-
-    def make(base_path: str = "", *, login: bool = False) -> Ui:
-        environment = Environment(user_classes=[Consumer])
-        environment.create_local_runner()
-        environment.parsed_options = Namespace(
-            num_users=8, spawn_rate=100, run_time=30.0, rate=None, producers=None, topology="mesh",
-            web_base_path=base_path, stats_history_enabled=False,
-        )  # fmt: skip
-        web_ui = environment.create_web_ui("127.0.0.1", 0, base_path, web_login=login, delayed_start=True)
-        bench = Bench()
-        web = register(environment, bench, tmp_path / "runs")
-        made.append(environment)
-        return Ui(web_ui.app.test_client(), bench, environment, tmp_path / "runs", web)
-
-    yield make
-    for environment in made:
-        environment.runner.greenlet.kill(block=False)
-
-
-@pytest.fixture
-def ui(make_ui: Making) -> Ui:
-    return make_ui()
-
-
-def start(ui: Ui, **fields: str) -> Any:
-    return ui.client.post("/swarm", data={"user_count": "8", "spawn_rate": "100", **fields}).get_json()
 
 
 def test_start_hands_over_the_forms_options_and_the_right_number_of_users(ui: Ui) -> None:

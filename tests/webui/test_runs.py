@@ -1,84 +1,18 @@
 """Checks that Locust's web UI makes one run after another, with real brokers and a real browser."""
 
 import json
-import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import requests
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
-from tests.support.locust_run import LocustRun, free_port, nothing_left
+from tests.support.locust_run import free_port, nothing_left
+from tests.webui.running import chromium_page, eventually, fill_in, web_ui
 
-STEADY = "scenarios/steady.py"
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-READ_TIMEOUT_S = 120  # the answer to Stop comes once the report is written
 REPORT_TIMEOUT_MS = 120_000
-
-
-def eventually(look: Callable[[], bool], timeout_s: float) -> None:
-    """Look a few times a second: each look is a request to the process under test."""
-    deadline_s = time.monotonic() + timeout_s
-    while not look():
-        assert time.monotonic() < deadline_s, f"not within {timeout_s:g} s"
-        time.sleep(0.3)
-
-
-class WebUi:
-    """A `locust` with its web UI, and what its routes say."""
-
-    def __init__(self, runs: Path, *arguments: str) -> None:
-        port = free_port()
-        self.url = f"http://127.0.0.1:{port}"
-        web = ("--web-host", "127.0.0.1", "--web-port", str(port))
-        self.locust = LocustRun(STEADY, *arguments, *web, runs=runs, headless=False)
-
-    def now(self) -> dict[str, Any]:
-        now: dict[str, Any] = requests.get(f"{self.url}/brokerbench/now", timeout=60).json()
-        return now
-
-    def phase(self) -> str:
-        return str(self.now()["lines"][0][1])
-
-    def state(self) -> str:
-        return str(requests.get(f"{self.url}/stats/requests", timeout=60).json()["state"])
-
-    def post(self, path: str, **fields: str) -> dict[str, Any]:
-        answer = requests.post(f"{self.url}/{path}", data={**fields}, timeout=READ_TIMEOUT_S)
-        told: dict[str, Any] = answer.json()
-        return told
-
-    def start(self, **fields: str) -> dict[str, Any]:
-        return self.post("swarm", user_count="8", spawn_rate="100", warm_up="0", **fields)
-
-    def infos(self) -> list[dict[str, Any]]:
-        """run.json of each run, oldest first."""
-        return [json.loads(path.read_text()) for path in sorted(self.locust.runs.glob("*/run.json"))]
-
-
-@contextmanager
-def web_ui(runs: Path, *arguments: str) -> Iterator[WebUi]:
-    ui = WebUi(runs, *arguments)
-    try:
-        ui.locust.wait_for("Starting web interface")
-        eventually(lambda: answers(ui), 120)
-        yield ui
-    finally:
-        if ui.locust.process.poll() is None:
-            ui.locust.send(signal.SIGTERM)
-            ui.locust.outcome()
-
-
-def answers(ui: WebUi) -> bool:
-    try:
-        return bool(ui.now())
-    except requests.ConnectionError:
-        return False
 
 
 @pytest.mark.nightly
@@ -159,12 +93,8 @@ def test_two_workers_make_runs_in_a_row_with_what_the_form_asks_for(tmp_path: Pa
 
 @pytest.fixture
 def page() -> Iterator[Page]:
-    chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    assert chromium is not None, "no Chromium on PATH: run .ci/install-browser.sh"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser.new_context().new_page()
-        browser.close()
+    with chromium_page() as page:
+        yield page
 
 
 @pytest.mark.brokers
@@ -211,14 +141,3 @@ def test_start_watch_stop_and_start_again_in_a_browser(page: Page, tmp_path: Pat
         assert nothing_left(ui.locust.runs)
     assert said == []
     assert {url for url in asked if not url.startswith((ui.url, "data:", "blob:"))} == set()
-
-
-def fill_in(page: Page, **fields: str) -> None:
-    """Fill in the form that is shown, and press its button."""
-    for title in ("Advanced options", "Custom parameters"):
-        button = page.get_by_role("button", name=title)
-        if button.get_attribute("aria-expanded") != "true":
-            button.click()
-    for name, text in fields.items():
-        page.locator(f"input[name={name}]").fill(text)
-    page.get_by_role("button", name="Start", exact=True).click()

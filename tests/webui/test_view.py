@@ -98,10 +98,13 @@ def test_a_broker_is_shown_with_heap_cpu_connections_and_what_waits() -> None:
     )
 
 
-def test_a_broker_that_is_gone_keeps_no_old_figures() -> None:
-    seen = readings(("b1", "broker", "", "connections", 9))
-    rows = table(snapshot(readings=seen, brokers={"b1": "dead"}), "Brokers").rows
-    assert rows == (("b1", "dead", *[UNKNOWN] * 4),)
+@pytest.mark.parametrize("state", ["dead", "not running", "not serving"])
+def test_a_broker_that_does_not_serve_keeps_no_old_figures(state: str) -> None:
+    figures = [("broker", "", "connections", 9), ("broker", "", "heap_used_bytes", MIB), ("process", "", "cpu_ns", 9)]
+    figures += [("queue", "orders", "depth", 3), ("bridge", "b1-b2|b2", "dequeue_count", 4)]
+    gone = snapshot(readings=readings(*(("b1", *figure) for figure in figures)), brokers={"b1": state})
+    assert table(gone, "Brokers").rows == (("b1", state, *[UNKNOWN] * 4),)
+    assert table(gone, "Bridges").rows == ()
 
 
 def test_a_broker_that_does_not_answer_says_for_how_long() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from topologies.artemis.links import BrokerConnection, ClusterLink
 from topologies.management.contract import LyingMessage
 from topologies.management.jolokia import Answer, Jolokia, ManagementFailed, Request, execute, read
-from topologies.management.values import HEAP, Bridge, Figures, named_figures, value_of
+from topologies.management.values import HEAP, Bridge, Figures, heap_figures, named_figures, value_of
 from topologies.model.topology import Topology
 from topologies.render.site import BRIDGE_USER
 
@@ -113,13 +113,12 @@ def figures_asked(broker: str, links: LinksOfBroker) -> tuple[Request, ...]:
 def figures(broker: str, answers: Sequence[Answer], links: LinksOfBroker) -> Figures:
     """The answers to `figures_asked` as values. Raises ManagementFailed when one is an error."""
     whole, heap, queues, clusters, connections, *consumers = (value_of(broker, answer) for answer in answers)
-    usage = heap["HeapMemoryUsage"]
     internal = [queue for queue in queues.values() if queue["InternalQueue"]]
     nodes = {node: name for cluster in clusters.values() for node, name in members(cluster["Topology"]).items()}
     return Figures(
         broker=named_figures(BROKER_FIGURES, whole)
         | {"store_percent": round(100 * whole[DISK_USAGE])}
-        | {"heap_used_bytes": usage["used"], "heap_max_bytes": usage["max"]},
+        | heap_figures(heap),
         queues={
             queue["Name"]: named_figures(QUEUE_FIGURES, queue) for queue in queues.values() if _holds_messages(queue)
         },

@@ -9,7 +9,7 @@ from topologies.artemis.management import MOST_LISTED, broker_mbean, of_clients
 from topologies.artemis.router import Router
 from topologies.management.contract import BrokerQueries
 from topologies.management.jolokia import Jolokia, execute, object_name
-from topologies.management.values import Figures
+from topologies.management.values import HEAP, Figures, heap_figures
 from topologies.model.topology import Topology
 
 
@@ -35,6 +35,9 @@ class ArtemisQueries:
         return bool(state["Backup"] and not state["Active"] and (state["ReplicaSync"] or not self._broker.copies_store))
 
     def figures(self, agent: Jolokia) -> Figures:
+        """Of a standby its heap, for it has nothing else while it waits."""
+        if self.stands_by(agent):
+            return Figures(heap_figures(agent.read(HEAP, "HeapMemoryUsage")), {}, (), {})
         return management.figures_of(agent, self._links)
 
     def names(self, agent: Jolokia) -> list[str]:

@@ -59,9 +59,10 @@ NEARLY_THE_SAME = 0.85
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of ``brokerbench topologies``: ``mesh``, what it is, and its picture."""
+    """One line of ``brokerbench topologies``: ``mesh``, its broker product, what it is, and its picture."""
 
     name: str
+    product: str
     summary: str
     picture: str
 
@@ -97,7 +98,7 @@ def arguments(text: str) -> dict[str, object]:
 
 def _entry(name: str, function: Callable[..., Topology]) -> Entry:
     summary, _, picture = inspect.getdoc(function).partition("\n\n")  # type: ignore[union-attr]
-    return Entry(name, summary, picture)
+    return Entry(name, function().product.name, summary, picture)
 
 
 def _function(call: EntryCall) -> Callable[..., Topology]:

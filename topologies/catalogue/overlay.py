@@ -20,7 +20,7 @@ from typing import Any
 
 from yaml.nodes import Node
 
-from topologies.catalogue.yaml_nodes import Document, Reader, read_text
+from topologies.catalogue.yaml_nodes import Document, Reader, TextInvalid, read_text
 from topologies.catalogue.yaml_topology import BROKERS, LINKS, hint, known_to_the_other
 from topologies.model.broker import AnyBroker
 from topologies.model.impaired_links import ALL as EVERY_LINK
@@ -73,7 +73,7 @@ class Overlay:
                 topology, brokers=tuple(brokers.values()), links=tuple(links.values()), groups=groups
             )
         except TopologyInvalid as error:
-            raise TopologyInvalid(*(f"{self.path}: {problem}" for problem in error.problems)) from error
+            raise TextInvalid(str(self.path), *(f"{self.path}: {problem}" for problem in error.problems)) from error
 
 
 def overlaid(topology: Topology, option: str | None) -> tuple[Topology, Overlay | None]:

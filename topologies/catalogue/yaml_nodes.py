@@ -9,6 +9,8 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Union
 
@@ -24,16 +26,44 @@ from topologies.model.validity import TopologyInvalid
 PLAIN = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 TAG = "tag:yaml.org,2002:"
 FINITE = sys.float_info.max
+MOST_CHARACTERS = 1_000_000
+MOST_NODES = 20_000
+"""Texts, lists and mappings of a file. A mesh of 50 brokers has 9,000."""
+MOST_READ = 2 * MOST_NODES
+"""Entries that are read, those again that an alias (``*``) stands for."""
+DEEPEST = 50
+BITS = 64
+FAST_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times faster, where PyYAML has it
+
+
+def text_of(path: Path) -> str:
+    """The text of a YAML file. Raises OSError, UnicodeDecodeError, or `TopologyInvalid` if it is too long."""
+    with path.open(encoding="utf-8") as file:
+        text = file.read(MOST_CHARACTERS + 1)
+    if len(text) > MOST_CHARACTERS:
+        raise TopologyInvalid(f"{path}: it has more than {MOST_CHARACTERS:,} characters; write less")
+    return text
 
 
 def read_text(path: Path, next_step: str) -> str:
     """Raises `TopologyInvalid`. ``next_step``: what to do about a file that cannot be read."""
     try:
-        return path.read_text(encoding="utf-8")
+        return text_of(path)
     except OSError as error:
         raise TopologyInvalid(f"{path}: {error.strerror}; {next_step}") from error
     except UnicodeDecodeError as error:
         raise TopologyInvalid(f"{path}: byte {error.start + 1} is no UTF-8; save the file as UTF-8") from error
+
+
+class TextInvalid(TopologyInvalid):
+    """The text of a file breaks a rule, and the problems may quote it. ``place``: file, line and column, and no text.
+
+    A web page shows ``place`` only: whoever may name a file there may not read it there.
+    """
+
+    def __init__(self, place: str, *problems: str) -> None:
+        super().__init__(*problems)
+        self.place = place
 
 
 class Document:
@@ -41,21 +71,38 @@ class Document:
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name
+        self._mappings: dict[int, dict[str, tuple[Node, Node]]] = {}
+        self._read_count = 0
         try:
+            with suppress(yaml.YAMLError):  # told below, in the words of one loader
+                self._require_few(text)
             self._loader = yaml.SafeLoader(text)
             self.root = self._loader.get_single_node()
         except yaml.MarkedYAMLError as error:
             at = error.problem_mark or error.context_mark
             where = f"{name}:{at.line + 1}:{at.column + 1}" if at else name
             said = " ".join(filter(None, (error.context, error.problem)))
-            raise TopologyInvalid(f"{where}: this is no YAML: {said}") from error
+            raise TextInvalid(where, f"{where}: this is no YAML: {said}") from error
         except yaml.YAMLError as error:
-            raise TopologyInvalid(f"{name}: this is no YAML: {' '.join(str(error).split())}") from error
+            raise TextInvalid(name, f"{name}: this is no YAML: {' '.join(str(error).split())}") from error
 
-    def wrong(self, node: Node | None, path: str, sentence: str) -> TopologyInvalid:
+    def _require_few(self, text: str) -> None:
+        """No more and no deeper values than a network can need. Looks at them without composing nodes."""
+        count = depth = 0
+        for event in yaml.parse(text, Loader=FAST_LOADER):
+            count += isinstance(event, yaml.NodeEvent)
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if count > MOST_NODES:
+                raise self.wrong(event, "", f"the file has more than {MOST_NODES:,} names and values; write fewer")
+            if depth > DEEPEST:
+                raise self.wrong(event, "", f"this lies inside more than {DEEPEST} others; write it less deep")
+
+    def wrong(self, node: Node | yaml.Event | None, path: str, sentence: str) -> TextInvalid:
         """``file:line:column: path: sentence``."""
-        line, column = (node.start_mark.line + 1, node.start_mark.column + 1) if node else (1, 1)
-        return TopologyInvalid(f"{self.name}:{line}:{column}: {path + ': ' if path else ''}{sentence}")
+        at = node.start_mark if node else None
+        line, column = (at.line + 1, at.column + 1) if at else (1, 1)
+        place = f"{self.name}:{line}:{column}"
+        return TextInvalid(place, f"{place}: {path + ': ' if path else ''}{sentence}")
 
     def scalar(self, node: Node) -> Any:
         """The value that YAML reads; None also for unreadable text: a thirteenth month, an unknown tag, ``!!int x``."""
@@ -66,26 +113,44 @@ class Document:
 
     def mapping(self, node: Node | None, path: str) -> dict[str, tuple[Node, Node]]:
         """Key to its own node and its value's; ``<<`` is merged in."""
+        fields = self._merged(node, path, ())
+        self._count(len(fields) + 1, node, path)
+        return dict(fields)
+
+    def _merged(self, node: Node | None, path: str, around: tuple[Node, ...]) -> dict[str, tuple[Node, Node]]:
+        """``around``: the mappings into which it is merged. Each is read once, however often it is merged."""
+        if id(node) in self._mappings:
+            return self._mappings[id(node)]
         if not isinstance(node, MappingNode):
             raise self.wrong(node, path, f"{_told(node)}, but it must be a mapping, i.e. lines of FIELD: VALUE")
-        seen: dict[str, tuple[Node, Node]] = {}
+        own: dict[str, tuple[Node, Node]] = {}
+        merged: dict[str, tuple[Node, Node]] = {}
         for key, value in node.value:
             if not isinstance(key, ScalarNode):
                 raise self.wrong(key, path, "a field's name must be a plain text")
-            if key.value in seen and key.value != "<<":
-                first = seen[key.value][0].start_mark.line + 1
+            if key.tag == f"{TAG}merge":
+                for part in reversed(value.value if isinstance(value, SequenceNode) else [value]):
+                    if not isinstance(part, MappingNode) or part in (node, *around) or len(around) > DEEPEST:
+                        raise self.wrong(node, path, "'<<' must name a mapping that is anchored (&) above")
+                    merged |= self._merged(part, path, (*around, node))
+                continue
+            if key.value in own:
+                first = own[key.value][0].start_mark.line + 1
                 raise self.wrong(key, path, f"{key.value!r} is given twice, first in line {first}; keep one")
-            seen[key.value] = (key, value)
-        try:
-            self._loader.flatten_mapping(node)
-        except (yaml.MarkedYAMLError, RecursionError) as error:
-            raise self.wrong(node, path, "'<<' must name a mapping that is anchored (&) above") from error
-        return {key.value: (key, value) for key, value in node.value}
+            own[key.value] = (key, value)
+        return self._mappings.setdefault(id(node), merged | own)
+
+    def _count(self, entries: int, node: Node | None, path: str) -> None:
+        self._read_count += entries
+        if self._read_count > MOST_READ:
+            rule = f"the file stands for more than {MOST_READ:,} values; write fewer entries, or fewer aliases (*)"
+            raise self.wrong(node, path, rule)
 
     def items(self, node: Node | None, path: str) -> list[tuple[Node, str]]:
         """The entries of a list, each with its path: ``links[0]``."""
         if not isinstance(node, SequenceNode):
             raise self.wrong(node, path, f"{_told(node)}, but it must be a list, i.e. lines that begin with '- '")
+        self._count(len(node.value), node, path)
         return [(item, f"{path}[{n}]") for n, item in enumerate(node.value)]
 
 
@@ -174,9 +239,7 @@ class Reader:
 
     def _made(self, kind: type, given: Mapping[str, tuple[Node, Node]], node: Node, path: str, base: Any = None) -> Any:
         """A value of the given fields; those of ``base`` where it has others."""
-        hints = {
-            name: hint for name, hint in typing.get_type_hints(kind).items() if typing.get_origin(hint) != ClassVar
-        }
+        hints = _field_types(kind)
         at = {name: value for name, (_, value) in given.items()}
         values = {
             name: self.read(value, hints[name], f"{path}.{name}", getattr(base, name, None))
@@ -197,6 +260,8 @@ class Reader:
 
     def _plain(self, node: Node, wanted: type, path: str) -> Any:
         value: Any = self.document.scalar(node) if isinstance(node, ScalarNode) else None
+        if type(value) is int and wanted is int and value.bit_length() > BITS:
+            raise self.document.wrong(node, path, f"{_told(node)}, but a number has at most {BITS} bits; write less")
         if wanted is float and type(value) in (int, float):
             if not -FINITE <= value <= FINITE:  # not a number is neither
                 raise self.document.wrong(node, path, f"{_told(node)}, but it must be a finite number")
@@ -211,6 +276,8 @@ class Reader:
         kinds = [kind for kind in wanted if kind is not type(None)]
         if isinstance(node, ScalarNode) and node.tag == f"{TAG}null" and len(kinds) < len(wanted):
             return None
+        if len(kinds) == 1 and kinds[0] in PLAIN:
+            return self._plain(node, kinds[0], path)
         if over is not None and (len(kinds) == 1 or not self._names_kind(node, path)):
             return self.laid_over(over, node, path)
         return self.part(node, {getattr(kind, "kind", ""): kind for kind in kinds}, path)
@@ -251,6 +318,11 @@ class Reader:
             return near
         told = self.last_hint(name)
         return f": {told}" if told else f"; known are {', '.join(known)}"
+
+
+@lru_cache
+def _field_types(kind: type) -> dict[str, Any]:
+    return {name: hint for name, hint in typing.get_type_hints(kind).items() if typing.get_origin(hint) != ClassVar}
 
 
 def _required(kind: type) -> list[str]:

@@ -20,7 +20,7 @@ from typing import Any
 from yaml.nodes import Node, ScalarNode
 
 from topologies.catalogue.manual_words import HOPS_OF_LINKS, instead
-from topologies.catalogue.yaml_nodes import Document, Reader, read_text
+from topologies.catalogue.yaml_nodes import Document, Reader, TextInvalid, read_text
 from topologies.catalogue.yaml_words import ANYWHERE, places, spellings, words_at
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import ClientGroup
@@ -118,7 +118,7 @@ def _topology(document: Document, sections: dict[str, Node]) -> Topology:
     try:
         topology = Topology(name, tuple(brokers), tuple(links), tuple(groups), PRODUCTS[flavour])
     except TopologyInvalid as error:
-        raise TopologyInvalid(*(_placed(document, problem, seen) for problem in error.problems)) from error
+        raise TextInvalid(document.name, *(_placed(document, problem, seen) for problem in error.problems)) from error
     return _impaired(plain, sections, topology)
 
 
@@ -132,7 +132,8 @@ def _impaired(plain: Reader, sections: dict[str, Node], topology: Topology) -> T
         except TopologyInvalid as error:
             if str(error).startswith(f"{plain.document.name}:"):
                 raise
-            raise TopologyInvalid(*(str(plain.document.wrong(node, path, each)) for each in error.problems)) from error
+            sentences = (str(plain.document.wrong(node, path, problem)) for problem in error.problems)
+            raise TextInvalid(plain.document.name, *sentences) from error
     return topology
 
 

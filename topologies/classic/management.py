@@ -23,7 +23,16 @@ from topologies.management.jolokia import (
     read,
     search,
 )
-from topologies.management.values import HEAP, Bridge, Figures, LinkEnd, NetworkSubscription, named_figures, value_of
+from topologies.management.values import (
+    HEAP,
+    Bridge,
+    Figures,
+    LinkEnd,
+    NetworkSubscription,
+    heap_figures,
+    named_figures,
+    value_of,
+)
 
 QUEUE_FIGURES = {
     "depth": "QueueSize",
@@ -158,11 +167,6 @@ def _durable_subscription(found: Mapping[str, Any]) -> DurableSubscription:
         active=bool(found["Active"]),
         waiting=int(found["PendingQueueSize"]),
     )
-
-
-def heap_figures(memory: Mapping[str, Any]) -> dict[str, int]:
-    usage = memory["HeapMemoryUsage"]
-    return {"heap_used_bytes": int(usage["used"]), "heap_max_bytes": int(usage["max"])}
 
 
 def ends_asked(broker: str) -> tuple[Request, ...]:

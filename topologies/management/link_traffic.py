@@ -60,13 +60,13 @@ def round_trips(proxies: Proxies, links: Iterable[Link]) -> tuple[dict[str, Roun
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for asked in [pool.submit(ask, *each) for each in doors]:
             asked.result()
-    return found, silent
+    return found, sorted(silent)
 
 
 def tell_round_trips(proxies: Proxies, links: Iterable[Link], progress: Callable[[str], None]) -> list[Row]:
     """Measure them, tell in a line what came out and in one each what did not, and return their rows."""
     trips, silent = round_trips(proxies, links)
-    for line in [describe(trips)] * bool(trips) + silent:
+    for line in ([describe(trips)] if trips else []) + silent:
         progress(line)
     return round_trip_rows(trips)
 
@@ -81,7 +81,7 @@ def round_trip_rows(trips: Mapping[str, RoundTrip], clock: Callable[[], int] = t
 
 
 def describe(trips: Mapping[str, RoundTrip]) -> str:
-    """One line for all links."""
+    """One line for all links; there is at least one."""
     medians_ms = sorted(trip.median_ns / 1e6 for trip in trips.values())
     span = f"{medians_ms[0]:.1f}" + (f" to {medians_ms[-1]:.1f}" if len(medians_ms) > 1 else "")
     return f"round trips over links measured: {len(medians_ms)}, of {span} ms"

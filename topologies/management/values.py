@@ -55,6 +55,12 @@ def named_figures(figures: Mapping[str, str], attributes: Mapping[str, Any]) -> 
     return {metric: int(attributes[attribute]) for metric, attribute in figures.items()}
 
 
+def heap_figures(memory: Mapping[str, Any]) -> dict[str, int]:
+    """``memory``: the attributes of HEAP."""
+    usage = memory["HeapMemoryUsage"]
+    return {"heap_used_bytes": int(usage["used"]), "heap_max_bytes": int(usage["max"])}
+
+
 def value_of(broker: str, answer: Answer) -> Any:
     """The value; nothing where a pattern matches nothing."""
     if answer.status == NOT_FOUND and "*" in answer.mbean:

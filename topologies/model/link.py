@@ -10,7 +10,7 @@ from typing import ClassVar
 from topologies.model.broker import AnyBroker
 from topologies.model.impairment import Impairment
 from topologies.model.stated import changed
-from topologies.model.validity import limit, require_name, require_rules
+from topologies.model.validity import LONGEST_NAME_OF_A_LINK, limit, require_name, require_rules
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Link:
     def __post_init__(self) -> None:
         if not self.name:
             object.__setattr__(self, "name", f"{self.opened_by.name}-to-{self.to.name}")
-        require_name("link", self.name)
+        require_name("link", self.name, LONGEST_NAME_OF_A_LINK)
         require_rules(f"link {self.name!r}", self)
 
     @property

@@ -1,12 +1,21 @@
-"""Finds the known name nearest to a misspelt one, regardless of capitals, hyphens and underscores."""
+"""Finds the known name nearest to a misspelt one, and shortens what is too long to be shown in a sentence."""
 
 import difflib
+import re
 
 SHORTEST = 4  # letters by which a longer name is known that begins so
+LONGEST, SHOWN = 250, 40  # characters of one word in a sentence; of a longer one so many are shown
+LONG_WORD = re.compile(rf"\S{{{LONGEST + 1},}}")
+UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def nearest(name: str, known: list[str], cutoff: float = 0.6) -> str:
-    """``; did you mean 'message_ttl'?``, also for ``messageTTL``; else nothing."""
+    """``; did you mean 'message_ttl'?``, also for ``messageTTL``; else nothing.
+
+    Capitals, hyphens and underscores do not count.
+    """
+    if len(name) > LONGEST:
+        return ""
     by_letters = {plainly(one): one for one in known}
     begun = [each for each in by_letters if len(name) >= SHORTEST and each.startswith(plainly(name))]
     close = begun[:1] or difflib.get_close_matches(plainly(name), list(by_letters), n=1, cutoff=cutoff)
@@ -15,3 +24,9 @@ def nearest(name: str, known: list[str], cutoff: float = 0.6) -> str:
 
 def plainly(word: str) -> str:
     return word.replace("_", "").replace("-", "").lower()
+
+
+def shortened(sentence: str) -> str:
+    """``sentence`` with its very long words cut, and its control characters and lone surrogates written out."""
+    plain = UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], sentence)
+    return LONG_WORD.sub(lambda found: f"{found[0][:SHOWN]}… ({len(found[0]):,} characters)", plain)

@@ -18,6 +18,8 @@ from topologies.model.site import Site
 from topologies.model.validation import active, kind_problems, part_problems, reach_problems, reach_warnings
 from topologies.model.validity import TopologyInvalid, require_destinations, require_name
 
+MOST_BROKERS, MOST_LINKS = 200, 2_000
+"""More than one machine runs, and as many as are checked within a few seconds."""
 Rule = Callable[[Sequence[AnyBroker], Sequence[Link]], Iterator[str]]
 """(brokers, links) -> a sentence a breach."""
 
@@ -79,6 +81,10 @@ class Topology:
 
     def __post_init__(self) -> None:
         require_name("topology", self.name)
+        for what, several, most in (("brokers", self.brokers, MOST_BROKERS), ("links", self.links, MOST_LINKS)):
+            if len(several) > most:
+                told = f"it has {len(several):,} {what}; write at most {most:,}"
+                raise TopologyInvalid(f"topology {self.name!r}: {told}")
         parts, kinds = (self.brokers, self.links), self.product
         found = (
             # Of links, the special kinds are named before the one that goes without saying.

@@ -6,6 +6,7 @@ The rules of one product alone are in its own ``validation.py``.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from records.run import OUT_OF_REACH
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import CONSUMERS, PRODUCERS, ClientGroup
 from topologies.model.link import Link
@@ -69,7 +70,7 @@ def out_of_reach(needed: Iterable[tuple[str, str]], brokers: Brokers, links: Lin
     paths, edges = shortest_paths(names, links), joined(names, links)
     for begin, end in needed:
         if (begin, end) not in paths:
-            yield f"a message sent at {begin!r} cannot reach a consumer at {end!r}: " + (
+            yield f"a message sent at {begin!r} cannot reach {OUT_OF_REACH} {end!r}: " + (
                 _to_raise(begin, end, links) if (begin, end) in edges else "no link leads there"
             )
 

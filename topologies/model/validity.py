@@ -9,11 +9,18 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from topologies.model.spelling import shortened
+
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 NAME_RULE = "a name has only letters, digits, '_', '.' and '-' and does not begin with '.' or '-'"
+LONGEST_NAME = 63  # letters, as of a host: a broker in a container is one
+LONGEST_NAME_OF_A_LINK = 200  # its own name often has those of two brokers
 UNLIMITED = -1
 RULE = "rule"
 """In a field's metadata: (what the object is, its field=value), which raises `TopologyInvalid`."""
+INT, LONG = (1 << 31) - 1, (1 << 63) - 1
+LONGS = ("_bytes", "_ms", "_ns")
+"""Brokers read fields that end so as Java's long, which has 64 bits, and other whole numbers as its int."""
 Number = TypeVar("Number", int, float)
 Value = TypeVar("Value")
 
@@ -22,8 +29,8 @@ class TopologyInvalid(ValueError):
     """A topology breaks a rule. ``problems`` holds one sentence a broken rule; ``field`` is the one it is about."""
 
     def __init__(self, *problems: str, field: str = "") -> None:
-        super().__init__("\n".join(problems))
-        self.problems = problems
+        self.problems = tuple(map(shortened, problems))
+        super().__init__("\n".join(self.problems))
         self.field = field
 
 
@@ -65,17 +72,25 @@ def _ruled(default: Value, rule: Callable[..., None]) -> Value:
     return dataclasses.field(default=default, metadata={RULE: rule})
 
 
-def require_name(of: str, name: str) -> None:
+def require_name(of: str, name: str, most: int = LONGEST_NAME) -> None:
     """Names end up in file names, URIs, JMX object names and comma-joined paths: keep to letters that suit them all."""
     if not NAME.fullmatch(name):
         raise TopologyInvalid(f"{of} {name!r}: {NAME_RULE}")
+    if len(name) > most:
+        raise TopologyInvalid(f"{of} {name!r}: it has {len(name)} letters; write at most {most}")
 
 
 def require_at_least(of: str, least: float, **values: float) -> None:
-    """Each value is a number no smaller than ``least``."""
+    """Each value is a number no smaller than ``least``, and not larger than a broker can read."""
     for field, value in values.items():
         if value < least:
             raise TopologyInvalid(f"{of}: {field}={value}, but it must be at least {least}", field=field)
+        if value > (most := _most(field)):
+            raise TopologyInvalid(f"{of}: {field}={value}, but it must be at most {most}", field=field)
+
+
+def _most(field: str) -> int:
+    return LONG if field.endswith(LONGS) else INT
 
 
 def require_between(of: str, least: float, most: float, **values: float) -> None:
@@ -90,6 +105,9 @@ def require_limit(of: str, **values: int) -> None:
     for field, value in values.items():
         if value < 1 and value != UNLIMITED:
             rule = f"it must be at least 1, or {UNLIMITED} for no limit"
+            raise TopologyInvalid(f"{of}: {field}={value}, but {rule}", field=field)
+        if value > (most := _most(field)):
+            rule = f"it must be at most {most}, or {UNLIMITED} for no limit"
             raise TopologyInvalid(f"{of}: {field}={value}, but {rule}", field=field)
 
 

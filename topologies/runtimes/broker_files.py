@@ -10,8 +10,6 @@ from topologies.model.topology import Topology
 from topologies.render import site as names
 from topologies.render.files import Render
 from topologies.render.secrets import SECRETS_FOLDER, filled
-from topologies.runtimes.contract import Progress
-from topologies.runtimes.distribution import Distribution, ensure
 from topologies.runtimes.prepared import Ports
 from topologies.runtimes.private import PrivateFolder, new_password
 from topologies.runtimes.startup import MANAGEMENT
@@ -19,10 +17,6 @@ from topologies.runtimes.startup import MANAGEMENT
 CLIENT, AGENT = "brokerbench", "brokerbench-agent"
 JOLOKIA_AGENT = "jolokia-agent"
 SECRETS_FILE = "brokers.properties"
-
-
-def ensured(distribution: Distribution, progress: Progress) -> Path:
-    return ensure(distribution, progress=progress)
 
 
 def wanted_ports(topology: Topology) -> list[tuple[str, str]]:

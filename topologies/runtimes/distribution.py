@@ -169,6 +169,7 @@ def ensure(
     """
     cache = cache_folder() if cache is None else cache
     final = _place(distribution, cache)
+    remove_stale(SCRATCH, cache)
     try:
         if not _flaw(distribution, final):
             return final
@@ -210,8 +211,7 @@ def _place(distribution: Distribution, cache: Path) -> Path:
 
 @contextmanager
 def _scratch(cache: Path, distribution: Distribution) -> Iterator[Path]:
-    """A folder beside the final place. Leftovers of killed processes are removed first (we hold the lock of ours)."""
-    remove_stale(SCRATCH, cache)
+    """A folder beside the final place. Leftovers of a killed process are removed first (we hold the lock)."""
     prefix = f"{SCRATCH}{distribution.filename}-"
     for stale in cache.glob(f"{prefix}*"):
         shutil.rmtree(stale, ignore_errors=True)

@@ -1,12 +1,13 @@
 """Makes the runtime that a user chose, and checks that the choices go together."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from records.rundir import RunDirectory
+from topologies.model.broker import MIB, AnyBroker
 from topologies.model.launch import LOOPBACK
 from topologies.model.topology import Topology
 from topologies.model.trust import Trust
@@ -57,6 +58,7 @@ class Wanted:
             release_of(topology, self.broker_version, self.distribution)
             for options, broker in {broker.java.options: broker.name for broker in topology.brokers[::-1]}.items():
                 require_taken(options, broker)
+        self._check_memory(topology)
         self._check_overlay()
         if self.runtime != "external":
             if self.trust.file:
@@ -77,6 +79,33 @@ class Wanted:
             if is_given:
                 told = "brokers that run already are as they are; leave it out"
                 raise WishesConflict(f"{option} with --runtime external: {told}")
+
+    def heap_mb(self, broker: AnyBroker) -> int:
+        """Of a broker that is started here, in a Java virtual machine."""
+        return broker.java.heap_mb or self.broker_memory_mb
+
+    def warnings(self, topology: Topology, memory_bytes: float) -> Iterator[str]:
+        """What this machine may not bear. ``memory_bytes``: what it has."""
+        if self.runtime in NOT_OURS:
+            return
+        heaps_mb = [self.heap_mb(broker) for broker in topology.brokers if broker.keeps_messages]
+        if sum(heaps_mb) * MIB > memory_bytes:
+            yield (
+                f"the heaps of {len(heaps_mb)} brokers take {sum(heaps_mb):,} MiB, and this machine has "
+                f"{memory_bytes / MIB:,.0f} MiB: brokers that swap are slow, and the system may kill them; write less "
+                "for --broker-memory or heap_mb, or use fewer brokers"
+            )
+
+    def _check_memory(self, topology: Topology) -> None:
+        """A broker sets a limit beyond its heap back to a share of it, and the run would not be what it says."""
+        for broker in topology.brokers if self.runtime not in NOT_OURS else ():
+            limit_bytes = getattr(broker, "memory_limit_bytes", 0)
+            if limit_bytes > self.heap_mb(broker) * MIB:
+                raise WishesConflict(
+                    f"broker {broker.name!r}: memory_limit_bytes={limit_bytes}, but its heap is "
+                    f"{self.heap_mb(broker):,} MiB; write at most {self.heap_mb(broker) * MIB}, or more for "
+                    "--broker-memory or heap_mb"
+                )
 
     def _check_overlay(self) -> None:
         given = {f"--overlay {self.overlay}": self.overlay, "--unset-defaults": self.unset_defaults}

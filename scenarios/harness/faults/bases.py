@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+from records.declared_types import misfits
 from scenarios.harness.faults.contract import Probe
 from topologies.runtimes.contract import Runtime, RuntimeFailed
 from topologies.runtimes.own import proxies_of
@@ -35,6 +36,8 @@ class TimedFault:
     for_s: float | None = None
 
     def __post_init__(self) -> None:
+        if told := misfits(self):
+            raise ValueError(f"fault {self.kind}: {told}")
         if not _is_time(self.at_s):
             raise ValueError(
                 f"fault {self.kind} of {self.target}: at={self.at_s:g} must be 0 or more seconds into the load"

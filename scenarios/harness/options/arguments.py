@@ -3,8 +3,9 @@
 `scenarios.harness.options.run_options.read` makes frozen values of the parsed arguments.
 """
 
-from argparse import Action, ArgumentParser, Namespace
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from drivers.client.connection_modes import CONNECTION_MODES, URIS
@@ -33,6 +34,7 @@ class Joined(Action):
 
 def add_arguments(parser: Any, scenario: Scenario) -> None:
     """Add brokerbench's arguments to Locust's parser. The web form shows them in the order in which they are added."""
+    _refuse_endless_run_time(parser)
     brokers, clients, load, judged, kept = (_adder(parser.add_argument_group(title)) for title in SECTIONS)
     _add_what_runs_where(brokers, scenario)
     clients(
@@ -82,6 +84,21 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
     )
     brokers("--keep-data", action="store_true", help="keep the brokers' message stores in the run's folder")
     _add_analysis(kept)
+
+
+def _refuse_endless_run_time(parser: Any) -> None:
+    """Locust's own ``-t`` lets Python's OverflowError out."""
+    for action in parser._actions:
+        if action.dest == "run_time" and action.type is not None:
+            action.type = partial(_run_time_s, action.type)
+
+
+def _run_time_s(timespan: Callable[[str], int], text: str) -> int:
+    """``timespan``: Locust's own reading."""
+    try:
+        return timespan(text)
+    except (OverflowError, ValueError, ArgumentTypeError) as error:
+        raise ArgumentTypeError(f"{text!r}; write a time of at most 31 days, such as 30s, 5m or 1h20m") from error
 
 
 def _adder(group: Any) -> Callable[..., None]:
@@ -169,7 +186,7 @@ def _add_analysis(add: Callable[..., None]) -> None:
     add(
         "--dry-run",
         action="store_true",
-        help="check every option, print as JSON what would be run, and start nothing",
+        help="check every option, print as JSON what would be run, with checks and fault times, and start nothing",
         in_web_ui=False,
     )
     add(

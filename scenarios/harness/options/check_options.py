@@ -2,12 +2,12 @@
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from records.checks import Check
-from records.figures import known_figures
+from records.figures import RENAMED, known_figures
 from scenarios.harness.options.run_options import OptionError
-from topologies.model.spelling import nearest
+from topologies.model.spelling import nearest, plainly
 
 HOW = "write FIGURE < NUMBER, with <, <=, >, >= or ==, such as 'latency_ms.due_to_received.p99 < 50'"
 DEMAND = re.compile(r"\s*([\w.]+)\s*(<=|>=|==|<|>)\s*(\S+)\s*")
@@ -53,12 +53,35 @@ def _parse(text: str, has: Collection[str]) -> Check:
 
 def _require_known(text: str, metric: str, has: Collection[str]) -> None:
     known = known_figures()
+    if metric in RENAMED:
+        raise OptionError(
+            f"--check {text!r}: the summary has no figure {metric!r} any more, as stranded means confirmed messages "
+            f"only; write {RENAMED[metric]!r}"
+        )
     if metric not in known:
-        close = nearest(metric, known) or "; docs/summary.schema.json lists its figures"
+        close = _nearest(metric, [figure for figure in known if not _lacking(figure, has)])
+        close = close or "; docs/summary.schema.json lists its figures"
         raise OptionError(f"--check {text!r}: the summary has no figure {metric!r}{close}")
-    for what, (beginnings, error) in ONLY_WITH.items():
-        if metric.startswith(beginnings) and what not in has:
-            raise OptionError(f"--check {text!r}: {error}")
+    if error := _lacking(metric, has):
+        raise OptionError(f"--check {text!r}: {error}")
+
+
+def _nearest(metric: str, figures: Sequence[str]) -> str:
+    """``; did you mean 'latency_ms.due_to_received.p99'?`` for ``latency.p99``: the first one with all its parts."""
+    wanted = [plainly(part) for part in metric.split(".")]
+    for figure in figures:
+        parts = iter(plainly(part) for part in figure.split("."))
+        if all(any(part.startswith(begin) for part in parts) for begin in wanted) and not next(parts, ""):
+            return f"; did you mean {figure!r}?"
+    return nearest(metric, [*figures])
+
+
+def _lacking(metric: str, has: Collection[str]) -> str:
+    """Why a run has no such figure, with the next step; '' if it has."""
+    return next(
+        (error for what, (beginnings, error) in ONLY_WITH.items() if metric.startswith(beginnings) and what not in has),
+        "",
+    )
 
 
 def _number(text: str, number: str) -> float:

@@ -50,7 +50,11 @@ def describe(scenario: Scenario, options: Options, topology: Topology, groups: t
         limited_on_purpose=limited_on_purpose(scenario, options),
         checks=scenario.checks,
         premises=scenario.premises,
-        warnings=(*topology.warnings, *reachability_warnings(topology, scenario.users)),
+        warnings=(
+            *topology.warnings,
+            *reachability_warnings(topology, scenario.users),
+            *options.wanted.warnings(topology, machine.memory_bytes()),
+        ),
         options=options.as_record(),
         versions=machine.versions()
         | java_client_versions(Spoken.parse(options.protocol).distinct, options.client_version or ""),

@@ -37,7 +37,8 @@ from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 from topologies.runtimes.external.runtime import UNTOUCHABLE
 
-HOW = "write KIND(BROKER or LINK, at=SECONDS, for=SECONDS), such as kill(broker-2, at=10, for=15)"
+EXAMPLE = "kill(broker-2, at=10, for=15)"
+HOW = f"write KIND(BROKER or LINK, at=SECONDS, for=SECONDS), such as {EXAMPLE}"
 HOW_COMMAND = (
     "a command cannot hold , ; = ( or ): put it into a script, such as command(./reboot.sh, target=broker-2, at=10)"
 )
@@ -77,6 +78,8 @@ KINDS: Mapping[str, FaultKind] = {
     "stop-link": _lasting(StopLink),
 }
 COMMAND, SLOW = "command", "slow"
+KNOWN = (*KINDS, SLOW, COMMAND)
+KIND = re.compile(r"[\w-]+")
 
 
 def parse_faults(text: str) -> tuple[Fault, ...]:
@@ -87,14 +90,14 @@ def parse_faults(text: str) -> tuple[Fault, ...]:
 def _parse(text: str) -> tuple[Fault, ...]:
     """One fault, or as many as it is repeated."""
     found = CALL.fullmatch(text)
+    name = found[1] if found else text.partition("(")[0].strip()
+    if name not in KNOWN and (found or KIND.fullmatch(name)):
+        near = nearest(name, [*KNOWN])
+        there_are = f"{near} There are" if near else "; there are"
+        raise OptionError(f"--fault {text.strip()!r}: no fault {name!r}{there_are} {', '.join(KNOWN)}")
     if not found:
-        of_command = text.strip().startswith(f"{COMMAND}(")
-        raise OptionError(f"--fault {text.strip()!r}: {HOW_COMMAND if of_command else f'cannot be read; {HOW}'}")
-    name, target, rest = found.groups()
-    known = [*KINDS, SLOW, COMMAND]
-    if name not in known:
-        told = f"no fault {name!r}{nearest(name, known)} There are {', '.join(known)}"
-        raise OptionError(f"--fault {text.strip()!r}: {told}")
+        raise OptionError(f"--fault {text.strip()!r}: {_why_unreadable(name, text.strip())}")
+    target, rest = found[2], found[3]
     settings = _settings(text.strip(), rest)
     if name == COMMAND:
         kind = _of_command(text.strip(), target, settings)
@@ -113,6 +116,14 @@ def _parse(text: str) -> tuple[Fault, ...]:
         return repeated(fault, times.get("every", 0.0), int(times.get("times", 1.0)))
     except ValueError as error:
         raise OptionError(f"--fault {text.strip()!r}: {error}") from error
+
+
+def _why_unreadable(name: str, text: str) -> str:
+    if name == COMMAND:
+        return HOW_COMMAND
+    target = re.match(r"[^(]*\(\s*([^\s,()=]+)\s+\w+\s*=", text)
+    comma = f"write a comma behind {target[1]}" if target else ""
+    return f"cannot be read; {comma or HOW}{f', as in {EXAMPLE}' if comma else ''}"
 
 
 def _settings(text: str, rest: str) -> dict[str, str]:

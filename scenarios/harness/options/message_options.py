@@ -1,6 +1,5 @@
 """Sets what messages carry and what consumers select as a run's options ask, and checks it before anything starts."""
 
-import json
 from collections.abc import Iterable, Sequence
 
 from drivers.protocols import Spoken
@@ -51,13 +50,10 @@ def require_all_wanted(producing: Producers, consuming: Sequence[type[ConsumerUs
 def _properties(text: str) -> dict[str, list[str | int | float | bool]]:
     """``{"colour": ["red", "blue"]}``, the user classes' own attribute as JSON."""
     try:
-        read = json.loads(text)
-        if not isinstance(read, dict):
-            raise ValueError("is no object of JSON")
-        return {name: list(values) for name, values in MessageProperties.of(read).cycles}
+        return {name: list(values) for name, values in MessageProperties.parse(text).cycles}
     except ValueError as error:
         raise OptionError(
-            f"""--properties {text}: {error}; write '{{"colour": ["red", "blue"]}}', for instance"""
+            f"""--properties {" ".join(text.split())}: {error}; write '{{"colour": ["red", "blue"]}}', for instance"""
         ) from error
 
 

@@ -10,6 +10,7 @@ from drivers.failover.uri import BadFailoverUriError, FailoverUri
 from drivers.protocols import PROTOCOLS, Spoken, unsupported
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.checks import Check
 from records.rate_search import AFTER_A_STEP_S, SearchSettings
 from records.rate_steps import text_of
 from records.run import CONSUMER, PRODUCER, RunInfo
@@ -33,6 +34,7 @@ from topologies.model.impaired_links import through_proxies
 from topologies.model.paths import count_by_links
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
+from topologies.runtimes.external.credentials import CredentialsUnusable
 from topologies.runtimes.proxies.link_proxies import no_proxies
 from topologies.runtimes.runtime_factory import external_of
 
@@ -116,8 +118,22 @@ def would_run(plan: Plan) -> dict[str, object]:
         "expected_load_s": plan.expected_load_s,
         "rate_steps": text_of(plan.options.steps) if plan.options.search is None else str(plan.options.search),
         "clients": str(plan.options.clients) if plan.options.clients else None,
-        "faults": [f"{fault.kind} {fault.target}" for fault in plan.faults],
+        "faults": [_in_words(fault) for fault in plan.faults],
+        "checks": _demands(plan.info.checks),
+        "premises": _demands(plan.info.premises),
+        "warnings": list(plan.info.warnings),
     }
+
+
+def _in_words(fault: Fault) -> str:
+    """``kill broker-2 at 5 s for 8 s``, of the load. One that waits for the fault before it may come later."""
+    begins = f"at {fault.at_s:g} s" + ("" if fault.turn_pause_s is None else " or later")
+    return f"{fault.kind} {fault.target} {begins}" + (f" for {fault.for_s:g} s" if fault.for_s else "")
+
+
+def _demands(checks: Iterable[Check]) -> dict[str, str]:
+    """By name: what must hold, such as ``messages.lost <= 0``."""
+    return {check.name: f"{check.metric} {check.rule}" for check in checks}
 
 
 def make(scenario: Scenario, options: Options) -> Plan:
@@ -300,6 +316,8 @@ def _require_brokers(options: Options, topology: Topology) -> None:
     if options.runtime == "external":
         try:
             external_of(options.wanted, topology, Spoken.parse(options.protocol).distinct)
+        except CredentialsUnusable as error:
+            raise OptionError(f"--brokers-file {options.brokers_file}: {error}") from error
         except ValueError as error:
             raise OptionError(f"--brokers-file {error}") from error
 

@@ -1,7 +1,7 @@
 """Reads ``--rate``: one rate, steps such as ``100,200,400@20s``, or a search for the highest rate, ``search(200)``."""
 
 from records.rate_search import BadSearchError, SearchSettings, is_search, parse_search
-from records.rate_steps import BadStepsError, RateStep, ends_s, parse_steps
+from records.rate_steps import LEAST_PER_S, BadStepsError, RateStep, ends_s, parse_steps
 from scenarios.harness.run.warm_up import AT_MOST_S
 from scenarios.harness.scenario import Scenario, Search
 
@@ -17,7 +17,10 @@ def steps_of(text: str, scenario: Scenario, load_s: float | None, messages: int 
         return ()
     steps = parse_steps(text, load_s or scenario.load.for_s) if text else scenario.load.steps
     if steps:
-        _require_time(text or f"the load of {scenario.name}", float(ends_s(steps)[-1]), load_s, messages)
+        what = text or f"the load of {scenario.name}"
+        if min(min(step.from_per_s, step.to_per_s) for step in steps) < LEAST_PER_S:
+            raise BadStepsError(f"{what}: a rate is at least {LEAST_PER_S:g} messages a second; write 100@20s")
+        _require_time(what, float(ends_s(steps)[-1]), load_s, messages)
     return steps
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise, product
 
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.run import OUT_OF_REACH
 from scenarios.harness.options.run_options import OptionError, Options
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.paths import Path
@@ -82,7 +83,7 @@ def _sentence(topology: Topology, destination: str, stopped: Sequence[Path], and
     others = f" (nor between {len(stopped) - 1} more pairs of brokers)" if stopped[1:] else ""
     links = ", ".join(_stopping(topology, first, destination))
     return (
-        f"{destination}{and_more} cannot get from {first.begin!r} to a consumer at {first.end!r}{others}: "
+        f"{destination}{and_more} cannot get from {first.begin!r} to {OUT_OF_REACH} {first.end!r}{others}: "
         f"not carried by {links or 'the links between them'}; change the topology so that its links carry "
         f"{destination}, or send to a destination that they carry"
     )

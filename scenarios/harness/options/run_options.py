@@ -16,10 +16,12 @@ from typing import Any, TypeVar
 from drivers.client.connection_modes import CONNECTION_MODES
 from drivers.protocols import Spoken, missing
 from drivers.realtime import why_refused
+from records.analysis_command import why_no_master
 from records.client_steps import ClientSteps
 from records.rate_search import BadSearchError, SearchSettings
 from records.rate_steps import BadStepsError, RateStep, ends_s, text_of
 from scenarios.harness.options.clients_option import clients_of
+from scenarios.harness.options.limits import NUMBERS
 from scenarios.harness.options.rate_option import search_of, stated_warm_up_s, steps_of
 from scenarios.harness.scenario import SEARCH_AT_MOST_S, Scenario, Search
 from scenarios.java_parts import why_no_client
@@ -29,6 +31,7 @@ from topologies.catalogue.yaml_topology import is_file
 from topologies.model.impaired_links import as_they_come, impaired
 from topologies.model.launch import LOOPBACK
 from topologies.model.proxied_links import proxied
+from topologies.model.spelling import shortened
 from topologies.model.topology import Topology
 from topologies.model.trust import Trust, TrustInvalid
 from topologies.model.validity import TopologyInvalid
@@ -46,6 +49,7 @@ DRAIN_S = 60.0
 BROKER_MEMORY_MB = 512
 WITHOUT_PROXIES = ("memory", "external")
 """Runtimes whose links are left as they are unless ``--link`` is given."""
+MOST_DIGITS = 100
 RATES = "a number, steps such as 100,200,400@20s, or search"
 PRIORITIES = NORMAL, REALTIME = "normal", "realtime"
 INTEGERS = (
@@ -57,12 +61,24 @@ TEXTS = (
     *("fault", "check", "session", "spark_master"),
 )
 PATHS = ("brokers_file", "distribution", "junit", "markdown")
+READ_AS_TEXT = (
+    *TEXTS,
+    *PATHS,
+    *("topology", "link", "overlay", "runtime", "protocol", "rate", "clients", "work_ms", "runs", "bind_host"),
+    *("ca_file", "priority"),
+)
+MOST_LETTERS = 4_000
+MOST_LETTERS_OF = {"properties": 100_000, "selector": 20_000}
+"""Those whose text may have several lines."""
 FLAGS = ("keep_data", "analyse_later", "control", "unset_defaults")
 """Options that are fields of `Options` by the same name."""
 
 
 class OptionError(ValueError):
     """An option has a value that no run can be made of: names the option, the value, the rule and the next step."""
+
+    def __init__(self, told: str) -> None:
+        super().__init__(shortened(told))
 
 
 @dataclass(frozen=True)
@@ -180,6 +196,7 @@ def read(
 
     ``look``: the means for containers; asked only if containers are possible.
     """
+    _require_readable(namespace)
     given = _as_given(namespace)
     seed, messages = _integer(namespace, "seed"), given["messages"]
     warm_up_s = _number(namespace, "warm_up")
@@ -275,6 +292,21 @@ def _load_s(
     return load_s
 
 
+def _require_readable(namespace: Namespace) -> None:
+    """Raise OptionError for text that is no UTF-8, or that no file name, selector or list of values has."""
+    for name in READ_AS_TEXT:
+        text = getattr(namespace, name, None)
+        if not isinstance(text, str):
+            continue
+        option = f"--{name.replace('_', '-')}"
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise OptionError(f"{option} {text}: holds bytes that are no UTF-8; write it in UTF-8")
+        if len(text) > (most := MOST_LETTERS_OF.get(name, MOST_LETTERS)):
+            raise OptionError(f"{option} {text[:40]}…: has {len(text):,} characters; write at most {most:,}")
+        if name not in MOST_LETTERS_OF and not text.isprintable():
+            raise OptionError(f"{option} {text!r}: holds control characters; write it in one line, without them")
+
+
 def _as_given(namespace: Namespace) -> dict[str, Any]:
     """The options that are fields of the same name. Raises OptionError."""
     return (
@@ -357,32 +389,37 @@ def _parsed(namespace: Namespace, name: str, parse: Callable[[Any], Value], rule
     value = getattr(namespace, name)
     if value in (None, "", "None"):
         return None
+    if isinstance(value, str) and len(value) > MOST_DIGITS:
+        raise OptionError(f"--{name.replace('_', '-')} {value}: has more than {MOST_DIGITS} characters; write {rule}")
     try:
         return parse(value)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise OptionError(f"--{name.replace('_', '-')} {value}: must be {rule}") from error
 
 
-_AT_LEAST: tuple[tuple[str, str, float, bool], ...] = (
-    # option, field, bound, whether the bound itself is allowed
-    ("--run-time", "load_s", 0, False),
-    ("--messages", "messages", 1, True),
-    ("--warm-up", "warm_up_s", 0, True),
-    ("--rate", "rate", 0, False),
-    ("--producers", "producers", 1, True),
-    ("--consumers", "consumers", 1, True),
-    ("--destinations", "destinations", 1, True),
-    ("--body-bytes", "body_bytes", 32, True),
-    ("--in-flight", "in_flight", 1, True),
-    ("--pool-size", "pool_size", 1, True),
-    ("--transaction-size", "transaction_size", 1, True),
-    ("--prefetch", "prefetch", 1, True),
-    ("--ttl", "time_to_live_s", 0, False),
-    ("--message-priority", "message_priority", 0, True),
-    ("--drain-timeout", "drain_s", 0, False),
-    ("--start-timeout", "start_timeout_s", 0, False),
-    ("--broker-memory", "broker_memory_mb", 64, True),
-)
+_BOUNDED = {
+    "--run-time": "load_s",
+    "--messages": "messages",
+    "--warm-up": "warm_up_s",
+    "--rate": "rate",
+    "--producers": "producers",
+    "--consumers": "consumers",
+    "--destinations": "destinations",
+    "--body-bytes": "body_bytes",
+    "--in-flight": "in_flight",
+    "--pool-size": "pool_size",
+    "--transaction-size": "transaction_size",
+    "--prefetch": "prefetch",
+    "--ttl": "time_to_live_s",
+    "--message-priority": "message_priority",
+    "--drain-timeout": "drain_s",
+    "--start-timeout": "start_timeout_s",
+    "--broker-memory": "broker_memory_mb",
+    "--seed": "seed",
+    "--block": "block",
+    "--order": "order",
+}
+"""Options by name to the field that holds their numbers."""
 
 
 def _check(options: Options) -> None:
@@ -399,19 +436,40 @@ def _check(options: Options) -> None:
             f"--protocol {options.protocol} --runtime {options.runtime}: "
             "memory goes with memory only; leave one of them out"
         )
-    for option, name, bound, inclusive in _AT_LEAST:
-        value = getattr(options, name)
-        if value is not None and (value < bound or (value == bound and not inclusive)):
-            rule = f"must be {'at least' if inclusive else 'more than'} {bound:g}"
-            raise OptionError(f"{option} {value:g}: {rule}; leave it out for the scenario's own value")
+    _check_numbers(options)
     if options.base_port is not None and not 1024 <= options.base_port <= 65000:
         raise OptionError(f"--base-port {options.base_port}: must lie between 1024 and 65000")
     if options.bind_host != LOOPBACK and options.runtime == "memory":
         raise OptionError(f"--bind-host {options.bind_host}: brokers in memory listen nowhere; leave it out")
+    _check_runs(options.runs)
+    if options.spark_master and (why := why_no_master(options.spark_master)):
+        raise OptionError(f"--spark-master {options.spark_master}: {why}")
     _check_file("--junit", options.junit, options)
     _check_file("--markdown", options.markdown, options)
     if why := no_address_to_bind(options.bind_host, addresses_here()):
         raise OptionError(f"--bind-host {options.bind_host}: {why}")
+
+
+def _check_numbers(options: Options) -> None:
+    for option, name in _BOUNDED.items():
+        value = getattr(options, name)
+        if value is not None and (problem := NUMBERS[name].problem(value)):
+            shown = value if isinstance(value, int) else f"{value:g}"
+            raise OptionError(f"{option} {shown}: {problem}; leave it out for the scenario's own value")
+
+
+def _check_runs(path: Path) -> None:
+    """Refuse a folder of runs that cannot be made, as far as that is known before the run."""
+    if str(path) == ".":
+        raise OptionError("--runs: names no folder of its own; write a name, such as runs")
+    try:
+        there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+        if not there.is_dir():
+            raise OptionError(f"--runs {path}: {there} is a file; name a folder")
+    except OSError as error:
+        raise OptionError(f"--runs {path}: {error.strerror}; name a folder") from error
+    if not os.access(there, os.W_OK):
+        raise OptionError(f"--runs {path}: nothing can be written in {there}; choose another folder")
 
 
 def _check_file(option: str, path: Path | None, options: Options) -> None:

@@ -11,6 +11,7 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.client_steps import ClientSteps
 from records.message_properties import Values
 from records.rate_steps import text_of
+from scenarios.harness.options.limits import problem_of_user
 from scenarios.harness.options.run_options import OptionError, Options
 from scenarios.harness.scenario import Scenario
 
@@ -75,10 +76,15 @@ def configure_users(scenario: Scenario, options: Options) -> None:
     """Give the scenario's user classes the counts, sizes and rates that were asked for."""
     producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
+    for user in scenario.users:
+        if problem := problem_of_user(user, joins=options.clients is not None):
+            raise OptionError(f"{user.__name__}: {problem}")
     _join(scenario.users, options.clients)
     _count(producing, options.producers)
     _count(consuming, options.consumers)
     producers = sum(user.fixed_count for user in producing)
+    if not producers and (options.rate is not None or options.steps or options.search):
+        raise OptionError(f"{producing[0].__name__}: fixed_count = 0: nobody could send; write how many there are")
     steps = options.search.first_steps(producers) if options.search else options.steps
     for user in producing:
         take(user, options, "body_bytes", "in_flight", "transaction_size")

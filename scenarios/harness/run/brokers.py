@@ -18,12 +18,13 @@ from drivers.users.session import Network
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from scenarios.bring_up import bring_up
-from scenarios.harness.faults.probe import RuntimeProbe
+from scenarios.harness.faults.probe import RuntimeProbe, partners
 from scenarios.harness.memory_runtime import MemoryRuntime
 from scenarios.harness.options.run_options import Options
 from scenarios.harness.run.held import NO_SUBSCRIBERS, Subscribers, record_held
 from scenarios.harness.run.leftover_search import LeftoverSearch
 from scenarios.harness.run.leftovers import DeadLetterQueues, Look, browse_broker
+from scenarios.harness.run.snapshot import UP
 from scenarios.harness.run.watch import ManagedWatch, MemoryWatch, Watch
 from topologies.management.contract import DurableSubscription, management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
@@ -163,20 +164,34 @@ class BrokerEnvironment:
         """The latest samples of the brokers. Sends no request."""
         return self._watch.latest()
 
-    def states(self) -> dict[str, str]:
-        """Each broker's process state: up | frozen | dead | not running."""
-        return {broker.name: self._state(broker.name) for broker in self.topology.brokers}
+    def states(self, expected_down: Collection[str] = ()) -> dict[str, str]:
+        """By broker: up | frozen | dead | not running | not serving.
 
-    def _state(self, broker: str) -> str:
+        ``expected_down``: the brokers that a fault has taken down and that log no client in yet. One of them whose
+        process runs does not serve. Nor does one of a pair that waits for the other: it says nothing of connections.
+        """
+        return {broker.name: self._state(broker.name, expected_down) for broker in self.topology.brokers}
+
+    def _state(self, broker: str, expected_down: Collection[str]) -> str:
         if not self._is_up:
             return "not running"
         pid = self.runtime.pid(broker)
         if not self.runtime.alive(broker):
             return "not running" if broker in self._not_joined() else "dead"
         try:
-            return "frozen" if pid and psutil.Process(pid).status() == psutil.STATUS_STOPPED else "up"
+            if pid and psutil.Process(pid).status() == psutil.STATUS_STOPPED:
+                return "frozen"
         except psutil.Error:
             return "dead"
+        return "not serving" if broker in expected_down or self._stands_by(broker) else UP
+
+    def _stands_by(self, broker: str) -> bool:
+        """Whether one of a pair waits for the other: its last answer had its heap only, and no connections."""
+        if not partners(self.topology, broker):
+            return False
+        latest = self._watch.latest()
+        heap, connections = (latest.get((broker, "broker", "", name)) for name in ("heap_used_bytes", "connections"))
+        return heap is not None and (connections is None or connections.now.at_ns < heap.now.at_ns)
 
     def waiting(self) -> int | None:
         """Messages that consumers could still get, on all brokers together; None when a broker does not say."""

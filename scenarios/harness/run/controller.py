@@ -51,6 +51,7 @@ TEAR_DOWN_TIMEOUT_S = 20.0
 CONSUMER = "consumer"
 CANNOT_RUN = 2  # exit status of a run that could not be made
 MORE_TIME = "\n    A machine with much else to do may need a longer --start-timeout."
+INTERRUPTED = "interrupted before any load was run"
 
 
 class CannotRun(Exception):
@@ -74,6 +75,7 @@ class RunController:
     ) -> None:
         self.plan = plan
         self.exit_status = CANNOT_RUN
+        self.failure = ""  # why it ends with that status
         self.interrupted = False
         self.over = False
         self.concluded = False  # over, analysed and reported too
@@ -111,10 +113,10 @@ class RunController:
             self.run_record.write()
             jobs.remove_earlier(self.plan.options.files.values())
             self.recorder.start()
+            for warning in self.info.warnings:
+                log.warning("%s", warning)
             self._say(f"run {self.info.run_id}")
             self._say(f"topology {self.info.topology} on {self.info.runtime}: {self.info.runtime_reason}")
-            for warning in self.info.warnings:
-                self._say(f"warning: {warning}")
             use_java_clients(self.plan.options.client_version or "")
             self.brokers.up(
                 self._say,
@@ -128,9 +130,12 @@ class RunController:
         except (RuntimeFailed, LinksNotProven, PathsUnproven, ManagementFailed, NotEquipped, RunUnwritable) as error:
             told = f"{error}{MORE_TIME if isinstance(error, NotUpInTime) else ''}"
             self._fail(told, not_up_in_time=isinstance(error, NotUpInTime | LinksNotProven | PathsUnproven))
-            raise CannotRun("interrupted before any load was run" if self.interrupted else told) from error
-        except BaseException:
+            raise CannotRun(INTERRUPTED if self.interrupted else told) from error
+        except BaseException as error:
             self._fail()
+            if self.interrupted and isinstance(error, Exception):  # the interrupt took the brokers down meanwhile
+                log.debug("what the interrupt ended:", exc_info=error)
+                raise CannotRun(INTERRUPTED) from error
             raise
         finally:
             self._beginning = False
@@ -214,6 +219,7 @@ class RunController:
                 self.run_record.write()
                 self._conclude()
         except (RunUnwritable, jobs.JobFailed) as error:
+            self.failure = str(error)
             log.error("%s", error)
         finally:
             self.brokers.close()
@@ -262,6 +268,7 @@ class RunController:
 
     def _conclude(self) -> None:
         if self.info.phases.load_began_ns is None:
+            self.failure = next(iter(self.info.problems), "no load was run")
             log.error("run %s: no load was run, so there is nothing to analyse", self.info.run_id)
             self.exit_status = EXIT_STATUS["interrupted"] if self.interrupted else CANNOT_RUN
             return
@@ -295,7 +302,7 @@ class RunController:
             load_s=self.plan.expected_load_s,
             load_bound=self.plan.load_bound,
             tally=self.load_generators.tally(),
-            brokers=self.brokers.states(),
+            brokers=self.brokers.states(self.faults.expected_down()),
             connected=self.load_generators.connected(),
             readings=self.brokers.latest(),
             faults=tuple(FaultState(fault.kind, fault.target, fault.at_s, fault.for_s, told) for fault, told in faults),

@@ -4,7 +4,8 @@ The producers are silent and the consumers go on until nothing moves. The wait e
 
 - *drained*: every send is answered and every queue is empty.
 - *stuck*: something is left, but nothing has moved for a while. Browsing then shows what it is.
-- *timeout*: messages still moved when the time was up. Missing messages cannot be called lost.
+- *timeout*: the time was up, and messages still moved, or had not been still for long enough to be stuck. Missing
+  messages cannot be called lost.
 """
 
 import logging
@@ -49,10 +50,6 @@ class Observation:
     def empty(self) -> bool:
         return self.unsettled == 0 and self.waiting == 0
 
-    @property
-    def state(self) -> tuple[int, int, int | None]:
-        return (self.unsettled, self.received, self.waiting)
-
 
 def decide(seen: Sequence[Observation], limits: DrainLimits) -> str:
     """``wait``, ``drained``, ``stuck`` or ``timeout``, from all observations since the drain began (oldest first)."""
@@ -65,13 +62,29 @@ def decide(seen: Sequence[Observation], limits: DrainLimits) -> str:
 
 
 def _unchanged_for_s(seen: Sequence[Observation]) -> float:
-    """How long the last observation's state has been the same."""
+    """How long the last observation's state has been the same. A look at which a broker did not say changes nothing."""
     last = seen[-1]
-    since_s = last.at_s
+    since_s, waiting = last.at_s, last.waiting
     for earlier in reversed(seen):
-        if earlier.state != last.state:
+        depths_differ = None not in (earlier.waiting, waiting) and earlier.waiting != waiting
+        if (earlier.unsettled, earlier.received) != (last.unsettled, last.received) or depths_differ:
             break
-        since_s = earlier.at_s
+        since_s, waiting = earlier.at_s, earlier.waiting if waiting is None else waiting
+    return last.at_s - since_s
+
+
+def still_for_s(seen: Sequence[Observation]) -> float:
+    """For how long no consumer received a message, no send was answered and queues held no fewer messages.
+
+    Messages that a network passes round in circles change the depths, and are still all the same.
+    """
+    last = seen[-1]
+    since_s, least = last.at_s, last.waiting
+    for earlier in reversed(seen):
+        shorter = earlier.waiting is not None and least is not None and earlier.waiting > least
+        if (earlier.unsettled, earlier.received) != (last.unsettled, last.received) or shorter:
+            break
+        since_s, least = earlier.at_s, earlier.waiting if least is None else least
     return last.at_s - since_s
 
 
@@ -89,7 +102,7 @@ def until_still(
         decision = decide(seen, limits)
         if decision != "wait":
             if decision != "drained":
-                _unknown_if_moving(run_record, decision, seen[-1], limits.timeout_s, _unchanged_for_s(seen))
+                _put_down(run_record, decision, seen, limits)
             return True
         time.sleep(LOOK_EVERY_S)
     return False
@@ -100,12 +113,10 @@ def _observe(load_generators: LoadGenerators, brokers: BrokerEnvironment) -> Obs
     return Observation(time.monotonic(), tally.sent - tally.settled, tally.received, brokers.waiting())
 
 
-def _unknown_if_moving(
-    run_record: RunRecord, decision: str, last: Observation, timeout_s: float, still_s: float
-) -> None:
-    left = f"{last.unsettled} sends unanswered, {last.waiting} messages on queues"
+def _put_down(run_record: RunRecord, decision: str, seen: Sequence[Observation], limits: DrainLimits) -> None:
+    last = seen[-1]
     if decision == "timeout":
-        text = f"the drain ended after {timeout_s:g} s while messages still moved ({left})"
+        text = timeout_text(seen, limits)
         run_record.unknown(text)
         run_record.unsearched(text)
         log.warning("%s; a longer --drain-timeout would tell", text)
@@ -114,4 +125,23 @@ def _unknown_if_moving(
         run_record.unknown(text)
         log.warning("%s", text)
     else:
-        log.warning("nothing has moved for %.0f s: %s", still_s, left)
+        log.warning("nothing has moved for %.0f s: %s", _unchanged_for_s(seen), _left(last))
+
+
+def timeout_text(seen: Sequence[Observation], limits: DrainLimits) -> str:
+    """Whether messages moved as the time was up, or for how long they had been still."""
+    first, last, still_s = seen[0], seen[-1], still_for_s(seen)
+    ended, left = f"the drain ended after {limits.timeout_s:g} s", _left(last)
+    if still_s >= min(STUCK_AFTER_S, last.at_s - first.at_s) > 0:
+        return (
+            f"{ended} while nothing had moved for {still_s:.3g} s ({left}), and only after {limits.stuck_after_s:g} s "
+            "it would be certain that nothing moves any more"
+        )
+    if last.at_s == first.at_s:
+        return f"{ended} before it was known whether messages still moved ({left})"
+    return f"{ended} while messages still moved ({left})"
+
+
+def _left(last: Observation) -> str:
+    waiting = "an unknown number of" if last.waiting is None else f"{last.waiting}"
+    return f"{last.unsettled} sends unanswered, {waiting} messages on queues"

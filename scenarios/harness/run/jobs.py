@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from records.analysis_command import SCRATCH, analysis_command, java_folder
-from records.errors import RunUnwritable, explained
+from records.files import remove_file
 from records.rundir import RunDirectory
 from records.temporary import temporary_folder
 from topologies.runtimes import java
@@ -72,11 +72,7 @@ def last_words(run: RunDirectory) -> list[str]:
 def remove_earlier(files: Iterable[Path]) -> None:
     """Remove what an earlier run wrote, so that it is not taken for this run's. Raises RunUnwritable."""
     for file in files:
-        try:
-            file.unlink(missing_ok=True)
-        except OSError as error:
-            why, next_step = explained(error)
-            raise RunUnwritable(f"{file}: cannot be replaced: {why}; {next_step}") from None
+        remove_file(file)
 
 
 def _make(

@@ -1,5 +1,6 @@
 """Describes the machine and the software that made the numbers. Recorded with every run."""
 
+import math
 import os
 import platform
 import resource
@@ -27,6 +28,11 @@ def describe() -> dict[str, str | int | float]:
         "cpu_governor": _first_word(GOVERNOR) or "unknown",
         **_limits(),
     }
+
+
+def memory_bytes() -> float:
+    """What processes may use here: the machine's memory, or less if a control group says so."""
+    return min(psutil.virtual_memory().total, float(_limits().get("memory_limit_bytes", math.inf)))
 
 
 def versions() -> dict[str, str]:

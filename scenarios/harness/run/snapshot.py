@@ -3,8 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from drivers.client.pacing import NS_PER_S
 from drivers.users.session import Tally, Window
 from topologies.management.sampling import Reading, Series
+
+UP = "up"
+STALE_AFTER_S = 3.0
 
 
 @dataclass(frozen=True)
@@ -23,8 +27,9 @@ class Snapshot:
     """One look at one run.
 
     ``steps``: what is behind it, in order (up, prove, clients, load, drain, browse, down, …); ``step_s``: how long the
-    present step has lasted. ``brokers``: up | frozen | dead | not running, by name. ``connected``: clients by (group,
-    broker). ``readings``: the last samples. ``load_s``: None when the load ends by count.
+    present step has lasted. ``brokers``: up | frozen | dead | not running | not serving, by name. ``connected``:
+    clients by (group, broker). ``readings``: the last samples, however old. ``load_s``: None when the load ends by
+    count.
     ``load_bound``: "about " or "at most " for one whose end depends on what happens.
     """
 
@@ -46,3 +51,15 @@ class Snapshot:
     readings: Mapping[Series, Reading] = field(default_factory=dict)
     faults: tuple[FaultState, ...] = ()
     problems: tuple[str, ...] = ()
+
+    def current_readings(self) -> dict[Series, Reading]:
+        """The last samples of the load generator, and of brokers that serve: a broker that is away has no figures.
+
+        Nor has one that has not answered since `STALE_AFTER_S`: what it said before may hold no more.
+        """
+        least_ns = self.now_ns - round(STALE_AFTER_S * NS_PER_S)
+        return {
+            series: reading
+            for series, reading in self.readings.items()
+            if not series[0] or (self.brokers.get(series[0]) == UP and reading.now.at_ns >= least_ns)
+        }

@@ -5,14 +5,15 @@
     GET  /brokerbench/metrics              its figures for Prometheus
     GET  /brokerbench/runs/<id>/report     a finished report
     POST /swarm, /stop                     Locust's own buttons, answered here while they concern a run of ours
+    POST /user                             Locust's settings of user classes: refused
 
 Locust's tab can show one table of text and is not refreshed while a run is analysed, so a small script puts the page
-below that table. This module answers Start itself. Locust would accept a wrong value, convert a part of it or show an
-error page, and it would start its clock while brokers come up. This module also answers Stop, because a run must not be
-ended twice at the same time.
+below that table. This module answers Start itself. Locust would accept a wrong value or a field that its form does not
+show, convert a part of it or show an error page, and it would start its clock while brokers come up. This module also
+answers Stop, because a run must not be ended twice at the same time. It refuses to change user classes (/user), because
+they are the scenario's. Requests of other sites' pages do not get here (`scenarios.harness.web.guard`).
 """
 
-import logging
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -27,11 +28,10 @@ from scenarios.harness.options.run_options import OptionError
 from scenarios.harness.run.snapshot import Snapshot
 from scenarios.harness.web import form
 from scenarios.harness.web.finished import ReportFolder
+from scenarios.harness.web.guard import Guard, tell_refusal
 from scenarios.harness.web.history import History
 from scenarios.harness.web.metrics import CONTENT_TYPE, metrics
 from scenarios.harness.web.view import phase, summary_rows, view
-
-log = logging.getLogger("brokerbench")
 
 STATIC = Path(__file__).parent / "static"
 TAB = "brokerbench"
@@ -70,6 +70,7 @@ class Web:
         self._bench = bench
         self._report_folder = ReportFolder(runs)
         self._base: Namespace = copy(environment.parsed_options)
+        self._shown = form.OWN_FIELDS | {*environment.web_ui.template_args["extra_options"]}
         self._fields: frozenset[str] = frozenset()  # the form's values of the present run
         self._history = History()
 
@@ -86,9 +87,8 @@ class Web:
         try:
             namespace = self._chosen()
         except OptionError as error:
-            log.error("%s", error)
-            self._bench.refusal = str(error)
-            return self._answer(False, str(error))
+            self._bench.refusal = tell_refusal(error)
+            return self._answer(False, self._bench.refusal)
         vars(self._environment.parsed_options).update(vars(namespace))
         self._bench.start(namespace, namespace.num_users)
         return self._answer(True, "Swarming started")
@@ -98,6 +98,7 @@ class Web:
         if isinstance(runner, MasterRunner) and not runner.worker_count:
             raise OptionError("no worker is connected: start one with --worker and the same locustfile")
         fields = request.form.to_dict()
+        form.require_shown(fields, self._shown, self._base)
         namespace = form.namespace_of(fields, self._base)
         counts = self._bench.check(namespace)
         shown = (self._base.num_users, self._environment.parsed_options.num_users)
@@ -120,6 +121,11 @@ class Web:
             return None
         self._bench.stop()
         return jsonify({"success": True, "message": "Test stopped"})
+
+    def user(self) -> Response:
+        """Locust would set any attribute of a user class, here and in all workers."""
+        told = "user classes are as the scenario has them; change their number and messages by the fields of the form"
+        return Response(f"{told}\n", 400, content_type="text/plain; charset=utf-8")
 
     # -- what is shown ---------------------------------------------------------------------------------------------
 
@@ -175,11 +181,15 @@ def register(environment: Any, bench: Bench, runs: Path) -> Web:
         "extended_csv_files": [{"href": "./brokerbench", "title": "Reports of brokerbench"}],
     }
     web_ui.app.register_blueprint(_pages(web, guarded), url_prefix=f"{environment.parsed_options.web_base_path}/{TAB}")
-    buttons: dict[str, Callable[[], Response | None]] = {"locust.swarm": web.swarm, "locust.stop": web.stop}
+    buttons: dict[str, Callable[[], Response | None]] = {  # by POST: a browser asks by OPTIONS whether it may
+        "locust.swarm": web.swarm,
+        "locust.stop": web.stop,
+        "locust.update_user": web.user,
+    }
     pages = {"locust.index": web.index, "locust.request_stats": web.statistics}
 
     def before() -> Response | None:
-        action = buttons.get(request.endpoint or "")
+        action = buttons.get(request.endpoint or "") if request.method == "POST" else None
         return guarded(action)() if action else None
 
     def after(response: Response) -> Response:
@@ -189,6 +199,7 @@ def register(environment: Any, bench: Bench, runs: Path) -> Web:
     gevent.spawn(web.keep_watching)
     web_ui.app.before_request(before)
     web_ui.app.after_request(after)
+    web_ui.app.wsgi_app = Guard(web_ui.app.wsgi_app, web_ui.host)
     return web
 
 

@@ -6,7 +6,7 @@ the fields of Locust's own: `run_options.read` reads text as it reads what the c
 
 import math
 from argparse import Namespace
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from locust.util.timespan import parse_timespan
@@ -14,6 +14,16 @@ from locust.util.timespan import parse_timespan
 from scenarios.harness.options.run_options import OptionError
 
 FASTEST_SPAWN_RATE = 100.0  # beyond it Locust warns
+OWN_FIELDS = {"user_count", "spawn_rate", "run_time", "host", "profile", "user_classes", "shape_class"}
+"""Fields that Locust's form has beside those of options."""
+
+
+def require_shown(fields: Iterable[str], shown: Container[str], base: Namespace) -> None:
+    """No field sets an option that the form does not show, such as the folder of the runs. Raises OptionError."""
+    for name in fields:
+        if name in vars(base) and name not in shown:
+            option = f"--{name.replace('_', '-')}"
+            raise OptionError(f"field {name}: the form has no such field; give {option} when you start Locust")
 
 
 def namespace_of(form: Mapping[str, str], base: Namespace) -> Namespace:
@@ -34,7 +44,7 @@ def _run_time_s(text: str) -> float | None:
         return None
     try:
         return float(parse_timespan(text))
-    except ValueError:
+    except (ValueError, OverflowError):
         raise OptionError(f"run time {text!r}: write it as 20, 20s, 3m, 2h or 1h20m") from None
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from scenarios.harness.run.snapshot import Snapshot
+from scenarios.harness.run.snapshot import UP, Snapshot
 from scenarios.harness.web.history import Moment
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -48,7 +48,11 @@ def _of_run(snapshot: Snapshot, last: Moment | None) -> Iterator[Metric]:
     yield Metric("messages_sent_total", "Messages sent, attempts not counted.", (({}, tally.sent),))
     yield Metric("messages_settled_total", "Messages whose outcome is known.", (({}, tally.settled),))
     yield Metric("messages_received_total", "Deliveries.", (({}, tally.received),))
-    yield Metric("broker_up", "1 while the broker's process runs and is not stopped.", tuple(_up(snapshot)))
+    yield Metric(
+        "broker_up",
+        "1 while the broker serves: it runs, is not frozen, and logs clients in again after a fault.",
+        tuple(_up(snapshot)),
+    )
     connected = sorted(snapshot.connected.items())
     clients = tuple(({"group": group, "broker": broker}, count) for (group, broker), count in connected)
     yield Metric("clients_connected", "Clients that are connected, by themselves.", clients)
@@ -60,7 +64,7 @@ def _of_run(snapshot: Snapshot, last: Moment | None) -> Iterator[Metric]:
 
 
 def _up(snapshot: Snapshot) -> Iterable[tuple[Mapping[str, str], float]]:
-    return (({"broker": broker}, int(state == "up")) for broker, state in snapshot.brokers.items())
+    return (({"broker": broker}, int(state == UP)) for broker, state in snapshot.brokers.items())
 
 
 def _faults(snapshot: Snapshot) -> Iterable[tuple[Mapping[str, str], float]]:
@@ -72,10 +76,11 @@ def _faults(snapshot: Snapshot) -> Iterable[tuple[Mapping[str, str], float]]:
 
 
 def _readings(snapshot: Snapshot) -> Iterator[Metric]:
+    current = sorted(snapshot.current_readings().items())
     for (kind, metric), (name, told) in READ.items():
         values = tuple(
             ({"broker": broker, **({kind: thing} if thing else {})}, reading.now.value)
-            for (broker, of_kind, thing, its), reading in sorted(snapshot.readings.items())
+            for (broker, of_kind, thing, its), reading in current
             if (of_kind, its) == (kind, metric)
         )
         yield Metric(name, told, values)

@@ -5,12 +5,11 @@ from dataclasses import asdict, dataclass
 
 from drivers.client.pacing import NS_PER_S
 from records.buckets import upper_ns
-from scenarios.harness.run.snapshot import Snapshot
+from scenarios.harness.run.snapshot import STALE_AFTER_S, UP, Snapshot
 from topologies.management.sampling import Reading, Series
 
 MIB = 1 << 20
 NS_PER_MS = 1_000_000
-STALE_AFTER_S = 3.0
 UNKNOWN = "–"
 
 STEPS = {  # the phase after the step of that name
@@ -104,13 +103,13 @@ def summary_rows(shown: RunView) -> list[dict[str, str]]:
 
 
 def _brokers(snapshot: Snapshot) -> TextTable:
-    rows = tuple(_broker(snapshot, name, state) for name, state in snapshot.brokers.items())
+    current = snapshot.current_readings()
+    rows = tuple(_broker(snapshot, current, name, state) for name, state in snapshot.brokers.items())
     head = ("Broker", "State", "Heap", "CPU", "Connections", "Messages on queues")
     return TextTable("Brokers", head, rows, "")
 
 
-def _broker(snapshot: Snapshot, name: str, state: str) -> tuple[str, ...]:
-    readings = snapshot.readings
+def _broker(snapshot: Snapshot, readings: Mapping[Series, Reading], name: str, state: str) -> tuple[str, ...]:
     used, limit = (_value(readings, (name, "broker", "", f"heap_{part}_bytes")) for part in ("used", "max"))
     heap = UNKNOWN if used is None or limit is None else f"{used / MIB:.0f} of {limit / MIB:.0f} MiB"
     connections = _value(readings, (name, "broker", "", "connections"))
@@ -119,14 +118,12 @@ def _broker(snapshot: Snapshot, name: str, state: str) -> tuple[str, ...]:
         if (broker, kind, metric) == (name, "queue", "depth")
     ]  # fmt: skip
     waiting = f"{sum(depths):,}" if depths else UNKNOWN
-    if state in ("dead", "not running"):
-        return (name, state, *[UNKNOWN] * 4)
     return (name, _answering(snapshot, name, state), heap, _cpu(readings, name), _text(connections), waiting)
 
 
 def _answering(snapshot: Snapshot, name: str, state: str) -> str:
     reading = snapshot.readings.get((name, "broker", "", "heap_used_bytes"))
-    if reading is None:
+    if reading is None or state not in (UP, "frozen"):
         return state
     silent_s = (snapshot.now_ns - reading.now.at_ns) / NS_PER_S
     return f"{state}, silent for {silent_s:.0f} s" if silent_s > STALE_AFTER_S else state
@@ -143,7 +140,7 @@ def _cpu(readings: Mapping[Series, Reading], broker: str) -> str:
 
 def _bridges(snapshot: Snapshot) -> TextTable:
     rows = []
-    for (broker, kind, bridge, metric), reading in sorted(snapshot.readings.items()):
+    for (broker, kind, bridge, metric), reading in sorted(snapshot.current_readings().items()):
         if (kind, metric) == ("bridge", "dequeue_count"):
             link, _, remote = bridge.rpartition("|")
             rows.append((link, broker, remote, f"{reading.now.value:,}", _rate(reading)))

@@ -13,6 +13,7 @@ from records.buckets import bucket_of
 from records.digests import digests, list_analysed, read_files
 from records.results import RESULT_TABLES
 from records.rundir import RunDirectory
+from records.summary import SUMMARY_VERSION
 from tests.reports.run_folder import Messages as Times
 from tests.reports.run_folder import Plan, percentiles, run_info, summary, write_table
 
@@ -93,7 +94,7 @@ def planted_summary(plan: Plan, planted: Planted, took_ns: "np.ndarray[Any, Any]
     made_up["summary_version"] = 1
     made_up.pop("timing", None)
     if planted.doubtful is not None:
-        made_up["summary_version"] = 2
+        made_up["summary_version"] = SUMMARY_VERSION
         made_up["timing"] = {"sound": [], "doubtful": planted.doubtful, "less_own_time_ms": {}, "note": ""}
     return made_up | {"run_id": plan.run["run_id"], "topology": planted.topology} | planted.summary
 

@@ -1,7 +1,7 @@
 """More blocks change no verdict that a comparison could have without them, and are free where it could have none."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,11 @@ from scipy import stats
 from brokerbench.cli import main
 from brokerbench.compare import command
 from brokerbench.compare.kept_verdicts import FIRST_VERDICTS_FILE, verdicts_in
-from brokerbench.compare.session import SESSION_FILE
+from brokerbench.compare.making import stands
+from brokerbench.compare.session import SESSION_FILE, Asked
+from brokerbench.compare.session import planned as planned_session
 from reports.comparison.first_verdicts import first_verdicts, let_stand, newly_decided
+from reports.comparison.metrics import PRIMARY
 from reports.comparison.statistics import LEVEL
 from reports.comparison.verdicts import FirstVerdict
 from tests.house.tree import ROOT
@@ -199,3 +202,13 @@ def test_one_block_has_no_interval_anywhere(made: Made) -> None:
 def test_a_ratio_and_its_interval_have_one_unit(made: Made) -> None:
     made.add(7.0, 7.3, 7.6)
     assert "seen was × 7.3 (× 7.0 … × 7.6, 75 % confidence)" in made.compare().output
+
+
+def test_who_asks_for_more_blocks_after_a_verdict_is_told_before_any_run(made: Made) -> None:
+    made.add(*WORSE)
+    made.compare()
+    asked = Asked("steady", "mesh,hub-and-spoke", (), 14, None, "mine", (), made.out)
+    (line,) = stands([planned_session(asked, 1)])
+    told = f"steady: hub-and-spoke is worse in {PRIMARY} by 7 blocks, and this verdict stands: more blocks describe"
+    assert line == told
+    assert stands([planned_session(replace(asked, blocks=7), 1)]) == []

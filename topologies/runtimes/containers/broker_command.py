@@ -22,7 +22,6 @@ from topologies.runtimes.broker_files import (
     CLIENT,
     JOLOKIA_AGENT,
     SECRETS_FILE,
-    ensured,
     listening,
     management_of,
     secrets_of,
@@ -37,7 +36,7 @@ from topologies.runtimes.containers.engine import FAILURES, Engine, EngineTroubl
 from topologies.runtimes.containers.image import obtain, use_reaper_if_it_can_be_had
 from topologies.runtimes.containers.links import LINKS_HOST, links_in_containers
 from topologies.runtimes.contract import Progress
-from topologies.runtimes.distribution import pinned
+from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.pairs import store_of
 from topologies.runtimes.ports import choose_ports
 from topologies.runtimes.prepared import Ports, Prepared, Wishes
@@ -76,7 +75,7 @@ def prepare(
     image = obtain(engine, product, asked_image, progress)
     use_reaper_if_it_can_be_had(engine, progress)
     remove_leftovers(engine, progress)
-    agent = ensured(pinned(JOLOKIA_AGENT), progress)
+    agent = ensure(pinned(JOLOKIA_AGENT), progress=progress)
     folders = {
         broker.name: BrokerFolders(directory.broker_folder(broker.name).absolute()) for broker in topology.brokers
     }

@@ -61,12 +61,16 @@ def _read(file: Path) -> dict[str, str]:
             if state.st_mode & OTHERS or state.st_uid != os.geteuid():
                 mode = f"{state.st_mode & 0o777:o}"
                 told = f"mode {mode} lets others read it" if state.st_mode & OTHERS else "it is somebody else's"
-                raise CredentialsUnusable(f"{file}: {told}; own it, and chmod 600 {file}")
+                raise CredentialsUnusable(f"credentials_file {file}: {told}; own it, and chmod 600 {file}")
             lines = opened.read().splitlines()
     except OSError as error:
-        raise CredentialsUnusable(f"{file}: cannot be read ({error.strerror}); name a file with {USERNAME}") from None
+        raise CredentialsUnusable(
+            f"credentials_file {file}: cannot be read ({error.strerror}); name a file with {USERNAME}"
+        ) from None
     except UnicodeDecodeError:
-        raise CredentialsUnusable(f"{file}: is no text in UTF-8; write {USERNAME}=NAME and so on in it") from None
+        raise CredentialsUnusable(
+            f"credentials_file {file}: is no text in UTF-8; write {USERNAME}=NAME and so on in it"
+        ) from None
     return dict(_pair(file, number, line) for number, line in enumerate(lines, start=1) if _tells(line))
 
 
@@ -78,5 +82,7 @@ def _pair(file: Path, number: int, line: str) -> tuple[str, str]:
     """The line itself is not repeated in an error: it may hold a password."""
     name, equals, value = line.partition("=")
     if not equals or name.strip() not in NAMES:
-        raise CredentialsUnusable(f"{file}, line {number}: write NAME=value, with a NAME of {', '.join(NAMES)}")
+        raise CredentialsUnusable(
+            f"credentials_file {file}, line {number}: write NAME=value, with a NAME of {', '.join(NAMES)}"
+        )
     return name.strip(), value

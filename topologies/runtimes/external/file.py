@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from yaml.nodes import Node, ScalarNode
 
-from topologies.catalogue.yaml_nodes import Document
+from topologies.catalogue.yaml_nodes import Document, text_of
 from topologies.model.spelling import nearest
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
@@ -79,7 +79,7 @@ class BrokersFile:
 def read(path: Path) -> BrokersFile:
     """What the file says. Raises BrokersFileInvalid."""
     try:
-        document = Document(str(path), path.read_text(encoding="utf-8"))
+        document = Document(str(path), text_of(path))
         return _Reader(document).file(path)
     except OSError as error:
         raise BrokersFileInvalid(f"{path}: cannot be read ({error.strerror}); give the path of a YAML file") from None

@@ -17,7 +17,6 @@ from topologies.runtimes.broker_files import (
     CLIENT,
     JOLOKIA_AGENT,
     SECRETS_FILE,
-    ensured,
     listening,
     management_of,
     secrets_of,
@@ -26,7 +25,7 @@ from topologies.runtimes.broker_files import (
 )
 from topologies.runtimes.certificates import Authority
 from topologies.runtimes.contract import Progress
-from topologies.runtimes.distribution import pinned
+from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.java import Java, find_java
 from topologies.runtimes.pairs import store_of
 from topologies.runtimes.ports import choose_ports
@@ -57,8 +56,8 @@ def prepare(
     found = executables.find(topology.name, topology.brokers, wishes.bind_host)
     their_versions = executables.versions(found)
     toxiproxy, java, launched = find_for(topology), find_java(), topology.product.launch
-    home = release.home if isinstance(release, OwnBuild) else ensured(release, progress)
-    agent = ensured(pinned(JOLOKIA_AGENT), progress)
+    home = release.home if isinstance(release, OwnBuild) else ensure(release, progress=progress)
+    agent = ensure(pinned(JOLOKIA_AGENT), progress=progress)
     brokers = [broker.name for broker in topology.brokers]
     wanted: list[tuple[str, str] | ProxyEndpoint] = [*wanted_ports(topology), *proxy_endpoints(topology)]
     chosen = choose_ports(wanted, wishes.base_port, wishes.addresses)

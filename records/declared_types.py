@@ -1,0 +1,76 @@
+"""Says whether a value is of the type that its field or class attribute is declared with, and in words which that is.
+
+Scenarios and user classes are Python that its author may run without a type checker: ``sends_per_second = "5"``.
+"""
+
+import collections.abc
+import dataclasses
+import types
+import typing
+from typing import Any, ClassVar, Union
+
+_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "True or False", type(None): "None"}
+
+
+def misfits(value: Any) -> str:
+    """What is wrong with the fields of a dataclass's value: ``for_s='5', but it must be a number``; else ''."""
+    hints = typing.get_type_hints(type(value))
+    for field in dataclasses.fields(value):
+        if told := misfit(field.name, getattr(value, field.name), hints[field.name]):
+            return told
+    return ""
+
+
+def misfit(name: str, value: Any, hint: Any) -> str:
+    """The same of one value. ``hint``: as `typing.get_type_hints` has it."""
+    return "" if fits(value, hint) else f"{name}={value!r}, but it must be {described(hint)}"
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """As a type checker would have it, but for what is inside mappings and callables. A truth value is no number."""
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin is ClassVar:
+        return fits(value, parts[0])
+    if origin in (Union, types.UnionType):
+        return any(fits(value, part) for part in parts)
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if origin is tuple:
+        return isinstance(value, tuple) and (parts[-1] is not Ellipsis or all(fits(item, parts[0]) for item in value))
+    if origin is type:
+        return isinstance(value, type)
+    if origin is collections.abc.Callable:
+        return callable(value)
+    if origin is collections.abc.Sequence:
+        items = value if isinstance(value, collections.abc.Sequence) and not isinstance(value, str) else [None]
+        return all(fits(item, parts[0]) for item in items)
+    if getattr(hint, "_is_protocol", False):
+        return all(hasattr(value, name) for name in vars(hint) if not name.startswith("_"))
+    return isinstance(value, origin or hint) if isinstance(origin or hint, type) else True
+
+
+def described(hint: Any) -> str:
+    """``a number``, ``a tuple of Check``, ``a text or None``."""
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin is ClassVar:
+        return described(parts[0])
+    if origin in (Union, types.UnionType):
+        return " or ".join(map(described, parts))
+    if origin is tuple:
+        return f"a tuple of {_name(parts[0])}, such as (…,)"
+    if origin is collections.abc.Sequence:
+        return _a_list(parts[0])
+    if origin is collections.abc.Mapping:
+        return "a dict"
+    return _WORDS.get(hint) or f"of class {_name(hint)}"
+
+
+def _a_list(hint: Any) -> str:
+    return f"a list of {_name(hint)}"
+
+
+def _name(hint: Any) -> str:
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    return _name(parts[0]) if origin is type else getattr(hint, "__name__", str(hint))

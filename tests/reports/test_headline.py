@@ -1,0 +1,171 @@
+"""Checks that a report's first sentence answers its scenario's question, and what is named as a probable cause."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from records.balance import Rebalance
+from records.figures import KINDS
+from records.run import RunInfo, UserInfo
+from records.summary import KindCounts
+from reports.views.counts import kinds_sentences
+from reports.views.headline import headline
+from reports.views.rebalance import moves_sentences
+from reports.views.unplanned import probable_cause, unplanned_sentences
+from tests.reports.run_folder import Plan, made_up, run_info, summary
+from tests.reports.test_answers import WITHIN, destinations, division, latency
+
+PLAN = Plan(load_s=2, per_s=10, fault_s=None)
+MADE_UP: Any = summary(PLAN, made_up(PLAN))
+RUN = run_info(PLAN)
+REGIONS = {"within": WITHIN, "across": latency(43.16, 50.46), "across_per_s": 3.0}
+
+
+def told(scenario: str, run: RunInfo = RUN, **changed: Any) -> str:
+    return headline(replace(run, scenario=scenario), {**MADE_UP, **changed}).answer
+
+
+def kinds(**changed: dict[str, int]) -> dict[str, KindCounts]:
+    """Each of 100 messages, of which all were received, or what is said of it."""
+    whole = dict.fromkeys(KindCounts.__annotations__, 0) | {"expected": 100, "received": 100}
+    return cast(dict[str, KindCounts], {kind: whole | changed.get(kind, {}) for kind in KINDS})
+
+
+def test_reliability_begins_with_the_kinds_of_messages_that_were_not_delivered_and_what_jms_promises() -> None:
+    lost = kinds(
+        topic_non_persistent={"undelivered": 9, "missing_unconfirmed": 8},
+        durable_topic_persistent={"undelivered": 7, "pending": 6, "lost": 1, "duplicated": 2},
+    )
+    assert told("reliability", kinds=lost, destinations=destinations(6, 6)).startswith(
+        "2 of 6 kinds of messages did not reach every subscription that was owed them: "
+        "non-persistent messages of topics (9 of 100: 8 unconfirmed and missing and 1 expired or dead letters) and "
+        "persistent messages of durable subscriptions (7 of 100: 1 lost and 6 pending on a broker). "
+        "What JMS promises did not hold for persistent messages of durable subscriptions (7 not delivered and 2 "
+        "twice). "
+        "All 120 messages sent were received"
+    )
+
+
+def test_kinds_that_were_all_delivered_kept_what_jms_promises() -> None:
+    assert kinds_sentences({**MADE_UP, "kinds": kinds()}) == (
+        "All 6 kinds of messages reached every subscription that was owed them. What JMS promises held."
+    )
+    unknown = kinds(queue_persistent={"undelivered": 4, "unaccounted": 4})
+    assert kinds_sentences({**MADE_UP, "kinds": unknown}).endswith(
+        "What JMS promises held otherwise. Whether it held for persistent messages of queues is not known."
+    )
+    twice = kinds(queue_non_persistent={"duplicated": 3, "undelivered": 50, "missing_unconfirmed": 50})
+    assert kinds_sentences({**MADE_UP, "kinds": twice}).endswith(
+        "What JMS promises did not hold for non-persistent messages of queues (3 twice)."
+    ), "at most once: it may lose them"
+
+
+def test_a_run_with_one_kind_says_nothing_of_kinds() -> None:
+    assert kinds_sentences({**MADE_UP, "kinds": {"queue_persistent": kinds()["queue_persistent"]}}) == ""
+
+
+def test_the_slowest_destination_is_told_only_where_a_class_has_several_destinations() -> None:
+    flows = {"destinations": destinations(6, 6)}
+    one_each = replace(RUN, users=(UserInfo("A", "producer", "producers", "queue://a", 1, {}),))
+    several = replace(RUN, users=(UserInfo("A", "producer", "producers", "queue://a.{n}", 6, {"destinations": 6}),))
+    assert "slowest" not in told("steady", one_each, **flows)
+    assert "slowest" in told("steady", several, **flows)
+    assert told("many_destinations", several, **flows).startswith("Messages flowed on all 6 destinations")
+    none_of_some = {"destinations": destinations(2, 3)}
+    assert "Messages were received from 2 of 3 destinations." in told("ttl", one_each, **none_of_some)
+
+
+REBALANCE = cast(
+    Rebalance,
+    {
+        "clients": 18,
+        "moved": 5,
+        "moves": 6,
+        "off_ms": {"p50": 12.3, "max": 340.0},
+        "not_settled": 0,
+        "settled_s": 4.5,
+        "groups": [
+            {
+                "group": "consumers",
+                "clients": 12,
+                "moments": [
+                    {"moment": "begin", "connected": {"a": 6, "b": 6, "c": 0}, "off": 0},
+                    {"moment": "before F1", "connected": {"a": 6, "b": 6, "c": 0}, "off": 0},
+                    {"moment": "after F1", "connected": {"a": 4, "b": 4, "c": 3}, "off": 1},
+                    {"moment": "end", "connected": {"a": 4, "b": 4, "c": 4}, "off": 0},
+                ],
+            }
+        ],
+    },
+)
+
+
+def test_rebalance_begins_with_where_the_clients_were_and_what_their_moves_cost() -> None:
+    sentences = (
+        "Of 12 clients in consumers, a, b and c had 6/6/0 when the load began, 4/4/3 (1 off) after F1 and 4/4/4 when "
+        "it ended. 5 of 18 clients moved, 6 times in all; the middle move took 12.3 ms, the longest 340 ms; each time "
+        "they had settled after 4.5 s at most."
+    )
+    assert moves_sentences(REBALANCE) == sentences
+    assert told("rebalance", rebalance=REBALANCE).startswith(sentences)
+    assert "settled" not in told("failover", rebalance=REBALANCE)
+    unsettled = cast(Rebalance, {**REBALANCE, "not_settled": 1, "settled_s": None})
+    assert moves_sentences(unsettled).endswith("; after 1 change they did not settle.")
+    assert moves_sentences(cast(Rebalance, {**REBALANCE, "moves": 0})) == ""
+
+
+@pytest.mark.parametrize(
+    ("scenario", "changed", "first"),
+    [
+        ("churn", {}, "The brokers used "),
+        ("parallel_connectors", {}, "60.0 messages a second were received, and 60.0 were due. "),
+        ("sharing", {"consumers": {"idle": 0, "subscriptions": [division({"a": [20], "b": [20]})]}}, "Of queue://q "),
+        ("throttle", {"consumers": {"idle": 0, "subscriptions": [division({"a": [20], "b": [20]})]}}, "Of queue://q "),
+        (
+            "wan",
+            {"regions": {"within": WITHIN, "across": latency(43.16, 50.46), "across_per_s": 3.0}},
+            "Messages that ",
+        ),
+        ("request_reply", {}, "Half arrived within "),
+        ("steady", {}, "All 120 messages sent were received, each exactly once. Half arrived within "),
+    ],
+)
+def test_the_first_sentence_answers_the_question_of_the_scenario(
+    scenario: str, changed: dict[str, Any], first: str
+) -> None:
+    throughput = MADE_UP["throughput"] | {"received_per_s": 60.0, "due_per_s": 60.0}
+    assert told(scenario, **{"throughput": throughput, **changed}).startswith(first)
+
+
+TTL = "a message sent at 'eu-1' cannot reach a consumer at 'us-1': raise message_ttl of link 'eu-us' from 1 to 2"
+OTHER = "a message sent at 'eu-1' cannot reach a consumer at 'us-2': raise message_ttl of link 'eu-us' from 1 to 2"
+
+
+def silent(broker: str, from_s: float) -> dict[str, Any]:
+    return {"broker": broker, "what": "silent", "from_s": from_s, "until_s": 3.24, "clients": 2}
+
+
+def test_a_silence_that_began_before_the_load_is_not_told_with_a_negative_time() -> None:
+    assert unplanned_sentences(cast(Any, [silent("us-1", -10.7)])) == (
+        "Outside of every fault, us-1 was silent from 10.7 s before the load to 3.2 s, while 2 clients waited."
+    )
+
+
+def test_what_the_run_was_warned_of_is_the_probable_cause_of_what_it_explains() -> None:
+    warned = replace(RUN, warnings=("the clock of worker-2 moved", OTHER, TTL))
+    silence = {**MADE_UP, "unplanned": [silent("us-1", -10.7)]}
+    cause = f"Probable cause of the silence of us-1: {TTL} (and 1 warning more below)."
+    assert probable_cause(warned, cast(Any, silence)) == cause
+    assert cause in told("steady", warned, unplanned=[silent("us-1", -10.7)])
+    left = {**MADE_UP, "messages": MADE_UP["messages"] | {"stranded": 3}, "consumers": {"idle": 2, "subscriptions": []}}
+    assert probable_cause(replace(RUN, warnings=(TTL,)), cast(Any, left)) == (
+        f"Probable cause of the messages left on queues and the consumers without messages: {TTL}."
+    )
+
+
+def test_a_warning_is_no_cause_of_what_it_does_not_explain() -> None:
+    elsewhere = cast(Any, {**MADE_UP, "unplanned": [silent("us-3", 2.0)]})
+    assert probable_cause(replace(RUN, warnings=(TTL,)), elsewhere) == ""
+    assert probable_cause(replace(RUN, warnings=(TTL,)), MADE_UP) == "", "nothing was silent or left behind"
+    assert probable_cause(RUN, cast(Any, {**MADE_UP, "unplanned": [silent("us-1", 2.0)]})) == ""

@@ -1,0 +1,212 @@
+"""Checks that the parts that a sentence of counts names add up to the whole that it names, for any summary."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any, cast
+from xml.etree import ElementTree as ET
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.verdict import Evidence, judge
+from records.balance import Rebalance
+from records.figures import KINDS
+from records.recovery import FaultRecovery
+from records.summary import NOT_RECEIVED, KindCounts, Lag, LeftBehind, Messages, Summary
+from reports.inputs import read_results
+from reports.junit import junit
+from reports.nightly.judging import FAIL, INVALID, PASS, UNDECIDED, Cell, GateResult
+from reports.nightly.night import Night, answer
+from reports.page import page
+from reports.run_markdown import run_markdown
+from reports.views import counts
+from reports.views.doubts import of_messages_in_doubt
+from reports.views.fate import fate_sentence
+from reports.views.leftbehind import places
+from reports.views.rebalance import moves_sentences
+from reports.views.recovery import fault_sentence
+from tests.reports.run_folder import Plan, made_up, summary, write_run_folder
+
+PLAN = Plan(load_s=2, per_s=10)
+MADE_UP = summary(PLAN, made_up(PLAN))
+COUNT = st.integers(0, 12_000)
+NAMES = st.sampled_from(["north", "south", "east", "west"])  # no digits, as a test reads numbers
+NUMBER = re.compile(r"[\d,]*\d")
+
+
+@st.composite
+def summaries(draw: st.DrawFn) -> Any:
+    """Any counts that a run may have: each message that subscriptions were owed is received, or one of NOT_RECEIVED."""
+    parts = {name: draw(COUNT | st.just(0)) for name in NOT_RECEIVED}
+    owed, beyond = draw(COUNT), draw(st.just(0) | COUNT)
+    expected = owed + sum(parts.values())
+    other = [name for name in Messages.__annotations__ if name not in parts]
+    messages = {name: draw(st.just(0) | COUNT) for name in other}
+    sent = expected if draw(st.booleans()) else draw(st.integers(1, 12_000))
+    failed = parts["failed_not_received"] if draw(st.booleans()) else draw(COUNT)
+    refused = draw(st.dictionaries(NAMES, st.integers(1, 50), max_size=4)) if failed else {}
+    messages |= parts | {"expected": expected, "sent": max(sent, 1), "failed": failed}
+    messages |= {"received": owed + beyond, "unowed_yet_received": beyond}
+    row = st.tuples(NAMES, NAMES, st.sampled_from([*NOT_RECEIVED]), st.integers(1, 9_000))
+    left = [LeftBehind(queue=q, broker=b, outcome=o, messages=n) for q, b, o, n in draw(st.lists(row, max_size=4))]
+    return {**MADE_UP, "messages": messages, "refused": refused, "left_behind": left}
+
+
+def numbers(text: str) -> list[int]:
+    return [int(number.replace(",", "")) for number in NUMBER.findall(text)]
+
+
+def without_places(text: str) -> str:
+    """Nor with how many brokers refused messages."""
+    return re.sub(r" \([^)]*\)| by \d+ brokers", "", text)
+
+
+def first_sentence(text: str) -> str:
+    return without_places(text).partition(". ")[0]
+
+
+def check_fate(text: str, made_up: Summary) -> None:
+    """The whole is what the sends ask for. One part is what was received; each count that is not 0 has another."""
+    messages: dict[str, int] = {**cast(dict[str, int], made_up["messages"])}
+    sentence = first_sentence(text)
+    whole, *rest = numbers(sentence)
+    if "no subscription was owed any" in sentence:
+        assert messages["expected"] == 0
+        return
+    assert whole == messages["expected"]
+    if not sentence.startswith("Of "):
+        assert sum(messages[name] for name in NOT_RECEIVED) == 0
+        return
+    parts = rest[1:] if " receptions of " in sentence else rest  # of so many messages
+    assert sum(parts) == whole, text
+    assert len(parts) >= 1 + sum(messages[name] > 0 for name in NOT_RECEIVED)
+
+
+@given(summaries())
+def test_the_parts_of_what_became_of_the_messages_add_up_to_the_messages(made_up: Any) -> None:
+    check_fate(fate_sentence(made_up), made_up)
+
+
+@given(summaries())
+def test_no_place_has_more_of_the_messages_left_behind_than_there_are(made_up: Any) -> None:
+    for outcome in NOT_RECEIVED:
+        count = made_up["messages"][outcome]
+        where = places(made_up["left_behind"], outcome, count) if count else ""
+        if "of them" in where or "(all" in where:
+            assert sum(numbers(where)) <= count
+        if "(all" in where:
+            assert sum(row["messages"] for row in made_up["left_behind"] if row["outcome"] == outcome) == count
+
+
+def test_every_rendering_of_a_run_has_the_sentence_whose_parts_add_up(tmp_path: Path) -> None:
+    folder = write_run_folder(tmp_path, PLAN)
+    parts = {name: number for number, name in enumerate(NOT_RECEIVED, start=1)}
+    counted = {**MADE_UP["messages"], **parts, "expected": 120, "received": 120 - sum(parts.values()), "duplicated": 9}
+    (folder / "summary.json").write_text(json.dumps({**MADE_UP, "messages": counted}), encoding="utf-8")
+    results = read_results(folder)
+    (bold,) = [line for line in run_markdown(results, Path("report.html")).splitlines() if line.startswith("**")]
+    for rendered in (page(results).headline.answer, bold.replace("\\", "")):
+        fate = rendered[rendered.index("Of 120 messages") :]
+        check_fate(fate, results.summary)
+        assert "not received. Beside that: 9 duplicated. " in fate
+
+
+@given(summaries(), st.integers(1, 12_000))
+def test_the_parts_of_what_was_confirmed_and_never_received_add_up(made_up: Any, acked: int) -> None:
+    """In the verdict's reason, which JUnit's XML has too."""
+    messages = {**made_up["messages"], "acked": acked, "unowed_yet_received": 0, "received": 0, "unexpected": 0}
+    messages["expected"] = sum(messages[name] for name in NOT_RECEIVED)
+    lag = Lag(p50=0.1, p99=0.2, p99_9=0.3, max=0.4, blocked_slots=0)
+    reasons = judge(Evidence("ended", (), (), cast(Messages, messages), lag, ())).reasons
+    sentences = [reason for reason in reasons if "though brokers confirmed" in reason]
+    xml = junit({**made_up, "verdict": "fail", "reasons": list(reasons), "checks": []})
+    case = ET.fromstring(xml).find(".//testcase[@name='verdict']/failure")
+    assert case is not None
+    for reason in sentences:
+        confirmed, whole, *parts = numbers(reason)
+        assert (confirmed, whole) == (acked, sum(parts))
+        assert reason[1:] in str(case.get("message"))
+
+
+@given(st.integers(0, 500), st.integers(0, 500), st.integers(0, 500))
+def test_of_messages_in_doubt_no_more_were_received_than_there_were(
+    in_doubt: int, recovered: int, missing: int
+) -> None:
+    messages = {"in_doubt": in_doubt, "recovered": recovered, "in_doubt_not_received": missing}
+    stayed, *others = numbers(of_messages_in_doubt(cast(Messages, messages)))
+    assert stayed == in_doubt
+    assert others in ([recovered], [recovered + missing, recovered])
+    assert recovered <= [in_doubt, *others[:-1]][-1]
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.data())
+def test_no_more_clients_were_cut_off_than_there_were_and_no_more_of_them_for_good(
+    clients: int, cut_off: int, data: st.DataObject
+) -> None:
+    never = data.draw(st.integers(0, cut_off))
+    fault = {**MADE_UP["recovery"]["faults"][0], "target": "north", "began_s": 7.0, "backlog_highest": 0}
+    fault |= {"clients": clients, "cut_off": cut_off, "never_back": never, "outage_ms": {"p50": None, "max": None}}
+    clause = fault_sentence(cast(FaultRecovery, fault)).partition(": ")[2].partition(";")[0]
+    whole = [clients] if cut_off <= clients else []  # the others were connected only later
+    assert numbers(clause) == ([cut_off, *whole, *([never] if never else [])] if cut_off else [])
+
+
+@st.composite
+def kinds(draw: st.DrawFn) -> dict[str, int]:
+    counts_of_kind = {name: draw(st.just(0) | COUNT) for name in KindCounts.__annotations__}
+    shown = ("lost", "missing_unconfirmed", "pending", "unaccounted")
+    counts_of_kind["undelivered"] = sum(counts_of_kind[name] for name in shown) + draw(COUNT)
+    beside = ("undelivered", "missed_away", "unselected", "failed_not_received", "in_doubt_not_received")
+    counts_of_kind["expected"] = sum(counts_of_kind[name] for name in beside) + counts_of_kind["received"]
+    counts_of_kind["received"] += counts_of_kind["unowed_yet_received"]
+    return counts_of_kind
+
+
+@given(st.dictionaries(st.sampled_from(KINDS), kinds(), min_size=1))
+def test_each_kind_of_messages_adds_up_to_what_was_sent(by_kind: dict[str, dict[str, int]]) -> None:
+    table = counts.kinds(cast(Summary, {"kinds": by_kind}))
+    for row in table.rows:
+        shown = dict(zip((column.title for column in table.columns), row, strict=True))
+        parts = ("Confirmed and lost", "Unconfirmed and missing", "Pending", "Unaccounted for", "Not owed")
+        missing = sum(cast(int, shown[title]) for title in (*parts, "Not received otherwise"))
+        received = cast(int, shown["Received"]) - cast(int, shown["Received beyond"])
+        assert received + missing == shown["Sent"]
+
+
+@given(st.dictionaries(st.sampled_from(KINDS), kinds(), min_size=2))
+def test_the_parts_of_what_a_kind_of_messages_did_not_deliver_add_up(by_kind: dict[str, dict[str, int]]) -> None:
+    sentence = counts.kinds_sentences(cast(Summary, {"kinds": by_kind})).partition(". ")[0]
+    parts = [numbers(text) for text in re.findall(r"\(([^)]*)\)", sentence)]
+    incomplete = [kind for kind in by_kind.values() if kind["undelivered"]]
+    assert [part[:2] for part in parts] == [[kind["undelivered"], kind["expected"]] for kind in incomplete]
+    assert [sum(part[2:]) for part in parts] == [kind["undelivered"] for kind in incomplete]
+    assert (
+        numbers(sentence)[:2] == [len(incomplete), len(by_kind)] if incomplete else numbers(sentence) == [len(by_kind)]
+    )
+
+
+@given(st.lists(st.tuples(COUNT, COUNT, st.just(0) | COUNT), min_size=2, max_size=6))
+def test_the_clients_of_a_group_at_each_moment_add_up_to_all_of_them(moments: list[tuple[int, int, int]]) -> None:
+    clients = max(sum(moment) for moment in moments)
+    rows = [
+        {"moment": "begin" if not at else "end", "connected": {"north": a, "south": b}, "off": clients - a - b}
+        for at, (a, b, _) in enumerate(moments)
+    ]
+    balance = {"moves": 1, "moved": 1, "clients": clients, "off_ms": {"p50": None, "max": None}, "not_settled": 0}
+    balance |= {"settled_s": None, "groups": [{"group": "takers", "clients": clients, "moments": rows}]}
+    whole, *parts = numbers(moves_sentences(cast(Rebalance, balance)).partition(". ")[0].replace("/", " "))
+    assert whole == clients
+    assert sum(parts) == clients * min(len(moments), 4)
+
+
+@given(st.lists(st.sampled_from([PASS, FAIL, UNDECIDED, INVALID]), min_size=1, max_size=30))
+def test_the_gates_of_a_night_by_outcome_add_up_to_all_of_them(outcomes: list[str]) -> None:
+    cell = Cell("steady", "mesh", (), (), None)
+    night = Night(
+        "tonight", "plan", (cell,), tuple(GateResult(cell, "arm", "gate", outcome) for outcome in outcomes), ""
+    )
+    last = answer(night).rpartition(". ")[2] if ". " in answer(night) else answer(night)
+    passed, whole, *others = numbers(last)
+    assert whole == len(outcomes)
+    assert passed + sum(others) == whole
