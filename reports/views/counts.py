@@ -156,7 +156,7 @@ def _plural(name: str) -> str:
 def kinds(summary: Summary) -> Table:
     """A row a kind of messages: who lost what."""
     columns = (Column("Messages of a"), Column("Delivery mode"), *(Column(title, 0) for title in OF_KINDS.values()))
-    rows = tuple(
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
         (*_kind(name), *(_of_kind(dict(counts), key) for key in OF_KINDS))
         for name, counts in summary.get("kinds", {}).items()
     )
