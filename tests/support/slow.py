@@ -26,7 +26,7 @@ SLOW = (
     r"lifecycle/test_ci\.py::test_a_benchmark",  # reports/test_junit.py has what is written
     r"lifecycle/test_one_plan\.py::(?!.*\[arguments0)",
     r"brokerbench/test_amazon_mq\.py::test_cfn_lint",
-    r"brokerbench/test_compare_making\.py::test_a_comparison_that_is_stopped",
+    r"brokerbench/test_compare_making\.py::test_a_comparison_(that_is_stopped|goes_on)",  # never up: in make test
     r"planted/test_freeze\.py::",
     r"planted/test_held_back\.py::",
     r"planted/test_message_faults\.py::",
