@@ -72,9 +72,10 @@ def why_not_this_page(request: Request) -> str:
         return ""
     if sender not in OTHER_PAGES and (origin is None or _is_origin_of(request, origin)):
         return ""
+    own_page = f"{request.scheme}://{request.headers.get('Host', '')}"
     return (
         f"{request.method} {request.path} from a page of {origin or 'another site'!r} is refused: only this web UI's "
-        f"own page may do that; open http://{request.headers.get('Host', '')} (a proxy before it must pass on Host)"
+        f"own page may do that; open {own_page} (a proxy before it must pass on Host)"
     )
 
 
