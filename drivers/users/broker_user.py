@@ -86,8 +86,8 @@ class BrokerUser(User):
         except Exception as error:  # StopUser too: a user that ends before its task would never be ready
             session = self.enter()
             log.debug("%s.on_start", type(self).__name__, exc_info=error)
-            said = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
-            problem = f"on_start raised {said}{_place(error, on_start)}"
+            message = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
+            problem = f"on_start raised {message}{_place(error, on_start)}"
             if self.may_fail:
                 session.do_without(type(self).__name__, problem)
                 self.leave(session)
