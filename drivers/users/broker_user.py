@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import gevent
 from locust import User
+from locust.env import Environment
 from locust.exception import StopUser
 
 from drivers.client.connection_modes import ALL_URIS, ONE, ONE_URI, PooledClient
@@ -54,6 +55,10 @@ class BrokerUser(User):
     _index: int | None = None
     _joins_later = False  # in the load
 
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment)
+        self.on_start = partial(self._start, self.on_start)  # type: ignore[method-assign]
+
     @classmethod
     def destination_names(cls) -> tuple[str, ...]:
         """All destinations of the class. ValueError for a number or a pattern that makes none."""
@@ -75,19 +80,15 @@ class BrokerUser(User):
             raise StopUser
         return session
 
-    def run(self) -> None:
-        """Locust's own: `on_start`, then the task. An error in its class's `on_start` ends this user, as in `guard`."""
-        self.on_start = partial(self._start, self.on_start)  # type: ignore[method-assign]
-        super().run()
-
     def _start(self, on_start: Callable[[], None]) -> None:
+        """Call the class's own `on_start`. An error in it ends this user, as in `guard`."""
         try:
             on_start()
         except Exception as error:  # StopUser too: a user that ends before its task would never be ready
             session = self.enter()
             log.debug("%s.on_start", type(self).__name__, exc_info=error)
-            said = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
-            problem = f"on_start raised {said}{_place(error, on_start)}"
+            message = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
+            problem = f"on_start raised {message}{_place(error, on_start)}"
             if self.may_fail:
                 session.do_without(type(self).__name__, problem)
                 self.leave(session)
@@ -186,7 +187,6 @@ class BrokerUser(User):
 
 def _place(error: Exception, function: Callable[[], None]) -> str:
     """The last line in the function's own file that an error came through; '' if that is not known."""
-    code = getattr(function, "__code__", None)
-    frames = traceback.extract_tb(error.__traceback__) if code else []
-    lines = [frame.lineno for frame in frames if frame.filename == code.co_filename]
-    return f" ({Path(code.co_filename).name}:{lines[-1]})" if lines else ""
+    file = getattr(getattr(function, "__code__", None), "co_filename", "")
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f" ({Path(file).name}:{lines[-1]})" if lines else ""

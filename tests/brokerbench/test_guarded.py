@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brokerbench.guarded import run_guarded
-from tests.support.locust_run import REPOSITORY
+from tests.support.locust_run import REPOSITORY, as_a_user_has_it
 from tests.support.waiting import until
 
 TELLS_ITS_END = """
@@ -37,4 +37,31 @@ def test_an_interruption_ends_the_command_in_order(tmp_path: Path) -> None:
     until((tmp_path / "began").exists)
     ours.send_signal(signal.SIGINT)
     assert ours.wait(60) != 0
+    assert (tmp_path / "ended").exists()
+
+
+UNDER_LOCUST = """
+import sys
+import locust
+from brokerbench.guarded import run_guarded
+from brokerbench.interrupts import signals_interrupt
+try:
+    with signals_interrupt():
+        run_guarded(sys.argv[1:])
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+def test_an_interruption_shows_no_stack_trace_where_locust_was_imported(tmp_path: Path) -> None:
+    """As in `brokerbench nightly`, which reads the checks of a plan by the harness's own rules."""
+    command = [sys.executable, "-c", UNDER_LOCUST, sys.executable, "-c", TELLS_ITS_END, str(tmp_path)]
+    environment = {**as_a_user_has_it(), "PYTHONPATH": str(REPOSITORY)}
+    ours = subprocess.Popen(
+        command, cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    until((tmp_path / "began").exists)
+    ours.send_signal(signal.SIGINT)
+    output, _ = ours.communicate(timeout=60)
+    assert (output, ours.returncode) == ("stopped\n", 0)
     assert (tmp_path / "ended").exists()

@@ -86,6 +86,7 @@ def test_a_night_that_is_stopped_goes_on_is_judged_and_is_kept_once(tmp_path: Pa
     first.process.send_signal(signal.SIGINT)
     assert first.ended() == 130, first.output
     assert "stopped: 1 of 2 runs are made and kept; the same command with --night monday goes on" in first.output
+    assert "Traceback" not in first.output
     assert nothing_left(first.runs)
 
     second = ANight(tmp_path, "monday", gates)

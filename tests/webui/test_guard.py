@@ -85,10 +85,10 @@ def test_the_uis_own_page_and_scripts_start_runs(ui: Ui, headers: dict[str, str]
 
 
 def test_no_answer_lets_another_origin_read_it_or_frame_it(ui: Ui) -> None:
-    asks = {**FOREIGN, "Access-Control-Request-Method": "POST", "Access-Control-Request-Private-Network": "true"}
+    preflight = {**FOREIGN, "Access-Control-Request-Method": "POST", "Access-Control-Request-Private-Network": "true"}
     for method, path in (("GET", "/"), ("GET", "/stats/requests"), ("GET", "/brokerbench/now"), ("OPTIONS", "/swarm"),
                          ("GET", "/nowhere"), ("POST", "/swarm"), ("GET", "/logs")):  # fmt: skip
-        answer = ui.client.open(path, method=method, headers=asks)
+        answer = ui.client.open(path, method=method, headers=preflight)
         assert not [name for name, _ in answer.headers if name.lower().startswith("access-control")], path
         assert answer.status_code == 403 or answer.headers["X-Frame-Options"] == "SAMEORIGIN"
 
@@ -149,8 +149,8 @@ def test_only_fields_that_the_form_shows_are_taken(ui: Ui, tmp_path: Path) -> No
     for name in hidden:
         answer = start(ui, **{name: str(tmp_path / "mine")})
         option = name.replace("_", "-")
-        told = f"field {name}: the form has no such field; give --{option} when you start Locust"
-        assert (answer["success"], answer["message"]) == (False, told)
+        refusal = f"field {name}: the form has no such field; give --{option} when you start Locust"
+        assert (answer["success"], answer["message"]) == (False, refusal)
     assert (ui.bench.started, [*tmp_path.iterdir()]) == ([], [])
 
 

@@ -124,8 +124,8 @@ class Web:
 
     def user(self) -> Response:
         """Locust would set any attribute of a user class, here and in all workers."""
-        told = "user classes are as the scenario has them; change their number and messages by the fields of the form"
-        return Response(f"{told}\n", 400, content_type="text/plain; charset=utf-8")
+        refusal = "user classes are as the scenario has them; change their number and messages by the form's fields"
+        return Response(f"{refusal}\n", 400, content_type="text/plain; charset=utf-8")
 
     # -- what is shown ---------------------------------------------------------------------------------------------
 
