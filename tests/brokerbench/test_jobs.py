@@ -7,6 +7,7 @@ import pytest
 
 from brokerbench import stored_runs
 from records.errors import RunUnwritable
+from records.run import RunInfo
 from records.rundir import RunDirectory
 from scenarios.harness.run import jobs
 
@@ -15,8 +16,9 @@ WRITES_A_VERDICT = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text('{
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunDirectory:
-    (tmp_path / "run.json").write_text("{}", encoding="utf-8")
-    return RunDirectory(tmp_path)
+    directory = RunDirectory(tmp_path)
+    directory.write_run(RunInfo("r", "steady", "mesh", "memory", "memory", state="ended"))
+    return directory
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
@@ -47,7 +49,7 @@ def test_a_crash_is_no_verdict_even_if_an_older_one_lies_there(
 
 
 @pytest.mark.spark
-def test_a_folder_that_is_no_run_any_more_is_refused_by_the_real_analysis(run: RunDirectory) -> None:
+def test_a_run_without_events_is_refused_by_the_real_analysis(run: RunDirectory) -> None:
     assert stored_runs.analyse([run], "local[1]") == 2
 
 

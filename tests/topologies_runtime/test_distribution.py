@@ -11,11 +11,15 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from records.temporary import make_folder
+from topologies.products import DEFAULT
 from topologies.runtimes import distribution
+from topologies.runtimes.containers import image
+from topologies.runtimes.containers.engine import Engine
 from topologies.runtimes.distribution import (
     PINNED,
     Distribution,
@@ -242,6 +246,16 @@ def test_a_damaged_jar_or_archive_is_fetched_again(tmp_path: Path, packaging: st
     ):
         ensure(kept, tmp_path, failing(ConnectionError("no network")))
     assert ensure(kept, tmp_path, fetching(GOOD)).read_bytes() == GOOD
+
+
+def test_no_image_is_built_from_a_damaged_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = replace(pin(GOOD), folder="")
+    overwrite(ensure(archive, tmp_path, fetching(GOOD)))
+    without_network = failing(ConnectionError("no network"))
+    monkeypatch.setattr(image, "pinned", lambda _name: archive)
+    monkeypatch.setattr(image, "ensure", lambda wanted: ensure(wanted, tmp_path, without_network))
+    with pytest.raises(DistributionUnavailable, match=r"broker-1\.0-bin\.tar\.gz is not as it was fetched"):
+        image.build(cast(Engine, None), "base", DEFAULT, "tag")
 
 
 def test_a_folder_without_the_list_of_its_digests_is_fetched_again(tmp_path: Path) -> None:
