@@ -99,7 +99,7 @@ def test_a_comparison_that_is_stopped_in_its_third_run_goes_on_there_and_ends_wi
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--", "--runtime", "memory", "--rate", "0"], r"body-bytes 100: --rate 0: must be more than 0"),
+        (["--", "--runtime", "memory", "--rate", "0"], r"body-bytes 100: --rate 0: must be at least 0.001"),
         (["--", "--no-such-option"], r"body-bytes 100: .*unrecognized arguments: --no-such-option"),
         (["--", "--help"], r"body-bytes 100: locust did not say what it would run: leave out options such as --help"),
         (["--primary", "latency"], r"--primary latency: no figure has this name"),

@@ -91,7 +91,7 @@ def plan_of(*arguments: str) -> Plan:
         (("--fault", "kill(" + " " * 100_000), "has 100,005 characters; write at most 4,000"),
         (("--topology", "mesh\x1b[31m"), "--topology 'mesh\\x1b[31m': holds control characters; write it in one line"),
         (("--topology", "mesh\udcff"), "--topology mesh\\udcff: holds bytes that are no UTF-8; write it in UTF-8"),
-        (("--protocol", "amqp", "--selector", "a = '\udcff'"), "--selector a = '\\udcff': holds bytes that are no UTF"),
+        (("--protocol", "openwire", "--selector", "a = '\udcff'"), "--selector a = '\\udcff': holds bytes that are no UTF"),
     ],
 )
 def test_a_value_that_no_run_can_have_is_refused_with_its_rule_before_anything_starts(
@@ -122,7 +122,7 @@ def test_a_value_that_no_run_can_have_is_refused_with_its_rule_before_anything_s
 )
 def test_properties_that_no_message_can_have_are_refused(properties: str, told: str) -> None:
     with pytest.raises(OptionError) as raised:
-        plan_of("--protocol", "amqp", f"--properties={properties}")
+        plan_of("--protocol", "openwire", f"--properties={properties}")
     assert told in str(raised.value)
 
 
@@ -140,7 +140,7 @@ def test_properties_that_no_message_can_have_are_refused(properties: str, told: 
 )
 def test_a_selector_that_no_broker_could_read_is_refused(selector: str, told: str) -> None:
     with pytest.raises(OptionError) as raised:
-        plan_of("--protocol", "amqp", "--selector", selector)
+        plan_of("--protocol", "openwire", "--selector", selector)
     assert told in str(raised.value)
 
 
