@@ -91,7 +91,7 @@ def plan_of(*arguments: str) -> Plan:
         (("--fault", "kill(" + " " * 100_000), "has 100,005 characters; write at most 4,000"),
         (("--topology", "mesh\x1b[31m"), "--topology 'mesh\\x1b[31m': holds control characters; write it in one line"),
         (("--topology", "mesh\udcff"), "--topology mesh\\udcff: holds bytes that are no UTF-8; write it in UTF-8"),
-        (("--protocol", "openwire", "--selector", "a = '\udcff'"), "--selector a = '\\udcff': holds bytes that are no UTF"),
+        (("--selector", "a = '\udcff'", "--protocol", "core"), "--selector a = '\\udcff': holds bytes that are no UTF"),
     ],
 )
 def test_a_value_that_no_run_can_have_is_refused_with_its_rule_before_anything_starts(
