@@ -22,7 +22,7 @@ from records.rundir import RunDirectory
 from reports.comparison.statistics import needed_blocks
 from reports.numbers import counted
 
-LOG_PREFIX = re.compile(r"^(\[[^]]*\] \S+/[A-Z]+/[\w.]+: )?(brokerbench: |locust: error: )?")
+LOG_PREFIX = re.compile(r"^(\[[^]]*\] \S+/[A-Z]+/[\w.]+: )?(brokerbench: |\S+: error: )?")
 CANNOT_RUN = 2  # exit status of a run that could not be made
 MOST_TRIES = 3  # of one run that is invalid each time
 AROUND_A_RUN_S = 25.0  # brokers come up and go down, and what is in flight drains: about so long for three brokers

@@ -88,7 +88,8 @@ class Document:
 
     def wrong(self, node: Node | yaml.Event | None, path: str, sentence: str) -> TopologyInvalid:
         """``file:line:column: path: sentence``."""
-        line, column = (node.start_mark.line + 1, node.start_mark.column + 1) if node else (1, 1)
+        at = node.start_mark if node else None
+        line, column = (at.line + 1, at.column + 1) if at else (1, 1)
         return TopologyInvalid(f"{self.name}:{line}:{column}: {path + ': ' if path else ''}{sentence}")
 
     def scalar(self, node: Node) -> Any:
