@@ -189,7 +189,10 @@ def test_without_a_number_scenarios_have_as_many_blocks_as_all_their_tests_take(
 @pytest.mark.parametrize(
     ("scenario", "says"),
     [
-        ("steady:many", "--scenario steady:many: after the colon stands the number of blocks, 1 to 1,000, as in steady:7"),
+        (
+            "steady:many",
+            "--scenario steady:many: after the colon stands the number of blocks, 1 to 1,000, as in steady:7",
+        ),
         ("steady:0", "after the colon stands the number of blocks"),
         ("steady,steady:3", "names a scenario twice"),
         ("steady,stedy", "--scenario stedy: no such file, and none of "),
