@@ -34,6 +34,7 @@ RUNS = click.option(
 )
 UP_RUNTIMES = ("containers", "processes", "external")
 TO = ("broker", "compose", "amazon-mq", "diagram")
+MOST_BLOCKS = 1_000
 DEFAULT = "latency p99; the longest outage where faults cut clients off"
 FORMS = ("hdr", "csv")
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -238,7 +239,9 @@ def export(run: str, to: str, out: Path, runs: Path) -> None:
 @click.option("--scenario", metavar="A,B:3,…", help="Make the runs first: scenarios or locustfiles; :3 is 3 blocks.")
 @click.option("--topologies", metavar="A,B,…", help="Make runs on each of these topologies.")
 @click.option("--vary", multiple=True, metavar="OPTION=A,B,…", help="Make runs with each of an option's values.")
-@click.option("--blocks", type=click.IntRange(1), help="How often each arm is run [default: what a verdict takes].")
+@click.option(
+    "--blocks", type=click.IntRange(1, MOST_BLOCKS), help="How often each arm is run [default: what a verdict takes]."
+)
 @click.option("--control", is_flag=True, help="Run the first arm twice a block: the noise of this machine (A/A).")
 @click.option("-t", "--run-time", help="Length of each run's load, such as 30s [default: the scenario's].")
 @click.option("--session", help="Name of the folder of the runs [default: by what is asked].")

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from records.summary import EXIT_STATUS
+from topologies.model.spelling import shortened
 
 ROOMS = ("analysis", "brokerbench", "drivers", "records", "reports", "scenarios", "topologies")
 UNUSABLE = 2  # as of a run that could not be made at all: see records/summary.py
@@ -17,6 +18,9 @@ class CommandFailed(click.ClickException):
     """Shown as ``brokerbench: sentence``."""
 
     exit_code = UNUSABLE
+
+    def __init__(self, told: str) -> None:
+        super().__init__(shortened(told))
 
     def show(self, file: Any = None) -> None:
         click.echo(f"brokerbench: {self.message}", file=file or sys.stderr)

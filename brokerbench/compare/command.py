@@ -7,11 +7,12 @@ from pathlib import Path
 
 from brokerbench.compare.lock import require_free
 from brokerbench.compare.making import Say, can_tell, check, make, outlook, stands
-from brokerbench.compare.session import Asked, Session, arms, kept, locustfile_of, planned, split_values
+from brokerbench.compare.session import MOST_BLOCKS, Asked, Session, arms, kept, locustfile_of, planned, split_values
 from brokerbench.interrupts import signals_interrupt
 from records.summary import EXIT_STATUS
 from reports.comparison.scenarios import parted
 from reports.comparison.statistics import can_be_judged
+from topologies.model.spelling import shortened
 
 
 def runs_made(asked: Asked, primary: Sequence[str], say: Say) -> list[Path]:
@@ -50,8 +51,9 @@ def _with_blocks(text: str, blocks: int | None) -> tuple[str, int | None]:
     scenario, colon, number = text.rpartition(":")
     if not colon:
         return text, blocks
-    if not number.isdecimal() or int(number) < 1:
-        raise ValueError(f"--scenario {text}: after the colon stands the number of blocks, as in steady:7")
+    if not number.isascii() or not number.isdecimal() or not 1 <= float(number) <= MOST_BLOCKS:
+        rule = f"after the colon stands the number of blocks, 1 to {MOST_BLOCKS:,}, as in steady:7"
+        raise ValueError(f"--scenario {shortened(text)}: {rule}")
     return scenario, int(number)
 
 

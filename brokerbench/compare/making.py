@@ -28,7 +28,7 @@ from reports.comparison.beside import Shape, differences_beside
 from reports.comparison.statistics import needed_blocks
 from reports.numbers import counted
 
-LOG_PREFIX = re.compile(r"^(\[[^]]*\] \S+/[A-Z]+/[\w.]+: )?(brokerbench: |locust: error: )?")
+LOG_PREFIX = re.compile(r"^(\[[^]]*\] \S+/[A-Z]+/[\w.]+: )?(brokerbench: |\S+: error: )?")
 CANNOT_RUN = 2  # exit status of a run that could not be made
 LOGGED = re.compile(r"\[\d{4}-\d\d-\d\d ")
 """How a line begins that Locust's log has written: what follows without it belongs to the line before."""

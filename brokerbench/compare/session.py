@@ -19,6 +19,8 @@ from reports.comparison.conditions import ARM_FIELDS
 from reports.comparison.statistics import needed_blocks
 
 SESSION_FILE = "session.json"
+MOST_BLOCKS = 1_000
+LONGEST_NAME = 200  # letters of a session, as file systems take 255 of a folder
 NO_OPTIONS = ("durable", "unset_defaults")
 START_TIMEOUT = "--start-timeout"
 VARIABLE = tuple(field.removesuffix("_mb").replace("_", "-") for field in ARM_FIELDS if field not in NO_OPTIONS)
@@ -161,8 +163,11 @@ def planned(asked: Asked, tests: int) -> Session:
     _check_others(option, others)
     text = json.dumps([locustfile.name, option, values, deciding(others), *(["control"] if asked.control else [])])
     name = asked.session or f"{locustfile.stem}-{option}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-    if Path(name).name != name:
-        raise ValueError(f"--session {name}: must be the name of a folder, without slashes")
+    if Path(name).name != name or not name.isprintable() or len(name) > LONGEST_NAME:
+        rule = f"must be the name of a folder, without slashes, of at most {LONGEST_NAME} letters"
+        raise ValueError(f"--session {name}: {rule}")
+    if asked.runs.exists() and not asked.runs.is_dir():
+        raise ValueError(f"--runs {asked.runs}: is a file; name a folder")
     blocks = asked.blocks or needed_blocks(tests)
     return Session(name, locustfile, option, values, others, blocks, asked.runs / f"compare-{name}", asked.control)
 

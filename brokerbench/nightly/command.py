@@ -54,7 +54,7 @@ def a_night(asked: Asked, say: Say) -> Night:
 
 
 def _check(asked: Asked) -> None:
-    if Path(asked.name).name != asked.name or asked.folder == asked.history:
+    if Path(asked.name).name != asked.name or not asked.name.isprintable() or asked.folder == asked.history:
         raise ValueError(f"--night {asked.name}: must be the name of a folder, without slashes, and not the history's")
     if asked.history.exists() and not asked.history.is_dir():
         raise ValueError(f"--history {asked.history}: is a file: name a folder")

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from brokerbench.compare.session import VARIABLE, locustfile_of, stray_word
+from brokerbench.compare.session import MOST_BLOCKS, VARIABLE, locustfile_of, stray_word
 from reports.nightly.gates import GateInvalid, RelativeGate, is_relative, relative_gate
 from scenarios.harness.options.check_options import EVERYTHING, parse_checks
 from scenarios.harness.options.run_options import OptionError
@@ -31,7 +31,6 @@ from topologies.model.validity import TopologyInvalid
 
 TOPOLOGY = "topology"
 MOST_FIGURES = 3
-MOST_BLOCKS = 1_000
 HEADER = "the plan"
 
 

@@ -200,7 +200,10 @@ def test_without_a_number_scenarios_have_as_many_blocks_as_all_their_tests_take(
 @pytest.mark.parametrize(
     ("scenario", "says"),
     [
-        ("steady:many", "--scenario steady:many: after the colon stands the number of blocks, as in steady:7"),
+        (
+            "steady:many",
+            "--scenario steady:many: after the colon stands the number of blocks, 1 to 1,000, as in steady:7",
+        ),
         ("steady:0", "after the colon stands the number of blocks"),
         ("steady,steady:3", "names a scenario twice"),
         ("steady,stedy", "--scenario stedy: no such file, and none of "),
@@ -233,3 +236,17 @@ def test_a_word_that_is_no_option_of_a_run_is_refused_before_locust_takes_it_for
     assert stray_word(("--rate", "200", "--prefetch=10", "-t", "5s")) == ""
     assert stray_word(("rate",)) == "rate"
     assert stray_word(("--rate=200", "100")) == "100"
+
+
+def test_a_session_whose_runs_could_not_be_kept_is_refused_before_any_check(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match=r"--session a{201}: must be the name of a folder, .* at most 200 letters"):
+        planned(replace(ASKED, session="a" * 201), 1)
+    with pytest.raises(ValueError, match=r"--runs .*/file: is a file; name a folder"):
+        planned(replace(ASKED, runs=tmp_path / "file"), 1)
+
+
+@pytest.mark.parametrize("blocks", ["0", "1001", "9" * 5_000, "²"])
+def test_a_number_of_blocks_that_nobody_could_make_is_refused(blocks: str) -> None:
+    with pytest.raises(ValueError, match="after the colon stands the number of blocks, 1 to 1,000, as in steady:7"):
+        planned_sessions(replace(ASKED, scenario=f"steady:{blocks}"), ())

@@ -160,7 +160,7 @@ def test_a_runs_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     outcome = make_run(STEADY, *MEMORY, runs=tmp_path / "file")
     assert outcome.status == 2, outcome.output
-    assert f"{tmp_path / 'file'}/" in outcome.output
+    assert f"--runs {tmp_path / 'file'}: {tmp_path / 'file'} is a file; name a folder" in outcome.output
     assert "Traceback" not in outcome.output
 
 

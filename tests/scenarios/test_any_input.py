@@ -42,7 +42,7 @@ from topologies.runtimes.external import file as brokers_file
 
 MOST_S = 2.0  # of the processor
 LONGEST = 6_000  # characters of a refusal
-OFTEN, SELDOM = 900, 8
+OFTEN, SELDOM = 900, 10
 fuzzed = settings(deadline=None, suppress_health_check=[*HealthCheck])
 
 

@@ -77,7 +77,8 @@ def plan_of(*arguments: str) -> Plan:
         (("--runs", "/etc/passwd"), "--runs /etc/passwd: /etc/passwd is a file; name a folder"),
         (("--runs", "/etc/passwd/runs"), "--runs /etc/passwd/runs: /etc/passwd is a file; name a folder"),
         (("--runs", ""), "--runs: names no folder of its own; write a name, such as runs"),
-        (("--runs", "x" * 300), "File name too long; name a folder"),
+        (("--junit", "9" * 400), "(401 characters) the name of a file has at most 255 bytes; name another"),
+        (("--runs", "x" * 300), "the name of a file has at most 255 bytes; name another"),
         (
             ("--spark-master", "nonsense"),
             "--spark-master nonsense: no master of Spark; write local[4], spark://HOST:70",

@@ -107,3 +107,10 @@ def test_every_file_in_yaml_has_these_limits(tmp_path: Path, read: Callable[[Pat
 def test_a_device_that_never_ends_is_no_file() -> None:
     with pytest.raises(TopologyInvalid, match="more than 1,000,000 characters"):
         overlaid(build("mesh"), "/dev/zero")
+
+
+@pytest.mark.parametrize("value", ["-" * 3_000 + "1", "1+" * 3_000 + "1", "[" * 3_000, "9" * 5_000])
+def test_a_parameter_that_python_itself_cannot_read_is_no_plain_value(value: str) -> None:
+    with pytest.raises(TopologyInvalid, match=r"cannot be read; write NAME or NAME\(PARAMETER=VALUE") as raised:
+        build(f"mesh(brokers={value})")
+    assert len(str(raised.value)) < 500

@@ -28,7 +28,7 @@ def parse_call(text: str) -> EntryCall:
 def _arguments(text: str, rest: str) -> dict[str, object]:
     try:
         tree = ast.parse(f"f({rest}", mode="eval").body
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise _malformed(text) from error
     if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name) or tree.args:
         raise _malformed(text)
@@ -45,7 +45,7 @@ def _arguments(text: str, rest: str) -> dict[str, object]:
 def _value(text: str, name: str, value: ast.expr) -> object:
     try:
         return ast.literal_eval(value)
-    except (ValueError, TypeError, SyntaxError) as error:
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
         raise TopologyInvalid(f"topology {text!r}: {name} is not a plain value; {_plainly(value)}") from error
 
 

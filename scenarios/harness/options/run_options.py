@@ -67,6 +67,7 @@ READ_AS_TEXT = (
     *("topology", "link", "overlay", "runtime", "protocol", "rate", "clients", "work_ms", "runs", "bind_host"),
     *("ca_file", "priority"),
 )
+FILES, LONGEST_FILE_NAME = (*PATHS, "runs", "ca_file", "overlay"), 255
 MOST_LETTERS = 4_000
 MOST_LETTERS_OF = {"properties": 100_000, "selector": 20_000}
 """Those whose text may have several lines."""
@@ -303,6 +304,10 @@ def _require_readable(namespace: Namespace) -> None:
             raise OptionError(f"{option} {text}: holds bytes that are no UTF-8; write it in UTF-8")
         if len(text) > (most := MOST_LETTERS_OF.get(name, MOST_LETTERS)):
             raise OptionError(f"{option} {text[:40]}…: has {len(text):,} characters; write at most {most:,}")
+        if name in FILES and any(len(os.fsencode(part)) > LONGEST_FILE_NAME for part in Path(text).parts):
+            raise OptionError(
+                f"{option} {text}: the name of a file has at most {LONGEST_FILE_NAME} bytes; name another"
+            )
         if name not in MOST_LETTERS_OF and not text.isprintable():
             raise OptionError(f"{option} {text!r}: holds control characters; write it in one line, without them")
 

@@ -32,7 +32,7 @@ def describe() -> dict[str, str | int | float]:
 
 def memory_bytes() -> float:
     """What processes may use here: the machine's memory, or less if a control group says so."""
-    return min(psutil.virtual_memory().total, float(_limits().get("memory_limit_bytes", math.inf)))
+    return min(float(psutil.virtual_memory().total), float(_limits().get("memory_limit_bytes", math.inf)))
 
 
 def versions() -> dict[str, str]:
