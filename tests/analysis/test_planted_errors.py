@@ -487,9 +487,9 @@ def test_a_machine_that_others_used_up_makes_outages_doubtful_too_and_blames_no_
     assert summary["recovery"]["backlog_highest"], "there is one, which no fault made"
     answer_at_top = top(directory, summary)
     assert answer_at_top.startswith(NOT_HELD)
-    assert re.search(
-        r"b was killed at 20 s: 1 of \d clients? was cut off, the slowest for [\d.]+ m?s \(doubtful\);", answer_at_top
-    ), answer_at_top
+    assert re.search(r"b was killed at 20 s: 1 .*cut off, the slowest for [\d.]+ m?s \(doubtful\)", answer_at_top), (
+        answer_at_top
+    )
     assert "messages waited" not in answer_at_top
 
 
