@@ -12,7 +12,8 @@ FIRST = "The offered rate was not held: "
 
 
 def overloaded(folder: Path, limit: str, *arguments: str) -> Outcome:
-    return make_run("tests/planted/locustfiles/overloaded.py", *arguments, runs=folder / "runs", env={"LIMIT": limit})
+    asked = ("--runtime", "memory", *arguments)
+    return make_run("tests/planted/locustfiles/overloaded.py", *asked, runs=folder / "runs", env={"LIMIT": limit})
 
 
 def first_words(outcome: Outcome) -> str:

@@ -1,4 +1,4 @@
-"""200 messages a second on a broker in memory. Half of them are too many for the broker, the generator, or nobody.
+"""200 messages a second on a broker in memory. The broker or the generator can do no more than half, or both can.
 
 Asks: does the report say that the rate was not held, and why?
 """
