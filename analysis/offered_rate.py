@@ -1,14 +1,14 @@
 """Judges whether a load held its offered rate: whether its deliveries kept up with what was due, faults aside.
 
 A rate was not held if messages waited longer and longer without a fault, or if many were never sent. A message waits
-from when it was due until it is received. Those that never were do not count: `analysis.accounting` says what became of
-them. Plain values and Arrow in and out; no Spark.
+from when it was due until it is received. Those that never were do not count, except the last ones of a load whose
+drain did not end: `analysis.accounting` says what became of them. Plain values and Arrow in and out; no Spark.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 import pyarrow as pa
@@ -33,7 +33,7 @@ FEWEST = 10
 STEADILY, DRAINING = 0.25, 0.9
 """A backlog grows steadily if so much of it was there in the third quarter. It drains if the last one has less."""
 ARRIVED = 0.1
-"""A second is judged if so much of what was due in it was received sooner or later."""
+"""So much of what was due in a second was received sooner or later, or hardly any of it was."""
 NOT_SETTLED = "not_settled"
 UNKNOWN = "unknown"
 OURS = ("generator", "host")
@@ -103,10 +103,20 @@ class Flow:
     def waiting_after(self, second: int) -> float:
         return self.waiting.get(second, 0.0)
 
-    def answered(self, load: range) -> range:
-        """Up to the last second from which more than a few messages came: how long others waited is not known."""
-        seconds = [at for at in load if self.arrived.get(at, 0) > ARRIVED * self.due.get(at, 0) * self.copies]
-        return range(load.start, max(seconds, default=load.start - 1) + 1)
+    def until_the_end(self, load: range) -> "Flow | None":
+        """With the messages that were due last and of which hardly any came: they wait longer than anybody looked.
+
+        None: hardly any came at all, so what waits is not known.
+        """
+        answered = [at for at in load if self.arrived.get(at, 0) > ARRIVED * self.owed(range(at, at + 1))]
+        if not answered:
+            return None
+        arrived, waiting, more = dict(self.arrived), dict(self.waiting), 0.0
+        for second in range(max(answered) + 1, load.stop):
+            owed = self.owed(range(second, second + 1))
+            more += max(owed - arrived.get(second, 0), 0.0)
+            arrived[second], waiting[second] = round(owed), self.waiting_after(second) + more
+        return replace(self, arrived=arrived, waiting=waiting)
 
 
 @dataclass(frozen=True)
@@ -145,8 +155,10 @@ def offered_rate(
         return Judged(_not_judged(info.limited_on_purpose))
     if load_s is None or began_ns is None:
         return Judged(_not_judged("how long the load lasted is not known"))
-    flow = Flow.of(tables.rates, tables.latency, copies)
-    load = flow.answered(range(_first_second(info), math.floor(load_s)))
+    load = range(_first_second(info), math.floor(load_s))
+    flow = Flow.of(tables.rates, tables.latency, copies).until_the_end(load)
+    if flow is None:
+        return Judged(_not_judged("hardly any message was received"))
     spans = undisturbed(load, [_disturbance(fault, began_ns) for fault in faults], flow)
     grown = [growth_of_span for seconds in spans if (growth_of_span := growth(seconds, flow.waiting, flow.arrived))]
     shortfall = _of_growth(grown, flow)

@@ -245,7 +245,25 @@ def test_a_backlog_whose_end_no_drain_waited_for_is_found_by_what_came() -> None
     messages = [message for message in queue(100, 50) if message[2] < 50]
     tables = Tables(rates(queue(100, 50)), latency(messages), resources(), pa.Table.from_pylist([AT_BROKER], CONSUMERS))
     rate = offered_rate(INFO, (), 40.0, 1.0, tables).rate
-    assert (rate["held"], rate["until_s"]) == (False, 18)
+    assert (rate["held"], rate["until_s"]) == (False, 40)
+    assert (rate["owed_per_s"], rate["received_per_s"]) == (100, pytest.approx(50, abs=1))
+
+
+def test_a_short_load_of_which_only_the_first_half_ever_came_did_not_hold_its_rate() -> None:
+    """The bridge stood still when the load was over: 16 s at 120 a second, of which 60 a second came."""
+    everything = queue(120, 60, from_s=-2, until_s=16)
+    came = [message for message in everything if message[2] < 16]
+    tables = Tables(rates(everything), latency(came), resources(), pa.Table.from_pylist([AT_BROKER], CONSUMERS))
+    rate = offered_rate(INFO, (), 16.0, 1.0, tables).rate
+    assert (rate["held"], rate["until_s"], rate["owed_per_s"]) == (False, 16, 120)
+    assert rate["received_per_s"] == pytest.approx(60, abs=2)
+
+
+def test_where_hardly_anything_was_received_no_backlog_is_judged() -> None:
+    everything = queue(100, 300)
+    tables = Tables(rates(everything), latency(everything[::20]), resources(), CONSUMERS.empty_table())
+    rate = offered_rate(INFO, (), 40.0, 1.0, tables).rate
+    assert (rate["held"], rate["why"]) == (None, "hardly any message was received")
 
 
 def test_messages_that_were_never_sent_are_told_whoever_kept_them() -> None:

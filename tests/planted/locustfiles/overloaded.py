@@ -4,12 +4,12 @@ Asks: does the report say that the rate was not held, and why?
 """
 
 import os
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from gevent import monkey
 
+from drivers.client.events import ScheduledSend
 from drivers.client.producer import Producer as ClientProducer
 from drivers.memory.network import MemoryNetwork
 from drivers.users.locust_users import ConsumerUser, ProducerUser
@@ -23,13 +23,14 @@ QUICK_MS = 1_000
 
 def slow_generator() -> None:
     """Each message takes the whole process some time, as if it were too much for it."""
-    sleep, send_batch = monkey.get_original("time", "sleep"), ClientProducer.send_batch
+    sleep, late_too = monkey.get_original("time", "sleep"), ClientProducer._late_too
 
-    def send_slowly(self: ClientProducer, sends: Sequence[Any], body_bytes: int) -> None:
-        sleep(len(sends) / SERVED_PER_S)
-        send_batch(self, sends, body_bytes)
+    def late_too_slowly(self: ClientProducer, *arguments: Any) -> list[ScheduledSend]:
+        with_it = late_too(self, *arguments)
+        sleep((1 + len(with_it)) / SERVED_PER_S)
+        return with_it
 
-    ClientProducer.send_batch = send_slowly  # type: ignore[method-assign]
+    ClientProducer._late_too = late_too_slowly  # type: ignore[method-assign]
 
 
 if LIMIT == "generator":
