@@ -31,6 +31,7 @@ _WORDS = ("AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "ESCAPE", "IS", "NULL", "
 MOST_CHARACTERS = 20_000
 DEEPEST = 40
 """Brackets, NOT and signs inside each other: what reads them here, and in the brokers, calls itself for each."""
+MOST_DIGITS = 100
 _LONG = 1 << 63
 
 
@@ -248,11 +249,10 @@ class _Parser:
             raise self._wrong("a property, a number or text in single quotes is expected")
         self._next += 1
         if token.kind == "number":
-            number = float(token.text)
+            whole = token.text.isdecimal() and len(token.text) < MOST_DIGITS
+            number = int(token.text) if whole else float(token.text)
             if not math.isfinite(number) or (token.text.isdecimal() and number >= _LONG):
                 raise self._bad(token.at, f"{token.text} does not fit into 64 bits; write less")
-            if token.text.isdecimal():
-                number = int(token.text)
             return lambda of: number
         if token.text.startswith("JMS"):
             raise self._bad(token.at, f"{token.text} is a header of JMS; select by properties of the messages")

@@ -81,7 +81,11 @@ def differences_beside(field: str, shapes: Sequence[Shape], cores: int, nearest:
         ("Where clients enter", [shape.entry_text for shape in shapes], ""),
     )
     different = [(what, texts, why) for what, texts, why in kinds if len(set(texts)) > 1]
-    alike = [f"{what[:1].lower()}{what[1:]} ({texts[0]})" for what, texts, _ in kinds if len(set(texts)) == 1]
+    alike = [
+        f"{what[:1].lower()}{what[1:]} ({texts[0]}{' each' if what.startswith('Brokers') else ''})"
+        for what, texts, _ in kinds
+        if len(set(texts)) == 1
+    ]
     if not different and field != TOPOLOGY:
         return ()
     told = []

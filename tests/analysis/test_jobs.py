@@ -103,6 +103,10 @@ def test_planted_fates_come_back_as_they_were_planted(everything_analysed: tuple
         "refused_yet_received": 0,
         "expired_yet_received": 0,
         "unselected_yet_received": 0,
+        "left_unconfirmed": 0,
+        "failed_not_received": 1,
+        "in_doubt_not_received": 0,
+        "unowed_yet_received": 1,
     }
     assert summary["refused"] == {"a": 1}
     assert summary["leftovers"] == 2

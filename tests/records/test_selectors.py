@@ -1,6 +1,8 @@
 """Checks the parser of selectors against what JMS says of them, and against SQLite, which knows the same conditions."""
 
+import re
 import sqlite3
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -134,3 +136,37 @@ def test_it_says_what_a_database_says_of_the_same_condition(condition: str, colo
         query = f"SELECT count(*) FROM (SELECT {row}, NULL AS missing, NULL AS absent) WHERE {condition}"
         (found,) = database.execute(query, (colour, "it's")).fetchone()
     assert parse(condition).matches(message) is bool(found)
+
+
+@pytest.mark.parametrize(
+    ("selector", "text", "matches"),
+    [
+        ("a LIKE '" + "%a" * 60 + "%b'", "a" * 500, False),
+        ("a LIKE '" + "%a" * 60 + "%b'", "a" * 500 + "b", True),
+        ("a LIKE '%ab%_b'", "abb", False),
+        ("a LIKE '%ab%_b'", "abcabb", True),
+        ("a LIKE 'a%a'", "a", False),
+        ("a LIKE '%%%'", "", True),
+    ],
+)
+def test_a_pattern_of_many_wildcards_is_matched_at_once(selector: str, text: str, matches: bool) -> None:
+    began_s = time.process_time()
+    assert parse(selector).matches({"a": text}) is matches
+    assert time.process_time() - began_s < 0.5
+
+
+@given(st.text("ab%_", max_size=8), st.text("ab", max_size=8))
+def test_like_is_what_a_regular_expression_of_all_its_ways_is(pattern: str, text: str) -> None:
+    plain = "".join({"%": ".*", "_": "."}.get(letter, letter) for letter in pattern)
+    assert parse(f"a LIKE '{pattern}'").matches({"a": text}) is bool(re.fullmatch(plain, text))
+
+
+def test_a_long_chain_of_conditions_and_sums_is_evaluated_without_calling_itself() -> None:
+    assert parse(" AND ".join(["a = 1"] * 2_000)).matches({"a": 1})
+    assert parse(" OR ".join(["a = 2"] * 2_000)).matches({"a": 1}) is False
+    assert parse(f"a = {'+'.join(['1'] * 5_000)}").matches({"a": 5_000})
+
+
+def test_a_number_that_grows_beyond_all_bounds_is_refused_in_a_sentence() -> None:
+    with pytest.raises(BadSelectorError, match="a number in it becomes too large; write less"):
+        parse(f"a < {'*'.join(['9223372036854775807'] * 50)} / 1.5").matches({"a": 1})

@@ -197,7 +197,7 @@ def _flaw(distribution: Distribution, final: Path) -> str:
             return f"is in {final}, and of the digests of its files {error}"
         jars = {jar.relative_to(final).as_posix() for jar in final.rglob("*.jar")}
         damaged = ", ".join([*changed(final, listed), *sorted(jars - listed.keys())][:NAMED_AT_MOST])
-    return f"is damaged in {final.parent}: {damaged} is not as it was fetched" if damaged else ""
+    return f"is damaged in {final.parent} ({damaged})" if damaged else ""
 
 
 def _list_of(folder: Path) -> Path:

@@ -40,14 +40,14 @@ def test_arms_that_are_equal_in_brokers_say_so_and_where_links_still_differ() ->
     links, entries, equal = differences_beside("topology", [MESH_OF_5, HUB], 2, NEAREST)
     assert links.startswith("Links that a message crosses: mesh(brokers=5): 0 or 1, on average 0.80; hub-and-spoke: 2.")
     assert entries.startswith("Where clients enter: ")
-    assert equal == "Equal: brokers on the same 2 cores (5)."
+    assert equal == "Equal: brokers on the same 2 cores (5 each)."
 
 
 def test_topologies_that_differ_in_a_setting_only_are_equal_in_all_three() -> None:
     (equal,) = differences_beside("topology", [MESH, replace(MESH, name="mesh(conduit=False)")], 2)
     assert equal == (
-        "Nothing of these: equal are brokers on the same 2 cores (3), links that a message crosses (0 or 1, on average "
-        "0.67) and where clients enter (producers and consumers at the same 3 brokers)."
+        "Nothing of these: equal are brokers on the same 2 cores (3 each), links that a message crosses (0 or 1, on "
+        "average 0.67) and where clients enter (producers and consumers at the same 3 brokers)."
     )
     assert differences_beside("protocol", [replace(MESH, name="stomp"), replace(MESH, name="amqp")], 2) == ()
 
