@@ -103,6 +103,10 @@ class Flow:
     def waiting_after(self, second: int) -> float:
         return self.waiting.get(second, 0.0)
 
+    def seconds_due(self, load: range) -> range:
+        """Up to the last second in which anything was due: from then on what waits drains."""
+        return range(load.start, max((at for at in load if self.due.get(at)), default=load.start - 1) + 1)
+
     def until_the_end(self, load: range) -> "Flow | None":
         """With the messages that were due last and of which hardly any came: they wait longer than anybody looked.
 
@@ -155,8 +159,9 @@ def offered_rate(
         return Judged(_not_judged(info.limited_on_purpose))
     if load_s is None or began_ns is None:
         return Judged(_not_judged("how long the load lasted is not known"))
-    load = range(_first_second(info), math.floor(load_s))
-    flow = Flow.of(tables.rates, tables.latency, copies).until_the_end(load)
+    recorded = Flow.of(tables.rates, tables.latency, copies)
+    load = recorded.seconds_due(range(_first_second(info), math.floor(load_s)))
+    flow = recorded.until_the_end(load)
     if flow is None:
         return Judged(_not_judged("hardly any message was received"))
     spans = undisturbed(load, [_disturbance(fault, began_ns) for fault in faults], flow)

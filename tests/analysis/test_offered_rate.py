@@ -249,6 +249,15 @@ def test_a_backlog_whose_end_no_drain_waited_for_is_found_by_what_came() -> None
     assert (rate["owed_per_s"], rate["received_per_s"]) == (100, pytest.approx(50, abs=1))
 
 
+def test_a_load_that_ends_by_count_is_judged_while_messages_are_due() -> None:
+    """As many seconds again go by until the generator has sent the last of them."""
+    messages = queue(200, 2_000, from_s=-2, until_s=13, sends=100)
+    rate = judged(messages, load_s=28.0, own_lag_s=7).rate
+    assert (rate["held"], rate["until_s"], rate["limited_by"]) == (False, 13, "generator")
+    withheld = judged(messages, replace(INFO, withheld=1_000), load_s=28.0).rate
+    assert (withheld["held"], withheld["limited_by"]) == (False, "brokers")
+
+
 def test_a_short_load_of_which_only_the_first_half_ever_came_did_not_hold_its_rate() -> None:
     """The bridge stood still when the load was over: 16 s at 120 a second, of which 60 a second came."""
     everything = queue(120, 60, from_s=-2, until_s=16)
