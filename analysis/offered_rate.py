@@ -166,7 +166,7 @@ def offered_rate(
         return Judged(_not_judged("hardly any message was received"))
     spans = undisturbed(load, [_disturbance(fault, began_ns) for fault in faults], flow)
     grown = [growth_of_span for seconds in spans if (growth_of_span := growth(seconds, flow.waiting, flow.arrived))]
-    shortfall = _of_growth(grown, flow)
+    shortfall = _of_growth(grown, flow, info)
     if shortfall is None and spans[-1]:  # no fault, nor its backlog, lasted until the end
         shortfall = _of_unsent(info.withheld + info.missed, range(math.floor(load_s)), flow)
     if shortfall is not None:
@@ -178,14 +178,23 @@ def offered_rate(
     return Judged(_rate(Shortfall(longest, flow.owed(longest), flow.received(longest), backlog, 0.0), held=True))
 
 
-def _of_growth(grown: Sequence[Growth], flow: Flow) -> Shortfall | None:
-    """Of the backlog that grew most, if one grew enough."""
+def _of_growth(grown: Sequence[Growth], flow: Flow, info: RunInfo) -> Shortfall | None:
+    """Of the backlog that grew most, if one grew enough. Messages that were never sent were owed, and wait too."""
     worst = max(grown, key=lambda growth_of_span: growth_of_span.grown / growth_of_span.least, default=None)
     if worst is None or worst.grown < worst.least:
         return None
     seconds = worst.seconds
-    backlog = flow.waiting_after(seconds.stop - 1)
-    return Shortfall(seconds, flow.owed(seconds), flow.received(seconds), backlog, worst.grown)
+    unsent = _unsent_within(seconds, flow, info)
+    backlog = flow.waiting_after(seconds.stop - 1) + unsent
+    return Shortfall(seconds, flow.owed(seconds) + unsent, flow.received(seconds), backlog, worst.grown)
+
+
+def _unsent_within(seconds: range, flow: Flow, info: RunInfo) -> float:
+    """Deliveries of messages that were due within these seconds and never sent: as many as the offered rate lacks."""
+    producers = [user for user in info.users if user.role == "producer"]
+    offered_per_s = sum(float(user.settings.get("sends_per_second", 0)) * user.count for user in producers)
+    lacking = offered_per_s * len(seconds) * flow.copies - flow.owed(seconds)
+    return min(max(lacking, 0.0), (info.withheld + info.missed) * flow.copies)
 
 
 def _of_unsent(unsent: int, load: range, flow: Flow) -> Shortfall | None:

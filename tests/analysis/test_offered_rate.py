@@ -249,6 +249,17 @@ def test_a_backlog_whose_end_no_drain_waited_for_is_found_by_what_came() -> None
     assert (rate["owed_per_s"], rate["received_per_s"]) == (100, pytest.approx(50, abs=1))
 
 
+def test_what_some_producers_never_sent_was_owed_too() -> None:
+    """Six producers of 80 a second; three of them were held back from the beginning."""
+    users = (UserInfo("P", "producer", "producers", "queue://q", 6, {"sends_per_second": 80.0}), *INFO.users[1:])
+    messages = queue(240, 120)
+    known = judged(messages, replace(INFO, users=users, withheld=40 * 240)).rate
+    assert (known["owed_per_s"], known["received_per_s"]) == (480, pytest.approx(120, abs=2))
+    assert judged(messages, replace(INFO, users=users)).rate["owed_per_s"] == 240, (
+        "all were sent: fewer users were there"
+    )
+
+
 def test_a_load_that_ends_by_count_is_judged_while_messages_are_due() -> None:
     """As many seconds again go by until the generator has sent the last of them."""
     messages = queue(200, 2_000, from_s=-2, until_s=13, sends=100)
