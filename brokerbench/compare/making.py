@@ -16,7 +16,6 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from brokerbench.compare.equal_arms import proposal
 from brokerbench.compare.kept_verdicts import verdicts_in
 from brokerbench.compare.lock import only_one
 from brokerbench.compare.session import Session, Slot, why_invalid
@@ -91,6 +90,9 @@ def _beside(session: Session, arms: list[dict[str, Any]]) -> tuple[str, ...]:
         for value, arm in zip(session.values, arms, strict=True)
     ]
     cores = 0 if any(arm["runtime"] == "external" for arm in arms) else os.cpu_count() or 0
+    # Brings requests, and so ssl, before which a night imports Locust: it patches ssl.
+    from brokerbench.compare.equal_arms import proposal
+
     nearest = proposal([str(arm["topology"]) for arm in arms])
     return differences_beside(session.option, shapes, cores, nearest)
 

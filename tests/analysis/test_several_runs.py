@@ -15,7 +15,7 @@ def test_of_several_runs_each_verdict_stands_below_the_name_of_its_run(
     verdicts = {"first": "pass", "second": "fail"}
 
     def analysed(run: Any, *_: object, **__: object) -> dict[str, Any]:
-        return {"verdict": verdicts[run.name], "reasons": [], "timing": {"note": ""}}
+        return {"verdict": verdicts[run.name], "reasons": [], "timing": {"note": ""}, "offered_rate": {"note": ""}}
 
     monkeypatch.setattr(jobs, "session", lambda *_, **__: nullcontext())
     monkeypatch.setattr(jobs, "analyse", analysed)
