@@ -26,7 +26,9 @@ SLOW = (
     r"lifecycle/test_ci\.py::test_a_benchmark",  # reports/test_junit.py has what is written
     r"lifecycle/test_one_plan\.py::(?!.*\[arguments0)",
     r"brokerbench/test_amazon_mq\.py::test_cfn_lint",
-    r"brokerbench/test_compare_making\.py::test_a_comparison_(that_is_stopped|goes_on)",  # never up: in make test
+    r"brokerbench/test_nightly\.py::test_(a_failed_gate|a_plan_that_was_refused)",  # reports/nightly/ has the judging
+    r"brokerbench/test_nightly_plan\.py::test_every_run_of_the_short_form",
+    r"brokerbench/test_compare_making\.py::test_a_comparison_(that_is_stopped|goes_on|whose_brokers_never)",
     r"planted/test_freeze\.py::",
     r"planted/test_held_back\.py::",
     r"planted/test_message_faults\.py::",
@@ -38,6 +40,7 @@ SLOW = (
     r"webui/test_foreign_pages\.py::",  # webui/test_guard.py has each refusal, without a browser
     # an analysis in a process of its own: a planted error of each kind is in make test, in one session
     r"analysis/test_jobs\.py::test_(?!planted_fates|a_healthy_run|a_generator_that_stands|every_result)",
+    r"analysis/test_quiet_start\.py::test_spark_and_its_java",
     r"analysis/test_stalls\.py::test_(the_same_reads|a_run_of_before)",
     r"analysis/test_unplanned\.py::test_(?!a_broker_that_stood_still)",
     r"analysis/test_planted_errors\.py::test_(?!a_thousand_messages)",
