@@ -18,9 +18,9 @@ from tests.support.runtimes import GONE_WITHIN_S, answers, eventually, gone, sto
 from topologies.catalogue.lookup import build
 from topologies.model.launch import LOOPBACK
 from topologies.model.topology import Topology
-from topologies.runtimes import broker_files
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
+from topologies.runtimes.processes import broker_command
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 pytestmark = pytest.mark.brokers
@@ -138,10 +138,10 @@ def test_brokers_run_on_the_java_of_the_wheel(tmp_path: Path, monkeypatch: pytes
 def test_what_cannot_be_got_is_told_as_one_kind_of_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
 ) -> None:
-    def fail(*_: object) -> Path:
+    def fail(*_: object, **__: object) -> Path:
         raise error
 
-    monkeypatch.setattr(broker_files, "ensure", fail)
+    monkeypatch.setattr(broker_command, "ensure", fail)
     with pytest.raises(RuntimeFailed) as failed:
         single(tmp_path).up(lambda _line: None)
     assert str(failed.value).startswith(told)
