@@ -67,7 +67,7 @@ from records.balance import Rebalance
 from records.digests import digests, list_analysed, read_files
 from records.errors import RunUnreadable, RunUnwritable
 from records.files import alone_in
-from records.reader import Sealing, inspect, read_events, require_readable, seal
+from records.reader import Sealing, inspect, read_events, require_events, require_readable, seal
 from records.recovery import Recovery
 from records.results import ANOMALIES, OUTAGES, REORDERED
 from records.rundir import RunDirectory
@@ -118,6 +118,7 @@ def analyse(run: Path, master: str | None = None, *, progress: Progress = print)
 def _analysed(directory: RunDirectory, master: str | None, progress: Progress) -> Summary:
     info = directory.read_run()
     with _step(progress, "sealed the events"):
+        require_events(directory)  # a run that is refused stays as it is
         seal(directory)
         sealing = inspect(directory)
     if not any(directory.path.glob("streams/*/*")):  # nobody writes events any more
@@ -442,6 +443,7 @@ def _rows(run: Path) -> int:
     try:
         directory = RunDirectory.open(run)
         with alone_in(directory.path, ANALYSING):
+            require_events(directory)
             return sum(seal(directory).rows.values())
     except (RunUnreadable, RunUnwritable):
         return 0

@@ -36,8 +36,12 @@ NO_EVENTS = "the run has no events, so there is nothing to analyse"
 
 def require_begun(directory: RunDirectory) -> None:
     """RunUnreadable for a run that ended before its first event, and for a run.json that cannot be read."""
-    if directory.read_run().state != "starting":
-        return
+    if directory.read_run().state == "starting":
+        require_events(directory)
+
+
+def require_events(directory: RunDirectory) -> None:
+    """RunUnreadable for a run without a stream and without a sealed row. Changes nothing in its folder."""
     for table, schema in EVENT_TABLES.items():
         streams = directory.streams(table).glob(f"*{SUFFIX}")
         if any(streams) or any(_metadata(path, schema).num_rows for path in _files(directory, table)):

@@ -1,6 +1,7 @@
 """Checks the analysis of whole run folders: planted results are found exactly, and bad input gives one clear error."""
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -444,6 +445,17 @@ def test_a_run_without_events_is_one_clear_error_and_status_2(
     assert error.startswith("error: ")
     assert "has no events" in error
     assert not directory.summary_path.exists()
+
+
+def test_a_run_whose_events_were_removed_is_refused_and_its_folder_is_left_as_it_is(
+    planted: Callable[..., RunDirectory], capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = planted(healthy)
+    for folder in ("events", "streams"):
+        shutil.rmtree(directory.path / folder, ignore_errors=True)
+    assert main([str(directory.path)]) == 2
+    assert "has no events" in capsys.readouterr().err
+    assert not (directory.path / "events").exists()
 
 
 def test_a_folder_that_is_no_run_is_named(tmp_path: Path) -> None:

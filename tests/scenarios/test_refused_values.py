@@ -230,6 +230,7 @@ def test_an_error_that_is_no_rule_of_ours_keeps_its_stack_trace(tmp_path: Path) 
         ({"sends_per_second": "5"}, "Producer: sends_per_second='5', but it must be a number"),
         ({"sends_per_second": 1e18}, "Producer: sends_per_second = 1e+18: must be at most 10,000,000"),
         ({"fixed_count": "6"}, "Producer: fixed_count='6', but it must be a whole number"),
+        ({"fixed_count": 6.5}, "Producer: fixed_count=6.5, but it must be a whole number"),
         ({"durable": "yes"}, "Producer: durable='yes', but it must be True or False"),
         ({"body_bytes": True}, "Producer: body_bytes=True, but it must be a whole number"),
         ({"properties": ["a"]}, "Producer: properties=['a'], but it must be a dict"),
