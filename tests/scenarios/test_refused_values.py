@@ -68,7 +68,7 @@ def plan_of(*arguments: str) -> Plan:
         (("--body-bytes", "1" + "0" * 20), "--body-bytes 100000000000000000000: must be at most 1,073,741,824;"),
         (("--prefetch", "2147483648"), "--prefetch 2147483648: must be at most 2,147,483,647;"),
         (("--warm-up", "1e9"), "--warm-up 1e+09: must be at most 86,400;"),
-        (("--seed", "1" + "0" * 20), "--seed 100000000000000000000: must be at most 9,223,372,036,854,775,807"[:60]),
+        (("--seed", "1" + "0" * 20), "--seed 100000000000000000000: must be at most 9,223,372,036,854,775,807"),
         (("--broker-memory", "99999999"), "--broker-memory 99999999: must be at most 4,194,304;"),
         (("--failover", "timeout=1&timeout=2"), "the option 'timeout' is given twice; keep one of them"),
         (("--failover", "randomize=true&Randomize=false"), "the option 'randomize' is given twice"),

@@ -33,7 +33,8 @@ class Bounds:
         """``must be at least 1``; '' if the value lies within them."""
         if value < self.least or (self.more and value == self.least):
             return f"must be {'more than' if self.more else 'at least'} {self.least:,g}"
-        return "" if value <= self.most else f"must be at most {self.most:,.0f}"
+        most = f"{self.most:,}" if isinstance(self.most, int) else f"{self.most:,.0f}"  # a float rounds 2^63 - 1
+        return "" if value <= self.most else f"must be at most {most}"
 
 
 NUMBERS: Mapping[str, Bounds] = {
