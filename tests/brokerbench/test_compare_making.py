@@ -65,6 +65,7 @@ class Comparison:
         return [info["options"] for info in infos if info["state"] == "ended"]
 
 
+@pytest.mark.nightly  # half of it is the analysis of six runs
 @pytest.mark.spark
 @pytest.mark.timeout(900)
 def test_a_comparison_that_is_stopped_in_its_third_run_goes_on_there_and_ends_with_a_page(tmp_path: Path) -> None:
