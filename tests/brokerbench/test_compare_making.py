@@ -120,6 +120,7 @@ def test_what_no_run_can_be_made_of_is_one_line_before_any_run_begins(
     assert not comparison.runs.exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.brokers
 @pytest.mark.spark
 @pytest.mark.timeout(900)
