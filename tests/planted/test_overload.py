@@ -30,6 +30,7 @@ def test_a_run_that_holds_its_rate_says_nothing_of_it(tmp_path: Path) -> None:
     assert FIRST not in outcome.output
 
 
+@pytest.mark.nightly  # on a busy machine its cores are the limit, and not the bridge
 @pytest.mark.brokers
 def test_a_broker_that_hands_on_half_the_rate_has_a_latency_of_its_own_and_the_check_fails(tmp_path: Path) -> None:
     """Its bridge takes 60 messages a second, and 120 are sent."""
