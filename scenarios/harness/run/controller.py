@@ -17,7 +17,7 @@ from drivers.canary import PathsUnproven
 from drivers.client.pacing import NS_PER_S
 from drivers.client.work import MS_PER_S, Work
 from records.errors import RunUnwritable
-from records.run import RunInfo
+from records.run import CONSUMER, RunInfo
 from records.rundir import RunDirectory, new_run_id
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
@@ -48,7 +48,6 @@ from topologies.runtimes.contract import NotUpInTime, RuntimeFailed
 log = logging.getLogger("brokerbench")
 
 TEAR_DOWN_TIMEOUT_S = 20.0
-CONSUMER = "consumer"
 CANNOT_RUN = 2  # exit status of a run that could not be made
 MORE_TIME = "\n    A machine with much else to do may need a longer --start-timeout."
 INTERRUPTED = "interrupted before any load was run"
