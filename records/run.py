@@ -206,9 +206,13 @@ class RunInfo:
     rendered: dict[str, str] = field(default_factory=dict)  # "broker-1/activemq.xml" -> text, secrets out
 
     def enter_at(self, role: str) -> frozenset[str]:
-        """The brokers where the users of this role enter: producer | consumer."""
+        """The brokers where the users of this role enter: producer | consumer.
+
+        A standby is left out if its active is among them: it serves nobody before it takes over.
+        """
         groups = {user.group for user in self.users if user.role == role}
-        return frozenset(chain(*(group.enter_at for group in self.groups if group.name in groups)))
+        brokers = frozenset(chain(*(group.enter_at for group in self.groups if group.name in groups)))
+        return brokers - {broker.name for broker in self.brokers if broker.standby_of in brokers}
 
     @property
     def never_began(self) -> str:

@@ -274,6 +274,7 @@ def test_brokers_get_as_long_to_start_as_is_asked_for_and_no_time_at_all_is_refu
         ("mesh", [3, 6], ["broker-1", "broker-2", "broker-3"]),
         ("mesh(brokers=5)", [5, 20], [f"broker-{n}" for n in range(1, 6)]),
         ("hub-and-spoke", [0, 0, 3], ["spoke-4"]),
+        ("active-standby", [1], ["broker-1"]),
     ],
 )
 def test_a_run_tells_before_it_begins_how_many_links_its_messages_cross(

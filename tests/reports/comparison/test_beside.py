@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from brokerbench.cli import main
 from brokerbench.compare.equal_arms import nearest_equal
-from records.run import BrokerInfo, GroupInfo
-from reports.comparison.beside import Shape, beside, differences_beside
+from records.run import BrokerInfo, GroupInfo, RunInfo, UserInfo
+from reports.comparison.beside import Shape, beside, differences_beside, shape_of
 from reports.comparison.build import Wanted, compared, render
 from reports.comparison.document import document
 from reports.comparison.markdown import markdown
@@ -79,6 +79,15 @@ def test_brokers_that_stand_by_are_told() -> None:
     told = differences_beside("topology", [pairs, one], 0)
     assert told[0] == "Brokers: pairs: 6, of which 3 stand by; one: 2, of which 1 stands by."
     assert "one: producers at 1 broker, consumers at 2 brokers, both at 1 of them" in told[2]
+
+
+def test_a_standby_is_no_broker_where_clients_enter() -> None:
+    uri = ("broker-1", "broker-1-standby")
+    users = tuple(UserInfo(role, role, f"{role}s", "queue://orders", 1) for role in ("producer", "consumer"))
+    groups = (GroupInfo("producers", uri), GroupInfo("consumers", uri))
+    brokers = (BrokerInfo("broker-1"), BrokerInfo("broker-1-standby", standby_of="broker-1"))
+    run = RunInfo("r", "s", "active-standby", "memory", "memory", brokers=brokers, groups=groups, users=users)
+    assert shape_of("active-standby", run).entry_text == "producers and consumers at the same 1 broker"
 
 
 @pytest.fixture
