@@ -13,6 +13,7 @@ from records.errors import RunUnreadable
 from records.files import replace_whole
 from records.results import RESULT_TABLES
 from records.rundir import RunDirectory
+from records.schemas import EVENT_TABLES
 
 BACKSLASH = "\\"
 _ESCAPES = {BACKSLASH: r"\\", "\n": r"\n", "\r": r"\r"}
@@ -55,16 +56,25 @@ def list_analysed(directory: RunDirectory, read: Mapping[str, str]) -> None:
 
 def changed_after_analysis(directory: RunDirectory) -> list[str]:
     """The names of files that are not as the analysis read or wrote them; RunUnreadable if it did not end."""
-    again = f"run `brokerbench analyse {directory.path}` first"
+    path, again = directory.digests_path, f"run `brokerbench analyse {directory.path}` first"
     try:
-        listed = read_list(directory.digests_path)
+        listed = read_list(path)
     except FileNotFoundError:
-        raise RunUnreadable(f"{directory.digests_path}: missing, so the analysis did not end: {again}") from None
+        raise RunUnreadable(f"{path}: missing, so the analysis did not end: {again}") from None
     except (OSError, ValueError) as error:
-        raise RunUnreadable(f"{directory.digests_path}: cannot be read ({error}): {again}") from None
+        raise RunUnreadable(f"{path}: cannot be read ({error}): {again}, which writes it anew") from None
+    if directory.summary_path.name not in listed:
+        problem = "cut short" if listed else "empty"
+        raise RunUnreadable(f"{path}: {problem}, so nothing says what was analysed: {again}, which writes it anew")
     files = (*read_files(directory), *_result_files(directory))
     present = {file.relative_to(directory.path).as_posix() for file in files}
     return sorted({*changed(directory.path, listed), *(present - listed.keys())})
+
+
+def missing_events(directory: RunDirectory) -> list[str]:
+    """The folders of event tables that hold no file; an analysed run has one in each."""
+    folders = (directory.events(table) for table in EVENT_TABLES)
+    return [folder.relative_to(directory.path).as_posix() for folder in folders if not any(folder.glob("*.parquet"))]
 
 
 def _result_files(directory: RunDirectory) -> list[Path]:

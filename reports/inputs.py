@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from records.digests import changed_after_analysis
+from records.digests import changed_after_analysis, missing_events
 from records.errors import RunUnreadable
 from records.results import RESULT_TABLES
 from records.run import RunInfo
@@ -83,15 +83,28 @@ def read_summary(
 
 
 def why_changed(directory: RunDirectory) -> str:
-    """Which files are not as the analysis read or wrote them, as a sentence; '' if all are. RunUnreadable."""
+    """Which files are not as the analysis read or wrote them, as a sentence; '' if all are. RunUnreadable.
+
+    An analysis makes results again, but not events.
+    """
     files = changed_after_analysis(directory)
     if not files:
         return ""
-    named = files if len(files) <= NAMED_AT_MOST else [*files[:NAMED_AT_MOST], f"{len(files) - NAMED_AT_MOST} more"]
-    were = "was" if len(files) == 1 else "were"
-    told = f"{joined(named)} {were} changed after the analysis: run `brokerbench analyse {directory.path}`"
+    gone = [name for name in files if not (directory.path / name).exists()]
+    edited = [name for name in files if name not in gone]
+    tables = missing_events(directory)
+    missing = [*tables, *(name for name in gone if str(Path(name).parent) not in tables)]
+    told = [f"{_named(edited)} {'was' if len(edited) == 1 else 'were'} changed after the analysis"] if edited else []
+    told += [f"{_named(missing)} {'is' if len(missing) == 1 else 'are'} missing"] if missing else []
+    if any(name.startswith("events/") for name in missing):
+        return f"{' and '.join(told)}: bring the folder back from a copy, or make the run again"
     run_json = directory.run_path.name
-    return f"{told}, which takes {run_json} as it is now" if run_json in files else told
+    as_now = f", which takes {run_json} as it is now" if run_json in edited else ""
+    return f"{' and '.join(told)}: run `brokerbench analyse {directory.path}`{as_now}"
+
+
+def _named(files: list[str]) -> str:
+    return joined(files if len(files) <= NAMED_AT_MOST else [*files[:NAMED_AT_MOST], f"{len(files) - NAMED_AT_MOST} more"])
 
 
 def result_table(directory: RunDirectory, name: str, schema: pa.Schema) -> pa.Table:

@@ -1,6 +1,7 @@
 """Checks that nobody believes a run whose files were changed after its analysis."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,21 +13,27 @@ import pytest
 from click.testing import CliRunner, Result
 
 from brokerbench.cli import main
+from records.digests import digests, list_analysed, read_files
 from records.errors import RunUnreadable
 from records.rundir import RunDirectory
+from records.schemas import EVENT_TABLES
 from reports.build import write_report
 from reports.export.files import export
 from reports.inputs import read_results
 from tests.reports.comparison.planted import Planted, write_planted
 from tests.reports.markup import parse
-from tests.reports.run_folder import Plan, write_run_folder
+from tests.reports.run_folder import Plan, write_run_folder, write_table
 
 AGAIN = "run `brokerbench analyse RUN`"
+RESTORE = "bring the folder back from a copy, or make the run again"
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    return write_run_folder(tmp_path, Plan(load_s=2, per_s=20, fault_s=None))
+    folder = write_run_folder(tmp_path, Plan(load_s=2, per_s=20, fault_s=None))
+    for table in EVENT_TABLES.keys() - {"faults"}:
+        write_table(folder / "events" / table, EVENT_TABLES[table].empty_table())
+    return folder
 
 
 def brokerbench(*arguments: object) -> Result:
@@ -65,6 +72,22 @@ def remove_faults(run: Path) -> None:
     next((run / "events" / "faults").glob("*.parquet")).unlink()
 
 
+def remove_latency(run: Path) -> None:
+    next((run / "results" / "latency").glob("*.parquet")).unlink()
+
+
+def remove_one_of_two_files_of_faults(run: Path) -> None:
+    path = next((run / "events" / "faults").glob("*.parquet"))
+    path.with_name("more.parquet").write_bytes(path.read_bytes())
+    list_analysed(RunDirectory(run), digests(run, read_files(RunDirectory(run))))
+    path.with_name("more.parquet").unlink()
+
+
+def remove_sends_and_edit_summary(run: Path) -> None:
+    shutil.rmtree(run / "events" / "sends")
+    edit_summary(run)
+
+
 CHANGES = pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -72,9 +95,12 @@ CHANGES = pytest.mark.parametrize(
         (edit_run, f"run.json was changed after the analysis: {AGAIN}, which takes run.json as it is now"),
         (edit_latency, f"results/latency/part-0.parquet was changed after the analysis: {AGAIN}"),
         (add_rates, f"results/rates/more.parquet was changed after the analysis: {AGAIN}"),
-        (remove_faults, f"events/faults/part-0.parquet was changed after the analysis: {AGAIN}"),
+        (remove_latency, f"results/latency/part-0.parquet is missing: {AGAIN}"),
+        (remove_faults, f"events/faults is missing: {RESTORE}"),
+        (remove_one_of_two_files_of_faults, f"events/faults/more.parquet is missing: {RESTORE}"),
+        (remove_sends_and_edit_summary, f"summary.json was changed after the analysis and events/sends is missing: {RESTORE}"),
     ],
-    ids=["summary", "run", "table", "another_table", "faults"],
+    ids=["summary", "run", "table", "another_table", "removed_table", "faults", "one_of_faults", "sends"],
 )
 
 
@@ -162,6 +188,19 @@ def test_a_list_of_digests_that_cannot_be_read_is_refused(run: Path) -> None:
     (run / "analysis.sha256").write_text("nothing")
     with pytest.raises(RunUnreadable, match=r"analysis\.sha256: cannot be read \('nothing' is no line of sha256sum\)"):
         write_report(run)
+
+
+@pytest.mark.parametrize(("lines", "problem"), [(0, "empty"), (3, "cut short")])
+def test_a_list_of_digests_that_is_not_whole_is_refused_and_no_file_is_called_changed(
+    run: Path, lines: int, problem: str
+) -> None:
+    path = run / "analysis.sha256"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:lines]))
+    with pytest.raises(RunUnreadable) as refused:
+        write_report(run)
+    assert str(refused.value) == (
+        f"{path}: {problem}, so nothing says what was analysed: run `brokerbench analyse {run}` first, which writes it anew"
+    )
 
 
 def test_nothing_of_a_changed_run_is_exported(run: Path, tmp_path: Path) -> None:

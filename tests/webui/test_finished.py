@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.harness.web.finished import FinishedRun, ReportFolder
+from records.digests import digests, list_analysed, read_files
+from records.rundir import RunDirectory
+from scenarios.harness.web.finished import READ_AT_ONCE, FinishedRun, ReportFolder
 
 
 def make_run(runs: Path, run_id: str, *, verdict: str | None = "pass", report: bool = True) -> Path:
@@ -55,6 +57,23 @@ def test_a_report_that_is_made_again_shows_its_new_verdict(tmp_path: Path) -> No
     later_ns = (folder / "summary.json").stat().st_mtime_ns + 1_000_000_000
     os.utime(folder / "summary.json", ns=(later_ns, later_ns))
     assert folder_of_reports.finished()[0].verdict == "pass"
+
+
+def test_a_run_that_was_changed_after_its_analysis_shows_that_in_place_of_its_verdict(tmp_path: Path) -> None:
+    folder, folder_of_reports = make_run(tmp_path, "run", verdict="fail"), ReportFolder(tmp_path)
+    directory = RunDirectory(folder)
+    list_analysed(directory, digests(folder, read_files(directory)))
+    assert folder_of_reports.finished()[0].verdict == "fail"
+    (folder / "summary.json").write_text('{"verdict": "pass"}')
+    assert folder_of_reports.finished()[0].verdict == "changed after the analysis"
+
+
+def test_verdicts_are_read_a_few_at_a_time_the_newest_first(tmp_path: Path) -> None:
+    for number in range(READ_AT_ONCE + 1):
+        make_run(tmp_path, f"run-{number}")
+    folder_of_reports = ReportFolder(tmp_path)
+    assert [run.verdict for run in folder_of_reports.finished()] == ["pass"] * READ_AT_ONCE + [""]
+    assert [run.verdict for run in folder_of_reports.finished()] == ["pass"] * (READ_AT_ONCE + 1)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../outside", "runs/../../outside", "/etc", "run\0", "run/.."])

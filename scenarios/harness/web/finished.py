@@ -1,17 +1,26 @@
-"""Lists the reports in the folder of runs, newest first."""
+"""Lists the reports in the folder of runs, newest first, with their verdicts.
+
+A verdict is read once for each analysis, with all files that the analysis listed, a few runs at a time: a load may be
+going on in this process.
+"""
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from records.digests import changed_after_analysis
 from records.rundir import RunDirectory
+from records.summary import SUMMARY_VERSION
 
 SHOWN_AT_MOST = 100
+READ_AT_ONCE = 5
+CHANGED = "changed after the analysis"
 
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run with a report. ``verdict``: empty where summary.json does not tell."""
+    """A run with a report. ``verdict``: empty where summary.json does not tell, or was not read yet."""
 
     run_id: str
     verdict: str
@@ -25,7 +34,7 @@ class ReportFolder:
 
     def __init__(self, runs: Path) -> None:
         self._runs = runs
-        self._verdicts: dict[tuple[str, int], str] = {}  # by run and when its summary was written
+        self._verdicts: dict[tuple[str, ...], str] = {}  # by run, and when its files were written
 
     def finished(self) -> tuple[FinishedRun, ...]:
         """Newest first: a run's name begins with its time."""
@@ -33,7 +42,10 @@ class ReportFolder:
             return ()
         names = sorted((path.name for path in self._runs.iterdir()), reverse=True)
         found = [name for name in names if self.report(name)][:SHOWN_AT_MOST]
-        return tuple(FinishedRun(name, self._verdict(RunDirectory(self._runs / name))) for name in found)
+        keys = {name: (name, *_written(RunDirectory(self._runs / name))) for name in found}
+        for name in [name for name in found if keys[name] not in self._verdicts][:READ_AT_ONCE]:
+            self._verdicts[keys[name]] = _verdict(RunDirectory(self._runs / name))
+        return tuple(FinishedRun(name, self._verdicts.get(keys[name], "")) for name in found)
 
     def report(self, run_id: str) -> Path | None:
         """The report of a run by the name of its folder, or None: no such run, no report yet, or a way out of here."""
@@ -46,13 +58,21 @@ class ReportFolder:
         real = report.resolve()
         return real if real.is_relative_to(self._runs.resolve()) else None
 
-    def _verdict(self, directory: RunDirectory) -> str:
+
+def _written(directory: RunDirectory) -> Iterator[str]:
+    """When the files beside the tables were written; '' for one that is not there."""
+    for path in (directory.run_path, directory.summary_path, directory.digests_path):
         try:
-            written_ns = directory.summary_path.stat().st_mtime_ns
-            key = (directory.path.name, written_ns)
-            if key not in self._verdicts:
-                summary = json.loads(directory.summary_path.read_text(encoding="utf-8"))
-                self._verdicts[key] = str(summary["verdict"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return ""
-        return self._verdicts[key]
+            yield str(path.stat().st_mtime_ns)
+        except OSError:
+            yield ""
+
+
+def _verdict(directory: RunDirectory) -> str:
+    try:
+        summary = json.loads(directory.summary_path.read_text(encoding="utf-8"))
+        verdict = str(summary["verdict"])
+        listed = summary.get("summary_version") == SUMMARY_VERSION or directory.digests_path.exists()
+        return CHANGED if listed and changed_after_analysis(directory) else verdict
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
