@@ -1,13 +1,28 @@
-"""Converts a `RunInfo` to run.json and back, without loss. Reading is strict: see `records.typed_json`."""
+"""Converts a `RunInfo` to run.json and back, without loss. Reading is strict: see `records.typed_json`.
+
+Values that no run has are refused too: times that go backwards, counts below 0, brokers that do not exist.
+"""
 
 import dataclasses
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from records.errors import RunUnreadable
-from records.run import RUN_VERSION, RunInfo
+from records.rate_steps import MOST_S
+from records.run import RUN_VERSION, Phases, RunInfo
 from records.schemas import SCHEMA_VERSION
-from records.typed_json import NO_TEXT, Misfit, typed
+from records.typed_json import NO_TEXT, Misfit, shown, typed
+
+NS_PER_S = 1_000_000_000
+LATEST_NS = 2**63 - 1
+FOLLOW = (
+    ("warm_up_began_ns", "load_began_ns"),
+    ("load_began_ns", "load_ended_ns"),
+    ("warm_up_began_ns", "drain_ended_ns"),  # who is interrupted in the warm-up may drain before the load would begin
+    ("drain_ended_ns", "browse_ended_ns"),
+)
+"""(phase, another that is not before it)."""
 
 
 def encode(info: RunInfo) -> str:
@@ -41,10 +56,44 @@ def decode(text: str, source: str) -> RunInfo:
     _require(source, "schema_version", fields.get("schema_version", SCHEMA_VERSION), SCHEMA_VERSION)
     try:
         info = typed(RunInfo, document)
+        assert isinstance(info, RunInfo)
+        for problem in _impossible(info):
+            raise Misfit(problem)
     except Misfit as misfit:
-        raise RunUnreadable(f"{source}: {misfit}: was it edited by hand?") from None
-    assert isinstance(info, RunInfo)
+        raise RunUnreadable(
+            f"{source}: {misfit}: was it edited by hand? Bring it back from a copy, or make the run again"
+        ) from None
     return info
+
+
+def _impossible(info: RunInfo) -> Iterator[str]:
+    """Each value that no run has, by its path."""
+    yield from _impossible_times(info.phases)
+    counts = {"withheld": info.withheld, "missed": info.missed}
+    counts |= {f"pairs_by_links[{n}]": pairs for n, pairs in enumerate(info.pairs_by_links)}
+    counts |= {f"users[{n}].count": user.count for n, user in enumerate(info.users)}
+    for n, process in enumerate(info.processes):
+        counts |= {f"processes[{n}].{key}": getattr(process, key) or 0 for key in ("begun", "settled", "received")}
+    yield from (f"{path}: {count} is below 0, and nothing is counted so" for path, count in counts.items() if count < 0)
+    names = {f"links[{n}].{end}": getattr(link, end) for n, link in enumerate(info.links) for end in ("opened_by", "to")}
+    names |= {f"brokers[{n}].standby_of": broker.standby_of for n, broker in enumerate(info.brokers)}
+    for n, group in enumerate(info.groups):
+        names |= {f"groups[{n}].enter_at[{place}]": name for place, name in enumerate(group.enter_at)}
+    known = {broker.name for broker in info.brokers} | {""}  # '': it stands by for none
+    yield from (f"{path}: the run has no broker {name!r}" for path, name in names.items() if name not in known)
+
+
+def _impossible_times(phases: Phases) -> Iterator[str]:
+    times = {name: at_ns for name, at_ns in dataclasses.asdict(phases).items() if at_ns is not None}
+    for name, at_ns in times.items():
+        if not 0 <= at_ns <= LATEST_NS:
+            yield f"phases.{name}: {shown(at_ns)} is no time of a clock in nanoseconds"
+    for earlier, later in FOLLOW:
+        if earlier in times and later in times and times[later] < times[earlier]:
+            yield f"phases.{later}: {times[later]} is before {earlier} ({times[earlier]})"
+    load_ns = times.get("load_ended_ns", 0) - times.get("load_began_ns", 0)
+    if "load_began_ns" in times and load_ns > MOST_S * NS_PER_S:
+        yield f"phases.load_ended_ns: the load would have lasted more than {MOST_S:,} s, and none does"
 
 
 def _require(source: str, key: str, version: object, ours: int) -> None:

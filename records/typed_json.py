@@ -37,12 +37,12 @@ def typed(kind: Any, value: object, path: str = "", *, partial: bool = False) ->
         return {key: typed(arguments[1], item, _below(path, key), partial=partial) for key, item in items.items()}
     if origin is Literal:
         if value not in arguments:
-            raise _misfit(path, f"{_shown(value)} is none of {', '.join(arguments)}")
+            raise _misfit(path, f"{shown(value)} is none of {', '.join(arguments)}")
         return value
     kinds = arguments if origin in (Union, types.UnionType) else (kind,)
     if not any(_is_a(alternative, value) for alternative in kinds):
         names = " or ".join("null" if alternative is types.NoneType else alternative.__name__ for alternative in kinds)
-        raise _misfit(path, f"{_shown(value)} is not of type {names}")
+        raise _misfit(path, f"{shown(value)} is not of type {names}")
     return value
 
 
@@ -64,7 +64,7 @@ def _fields(kind: Any, value: object, path: str, *, partial: bool = False) -> di
 
 def _of_type(kind: type, value: object, path: str) -> Any:
     if not isinstance(value, kind):
-        raise _misfit(path, f"{_shown(value)} is not a JSON {'array' if kind is list else 'object'}")
+        raise _misfit(path, f"{shown(value)} is not a JSON {'array' if kind is list else 'object'}")
     return value
 
 
@@ -83,7 +83,8 @@ def _below(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """As Python writes it, cut short."""
     text = repr(value)
     return text if len(text) <= SHOWN_AT_MOST else f"{text[:SHOWN_AT_MOST]}…"
 

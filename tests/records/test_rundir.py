@@ -44,9 +44,29 @@ infos: st.SearchStrategy[RunInfo] = st.from_type(RunInfo).filter(
 )
 
 
-@given(infos)
+def possible(info: RunInfo) -> RunInfo:
+    """With times in order, no count below 0, and every broker that is named."""
+    seconds = sorted(abs(ns or 0) % 1_000_000 for ns in dataclasses.astuple(info.phases))
+    named = {name for link in info.links for name in (link.opened_by, link.to)}
+    named |= {name for group in info.groups for name in group.enter_at}
+    named |= {broker.standby_of for broker in info.brokers}
+    none = {"begun": None, "settled": 0, "received": 7}
+    return dataclasses.replace(
+        info,
+        run_version=RUN_VERSION,
+        schema_version=SCHEMA_VERSION,
+        phases=Phases(*seconds),
+        brokers=(*info.brokers, *map(BrokerInfo, named)),
+        users=tuple(dataclasses.replace(user, count=abs(user.count)) for user in info.users),
+        processes=tuple(dataclasses.replace(process, **none) for process in info.processes),
+        pairs_by_links=tuple(map(abs, info.pairs_by_links)),
+        withheld=abs(info.withheld),
+        missed=abs(info.missed),
+    )
+
+
+@given(infos.map(possible))
 def test_any_run_info_comes_back_from_json(info: RunInfo) -> None:
-    info = dataclasses.replace(info, run_version=RUN_VERSION, schema_version=SCHEMA_VERSION)
     assert decode(encode(info), "run.json") == info
 
 
@@ -110,6 +130,31 @@ def _set_to(value: object) -> Any:
         (_edited("seed", _set_to("7" * 100)), f"run.json: seed: '{'7' * 79}… is not of type int"),
         (_edited("warm_up/lasted_s", _set_to(float("inf"))), "run.json: warm_up.lasted_s: inf is not of type float"),
         (_edited("question", _set_to("\ud800")), "run.json: question: '\\ud800' is not of type str"),
+        (_edited("users/0/count", _set_to(-3)), "run.json: users[0].count: -3 is below 0, and nothing is counted so"),
+        (_edited("processes/0/begun", _set_to(-1)), "run.json: processes[0].begun: -1 is below 0"),
+        (_edited("missed", _set_to(-1)), "run.json: missed: -1 is below 0"),
+        (_edited("links/0/to", _set_to("nowhere")), "run.json: links[0].to: the run has no broker 'nowhere'"),
+        (
+            _edited("groups/0/enter_at/1", _set_to("nowhere")),
+            "run.json: groups[0].enter_at[1]: the run has no broker 'nowhere'",
+        ),
+        (
+            _edited("brokers/1/standby_of", _set_to("nowhere")),
+            "run.json: brokers[1].standby_of: the run has no broker 'nowhere'",
+        ),
+        (
+            _edited("phases/load_ended_ns", _set_to(1)),
+            "run.json: phases.load_ended_ns: 1 is before load_began_ns (2): was it edited by hand? Bring it back from a "
+            "copy, or make the run again",
+        ),
+        (
+            _edited("phases/load_ended_ns", _set_to(2**62)),
+            "run.json: phases.load_ended_ns: the load would have lasted more than 2,678,400 s, and none does",
+        ),
+        (
+            _edited("phases/warm_up_began_ns", _set_to(-1)),
+            "run.json: phases.warm_up_began_ns: -1 is no time of a clock in nanoseconds",
+        ),
         ("[" * 100_000, "run.json: not readable as JSON"),
         (encode(FULL)[:100], "run.json: not readable as JSON"),
         ("", "run.json: not readable as JSON"),

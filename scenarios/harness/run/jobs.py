@@ -8,10 +8,11 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from records.analysis_command import SCRATCH, analysis_command, java_folder
+from records.errors import RunUnreadable
 from records.files import remove_file
 from records.rundir import RunDirectory
 from records.temporary import temporary_folder
@@ -57,16 +58,26 @@ def report(run: RunDirectory, others: Mapping[str, Path], progress: Callable[[st
 def last_words(run: RunDirectory) -> list[str]:
     """What the terminal shows last: the verdict, its reasons and where the report is, as far as there are any."""
     lines = [f"Run:     {run.path}"]
-    if run.summary_path.exists():
-        summary = json.loads(run.summary_path.read_text(encoding="utf-8"))
-        lines += [f"Verdict: {summary['verdict']}", *(f"         {reason}" for reason in summary["reasons"])]
-        if rate := summary["offered_rate"]["note"]:
-            lines.append(f"Rate:    {rate}")
-    elif run.read_run().phases.load_began_ns is not None:
-        lines.append(f"No results yet: brokerbench analyse {run.path}")
+    try:
+        lines += _results(run)
+    except RunUnreadable as error:
+        lines.append(f"No results: {error}")
+    except (OSError, ValueError, KeyError, TypeError):
+        lines.append(f"No results: {run.summary_path} cannot be read: run `brokerbench analyse {run.path}`")
     if run.report_path.exists():
         lines.append(f"Report:  {run.report_path}")
     return lines
+
+
+def _results(run: RunDirectory) -> Iterator[str]:
+    if run.summary_path.exists():
+        summary = json.loads(run.summary_path.read_text(encoding="utf-8"))
+        yield f"Verdict: {summary['verdict']}"
+        yield from (f"         {reason}" for reason in summary["reasons"])
+        if rate := summary["offered_rate"]["note"]:
+            yield f"Rate:    {rate}"
+    elif run.read_run().phases.load_began_ns is not None:
+        yield f"No results yet: brokerbench analyse {run.path}"
 
 
 def remove_earlier(files: Iterable[Path]) -> None:
