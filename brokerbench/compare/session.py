@@ -279,9 +279,15 @@ def stray_word(options: Sequence[str]) -> str:
 def _check_others(option: str, others: Sequence[str]) -> None:
     if stray := stray_word(others):
         raise ValueError(f"{stray!r}: is no option of a run; write --OPTION=VALUE, such as --rate=200")
-    for word in others:
-        name = word.partition("=")[0]
+    if why := why_not_of_every_run(option, others):
+        raise ValueError(why)
+
+
+def why_not_of_every_run(option: str, others: Sequence[str]) -> str:
+    """Which word is no option of every run, and why; '' if all are. ``option``: in which the arms differ."""
+    for name in (word.partition("=")[0] for word in others):
         if name == f"--{option}":
-            raise ValueError(f"{name}: the arms differ in it, so it cannot be an option of every run: leave it out")
+            return f"{name}: the arms differ in it, so it cannot be an option of every run: leave it out"
         if name in SET_HERE:
-            raise ValueError(f"{name}: brokerbench compare sets it itself: leave it out")
+            return f"{name}: brokerbench sets it itself: leave it out"
+    return ""

@@ -44,7 +44,7 @@ def a_night(asked: Asked, say: Say) -> Night:
     require_own(asked.folder, planned)
     try:
         with signals_interrupt():
-            begin(asked.plan, planned, say)
+            begin(asked.path, asked.plan, planned, say)
             with only_one(asked.folder, OWN_NIGHT):
                 return _told(asked, made(planned, say), say)
     except KeyboardInterrupt:

@@ -10,7 +10,7 @@ from brokerbench.compare.lock import require_free
 from brokerbench.compare.making import RunsNotMade, Say, check, duration_s, make, minutes
 from brokerbench.compare.session import SESSION_FILE, Asked, Session, planned
 from brokerbench.errors import sentence
-from brokerbench.nightly.plan import TOPOLOGY, Benchmark, Plan
+from brokerbench.nightly.plan import TOPOLOGY, Benchmark, Plan, refused
 from brokerbench.stored_runs import AnalysisFailed
 from records.errors import RunUnreadable
 from reports.comparison.build import Wanted, compared
@@ -71,14 +71,14 @@ def require_own(folder: Path, night: Sequence[Planned]) -> None:
         raise ValueError(f"{folder}: this night began with another plan, or with files of other contents: {OWN_NIGHT}")
 
 
-def begin(plan: Plan, night: Sequence[Planned], say: Say) -> None:
-    """Checks the options of every run, and says what will be made. Raises RunsNotMade, ValueError."""
+def begin(path: Path, plan: Plan, night: Sequence[Planned], say: Say) -> None:
+    """Checks the options of every run, and says what will be made. ``path``: of the plan. Raises RunsNotMade, ValueError."""
     took_s = 0.0
     for each in night:
         try:
             arms = check(each.session)
         except RunsNotMade as error:
-            raise RunsNotMade(f"{each.name}: {error}") from None
+            raise RunsNotMade(refused(path, plan, each.benchmark, f"{each.name}: {error}")) from None
         took_s += duration_s(arms, each.session.run_count - len(each.session.made()))
     for each in night:  # only once all are fit to be made: a plan that was refused has no night
         each.session.begin()

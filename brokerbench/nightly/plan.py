@@ -17,14 +17,19 @@
 Every error names the file, the line, the field and what to write instead.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from brokerbench.compare.session import MOST_BLOCKS, VARIABLE, locustfile_of, stray_word
+from locust.util.timespan import parse_timespan
+
+from brokerbench.compare.session import MOST_BLOCKS, VARIABLE, locustfile_of, stray_word, why_not_of_every_run
 from reports.nightly.gates import GateInvalid, RelativeGate, is_relative, relative_gate
 from scenarios.harness.options.check_options import EVERYTHING, parse_checks
+from scenarios.harness.options.limits import NUMBERS
 from scenarios.harness.options.run_options import OptionError
+from topologies.catalogue.lookup import build
 from topologies.catalogue.yaml_nodes import Document, Reader, text_of
 from topologies.model.spelling import nearest
 from topologies.model.validity import TopologyInvalid
@@ -32,6 +37,7 @@ from topologies.model.validity import TopologyInvalid
 TOPOLOGY = "topology"
 MOST_FIGURES = 3
 HEADER = "the plan"
+RUN_TIME = "run_time"
 
 
 class PlanInvalid(ValueError):
@@ -59,6 +65,8 @@ class Benchmark:
             raise TopologyInvalid(str(error).removeprefix("--scenario "), field="scenario") from None
         if self.blocks is not None:
             _require_blocks(self.blocks, "1 or more, or left out for as many as a verdict takes")
+        _require_run_time(self.run_time)
+        _require_topologies("topologies", self.topologies)
         _require_options(self.options)
         try:
             self.relative, self.checks  # noqa: B018 - each gate is read
@@ -93,6 +101,7 @@ class Short:
 
     def __post_init__(self) -> None:
         _require_blocks(self.blocks, "1 or more")
+        _require_run_time(self.run_time)
 
 
 @dataclass(frozen=True)
@@ -111,6 +120,12 @@ class Plan:
             near = nearest(self.vary, list(VARIABLE)) or f"; it is one of {', '.join(VARIABLE)}"
             raise TopologyInvalid(f"{self.vary!r} is not an option that can be varied{near}", field="vary")
         _require_options(self.options)
+        for field_name, options in (("options", self.options), *(("benchmarks", each.options) for each in self.benchmarks)):
+            if why := why_not_of_every_run(self.vary, options):
+                raise TopologyInvalid(why, field=field_name)
+        if self.vary == TOPOLOGY:
+            _require_topologies("reference", [self.reference])
+            _require_topologies("candidates", self.candidates)
         if not self.candidates:
             raise TopologyInvalid("no candidate: name at least one value", field="candidates")
         if twice := [one for one in self.candidates if one == self.reference or self.candidates.count(one) > 1]:
@@ -161,6 +176,26 @@ def _require_blocks(blocks: int, rule: str) -> None:
         raise TopologyInvalid(f"{blocks}, but it must be at most {MOST_BLOCKS:,}", field="blocks")
 
 
+def _require_run_time(text: str) -> None:
+    """As Locust reads it."""
+    if not text:
+        return
+    try:
+        rule = NUMBERS["load_s"].problem(parse_timespan(text))
+    except ValueError:
+        rule = "must be a time"
+    if rule:
+        raise TopologyInvalid(f"{text!r}, but it {rule}: write it such as 30s, 5m or 1h30m", field="run_time")
+
+
+def _require_topologies(field_name: str, texts: Sequence[str]) -> None:
+    for text in texts:
+        try:
+            build(text)
+        except TopologyInvalid as error:
+            raise TopologyInvalid(*error.problems, field=field_name) from None
+
+
 def _require_options(options: Sequence[str]) -> None:
     if stray := stray_word(options):
         rule = "it must be an option of a run, such as --rate=200; brokerbench options lists them"
@@ -184,3 +219,22 @@ def read(path: Path) -> Plan:
     except TopologyInvalid as error:
         raise PlanInvalid(str(error)) from None
     return plan
+
+
+def refused(path: Path, plan: Plan, benchmark: Benchmark, why: str) -> str:
+    """Why a run of a benchmark is refused, in the words of the plan, behind the place that it is about.
+
+    ``plan``: as it is run, so perhaps shortened.
+    """
+    told = re.sub(r"--run-time\b|(?<=\()-t(?=\))", RUN_TIME, why)
+    document = Document(str(path), text_of(path))
+    fields = document.mapping(document.root, HEADER)
+    items = document.items(fields["benchmarks"][1], f"{HEADER}.benchmarks")
+    node, place = items[plan.benchmarks.index(benchmark)]
+    if RUN_TIME in told:
+        short = [(fields["short"][1], f"{HEADER}.short")] if "short" in fields else []
+        for part, name in ((node, place), *short):
+            _, value = document.mapping(part, name).get(RUN_TIME, (None, None))
+            if value is not None and document.scalar(value) == benchmark.run_time:
+                return str(document.wrong(value, f"{name}.{RUN_TIME}", told))
+    return str(document.wrong(node, place, told))

@@ -89,9 +89,9 @@ def test_only_commas_outside_brackets_part_values(values: list[str]) -> None:
         ({"scenario": "unsteady"}, "unsteady: no such file, and none of backlog, capacity, "),
         ({"others": ("--topology=single",)}, "--topology: the arms differ in it"),
         ({"topologies": None, "vary": ("topology",)}, "which values\\? Write --vary topology=A,B"),
-        ({"others": ("-f", "other.py")}, "-f: brokerbench compare sets it itself"),
-        ({"others": ("--control",)}, "--control: brokerbench compare sets it itself"),
-        ({"others": ("--runs", "elsewhere")}, "--runs: brokerbench compare sets it itself"),
+        ({"others": ("-f", "other.py")}, "-f: brokerbench sets it itself"),
+        ({"others": ("--control",)}, "--control: brokerbench sets it itself"),
+        ({"others": ("--runs", "elsewhere")}, "--runs: brokerbench sets it itself"),
         ({"session": "a/b"}, "must be the name of a folder"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from brokerbench.compare.making import check
 from brokerbench.nightly.making import sessions
-from brokerbench.nightly.plan import PlanInvalid, read
+from brokerbench.nightly.plan import PlanInvalid, read, refused
 from tests.house.tree import ROOT
 
 GOOD = """\
@@ -103,6 +103,32 @@ def test_every_run_of_the_short_form_of_this_projects_plan_can_be_made(tmp_path:
         ("    topologies: [mesh]\n", "", r"scenario failover: say on which topologies"),
         ("vary: failover", "vary: topology", r"scenario steady: leave its topologies out"),
         ("run_time", "runtime", r"'runtime' is not known here; did you mean 'run_time'"),
+        (
+            "run_time: 30s",
+            "run_time: 0s",
+            r"plan.yaml:8:15: the plan.benchmarks\[0\].run_time: '0s', but it must be more than 0: write it such as 30s",
+        ),
+        ("run_time: 8s", "run_time: soon", r"plan.yaml:16:30: the plan.short.run_time: 'soon', but it must be a time: "),
+        (
+            "topologies: [mesh, tree]",
+            "topologies: [mesh, tre]",
+            r"plan.yaml:7:17: the plan.benchmarks\[0\].topologies: .*'tre'.*tree",
+        ),
+        (
+            "[--rate=200]",
+            "[--failover=timeout=3000]",
+            r"plan.yaml:4:10: the plan.options: --failover: the arms differ in it, so it cannot be an option of every run",
+        ),
+        (
+            "    blocks: 3",
+            "    options: [--failover, timeout=3000]",
+            r"plan.yaml:6:3: the plan.benchmarks: --failover: the arms differ in it",
+        ),
+        (
+            GOOD,
+            "vary: topology\nreference: mesh\ncandidates: [mes]\nbenchmarks: [{scenario: steady, gates: [messages.lost == 0]}]\n",
+            r"plan.yaml:3:13: the plan.candidates: .*'mes'",
+        ),
         (GOOD, "", r"plan.yaml:1:1: the file is empty"),
         (GOOD, "vary: [", r"plan.yaml:1:8: this is no YAML"),
     ],
@@ -112,6 +138,23 @@ def test_a_wrong_plan_is_refused_with_its_place(tmp_path: Path, old: str, new: s
     with pytest.raises(PlanInvalid, match=says) as refused:
         read(written(tmp_path, GOOD.replace(old, new, 1)))
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("    blocks: 3\n", "    blocks: 3\n    run_time: 5s\n", "plan.yaml:15:15: the plan.benchmarks[1].run_time: "),
+        ("run_time: 8s}", "run_time: 5s}", "plan.yaml:16:30: the plan.short.run_time: "),
+    ],
+)
+def test_what_a_run_refuses_is_told_in_the_words_of_the_plan_with_its_place(
+    tmp_path: Path, old: str, new: str, place: str
+) -> None:
+    path = written(tmp_path, GOOD.replace(old, new, 1))
+    plan = read(path).shortened() if "short" in place else read(path)
+    why = "failover on mesh: failover a: fault kill of x: it is over after 5 s; make the load longer (-t)"
+    assert refused(path, plan, plan.benchmarks[1], why) == f"{path.parent}/{place}{why.replace('-t', 'run_time')}"
+    assert "plan.yaml:12:5: the plan.benchmarks[1]: no" in refused(path, plan, plan.benchmarks[1], "no")
 
 
 def test_a_plan_that_is_not_there_is_refused(tmp_path: Path) -> None:
