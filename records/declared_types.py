@@ -23,7 +23,7 @@ def misfits(value: Any) -> str:
 
 def misfit(name: str, value: Any, hint: Any) -> str:
     """The same of one value. ``hint``: as `typing.get_type_hints` has it."""
-    return "" if fits(value, hint) else f"{name}={value!r}, but it must be {described(hint)}"
+    return "" if fits(value, hint) else f"{name}={_shown(value)}, but it must be {described(hint)}"
 
 
 def fits(value: Any, hint: Any) -> bool:
@@ -49,6 +49,17 @@ def fits(value: Any, hint: Any) -> bool:
     if getattr(hint, "_is_protocol", False):
         return all(hasattr(value, name) for name in vars(hint) if not name.startswith("_"))
     return isinstance(value, origin or hint) if isinstance(origin or hint, type) else True
+
+
+def _shown(value: Any) -> str:
+    """As its author wrote it, about: classes and functions by their names, values of several fields without these."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_shown, value))}{',' * (len(value) == 1)})"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_shown, value))}]"
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return f"{type(value).__name__}(…)"
+    return str(getattr(value, "__name__", repr(value)))
 
 
 def described(hint: Any) -> str:

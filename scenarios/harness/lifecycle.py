@@ -25,6 +25,7 @@ from gevent.event import Event
 from locust import events
 from locust.runners import STATE_SPAWNING, MasterRunner, WorkerRunner
 
+from records.declared_types import misfit
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
 from scenarios.harness import distributed, web
@@ -48,8 +49,10 @@ def run(scenario: Scenario, *, reroute: Reroute | None = None) -> None:
     """Hand a scenario over: the last line of a locustfile. Registers with Locust's events and returns.
 
     ``reroute``: where clients go instead of a broker's own listener, for a proxy in between. Raises ValueError if this
-    process has a scenario already.
+    process has a scenario already, or if ``scenario`` is none.
     """
+    if told := misfit("run: scenario", scenario, Scenario):
+        raise ValueError(f"{told}; write run(Scenario(…))")
     if any(isinstance(getattr(handler, "__self__", None), Lifecycle) for handler in events.init._handlers):
         raise ValueError(
             f"run(…) of scenario {scenario.name}: this process has a scenario already; call it once in a locustfile, "

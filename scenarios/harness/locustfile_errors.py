@@ -1,9 +1,13 @@
 """Ends a process whose locustfile has an error with status 2, and in one sentence where a rule of ours is broken.
 
+A call of ours with missing or unknown arguments is told so too.
+
 Locust imports a locustfile before it calls any of our code, and lets its exceptions through: Python would show a stack
 trace and end with status 1, which means that a check failed.
 """
 
+import inspect
+import re
 import sys
 import sysconfig
 import traceback
@@ -13,6 +17,8 @@ from types import TracebackType
 from topologies.model.spelling import shortened
 
 CANNOT_RUN = 2
+WRONG_CALL = re.compile(r"(?P<name>\w+)(\.__init__)?\(\) (?P<problem>(missing|got|takes) .*)", re.DOTALL)
+"""How Python refuses the arguments of a call."""
 PROJECT = Path(__file__).resolve().parents[2]
 OURS = tuple(str(PROJECT / name) for name in ("drivers", "records", "scenarios/harness", "topologies"))
 LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("purelib", "platlib", "stdlib"))
@@ -26,11 +32,29 @@ def use_status_of_a_run_that_cannot_be_made() -> None:
 def sentence(error: BaseException, trace: TracebackType | None) -> str:
     """``my.py:30: load Hold(for_s=-5): …``; '' for an error that is not about a rule of ours."""
     frames = [frame for frame in traceback.extract_tb(trace) if not frame.filename.startswith("<")]
-    if not isinstance(error, ValueError) or not frames or not frames[-1].filename.startswith(OURS):
+    if not frames:
+        return ""
+    ours = frames[-1].filename.startswith(OURS)
+    told = str(error) if isinstance(error, ValueError) and ours else _wrong_call(error)
+    if not told:
         return ""
     theirs = [frame for frame in frames if not frame.filename.startswith((*OURS, *LIBRARIES))]
     where = f"{theirs[-1].filename}:{theirs[-1].lineno}: " if theirs else ""
-    return shortened(f"{where}{error}")
+    return shortened(f"{where}{told}")
+
+
+def _wrong_call(error: BaseException) -> str:
+    """What is wrong with the arguments of a call of what locustfiles import from here, and what it takes; else ''."""
+    call = WRONG_CALL.match(str(error)) if isinstance(error, TypeError) else None
+    modules = [module for name, module in sys.modules.items() if name in ("scenarios.harness", "scenarios.harness.faults")]
+    called = next((vars(module)[call["name"]] for module in modules if call and call["name"] in vars(module)), None)
+    if call is None or called is None:
+        return ""
+    parameters = inspect.signature(called).parameters.values()
+    needed = [each.name for each in parameters if each.default is inspect.Parameter.empty]
+    others = [each.name for each in parameters if each.default is not inspect.Parameter.empty]
+    takes = f"it takes {', '.join(needed) or 'nothing'}" + (f", and may have {', '.join(others)}" if others else "")
+    return f"{call['name']}(…): {call['problem']}; {takes}"
 
 
 def _end(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

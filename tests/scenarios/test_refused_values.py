@@ -207,6 +207,11 @@ def refusal_of(locustfile: Path) -> str:
         ('default_topology="mesh"', "default_topology=3", "default_topology=3, but it must be a text"),
         ("none_corrupted(),", "none_corrupted,", "but it must be a tuple of Check"),
         ("fixed_count = 2 ", "fixed_count = 2; stays = (1,) ", "SteadyConsumer: stays=(1,), but it must be a tuple of"),
+        (LOAD, "load=Hold()", ":39: Hold(…): missing 1 required positional argument: 'for_s'; it takes for_s, and may"),
+        (LOAD, "load=Hold(30, for_ever=True)", "Hold(…): got an unexpected keyword argument 'for_ever'; it takes for_s"),
+        (f"{LOAD},", "", "Scenario(…): missing 1 required positional argument: 'load'; it takes users, default_topology"),
+        ("none_corrupted(),", "duplicates_at_most(),", "duplicates_at_most(…): missing 1 required positional argument"),
+        (STEADY[STEADY.index("\nrun(") :], "\nrun(1)\n", "run: scenario=1, but it must be of class Scenario; write run("),
         (STEADY[STEADY.index("\nrun(") :], 2 * STEADY[STEADY.index("\nrun(") :], "this process has a scenario already"),
     ],
 )
@@ -217,6 +222,16 @@ def test_a_locustfile_that_breaks_a_rule_is_told_by_its_line(tmp_path: Path, old
     assert told in sentence
     assert sentence.startswith(str(tmp_path / "refused.py"))
     assert len(sentence.splitlines()) == 1
+
+
+def test_a_refused_value_is_shown_as_its_author_wrote_it_and_not_as_python_has_it(tmp_path: Path) -> None:
+    path = tmp_path / "refused.py"
+    for old, new, told in (
+        ("none_corrupted(),", "none_corrupted,", "Check(…), none_corrupted), but it must be"),
+        ("users=(SteadyProducer, SteadyConsumer)", "users=SteadyProducer", "users=SteadyProducer, but it must be"),
+    ):
+        path.write_text(STEADY.replace(old, new, 1), encoding="utf-8")
+        assert told in refusal_of(path)
 
 
 def test_an_error_that_is_no_rule_of_ours_keeps_its_stack_trace(tmp_path: Path) -> None:
@@ -255,7 +270,7 @@ def test_an_attribute_of_a_user_class_that_is_none_is_refused(
     [
         (("-t", "999999999999999h"), (LOAD, LOAD)),
         ((), (LOAD, "load=Hold(for_s=-5)")),
-        ((), (LOAD, "load=Hold(for_s=5, for_ever=True)")),
+        ((), (LOAD, "load=Holt(for_s=5)")),
     ],
     ids=["run time", "rule", "mistake"],
 )
@@ -265,4 +280,4 @@ def test_locust_itself_ends_with_status_2_then_and_not_as_if_a_check_had_failed(
     (tmp_path / "own.py").write_text(STEADY.replace(*edit), encoding="utf-8")
     outcome = make_run(str(tmp_path / "own.py"), "--dry-run", *arguments, runs=tmp_path / "runs")
     assert outcome.status == 2, outcome.output
-    assert ("Traceback" in outcome.output) == ("for_ever" in edit[1]), "a mistake in Python is shown as Python does"
+    assert ("Traceback" in outcome.output) == ("Holt" in edit[1]), "a mistake in Python is shown as Python does"
