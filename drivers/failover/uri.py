@@ -4,8 +4,8 @@
     failover:uri1,uri2?opt=x      without parentheses all belongs to the URIs: no failover option can be given
 
 Values mean what they mean to the Java client (FailoverTransport and URISupport of ActiveMQ Classic): ``randomize=True``
-is true, any other word than *true* is false (told as a warning here), a number that is none is refused. Where Java is
-lenient without any use (an option without ``=``, a list without URIs, a fragment), this is strict.
+is true, and a number that is none is refused. Where Java is lenient without any use, this is strict: it takes any other
+word than *true* for false, an option without ``=``, a list without URIs, a fragment.
 """
 
 import re
@@ -101,7 +101,6 @@ class FailoverUri:
     nested: Pairs = ()
     core: Pairs = ()
     explicit: frozenset[str] = frozenset()
-    warnings: tuple[str, ...] = field(default=(), compare=False)
     updated: tuple[ServerUri, ...] = ()
 
     @classmethod
@@ -240,7 +239,6 @@ def _with_options(text: str, servers: tuple[ServerUri, ...], pairs: list[tuple[s
     values: dict[str, Any] = {}
     nested: dict[str, str] = {}
     core: dict[str, str] = {}
-    warnings: list[str] = []
     times_written = Counter(name[:1].lower() + name[1:] for name, _ in pairs)
     if twice := next((name for name, times in times_written.items() if times > 1), ""):
         raise _bad(text, f"the option {twice!r} is given twice", "keep one of them", text.rfind(twice[1:]) - 1)
@@ -252,9 +250,9 @@ def _with_options(text: str, servers: tuple[ServerUri, ...], pairs: list[tuple[s
             nested[name.removeprefix("nested.")] = value
             continue
         known = _known(text, name)
-        values[known] = _read(text, known, value, warnings)
+        values[known] = _read(text, known, value)
     options = FailoverOptions(**{OPTION_FIELDS[name].name: value for name, value in values.items()})
-    return FailoverUri(servers, options, tuple(nested.items()), tuple(core.items()), frozenset(values), tuple(warnings))
+    return FailoverUri(servers, options, tuple(nested.items()), tuple(core.items()), frozenset(values))
 
 
 def _known(text: str, name: str) -> str:
@@ -274,11 +272,11 @@ def _known(text: str, name: str) -> str:
     )
 
 
-def _read(text: str, name: str, value: str, warnings: list[str]) -> Any:
+def _read(text: str, name: str, value: str) -> Any:
     kind: Any = type(OPTION_FIELDS[name].default)
     if kind is bool:
         if value.lower() not in ("true", "false"):
-            warnings.append(f"{name}={value} is no boolean: the Java client reads it as false, and so does this one")
+            raise _bad(text, f"{name}={value!r} is neither true nor false", "write one of the two", text.rfind(name))
         return value.lower() == "true"
     if kind is tuple:
         return tuple(_server(text, part.strip()) for part in value.split(",") if part.strip())

@@ -1,6 +1,12 @@
-"""The checks that a scenario can demand. Each is a plain value over the figures of summary.json."""
+"""The checks that a scenario can demand. Each is a plain value over the figures of summary.json.
+
+One of a count or a kind that no run has raises ValueError.
+"""
 
 from records.checks import Check
+from records.declared_types import fits
+from records.figures import KINDS
+from topologies.model.spelling import nearest
 
 
 def no_acked_send_lost() -> Check:
@@ -10,6 +16,11 @@ def no_acked_send_lost() -> Check:
 
 def each_delivered(kind: str) -> Check:
     """Every message of a kind (`records.figures.KINDS`) that a subscription was owed has reached it."""
+    if kind not in KINDS:
+        raise ValueError(
+            f"each_delivered({kind!r}): no kind of messages has this name"
+            + (nearest(str(kind), list(KINDS)) or f"; write one of {', '.join(KINDS)}")
+        )
     return Check(f"each delivered: {kind.replace('_', ' ')}", f"kinds.{kind}.undelivered", at_most=0)
 
 
@@ -20,6 +31,7 @@ def none_stranded() -> Check:
 
 def duplicates_at_most(count: int) -> Check:
     """Deliveries beyond the first that the broker did not announce as redelivered."""
+    _require_count("duplicates_at_most", count)
     return Check(f"duplicates at most {count}", "messages.duplicated", at_most=count)
 
 
@@ -40,6 +52,7 @@ def none_expired() -> Check:
 
 def expired_at_most(count: int) -> Check:
     """So many messages expired, by what the brokers keep or count."""
+    _require_count("expired_at_most", count)
     return Check(f"expired at most {count}", "messages.expired", at_most=count)
 
 
@@ -96,3 +109,8 @@ def some_rate_held() -> Check:
 def some_clients_held() -> Check:
     """A load whose clients become more held at least one of them."""
     return Check("some clients held", "connections.held", at_least=1)
+
+
+def _require_count(check: str, count: object) -> None:
+    if not fits(count, int) or not count >= 0:  # type: ignore[operator]
+        raise ValueError(f"{check}({count!r}): must be a whole number, 0 or more; write {check}(0), for instance")
