@@ -339,7 +339,9 @@ def _group(topology: Topology, options: Options, user: type[BrokerUser]) -> Clie
     """The client group of a user class, with a failover URI that the protocol can follow."""
     try:
         for name in user.destination_names():
-            Destination.parse(name)
+            destination = Destination.parse(name)
+            if issubclass(user, ProducerUser):
+                _require_one(destination)
         group = topology.group(user.group)
         if options.failover is not None:
             group = ClientGroup(group.name, group.enter_at, options.failover)
@@ -356,6 +358,16 @@ def _group(topology: Topology, options: Options, user: type[BrokerUser]) -> Clie
     if refused:
         raise OptionError(f"{user.__name__}: {'; '.join(refused)}")
     return group
+
+
+def _require_one(destination: Destination) -> None:
+    """A message goes to one destination. ValueError for wildcards, and for spaces, which brokers strip or refuse."""
+    if found := next((letter for letter in destination.name if letter in "*>"), ""):
+        rule = f"{found} is a wildcard for several destinations, and a message is sent to one; write its whole name"
+        raise ValueError(f"destination {str(destination)!r}: {rule}")
+    if any(letter.isspace() for letter in destination.name):
+        rule = "no space may be in it, as brokers strip or refuse it; write - or . instead"
+        raise ValueError(f"destination {str(destination)!r}: {rule}")
 
 
 def _cannot_follow(group: ClientGroup, protocol: str, options: Options) -> Iterator[str]:
