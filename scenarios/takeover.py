@@ -40,5 +40,6 @@ run(
         premises=(somebody_cut_off(), sends_in_flight()),
         question=__doc__,
         warm_up_s=5,
+        pair="producers",  # the fault takes its active broker
     )
 )

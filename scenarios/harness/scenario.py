@@ -167,7 +167,8 @@ class Scenario:
     invalid. They are left out with the scenario's faults (``--fault``).
     ``question``: the locustfile's docstring, shown at the top of the report. ``entries``: the least number of brokers
     where a client group has to enter, by its name; a topology with fewer cannot answer the question. ``brokers``: the
-    least number of brokers in all. ``link``: one that the topology needs. ``default_link``: what links are like in a
+    least number of brokers in all. ``link``: one that the topology needs. ``pair``: the client group that has to enter
+    at an active broker with a standby; '' if none has to. ``default_link``: what links are like in a
     run without ``--link``. ``limited_on_purpose``: why messages that wait are what the scenario asks about, if they
     are: then it is not judged whether the offered rate was held.
     """
@@ -184,6 +185,7 @@ class Scenario:
     entries: Mapping[str, int] = field(default_factory=dict)
     brokers: int = 1
     link: NeededLink | None = None
+    pair: str = ""
     default_link: str = ""
     limited_on_purpose: str = ""
 

@@ -53,6 +53,10 @@ def refused(name: str, *arguments: str) -> str:
 BETWEEN_REGIONS = "it has no link between two regions, and scenario wan asks about one; leave --topology out for cross-"
 PARALLEL = "it has no second link from the same broker to the same other one, and scenario parallel_connectors asks"
 THREE = "asks about 3; leave --topology out for"
+NO_PAIR = (
+    "group 'producers' enters at no broker that has a standby, and scenario takeover asks about one; leave --topology "
+    "out for active-standby, or choose one where it does, such as mesh-of-pairs or live-backup"
+)
 BESIDE = "it has no link from a broker with all producers and the first consumers to the one with the next consumers"
 
 
@@ -89,6 +93,8 @@ BESIDE = "it has no link from a broker with all producers and the first consumer
             "it has 1 broker, and scenario rolling_restart asks about 2 or more; leave --top",
         ),
         ("backlog", ["single"], "group 'consumers' enters at 1 broker, and scenario backlog asks about 2; leave --top"),
+        ("takeover", ["mesh"], NO_PAIR),
+        ("takeover", ["source-and-sink(sink_standby=True)"], NO_PAIR),
         ("partition", ["single"], "it has no link between brokers, and scenario partition asks about one; leave"),
     ],
 )

@@ -28,6 +28,7 @@ from scenarios.harness.options.user_settings import configure_users
 from scenarios.harness.options.work_check import require_work_done
 from scenarios.harness.run.warm_up import AT_MOST_S
 from scenarios.harness.scenario import Hold, Scenario
+from topologies.catalogue.lookup import build, entries
 from topologies.catalogue.yaml_topology import place_of
 from topologies.model.client_groups import ClientGroup
 from topologies.model.impaired_links import through_proxies
@@ -239,6 +240,19 @@ def _require_entries(scenario: Scenario, options: Options, groups: Iterable[Clie
                 f"--topology {options.topology}: group {group.name!r} enters at {_brokers(brokers)}, and scenario "
                 f"{scenario.name} asks about {least}; {_where_more_enter(scenario, group.name, least)}"
             )
+    if scenario.pair and not _enters_at_a_pair(options.built_topology, scenario.pair):
+        others = (entry.name for entry in entries() if entry.name != scenario.default_topology)
+        fitting = " or ".join(name for name in others if _enters_at_a_pair(build(name), scenario.pair))
+        raise OptionError(
+            f"--topology {options.topology}: group {scenario.pair!r} enters at no broker that has a standby, and "
+            f"scenario {scenario.name} asks about one; "
+            f"{scenario.another_topology(f'where it does, such as {fitting}')}"
+        )
+
+
+def _enters_at_a_pair(topology: Topology, group: str) -> bool:
+    actives = {broker.standby_of for broker in topology.brokers}
+    return any(group == each.name and broker.name in actives for each in topology.groups for broker in each.enter_at)
 
 
 def _where_more_enter(scenario: Scenario, group: str, least: int) -> str:
