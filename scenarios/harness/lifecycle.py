@@ -11,6 +11,7 @@ still busy, so the run controller keeps that clock instead. A web UI has many ru
 each. Its Start and Stop buttons come here (`scenarios.harness.web`).
 """
 
+import atexit
 import json
 import logging
 import signal
@@ -60,6 +61,7 @@ def run(scenario: Scenario, *, reroute: Reroute | None = None) -> None:
         )
     use_java_clients()
     lifecycle = Lifecycle(scenario, reroute)
+    atexit.register(lifecycle.say_last)  # so early that it comes after Locust's own, which ends the workers
     events.init_command_line_parser.add_listener(lifecycle.on_parser)
     events.init.add_listener(lifecycle.on_init)
 
@@ -81,6 +83,7 @@ class Lifecycle:
         self._own = user_settings.remember(scenario)
         self._web: web.Web | None = None
         self.refusal = ""
+        self._last_line = ""
         self._signals = 0
 
     # -- Locust starts -------------------------------------------------------------------------------------------------
@@ -99,6 +102,8 @@ class Lifecycle:
             self._count_users(namespace)
         except OptionError as error:
             log.error("%s", error)
+            if namespace.processes:
+                self._tell_last(_failed(str(error)))
             raise SystemExit(CANNOT_RUN) from error
         if namespace.dry_run:
             assert self._plan is not None, "it was just made"
@@ -296,9 +301,25 @@ class Lifecycle:
                 print(line)
         failure = self._last.failure if self._last else self.refusal
         if failure and not self._web:  # the web UI has shown why
-            first, *others = failure.splitlines()
-            print(f"Failed:  {first}{' (more above)' if others else ''}")
+            self._tell_last(_failed(failure))
+        if not self._environment.parsed_options.processes:
+            self.say_last()
+
+    def _tell_last(self, line: str) -> None:
+        """Say it once the workers that `--processes` forked have ended, as they say something at their end too."""
+        self._last_line = line
+        _keep_locust_from_saying("Bad response code from worker children", logger="root")
+
+    def say_last(self) -> None:
+        if self._last_line:
+            print(self._last_line, flush=True)
+        self._last_line = ""
 
 
-def _keep_locust_from_saying(words: str) -> None:
-    logging.getLogger("locust.main").addFilter(lambda record: words not in record.getMessage())
+def _failed(failure: str) -> str:
+    first, *others = failure.splitlines()
+    return f"Failed:  {first}{' (more above)' if others else ''}"
+
+
+def _keep_locust_from_saying(words: str, logger: str = "locust.main") -> None:
+    logging.getLogger(logger).addFilter(lambda record: words not in record.getMessage())

@@ -58,6 +58,10 @@ def test_what_cannot_be_run_is_refused_in_one_sentence(tmp_path: Path, arguments
     assert len(errors.splitlines()) == 1
 
 
+def test_the_last_line_says_why_although_the_workers_of_several_processes_end_after_it(tmp_path: Path) -> None:
+    assert "mesh" in refused(tmp_path, "--topology", "mehs", "--processes", "2")
+
+
 def test_a_class_of_users_that_the_scenario_leaves_out_is_refused_with_what_to_do(tmp_path: Path) -> None:
     """Locust would make users of it too, in the place of the scenario's own."""
     steady = (REPOSITORY / STEADY).read_text(encoding="utf-8")
