@@ -12,6 +12,8 @@ REST_PER_S = 0.5
 """What each producer sends in a rest: so often that it has looked at its schedule again before a new rate begins."""
 AFTER_A_STEP_S = 2
 """So long after a step it is known what came of it."""
+EXPECTED_TRIES, EXPECTED_REST_S = 12, 8
+"""From 200 to some thousand messages a second: about six rates until one is not held, four to close in, two again."""
 HOW = "write search, search(200), or search(200, step=10, p99=500): messages a second, seconds and milliseconds"
 
 
@@ -47,6 +49,11 @@ class SearchSettings:
     def first_steps(self, producers: int) -> tuple[RateStep, ...]:
         """The steps that are known before the load: the first rate, and the rest after it."""
         return RateStep(self.begin_per_s, self.begin_per_s, self.step_s), rest_of(producers)
+
+    @property
+    def expected_s(self) -> float:
+        """About how long it takes; docs/scenarios/capacity.md says what searches took."""
+        return float(EXPECTED_TRIES * (self.step_s + EXPECTED_REST_S))
 
     def __str__(self) -> str:
         return f"search({self.begin_per_s:g}, step={self.step_s:g}, p99={self.p99_ms:g})"

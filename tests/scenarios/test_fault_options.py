@@ -210,6 +210,21 @@ def test_a_load_that_ends_after_a_rolling_restart_is_expected_to_take_some_secon
     assert of() == (900, "")
 
 
+def test_a_rolling_restart_whose_pauses_alone_do_not_fit_into_the_load_is_refused_and_a_long_one_warned_of() -> None:
+    assert refused("--fault", "rolling-restart(all, at=10, pause=10)").endswith(
+        "fault restart of broker-3: it begins 30 s into the load at the earliest, after the pauses before it, which is "
+        "over after 30 s; make the load longer (-t)"
+    )
+
+    def warned(fault: str, topology: str) -> list[str]:
+        warnings = planned("--fault", fault, topology=topology).info.warnings
+        return [told for told in warnings if "for each restart" in told]
+
+    (warning,) = warned("rolling-restart(all, at=10, pause=5)", "mesh")
+    assert warning.startswith("at about 10 s for each restart the last one is over 50 s into the load, and the load is")
+    assert not warned("rolling-restart(consumers, at=10)", "source-and-sink")
+
+
 def test_the_option_may_be_given_several_times_and_takes_the_place_of_the_scenarios_own() -> None:
     own = (KillBroker("broker-3", 1, 2),)
     plan = planned("--fault", "kill(broker-1, at=1, for=2)", "--fault", "freeze(broker-2, at=3, for=1)", faults=own)

@@ -293,8 +293,8 @@ def test_a_dry_run_tells_the_checks_and_when_faults_happen() -> None:
         "kill broker-2 at 5 s for 8 s",
         "stop-link broker-1-to-broker-2 at 20 s",
         "restart broker-1 at 30 s",
-        "restart broker-2 at 30 s or later",
-        "restart broker-3 at 30 s or later",
+        "restart broker-2 at 35 s or later",
+        "restart broker-3 at 40 s or later",
     ]
     assert dry["checks"] == {
         "no acked send lost": "messages.lost <= 0",

@@ -6,7 +6,7 @@ Each is a fault of its own, so that a run tells what each restart did.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -61,14 +61,34 @@ class RollingRestart(RestartBroker):
             raise ValueError(f"fault {self.kind} of {self.target}: pause={self.pause_s:g} must be 0 or more seconds")
 
 
-def expected_s(faults: Iterable[Fault]) -> float:
-    """When the last of the faults will be over, in seconds of the load, if each restart takes `EXPECTED_S`. Pure."""
-    over_s = last_s = 0.0
+def times_s(faults: Iterable[Fault], restart_s: float) -> Iterator[tuple[float, float]]:
+    """When each fault begins and is over, in seconds of the load, if each restart in turn takes ``restart_s``. Pure."""
+    over_s = 0.0
     for fault in faults:
         begins_s = fault.at_s if fault.turn_pause_s is None else max(fault.at_s, over_s + fault.turn_pause_s)
-        over_s = begins_s + (EXPECTED_S if isinstance(fault, RestartInTurn) else fault.lasts_s)
-        last_s = max(last_s, over_s)
-    return last_s
+        over_s = begins_s + (restart_s if isinstance(fault, RestartInTurn) else fault.lasts_s)
+        yield begins_s, over_s
+
+
+def earliest_s(faults: Iterable[Fault]) -> list[float]:
+    """When each fault begins at the earliest: restarts take no time, and the pauses between them do. Pure."""
+    return [begins_s for begins_s, _ in times_s(faults, 0.0)]
+
+
+def expected_s(faults: Iterable[Fault]) -> float:
+    """When the last of the faults will be over, in seconds of the load, if each restart takes `EXPECTED_S`. Pure."""
+    return max((over_s for _, over_s in times_s(faults, EXPECTED_S)), default=0.0)
+
+
+def too_long(faults: Sequence[Fault], load_s: float | None) -> str:
+    """Why restarts in turn are not expected to fit into the load; '' if they are. Pure."""
+    last_s = expected_s(fault for fault in faults if isinstance(fault, RestartInTurn))
+    if load_s is None or last_s <= load_s:
+        return ""
+    return (
+        f"at about {EXPECTED_S:g} s for each restart the last one is over {last_s:g} s into the load, and the load is over "
+        f"after {load_s:g} s: the run is invalid if it ends before the last one's turn"
+    )
 
 
 def in_turn(faults: Iterable[Fault], topology: Topology) -> tuple[Fault, ...]:

@@ -26,7 +26,7 @@ from scenarios.harness.faults import (
 )
 from scenarios.harness.faults.command import EXPECT_S
 from scenarios.harness.faults.probe import partners
-from scenarios.harness.faults.rolling_restart import PAUSE_S, in_turn
+from scenarios.harness.faults.rolling_restart import PAUSE_S, earliest_s, in_turn
 from scenarios.harness.memory_runtime import NO_JOIN, NO_MANAGEMENT
 from scenarios.harness.options.run_options import OptionError, Options
 from topologies.management.contract import management_of
@@ -193,8 +193,8 @@ def _planned(
     joining = absent_at_start(_aimed(fault, topology, chance) for fault in asked if fault.joins)
     topology = opened_by_joining(topology, joining)  # its links have other names then: only now aim at links
     aimed = tuple(_aimed(fault, topology, chance) for fault in asked)
-    for fault in aimed:
-        _require_in_load(fault, load_s)
+    for fault, begins_s in zip(aimed, earliest_s(aimed), strict=True):
+        _require_in_load(fault, begins_s, load_s)
     for one, other in combinations(aimed, 2):
         _require_apart(one, other)
     _require_joins(aimed, options, topology)
@@ -260,18 +260,20 @@ def _require_ours(faults: Sequence[Fault], runtime: str) -> None:
             raise OptionError(f"fault {fault.kind} of {fault.target}: {rule}; write kill, stop, restart or freeze")
 
 
-def _require_in_load(fault: Fault, load_s: float | None) -> None:
+def _require_in_load(fault: Fault, begins_s: float, load_s: float | None) -> None:
+    """``begins_s``: at the earliest."""
     if load_s is None:
         return
-    if fault.for_s is None and fault.at_s >= load_s:
+    if fault.for_s is None and begins_s >= load_s:
+        earliest = "" if begins_s == fault.at_s else " at the earliest, after the pauses before it"
         raise OptionError(
-            f"fault {fault.kind} of {fault.target}: it begins {fault.at_s:g} s into the load, which is over after "
+            f"fault {fault.kind} of {fault.target}: it begins {begins_s:g} s into the load{earliest}, which is over after "
             f"{load_s:g} s; make the load longer (-t)"
         )
-    ends_s = fault.at_s + (fault.for_s or 0.0)
+    ends_s = begins_s + (fault.for_s or 0.0)
     if ends_s > load_s:
         raise OptionError(
-            f"fault {fault.kind} of {fault.target}: it lasts from {fault.at_s:g} s to {ends_s:g} s of the load, "
+            f"fault {fault.kind} of {fault.target}: it lasts from {begins_s:g} s to {ends_s:g} s of the load, "
             f"which is over after {load_s:g} s; make the load longer (-t)"
         )
 

@@ -16,7 +16,7 @@ from records.rate_steps import text_of
 from records.run import CONSUMER, PRODUCER, RunInfo
 from scenarios.harness.faults import Fault
 from scenarios.harness.faults.away import absences
-from scenarios.harness.faults.rolling_restart import expected_s
+from scenarios.harness.faults.rolling_restart import earliest_s, expected_s, too_long
 from scenarios.harness.options.check_options import CLIENTS, FAULTS, RATES, REQUESTS, parse_checks
 from scenarios.harness.options.description import describe
 from scenarios.harness.options.fault_options import planned_faults
@@ -62,6 +62,8 @@ class Plan:
     @property
     def expected_load_s(self) -> float | None:
         """How long the load will last, as far as that can be told; None when by count alone."""
+        if self.options.search and self.load_s is not None:
+            return min(self.load_s, self.options.search.expected_s)
         if self.after_faults_s is None or self.load_s is None:
             return self.load_s
         return min(self.load_s, expected_s(self.faults) + self.after_faults_s)
@@ -75,9 +77,9 @@ class Plan:
     @property
     def load_bound(self) -> str:
         """What goes before `expected_load_s` where the end depends on what happens."""
-        if self.options.search or self.options.clients:
+        if self.options.clients:
             return "at most "
-        return "" if self.after_faults_s is None else "about "
+        return "" if self.after_faults_s is None and self.options.search is None else "about "
 
     @property
     def topology(self) -> Topology:
@@ -119,16 +121,16 @@ def would_run(plan: Plan) -> dict[str, object]:
         "expected_load_s": plan.expected_load_s,
         "rate_steps": text_of(plan.options.steps) if plan.options.search is None else str(plan.options.search),
         "clients": str(plan.options.clients) if plan.options.clients else None,
-        "faults": [_in_words(fault) for fault in plan.faults],
+        "faults": list(map(_in_words, plan.faults, earliest_s(plan.faults))),
         "checks": _demands(plan.info.checks),
         "premises": _demands(plan.info.premises),
         "warnings": list(plan.info.warnings),
     }
 
 
-def _in_words(fault: Fault) -> str:
+def _in_words(fault: Fault, begins_s: float) -> str:
     """``kill broker-2 at 5 s for 8 s``, of the load. One that waits for the fault before it may come later."""
-    begins = f"at {fault.at_s:g} s" + ("" if fault.turn_pause_s is None else " or later")
+    begins = f"at {begins_s:g} s" + ("" if fault.turn_pause_s is None else " or later")
     return f"{fault.kind} {fault.target} {begins}" + (f" for {fault.for_s:g} s" if fault.for_s else "")
 
 
@@ -172,6 +174,8 @@ def make(scenario: Scenario, options: Options) -> Plan:
     roles = tuple(sorted({(p.group, c.group) for p in producing for c in consuming if common_destinations(p, c)}))
     info = describe(replace(scenario, checks=checks, premises=premises), options, topology, groups)
     info = replace(info, pairs_by_links=count_by_links(chain(*(topology.paths_between(*pair) for pair in roles))))
+    if told := too_long(faults, load_s):
+        info = replace(info, warnings=(*info.warnings, told))
     after_faults_s = _after_faults_s(scenario, options) if faults else None
     if after_faults_s is not None:
         info = replace(info, options={**info.options, "load_ends_after_faults_s": after_faults_s})
