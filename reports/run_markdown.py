@@ -30,7 +30,7 @@ def run_markdown(results: Results, report: Path) -> str:
 def _figure(figure: Figure) -> tuple[str, ...]:
     """A doubtful figure says so in its note."""
     doubtful = " (doubtful)" if figure.tone == "doubtful" else ""
-    return plain(figure.label), plain(f"{figure.value} {figure.unit}{doubtful}"), plain(figure.note)
+    return plain(figure.label), plain(f"{figure.value} {figure.unit}".strip() + doubtful), plain(figure.note)
 
 
 def _checks(summary: Summary) -> list[str]:

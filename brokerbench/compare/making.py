@@ -179,10 +179,12 @@ def _in_order(sessions: Sequence[Session], place: Place) -> tuple[int, int, bool
 
 def _make_missing(session: Session, sessions: Sequence[Session], invalid: Counter[Place], say: Say) -> None:
     slots = list(session.slots())
+    earlier = sum(each.run_count for each in sessions[: sessions.index(session)])
+    scenario = f"{session.locustfile.stem}, " if len(sessions) > 1 else ""
     while missing := _without_a_run(session):
         slot = missing[0]
         log = session.folder / "logs" / f"{slot.block:02}-{slot.order:02}.log"
-        say(f"run {slots.index(slot) + 1} of {len(slots)}: {slot}")
+        say(f"run {earlier + slots.index(slot) + 1} of {sum(each.run_count for each in sessions)}: {scenario}{slot}")
         known, began_s = _folders(session), time.monotonic()
         with log.open("w", encoding="utf-8") as output:
             status = run_guarded(
@@ -196,7 +198,7 @@ def _make_missing(session: Session, sessions: Sequence[Session], invalid: Counte
             _note_invalid((session, slot), made[-1], invalid, say)
             continue
         took_s = time.monotonic() - began_s
-        left = len(missing) - 1
+        left = sum(len(_without_a_run(each)) for each in sessions)
         say(f"  ended after {took_s:.0f} s{f'; about {minutes(left * took_s)} left' if left else ''}")
 
 

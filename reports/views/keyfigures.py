@@ -1,7 +1,9 @@
 """Selects the ten figures that a reader needs first."""
 
+from dataclasses import replace
+
 from records.summary import Latency, Summary
-from reports.numbers import significant, whole
+from reports.numbers import ABSENT, significant, whole
 from reports.values import Figure
 
 NO_LATENCY: Latency = {
@@ -18,7 +20,9 @@ NO_LATENCY: Latency = {
 
 
 def key_figures(summary: Summary) -> tuple[Figure, ...]:
-    return (*_messages(summary), *_latency(summary), *_cost(summary))
+    """What is not known has no unit."""
+    figures = (*_messages(summary), *_latency(summary), *_cost(summary))
+    return tuple(replace(figure, unit="") if figure.value == ABSENT else figure for figure in figures)
 
 
 def _messages(summary: Summary) -> tuple[Figure, ...]:
@@ -73,7 +77,9 @@ def _cost(summary: Summary) -> tuple[Figure, ...]:
     lag, throughput = summary["lag_ms"], summary["throughput"]
     brokers, generator = throughput["cpu_ms_per_message_brokers"], throughput["cpu_ms_per_message_generator"]
     waited = throughput.get("core_wait_ms_per_message_brokers")  # absent from runs of before
-    cpu = f"All brokers together; the load generator took {significant(generator)} ms."
+    cpu = "All brokers together."
+    if generator is not None:
+        cpu = f"All brokers together; the load generator took {significant(generator)} ms."
     if waited is not None:
         cpu += f" The brokers' threads also waited {significant(waited)} ms for a core."
     return (

@@ -180,6 +180,29 @@ def of_a_run(folder: Path, slot: Slot, name: str, state: str, problems: tuple[st
     return directory
 
 
+def test_the_runs_of_several_scenarios_are_counted_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions = [
+        planned(replace(ASKED, scenario=scenario, session=scenario, blocks=1, runs=tmp_path), 1)
+        for scenario in ("steady", "failover")
+    ]
+    for session in sessions:
+        session.begin()
+
+    def run_of(command: list[str], **_: object) -> int:
+        words = dict(word.removeprefix("--").partition("=")[::2] for word in command)
+        slot = Slot(int(words["block"]), int(words["order"]), "mesh")
+        of_a_run(Path(words["runs"]), slot, f"{words['session']}-{slot.order}", state="ended")
+        return 0
+
+    told: list[str] = []
+    monkeypatch.setattr(making, "run_guarded", run_of)
+    for session in sessions:
+        making._make_missing(session, sessions, Counter(), told.append)
+    begun = [line.partition(": ")[::2] for line in told if line.startswith("run ")]
+    assert [run for run, _ in begun] == ["run 1 of 4", "run 2 of 4", "run 3 of 4", "run 4 of 4"]
+    assert [scenario.partition(",")[0] for _, scenario in begun] == ["steady", "steady", "failover", "failover"]
+
+
 def test_each_scenario_has_its_runs_and_its_own_number_of_blocks() -> None:
     asked = replace(ASKED, scenario="steady:9,failover:3", session="mine")
     sessions, tests = planned_sessions(asked, ())

@@ -191,6 +191,15 @@ def test_a_figure_is_bad_when_its_check_failed_and_neutral_when_its_check_allows
     assert tone("Generator lag, p99", lag_ms=told()["lag_ms"] | {"p99": 5_000.0}) == ""
 
 
+def test_a_figure_that_is_not_known_has_no_unit() -> None:
+    throughput = told()["throughput"] | {"cpu_ms_per_message_brokers": None, "cpu_ms_per_message_generator": None}
+    figures = {figure.label: figure for figure in key_figures(told(latency_ms={}, throughput=throughput))}
+    units = {label: figure.unit for label, figure in figures.items() if figure.value == "–"}
+    assert units == dict.fromkeys(("Latency, median", "Latency, p99", "Latency, p99.9", "CPU per message"), "")
+    assert figures["CPU per message"].note.startswith("All brokers together.")
+    assert figures["Sent"].unit == "messages"
+
+
 def test_a_run_interrupted_before_its_load_is_reported_all_the_same(tmp_path: Path) -> None:
     plan = Plan(load_s=0, fault_s=None, verdict="interrupted", run={"phases": Phases(), "state": "interrupted"})
     assert "Interrupted" in parse(render(read_results(write_run_folder(tmp_path, plan)))).text()

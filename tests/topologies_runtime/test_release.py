@@ -226,6 +226,7 @@ def test_an_archive_that_python_cannot_unpack_is_refused_for_what_it_is(tmp_path
     good = {f"broker/{name}": content for name, content in jars(tmp_path).items()}
     encrypted = marked(packed(tmp_path / "encrypted.zip", {**good, "broker/more": b"x"}), 6, 8, 1)
     assert "is encrypted, password required" in refusal(encrypted)
+    assert refusal(encrypted).count("unpack") == 2, "cannot be unpacked, and name an unpacked distribution"
     method = marked(packed(tmp_path / "method.zip", {**good, "broker/more": b"x"}), 8, 10, 99)
     assert "That compression method is not supported" in refusal(method)
     for packaging in ("zip", "tar.gz"):

@@ -113,7 +113,11 @@ def _home_of(path: Path, check: Callable[[Path], object]) -> Path:
         if not path.is_file():
             raise _refused(path, f"there is no such file or folder; {NAME_ONE}")
         return _unpacked(path, check)
-    except (DistributionUnavailable, tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError) as error:
+    except DistributionUnavailable as error:
+        cause = error.__cause__  # of the archive itself, or of the cache, about which the error says more
+        why = error if cause is None or getattr(cause, "errno", None) else cause
+        raise _refused(path, f"cannot be unpacked: {why}; {NAME_ONE}") from error
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError) as error:
         raise _refused(path, f"cannot be unpacked: {error}; {NAME_ONE}") from error
 
 
