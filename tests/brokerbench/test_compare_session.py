@@ -1,6 +1,7 @@
 """Checks which runs a comparison plans, and which of them it finds made already."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brokerbench.compare import making
 from brokerbench.compare.command import planned_sessions
 from brokerbench.compare.lock import only_one
 from brokerbench.compare.making import make, same_runtime
