@@ -15,7 +15,7 @@ import click
 from brokerbench.errors import OneLineErrors
 
 
-class PerCent(click.FloatRange):
+class NumberRange(click.FloatRange):
     """A range that leaves out what is no number: no comparison holds for ``nan``."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -39,7 +39,8 @@ DEFAULT = "latency p99; the longest outage where faults cut clients off"
 FORMS = ("hdr", "csv")
 FOLDER = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False)
-SAME_WITHIN = PerCent(min=0, max=100, min_open=True)
+SAME_WITHIN = NumberRange(min=0, max=100, min_open=True)  # per cent
+START_TIMEOUT = NumberRange(min=0, max=86_400, min_open=True)  # seconds
 RUN = click.argument("run", metavar="RUN")
 
 
@@ -162,6 +163,7 @@ def render(name: str, to: str, out: Path, overlay: str | None, **wishes: Any) ->
 @click.option("--protocol", default="stomp", show_default=True, help="What the canaries speak; or TO:FROM the network.")
 @click.option("--failover", help="Options of the failover URIs, such as 'randomize=false&timeout=3000'.")
 @click.option("--broker-memory", "broker_memory_mb", type=click.IntRange(64), default=512, help="Heap of each in MiB.")
+@click.option("--start-timeout", "start_timeout_s", type=START_TIMEOUT, default=90, help="Seconds to come up in.")
 @click.option("--base-port", type=click.IntRange(1024, 65000), help="First port of a fixed range.")
 @click.option("--bind-host", default="127.0.0.1", show_default=True, help="Address where the brokers listen.")
 @click.option("--keep-data", is_flag=True, help="Keep the brokers' message stores and logs.")

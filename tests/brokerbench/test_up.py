@@ -27,6 +27,8 @@ from topologies.model.client_groups import ClientGroup
 from topologies.model.topology import Topology
 from topologies.runtimes.containers import engine
 from topologies.runtimes.external.credentials import find
+from topologies.runtimes.own import START_TIMEOUT_S
+from topologies.runtimes.runtime_factory import Wanted
 
 BROKERBENCH = str(Path(sys.executable).with_name("brokerbench"))
 UP_TIMEOUT_S = 120.0
@@ -123,6 +125,27 @@ def test_bad_input_is_one_sentence_before_anything_is_made(
     assert told in line
     assert result.stdout == ""
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["0", "nan", "1e9"])
+def test_a_time_to_start_that_no_broker_can_have_is_refused(text: str) -> None:
+    result = CliRunner().invoke(main, ["up", "single", "--start-timeout", text])
+    assert (result.exit_code, "'--start-timeout'" in result.stderr) == (2, True)
+
+
+def test_brokers_get_as_long_to_start_as_is_asked_for_and_else_as_long_as_in_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+
+    def as_far_as_this(*arguments: object) -> None:
+        asked.extend(each.start_timeout_s for each in arguments if isinstance(each, Wanted))
+        raise ValueError("as far as this")
+
+    monkeypatch.setattr("brokerbench.up.runtime_of", as_far_as_this)
+    for options in ([], ["--start-timeout", "300"]):
+        CliRunner().invoke(main, ["up", "single", "--runtime", "processes", "--runs", str(tmp_path), *options])
+    assert asked == [START_TIMEOUT_S, 300]
 
 
 @pytest.mark.parametrize("runs", ["runs", "."])
