@@ -75,7 +75,9 @@ def _impossible(info: RunInfo) -> Iterator[str]:
     for n, process in enumerate(info.processes):
         counts |= {f"processes[{n}].{key}": getattr(process, key) or 0 for key in ("begun", "settled", "received")}
     yield from (f"{path}: {count} is below 0, and nothing is counted so" for path, count in counts.items() if count < 0)
-    names = {f"links[{n}].{end}": getattr(link, end) for n, link in enumerate(info.links) for end in ("opened_by", "to")}
+    names = {
+        f"links[{n}].{end}": getattr(link, end) for n, link in enumerate(info.links) for end in ("opened_by", "to")
+    }
     names |= {f"brokers[{n}].standby_of": broker.standby_of for n, broker in enumerate(info.brokers)}
     for n, group in enumerate(info.groups):
         names |= {f"groups[{n}].enter_at[{place}]": name for place, name in enumerate(group.enter_at)}

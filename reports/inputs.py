@@ -104,7 +104,9 @@ def why_changed(directory: RunDirectory) -> str:
 
 
 def _named(files: list[str]) -> str:
-    return joined(files if len(files) <= NAMED_AT_MOST else [*files[:NAMED_AT_MOST], f"{len(files) - NAMED_AT_MOST} more"])
+    return joined(
+        files if len(files) <= NAMED_AT_MOST else [*files[:NAMED_AT_MOST], f"{len(files) - NAMED_AT_MOST} more"]
+    )
 
 
 def result_table(directory: RunDirectory, name: str, schema: pa.Schema) -> pa.Table:

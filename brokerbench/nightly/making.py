@@ -72,7 +72,10 @@ def require_own(folder: Path, night: Sequence[Planned]) -> None:
 
 
 def begin(path: Path, plan: Plan, night: Sequence[Planned], say: Say) -> None:
-    """Checks the options of every run, and says what will be made. ``path``: of the plan. Raises RunsNotMade, ValueError."""
+    """Checks the options of every run, and says what will be made. ``path``: of the plan.
+
+    Raises RunsNotMade, ValueError.
+    """
     took_s = 0.0
     for each in night:
         try:

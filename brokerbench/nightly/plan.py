@@ -120,9 +120,7 @@ class Plan:
             near = nearest(self.vary, list(VARIABLE)) or f"; it is one of {', '.join(VARIABLE)}"
             raise TopologyInvalid(f"{self.vary!r} is not an option that can be varied{near}", field="vary")
         _require_options(self.options)
-        for field_name, options in (("options", self.options), *(("benchmarks", each.options) for each in self.benchmarks)):
-            if why := why_not_of_every_run(self.vary, options):
-                raise TopologyInvalid(why, field=field_name)
+        self._require_options_of_every_run()
         if self.vary == TOPOLOGY:
             _require_topologies("reference", [self.reference])
             _require_topologies("candidates", self.candidates)
@@ -147,6 +145,12 @@ class Plan:
                     else "say on which topologies"
                 )
                 raise TopologyInvalid(f"scenario {benchmark.scenario}: {how}", field="benchmarks")
+
+    def _require_options_of_every_run(self) -> None:
+        parts = [("options", self.options), *(("benchmarks", benchmark.options) for benchmark in self.benchmarks)]
+        for field_name, options in parts:
+            if why := why_not_of_every_run(self.vary, options):
+                raise TopologyInvalid(why, field=field_name)
 
     @property
     def tests(self) -> int:

@@ -46,7 +46,9 @@ def sentence(error: BaseException, trace: TracebackType | None) -> str:
 def _wrong_call(error: BaseException) -> str:
     """What is wrong with the arguments of a call of what locustfiles import from here, and what it takes; else ''."""
     call = WRONG_CALL.match(str(error)) if isinstance(error, TypeError) else None
-    modules = [module for name, module in sys.modules.items() if name in ("scenarios.harness", "scenarios.harness.faults")]
+    modules = [
+        module for name, module in sys.modules.items() if name in ("scenarios.harness", "scenarios.harness.faults")
+    ]
     called = next((vars(module)[call["name"]] for module in modules if call and call["name"] in vars(module)), None)
     if call is None or called is None:
         return ""

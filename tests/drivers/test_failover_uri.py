@@ -121,7 +121,7 @@ MALFORMED = {
     "failover:(stomp://a:1)?timeout=soon": "timeout='soon' is not a whole number (at character 24); write a whole",
     "failover:(stomp://a:1)?timeout=1.5": "timeout='1.5' is not a whole number",
     "failover:(stomp://a:1)?reconnectDelayExponent=x": "reconnectDelayExponent='x' is not a number",
-    "failover:(stomp://a:1)?randomize=maybe": "randomize='maybe' is neither true nor false (at character 24); write one",
+    "failover:(stomp://a:1)?randomize=maybe": "randomize='maybe' is neither true nor false (at character 24); write",
     "failover:(stomp://a:1)?priorityBackup=1": "priorityBackup='1' is neither true nor false",
     "failover:(stomp://a:1)?randomise=true": "unknown option 'randomise' (at character 24); did you mean randomize?",
     "failover:(tcp://a:1)?reconectAttempts=1": "did you mean reconnectAttempts, an option of Core's own?",

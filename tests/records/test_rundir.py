@@ -144,8 +144,8 @@ def _set_to(value: object) -> Any:
         ),
         (
             _edited("phases/load_ended_ns", _set_to(1)),
-            "run.json: phases.load_ended_ns: 1 is before load_began_ns (2): was it edited by hand? Bring it back from a "
-            "copy, or make the run again",
+            "run.json: phases.load_ended_ns: 1 is before load_began_ns (2): was it edited by hand? Bring it back from "
+            "a copy, or make the run again",
         ),
         (
             _edited("phases/load_ended_ns", _set_to(2**62)),

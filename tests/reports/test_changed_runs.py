@@ -98,7 +98,10 @@ CHANGES = pytest.mark.parametrize(
         (remove_latency, f"results/latency/part-0.parquet is missing: {AGAIN}"),
         (remove_faults, f"events/faults is missing: {RESTORE}"),
         (remove_one_of_two_files_of_faults, f"events/faults/more.parquet is missing: {RESTORE}"),
-        (remove_sends_and_edit_summary, f"summary.json was changed after the analysis and events/sends is missing: {RESTORE}"),
+        (
+            remove_sends_and_edit_summary,
+            f"summary.json was changed after the analysis and events/sends is missing: {RESTORE}",
+        ),
     ],
     ids=["summary", "run", "table", "another_table", "removed_table", "faults", "one_of_faults", "sends"],
 )
@@ -199,7 +202,8 @@ def test_a_list_of_digests_that_is_not_whole_is_refused_and_no_file_is_called_ch
     with pytest.raises(RunUnreadable) as refused:
         write_report(run)
     assert str(refused.value) == (
-        f"{path}: {problem}, so nothing says what was analysed: run `brokerbench analyse {run}` first, which writes it anew"
+        f"{path}: {problem}, so nothing says what was analysed: run `brokerbench analyse {run}` first, which writes it "
+        "anew"
     )
 
 

@@ -212,8 +212,8 @@ def test_a_load_that_ends_after_a_rolling_restart_is_expected_to_take_some_secon
 
 def test_a_rolling_restart_whose_pauses_alone_do_not_fit_into_the_load_is_refused_and_a_long_one_warned_of() -> None:
     assert refused("--fault", "rolling-restart(all, at=10, pause=10)").endswith(
-        "fault restart of broker-3: it begins 30 s into the load at the earliest, after the pauses before it, which is "
-        "over after 30 s; make the load longer (-t)"
+        "fault restart of broker-3: after the pauses before it, it begins 30 s into the load, which is over after "
+        "30 s; make the load longer (-t)"
     )
 
     def warned(fault: str, topology: str) -> list[str]:

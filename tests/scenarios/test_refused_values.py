@@ -209,17 +209,33 @@ def refusal_of(locustfile: Path) -> str:
         ("none_corrupted(),", "none_corrupted,", "but it must be a tuple of Check"),
         ("fixed_count = 2 ", "fixed_count = 2; stays = (1,) ", "SteadyConsumer: stays=(1,), but it must be a tuple of"),
         (LOAD, "load=Hold()", ":39: Hold(…): missing 1 required positional argument: 'for_s'; it takes for_s, and may"),
-        (LOAD, "load=Hold(30, for_ever=True)", "Hold(…): got an unexpected keyword argument 'for_ever'; it takes for_s"),
-        (f"{LOAD},", "", "Scenario(…): missing 1 required positional argument: 'load'; it takes users, default_topology"),
+        (
+            LOAD,
+            "load=Hold(30, for_ever=True)",
+            "Hold(…): got an unexpected keyword argument 'for_ever'; it takes for_s",
+        ),
+        (
+            f"{LOAD},",
+            "",
+            "Scenario(…): missing 1 required positional argument: 'load'; it takes users, default_topology",
+        ),
         ("none_corrupted(),", "duplicates_at_most(),", "duplicates_at_most(…): missing 1 required positional argument"),
-        ("none_corrupted(),", "duplicates_at_most(-1),", ":44: duplicates_at_most(-1): must be a whole number, 0 or more"),
+        (
+            "none_corrupted(),",
+            "duplicates_at_most(-1),",
+            ":44: duplicates_at_most(-1): must be a whole number, 0 or more",
+        ),
         (
             "from scenarios.harness import (",
             "from scenarios.harness import each_delivered; each_delivered('queue')\nfrom scenarios.harness import (",
             ":7: each_delivered('queue'): no kind of messages has this name; did you mean 'queue_persistent'?",
         ),
         ("none_corrupted(),", "duplicates_at_most('2'),", "duplicates_at_most('2'): must be a whole number, 0 or more"),
-        (STEADY[STEADY.index("\nrun(") :], "\nrun(1)\n", "run: scenario=1, but it must be of class Scenario; write run("),
+        (
+            STEADY[STEADY.index("\nrun(") :],
+            "\nrun(1)\n",
+            "run: scenario=1, but it must be of class Scenario; write run(",
+        ),
         (STEADY[STEADY.index("\nrun(") :], 2 * STEADY[STEADY.index("\nrun(") :], "this process has a scenario already"),
     ],
 )

@@ -86,8 +86,8 @@ def too_long(faults: Sequence[Fault], load_s: float | None) -> str:
     if load_s is None or last_s <= load_s:
         return ""
     return (
-        f"at about {EXPECTED_S:g} s for each restart the last one is over {last_s:g} s into the load, and the load is over "
-        f"after {load_s:g} s: the run is invalid if it ends before the last one's turn"
+        f"at about {EXPECTED_S:g} s for each restart the last one is over {last_s:g} s into the load, and the load is "
+        f"over after {load_s:g} s: the run is invalid if it ends before the last one's turn"
     )
 
 

@@ -265,10 +265,10 @@ def _require_in_load(fault: Fault, begins_s: float, load_s: float | None) -> Non
     if load_s is None:
         return
     if fault.for_s is None and begins_s >= load_s:
-        earliest = "" if begins_s == fault.at_s else " at the earliest, after the pauses before it"
+        pauses = "" if begins_s == fault.at_s else "after the pauses before it, "
         raise OptionError(
-            f"fault {fault.kind} of {fault.target}: it begins {begins_s:g} s into the load{earliest}, which is over after "
-            f"{load_s:g} s; make the load longer (-t)"
+            f"fault {fault.kind} of {fault.target}: {pauses}it begins {begins_s:g} s into the load, which is over "
+            f"after {load_s:g} s; make the load longer (-t)"
         )
     ends_s = begins_s + (fault.for_s or 0.0)
     if ends_s > load_s:
