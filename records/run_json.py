@@ -82,7 +82,7 @@ def _impossible(info: RunInfo) -> Iterator[str]:
     for n, group in enumerate(info.groups):
         names |= {f"groups[{n}].enter_at[{place}]": name for place, name in enumerate(group.enter_at)}
     known = {broker.name for broker in info.brokers} | {""}  # '': it stands by for none
-    yield from (f"{path}: the run has no broker {name!r}" for path, name in names.items() if name not in known)
+    yield from (f"{path}: the run has no broker {shown(name)}" for path, name in names.items() if name not in known)
 
 
 def _impossible_times(phases: Phases) -> Iterator[str]:

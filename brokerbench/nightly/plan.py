@@ -121,9 +121,6 @@ class Plan:
             raise TopologyInvalid(f"{self.vary!r} is not an option that can be varied{near}", field="vary")
         _require_options(self.options)
         self._require_options_of_every_run()
-        if self.vary == TOPOLOGY:
-            _require_topologies("reference", [self.reference])
-            _require_topologies("candidates", self.candidates)
         if not self.candidates:
             raise TopologyInvalid("no candidate: name at least one value", field="candidates")
         if twice := [one for one in self.candidates if one == self.reference or self.candidates.count(one) > 1]:
@@ -145,6 +142,9 @@ class Plan:
                     else "say on which topologies"
                 )
                 raise TopologyInvalid(f"scenario {benchmark.scenario}: {how}", field="benchmarks")
+        if self.vary == TOPOLOGY:
+            _require_topologies("reference", [self.reference])
+            _require_topologies("candidates", self.candidates)
 
     def _require_options_of_every_run(self) -> None:
         parts = [("options", self.options), *(("benchmarks", benchmark.options) for benchmark in self.benchmarks)]

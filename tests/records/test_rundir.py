@@ -135,7 +135,7 @@ def _set_to(value: object) -> Any:
         (_edited("missed", _set_to(-1)), "run.json: missed: -1 is below 0"),
         (_edited("links/0/to", _set_to("nowhere")), "run.json: links[0].to: the run has no broker 'nowhere'"),
         (
-            _edited("groups/0/enter_at/1", _set_to("nowhere")),
+            _edited("groups/0/enter_at", _set_to(["broker-1", "nowhere"])),
             "run.json: groups[0].enter_at[1]: the run has no broker 'nowhere'",
         ),
         (

@@ -72,10 +72,6 @@ def remove_faults(run: Path) -> None:
     next((run / "events" / "faults").glob("*.parquet")).unlink()
 
 
-def remove_latency(run: Path) -> None:
-    next((run / "results" / "latency").glob("*.parquet")).unlink()
-
-
 def remove_one_of_two_files_of_faults(run: Path) -> None:
     path = next((run / "events" / "faults").glob("*.parquet"))
     path.with_name("more.parquet").write_bytes(path.read_bytes())
@@ -95,7 +91,6 @@ CHANGES = pytest.mark.parametrize(
         (edit_run, f"run.json was changed after the analysis: {AGAIN}, which takes run.json as it is now"),
         (edit_latency, f"results/latency/part-0.parquet was changed after the analysis: {AGAIN}"),
         (add_rates, f"results/rates/more.parquet was changed after the analysis: {AGAIN}"),
-        (remove_latency, f"results/latency/part-0.parquet is missing: {AGAIN}"),
         (remove_faults, f"events/faults is missing: {RESTORE}"),
         (remove_one_of_two_files_of_faults, f"events/faults/more.parquet is missing: {RESTORE}"),
         (
@@ -103,7 +98,7 @@ CHANGES = pytest.mark.parametrize(
             f"summary.json was changed after the analysis and events/sends is missing: {RESTORE}",
         ),
     ],
-    ids=["summary", "run", "table", "another_table", "removed_table", "faults", "one_of_faults", "sends"],
+    ids=["summary", "run", "table", "another_table", "faults", "one_of_faults", "sends"],
 )
 
 

@@ -251,7 +251,7 @@ def test_a_locustfile_that_breaks_a_rule_is_told_by_its_line(tmp_path: Path, old
 def test_a_refused_value_is_shown_as_its_author_wrote_it_and_not_as_python_has_it(tmp_path: Path) -> None:
     path = tmp_path / "refused.py"
     for old, new, told in (
-        ("none_corrupted(),", "none_corrupted,", "Check(…), none_corrupted), but it must be"),
+        ("none_corrupted(),", "none_corrupted,", "checks=(Check(…), Check(…), Check(…), none_corrupted, Check(…)"),
         ("users=(SteadyProducer, SteadyConsumer)", "users=SteadyProducer", "users=SteadyProducer, but it must be"),
     ):
         path.write_text(STEADY.replace(old, new, 1), encoding="utf-8")

@@ -264,7 +264,7 @@ def _require_in_load(fault: Fault, begins_s: float, load_s: float | None) -> Non
     """``begins_s``: at the earliest."""
     if load_s is None:
         return
-    if fault.for_s is None and begins_s >= load_s:
+    if not fault.for_s and begins_s >= load_s:
         pauses = "" if begins_s == fault.at_s else "after the pauses before it, "
         raise OptionError(
             f"fault {fault.kind} of {fault.target}: {pauses}it begins {begins_s:g} s into the load, which is over "

@@ -98,6 +98,7 @@ def unequal(tmp_path: Path) -> list[Path]:
         "brokers": tuple(map(BrokerInfo, names)),
         "groups": (GroupInfo("producers", names[1:4]), GroupInfo("consumers", names[4:])),
         "pairs_by_links": (0, 0, 3),
+        "links": (),
     }
     return [
         write_planted(tmp_path, "1", Planted("mesh", doubtful={}, run={"pairs_by_links": (3, 6)})),
