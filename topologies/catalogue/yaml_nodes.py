@@ -74,7 +74,7 @@ class Document:
         self._mappings: dict[int, dict[str, tuple[Node, Node]]] = {}
         self._read_count = 0
         try:
-            with suppress(yaml.YAMLError):  # told below, in the words of one loader
+            with suppress(yaml.YAMLError, UnicodeEncodeError):  # told below, in the words of one loader
                 self._require_few(text)
             self._loader = yaml.SafeLoader(text)
             self.root = self._loader.get_single_node()

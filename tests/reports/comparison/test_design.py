@@ -131,7 +131,7 @@ UNLIKE: list[tuple[str, dict[str, Any]]] = [
     ("p99 of a rate that is held is 20.0 in run-2, but not set in run-1", {"run": {"held_p99_ms": 20.0}}),
     (
         "proxied links is some in run-2, but none in run-1",
-        {"run": {"links": (LinkInfo("a-to-b", "a", "b", duplex=True, proxied=True),)}},
+        {"run": {"links": (LinkInfo("1-to-2", "broker-1", "broker-2", duplex=True, proxied=True),)}},
     ),
 ]
 
