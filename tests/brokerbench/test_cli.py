@@ -305,6 +305,16 @@ def test_clicks_own_errors_and_exits_stay_as_they_are() -> None:
     assert "No such command" in CliRunner().invoke(group, ["nothing"]).stderr
 
 
+def test_ctrl_c_while_commands_are_imported_is_one_sentence_and_status_130() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", "import brokerbench; raise KeyboardInterrupt"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (130, "brokerbench: stopped by Ctrl-C\n")
+
+
 def test_ctrl_c_in_any_command_is_one_sentence_and_status_130() -> None:
     @click.group(cls=OneLineErrors)
     @click.option("--debug", is_flag=True)
