@@ -64,7 +64,7 @@ from analysis.timeline import NS_PER_S, FaultWindow, Timeline
 from analysis.unplanned import Span, unplanned
 from analysis.verdict import FailedFault
 from records.balance import Rebalance
-from records.digests import digests, list_analysed, read_files
+from records.digests import digests, list_analysed, read_files, require_listed_events
 from records.errors import RunUnreadable, RunUnwritable
 from records.files import alone_in
 from records.reader import Sealing, inspect, read_events, require_events, require_readable, seal
@@ -119,6 +119,7 @@ def _analysed(directory: RunDirectory, master: str | None, progress: Progress) -
     info = directory.read_run()
     with _step(progress, "sealed the events"):
         require_events(directory)  # a run that is refused stays as it is
+        require_listed_events(directory)
         seal(directory)
         sealing = inspect(directory)
     if not any(directory.path.glob("streams/*/*")):  # nobody writes events any more

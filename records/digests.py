@@ -15,6 +15,7 @@ from records.results import RESULT_TABLES
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
 
+RESTORE = "bring the folder back from a copy, or make the run again"  # no analysis makes events again
 BACKSLASH = "\\"
 _ESCAPES = {BACKSLASH: r"\\", "\n": r"\n", "\r": r"\r"}
 _CHARACTERS = {escape: character for character, escape in _ESCAPES.items()}
@@ -69,6 +70,18 @@ def changed_after_analysis(directory: RunDirectory) -> list[str]:
     files = (*read_files(directory), *_result_files(directory))
     present = {file.relative_to(directory.path).as_posix() for file in files}
     return sorted({*changed(directory.path, listed), *(present - listed.keys())})
+
+
+def require_listed_events(directory: RunDirectory) -> None:
+    """RunUnreadable if an event file is gone that an earlier analysis read: no other file would tell of a fault."""
+    try:
+        listed = read_list(directory.digests_path)
+    except (OSError, ValueError):
+        return  # nothing is known of an earlier analysis
+    for name in listed:
+        if name.startswith("events/") and not (directory.path / name).exists():
+            told = f"{directory.path / name}: missing, and the last analysis read it: {RESTORE}"
+            raise RunUnreadable(told)
 
 
 def missing_events(directory: RunDirectory) -> list[str]:

@@ -200,9 +200,10 @@ def _metadata(path: Path, schema: pa.Schema) -> pq.FileMetaData:
 
 def _not_readable(path: Path, error: Exception) -> RunUnreadable:
     why = " ".join(str(error).split())
+    without = "make the run again" if path.parent.name == "faults" else "delete it to go on without its rows"
     return RunUnreadable(
-        f"{path}: not readable as Parquet ({why}): it was cut short or overwritten; "
-        "bring it back from a copy, or delete it to go on without its rows"
+        f"{path}: not readable as Parquet ({why}): it was cut short or overwritten; bring it back from a copy, or "
+        f"{without}"
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from records.digests import changed_after_analysis, missing_events
+from records.digests import RESTORE, changed_after_analysis, missing_events
 from records.errors import RunUnreadable
 from records.results import RESULT_TABLES
 from records.run import RunInfo
@@ -97,7 +97,7 @@ def why_changed(directory: RunDirectory) -> str:
     told = [f"{_named(edited)} {'was' if len(edited) == 1 else 'were'} changed after the analysis"] if edited else []
     told += [f"{_named(missing)} {'is' if len(missing) == 1 else 'are'} missing"] if missing else []
     if any(name.startswith("events/") for name in missing):
-        return f"{' and '.join(told)}: bring the folder back from a copy, or make the run again"
+        return f"{' and '.join(told)}: {RESTORE}"
     run_json = directory.run_path.name
     as_now = f", which takes {run_json} as it is now" if run_json in edited else ""
     return f"{' and '.join(told)}: run `brokerbench analyse {directory.path}`{as_now}"
@@ -113,7 +113,7 @@ def result_table(directory: RunDirectory, name: str, schema: pa.Schema) -> pa.Ta
     folder = directory.results(name)
     files = sorted(folder.glob("*.parquet")) if folder.is_dir() else []
     if not files:
-        raise RunUnreadable(f"{folder}: the result table {name!r} is missing: {_again(directory)}")
+        raise RunUnreadable(f"{folder}: the result table {name!r} is missing: {_again_if_possible(directory)}")
     return pa.concat_tables([_checked(path, name, schema, directory) for path in files])
 
 
@@ -143,3 +143,10 @@ def _faults(directory: RunDirectory) -> pa.Table | None:
 
 def _again(directory: RunDirectory) -> str:
     return f"run `brokerbench analyse {directory.path}` first"
+
+
+def _again_if_possible(directory: RunDirectory) -> str:
+    """The next step after results that are gone; without a single event there is nothing to analyse again."""
+    if len(missing_events(directory)) < len(EVENT_TABLES) or any(directory.path.glob("streams/*/*")):
+        return _again(directory)
+    return f"its events are gone too: {RESTORE}"

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from records.digests import changed, digests, read_list, write_list
+from records.digests import changed, digests, read_list, require_listed_events, write_list
+from records.errors import RunUnreadable
+from records.rundir import RunDirectory
 
 NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=20)
 
@@ -50,3 +52,19 @@ def test_what_is_no_list_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "list").write_text(text)
     with pytest.raises(ValueError, match="is no line of sha256sum"):
         read_list(tmp_path / "list")
+
+
+def test_an_event_file_that_an_analysis_read_and_that_is_gone_is_no_run_to_analyse_again(folder: Path) -> None:
+    directory = RunDirectory(folder)
+    faults = directory.events("faults") / "main.parquet"
+    require_listed_events(directory)  # nothing was analysed yet
+    faults.parent.mkdir(parents=True)
+    faults.touch()
+    write_list(directory.digests_path, digests(folder, [faults]))
+    require_listed_events(directory)
+    faults.unlink()
+    with pytest.raises(RunUnreadable) as refused:
+        require_listed_events(directory)
+    assert str(refused.value) == (
+        f"{faults}: missing, and the last analysis read it: bring the folder back from a copy, or make the run again"
+    )

@@ -182,6 +182,15 @@ def test_an_analysis_that_did_not_reach_its_end_is_not_believed(run: Path) -> No
     )
 
 
+def test_a_run_without_results_and_events_is_not_sent_to_an_analysis(run: Path) -> None:
+    shutil.rmtree(run / "results")
+    with pytest.raises(RunUnreadable, match=r"is missing: run `brokerbench analyse .*` first$"):
+        write_report(run)
+    shutil.rmtree(run / "events")
+    with pytest.raises(RunUnreadable, match=f"is missing: its events are gone too: {RESTORE}$"):
+        write_report(run)
+
+
 def test_a_list_of_digests_that_cannot_be_read_is_refused(run: Path) -> None:
     (run / "analysis.sha256").write_text("nothing")
     with pytest.raises(RunUnreadable, match=r"analysis\.sha256: cannot be read \('nothing' is no line of sha256sum\)"):
