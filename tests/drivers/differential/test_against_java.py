@@ -162,7 +162,7 @@ def test_the_options_are_those_that_the_java_client_can_be_told(java: JavaSide) 
 
 
 def test_what_is_accepted_here_the_java_client_accepts(java: JavaSide) -> None:
-    assert not java.refuses("failover:(tcp://127.0.0.1:1)?reconnectDelayExponent=2&Randomize=perhaps")
+    assert not java.refuses("failover:(tcp://127.0.0.1:1)?reconnectDelayExponent=2&Randomize=FALSE")
 
 
 def passes_of(events: list[Event]) -> list[str]:
