@@ -29,7 +29,7 @@ from tests.analysis.rows import TOPIC
 from tests.analysis.runs import INFO, LOAD_NS, MS, QUEUE, S, due_of, healthy, make, quietly, receive, send
 
 pytestmark = pytest.mark.spark
-AT_NIGHT = pytest.mark.nightly  # in every run, test_planted_runs.py plants the same in a real run
+AT_NIGHT = pytest.mark.nightly  # in CI, tests/planted/test_overload.py plants the same in a real run
 
 Planted = Callable[..., RunDirectory]
 
@@ -78,7 +78,6 @@ def in_two_processes(planted: Planted, *, tallied: bool = True) -> RunDirectory:
     return directory
 
 
-@AT_NIGHT
 def test_a_lost_file_of_one_of_two_workers_makes_the_run_invalid_and_names_the_worker(
     spark: SparkSession, planted: Planted
 ) -> None:
@@ -124,7 +123,6 @@ def test_rows_are_missing_if_a_process_counted_more_than_it_recorded(planted: Pl
     ]
 
 
-@AT_NIGHT
 def test_refused_messages_that_arrive_all_the_same_have_a_count_of_their_own(
     spark: SparkSession, planted: Planted
 ) -> None:
@@ -154,7 +152,6 @@ def test_refused_messages_that_arrive_all_the_same_have_a_count_of_their_own(
     }
 
 
-@AT_NIGHT
 def test_a_percentile_of_too_few_messages_is_no_figure_and_a_check_on_it_is_unknown(
     spark: SparkSession, planted: Planted
 ) -> None:
@@ -193,7 +190,6 @@ def test_a_percentile_takes_ten_messages_beyond_it(count: int, known: list[str])
     assert [name for name, value in Spread.of(pa.table(rows)).quantiles_ms.items() if value is not None] == known
 
 
-@AT_NIGHT
 def test_repeats_that_a_broker_flags_are_told_in_the_first_sentence(spark: SparkSession, planted: Planted) -> None:
     def repeated(recorder: Recorder) -> None:
         healthy(recorder)
@@ -215,7 +211,6 @@ def test_repeats_that_a_broker_flags_are_told_in_the_first_sentence(spark: Spark
     )
 
 
-@AT_NIGHT
 def test_latencies_of_a_run_that_lost_messages_are_told_as_those_of_the_rest(
     spark: SparkSession, planted: Planted
 ) -> None:
@@ -234,7 +229,6 @@ def test_latencies_of_a_run_that_lost_messages_are_told_as_those_of_the_rest(
     )
 
 
-@AT_NIGHT
 def test_a_subscriber_of_a_topic_that_got_nothing_is_told_in_the_first_sentence(
     spark: SparkSession, planted: Planted
 ) -> None:
@@ -264,7 +258,6 @@ def test_a_subscriber_of_a_topic_that_got_nothing_is_told_in_the_first_sentence(
 UNSEARCHED = "what is left on broker-2 is not known: it did not answer"
 
 
-@AT_NIGHT
 def test_messages_that_may_be_on_a_broker_that_could_not_be_browsed_are_unaccounted_for(
     spark: SparkSession, planted: Planted
 ) -> None:
@@ -320,7 +313,6 @@ def test_nobody_owes_a_subscriber_that_is_not_durable_what_was_sent_while_it_was
     )
 
 
-@AT_NIGHT
 def test_messages_of_others_on_a_dead_letter_queue_are_foreign_and_no_verdict(
     spark: SparkSession, planted: Planted
 ) -> None:
@@ -335,7 +327,6 @@ def test_messages_of_others_on_a_dead_letter_queue_are_foreign_and_no_verdict(
     assert answer(summary).startswith("All 1,000 messages sent were received, each exactly once.")
 
 
-@AT_NIGHT
 def test_clocks_that_may_differ_by_more_than_the_latency_make_figures_between_processes_doubtful(
     spark: SparkSession, planted: Planted
 ) -> None:

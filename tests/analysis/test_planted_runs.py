@@ -28,6 +28,7 @@ from reports.build import write_report
 from tests.support.locust_run import make_run
 
 pytestmark = pytest.mark.spark
+AT_NIGHT = pytest.mark.nightly  # in CI, test_planted_errors.py plants the same as rows, which takes no run
 
 PLANTED = "tests/planted/locustfiles/planted_errors.py"
 MEMORY = ("--runtime", "memory", "--analyse-later")
@@ -102,12 +103,14 @@ def test_a_thousand_messages_that_were_confirmed_and_swallowed_are_lost(spark: S
     assert told.counts == {"sent": 1_000, "acked": 1_000, "expected": 1_000, "lost": 1_000}
 
 
+@AT_NIGHT
 def test_latencies_of_the_rest_are_told_as_such_where_60_percent_are_lost(spark: SparkSession, tmp_path: Path) -> None:
     told = planted_run(tmp_path, "60 % swallowed")
     first = "Of 1,000 messages sent, 400 were received; 600 lost. Of those that arrived, half came within "
     told.says("fail", first, "messages.lost is 600, it must be <= 0")
 
 
+@AT_NIGHT
 def test_messages_that_are_refused_and_arrive_have_a_count_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
     told = planted_run(tmp_path, "refused and stored", "--check", "messages.refused_yet_received <= 0")
     first = "All 1,000 messages sent were received. Beside that: 50 received though refused by source."
@@ -115,6 +118,7 @@ def test_messages_that_are_refused_and_arrive_have_a_count_of_their_own(spark: S
     assert (told.counts["failed"], told.counts["acked"]) == (50, 950)
 
 
+@AT_NIGHT
 def test_a_percentile_of_a_hundred_messages_leaves_its_check_unknown(spark: SparkSession, tmp_path: Path) -> None:
     tail = "latency_ms.due_to_received.p99_99"
     told = planted_run(tmp_path, "nothing", "--messages", "100", "--check", f"{tail} < 1000")
@@ -123,6 +127,7 @@ def test_a_percentile_of_a_hundred_messages_leaves_its_check_unknown(spark: Spar
     assert told.summary["latency_ms"]["due_to_received"]["p99"] is None
 
 
+@AT_NIGHT
 def test_repeats_with_the_brokers_mark_are_no_duplicates_and_are_told(spark: SparkSession, tmp_path: Path) -> None:
     told = planted_run(tmp_path, "repeated")
     first = "All 1,000 messages sent were received, each at least once: 20 more deliveries were marked as redelivered."
@@ -130,12 +135,14 @@ def test_repeats_with_the_brokers_mark_are_no_duplicates_and_are_told(spark: Spa
     assert (told.counts["repeated"], "duplicated" in told.counts) == (20, False)
 
 
+@AT_NIGHT
 def test_a_subscriber_that_heard_nothing_is_told_in_the_first_sentence(spark: SparkSession, tmp_path: Path) -> None:
     told = planted_run(tmp_path, "a deaf subscriber")
     first = "Of 2,000 receptions of 1,000 messages sent, 1,000 took place; 1,000 unconfirmed and missing. Of those that"
     told.says("pass", first)
 
 
+@AT_NIGHT
 def test_two_subscribers_that_hear_everything_are_no_backlog(spark: SparkSession, tmp_path: Path) -> None:
     told = planted_run(tmp_path, "two subscribers")
     told.says("pass", "All 2,000 receptions of 1,000 messages sent took place, each exactly once.")
@@ -153,6 +160,7 @@ def test_nobody_owes_subscribers_what_was_sent_while_they_were_away(spark: Spark
     assert "lost" not in told.counts
 
 
+@AT_NIGHT
 def test_what_a_browse_does_not_show_of_a_queue_is_unaccounted_for_and_not_lost(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -166,6 +174,7 @@ def test_what_a_browse_does_not_show_of_a_queue_is_unaccounted_for_and_not_lost(
     assert "lost" not in told.counts
 
 
+@AT_NIGHT
 def test_messages_that_may_be_on_a_queue_that_cannot_be_browsed_are_unaccounted_for(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -184,12 +193,14 @@ def test_a_drain_that_had_no_time_leaves_messages_on_queues_and_none_is_lost(
     assert "lost" not in told.counts
 
 
+@AT_NIGHT
 def test_messages_of_others_on_a_dead_letter_queue_are_foreign(spark: SparkSession, tmp_path: Path) -> None:
     told = planted_run(tmp_path, "dead letters of others", "--check", "leftovers <= 0")
     told.says("pass", "All 1,000 messages sent were received, each exactly once.")
     assert (told.summary["leftovers"], told.summary["foreign_leftovers"]) == (0, 3)
 
 
+@AT_NIGHT
 def test_time_that_filled_a_transaction_is_named_and_is_not_the_brokers(spark: SparkSession, tmp_path: Path) -> None:
     told = planted_run(tmp_path, "nothing", "--transaction-size", "20")
     told.says("pass", "All 1,000 messages sent were received, each exactly once.")
@@ -198,6 +209,7 @@ def test_time_that_filled_a_transaction_is_named_and_is_not_the_brokers(spark: S
     )
 
 
+@AT_NIGHT
 def test_clocks_that_may_differ_by_a_second_leave_a_check_on_latency_unknown(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -210,6 +222,7 @@ def test_clocks_that_may_differ_by_a_second_leave_a_check_on_latency_unknown(
     told.says("unknown", "All 1,000 messages sent were received", "the clocks of the processes may differ by 1e+03 ms")
 
 
+@AT_NIGHT
 def test_rows_of_deliveries_that_went_missing_make_the_run_invalid_and_not_lossy(
     spark: SparkSession, copied: RunDirectory
 ) -> None:
@@ -220,6 +233,7 @@ def test_rows_of_deliveries_that_went_missing_make_the_run_invalid_and_not_lossy
     )
 
 
+@AT_NIGHT
 def test_two_brokers_on_one_core_each_take_exactly_two_cores_of_the_load(
     spark: SparkSession, copied: RunDirectory
 ) -> None:

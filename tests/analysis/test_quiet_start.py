@@ -47,6 +47,7 @@ with session("local[1]") as spark:
 """
 
 
+@pytest.mark.nightly  # three starts of Spark; records/ has what clears folders of dead processes
 @pytest.mark.spark
 def test_spark_and_its_java_leave_nothing_in_the_folder_for_temporary_files(tmp_path: Path) -> None:
     temporary = tmp_path / "with space"

@@ -173,6 +173,7 @@ def test_the_same_reads_without_a_stall_are_the_brokers(analysed: Callable[..., 
     assert summary["timing"]["doubtful"] == {}
 
 
+@pytest.mark.nightly  # a folder of an older version
 def test_a_run_of_before_there_were_stalls_is_analysed(tmp_path: Path, spark: SparkSession) -> None:
     directory = make(tmp_path, read_late)
     for folder in (directory.streams("stalls"), directory.events("stalls")):

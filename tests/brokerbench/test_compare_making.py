@@ -139,6 +139,7 @@ def test_a_comparison_goes_on_when_a_broker_took_longer_to_start_than_it_may(tmp
     assert (tmp_path / "page.html").exists()
 
 
+@pytest.mark.nightly  # runs on real brokers that are tried again
 @pytest.mark.brokers
 @pytest.mark.timeout(300)
 def test_a_comparison_whose_brokers_never_come_up_in_time_ends_with_what_they_logged(tmp_path: Path) -> None:

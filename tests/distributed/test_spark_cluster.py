@@ -60,7 +60,7 @@ def _run(command: Sequence[str], cluster: SparkCluster, cwd: Path = REPOSITORY) 
     )
 
 
-@pytest.mark.nightly  # the test below has the cluster's workers too, and the same summary
+@pytest.mark.nightly  # the test below has the cluster's workers too
 def test_a_cluster_of_two_workers_gives_the_same_summary_as_this_machine_alone(
     cluster: SparkCluster, analysed_here: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -74,6 +74,7 @@ def test_a_cluster_of_two_workers_gives_the_same_summary_as_this_machine_alone(
     assert len(new) == 1
 
 
+@pytest.mark.nightly  # a cluster of two workers takes long to start
 def test_spark_submit_takes_the_analysis_as_a_script_and_an_archive(
     cluster: SparkCluster, analysed_here: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -6,7 +6,11 @@ import pytest
 
 from tests.support.locust_run import LocustRun, Outcome, nothing_left
 
-pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+pytestmark = [
+    pytest.mark.brokers,
+    pytest.mark.spark,
+    pytest.mark.nightly,  # analysis/ has backlogs, test_failover.py one on brokers
+]
 
 BACKLOG, TIMEOUT_S = "scenarios/backlog.py", 480
 NS_PER_S = 1_000_000_000

@@ -37,7 +37,7 @@ def made(folder: Path, *asked: str) -> Outcome:
 
 
 @pytest.mark.spark
-@pytest.mark.nightly  # the load below adds clients in the same way
+@pytest.mark.nightly  # analysis/test_client_steps.py has the steps
 def test_every_client_of_each_step_connects_in_its_time_and_sends_from_then_on(tmp_path: Path) -> None:
     run = made(tmp_path, "--runtime", "memory", "--clients", "10,21@5s", "--warm-up", "1")
     connections = run.summary["connections"]
@@ -56,7 +56,8 @@ def test_every_client_of_each_step_connects_in_its_time_and_sends_from_then_on(t
 
 @pytest.mark.brokers
 @pytest.mark.spark
-@pytest.mark.parametrize("protocol", ["stomp", pytest.param("amqp", marks=pytest.mark.nightly)])
+@pytest.mark.nightly  # analysis/test_client_steps.py has the limits
+@pytest.mark.parametrize("protocol", ["stomp", "amqp"])
 def test_the_limit_of_a_broker_is_found_and_the_broker_is_named(protocol: str, tmp_path: Path) -> None:
     asked = ("--topology", full(tmp_path, ["b-1"]), "--runtime", "processes", "--protocol", protocol)
     run = made(tmp_path, *asked, "--clients", "12,24,48,96@5s", "--warm-up", "2")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.locust_run import make_run, nothing_left
 
-pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]  # analysis/test_consumers.py has the shares
 NIGHTLY = pytest.mark.nightly
 
 SHARING = "scenarios/sharing.py"

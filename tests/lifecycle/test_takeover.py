@@ -6,7 +6,11 @@ import pytest
 
 from tests.support.locust_run import LocustRun, Outcome, nothing_left
 
-pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+pytestmark = [
+    pytest.mark.brokers,
+    pytest.mark.spark,
+    pytest.mark.nightly,  # topologies_runtime/test_pairs.py has pairs, test_failover.py a whole run of a kill
+]
 
 TAKEOVER = "scenarios/takeover.py"
 TIMEOUT_S = 480

@@ -6,7 +6,12 @@ import pytest
 
 from tests.support.locust_run import make_run, nothing_left
 
-pytestmark = [pytest.mark.brokers, pytest.mark.links, pytest.mark.spark]
+pytestmark = [
+    pytest.mark.brokers,
+    pytest.mark.links,
+    pytest.mark.spark,
+    pytest.mark.nightly,  # analysis/test_regions.py has the figures
+]
 
 WAN = "scenarios/wan.py"
 DELAY_MS = 40

@@ -18,6 +18,7 @@ def planted(folder: Path, cause: str) -> Outcome:
     return make_run("tests/planted/locustfiles/held_back.py", *arguments, runs=folder / "runs", env=env)
 
 
+@pytest.mark.nightly  # analysis/test_jobs.py has one that is late within a fault
 def test_a_generator_that_is_late_within_a_fault_is_named(tmp_path: Path) -> None:
     outcome = planted(tmp_path, "generator")
     summary = outcome.summary

@@ -22,6 +22,7 @@ def first_words(outcome: Outcome) -> str:
     return page.partition('<p class="answer">')[2].partition("</p>")[0]
 
 
+@pytest.mark.nightly  # lifecycle/test_steady.py holds its rate too
 def test_a_run_that_holds_its_rate_says_nothing_of_it(tmp_path: Path) -> None:
     outcome = overloaded(tmp_path, "nothing")
     rate = outcome.summary["offered_rate"]
@@ -60,6 +61,7 @@ def test_a_generator_at_twice_what_it_can_do_makes_latency_doubtful_and_the_chec
     assert first_words(outcome).startswith(FIRST)
 
 
+@pytest.mark.nightly  # the test above starves the generator alike
 def test_messages_that_a_generator_never_sent_leave_the_run_invalid_and_are_told_first(tmp_path: Path) -> None:
     outcome = overloaded(tmp_path, "generator")
     assert (outcome.summary["verdict"], outcome.info["missed"] > 0) == ("invalid", True), outcome.output

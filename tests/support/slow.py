@@ -12,12 +12,7 @@ SLOW = (
     r"lifecycle/test_external\.py::",
     r"lifecycle/test_failover\.py::",
     r"lifecycle/test_rebalance\.py::",
-    r"lifecycle/test_takeover\.py::",
     r"lifecycle/test_partition\.py::",
-    r"lifecycle/test_backlog\.py::",
-    r"lifecycle/test_connections\.py::test_the_limit",  # analysis/test_client_steps.py has the limits
-    r"lifecycle/test_sharing\.py::test_the_settings",  # analysis/test_consumers.py has the shares
-    r"lifecycle/test_wan\.py::",  # analysis/test_regions.py has the figures
     r"lifecycle/test_faults_by_management\.py::",
     r"lifecycle/test_our_own_faults\.py::",
     r"lifecycle/test_bad_input\.py::test_what_cannot_be_run.*\[arguments([1-35-9]|1\d)-",
@@ -27,21 +22,20 @@ SLOW = (
     r"lifecycle/test_one_plan\.py::(?!.*\[arguments0)",
     r"brokerbench/test_amazon_mq\.py::test_cfn_lint",
     r"brokerbench/test_nightly\.py::test_(a_failed_gate|a_plan_that_was_refused)",  # reports/nightly/ has the judging
+    r"brokerbench/test_nightly\.py::test_a_gate_that_no_run_can_answer.*\[recovery",
+    r"brokerbench/test_compare_making\.py::test_what_no_run_can_be_made_of.*\[options[1-7]",
+    r"brokerbench/test_help\.py::test_(a_file_without|the_values_of|the_options_of_a_scenario_of_ones_own)",
+    r"brokerbench/test_amazon_mq\.py::test_the_command_writes",
     r"brokerbench/test_nightly_plan\.py::test_every_run_of_the_short_form",
-    r"brokerbench/test_compare_making\.py::test_a_comparison_whose_brokers_never",
     r"planted/test_freeze\.py::",
-    r"planted/test_held_back\.py::",
     r"planted/test_message_faults\.py::",
-    r"planted/test_missing_rows\.py::",
     r"planted/test_overload\.py::",  # analysis/test_offered_rate.py has the same queues
-    r"distributed/test_spark_cluster\.py::",
     r"distributed/test_workers\.py::test_(steady_passes|workers_that_cannot)",
     r"webui/test_runs\.py::",
     r"webui/test_foreign_pages\.py::",  # webui/test_guard.py has each refusal, without a browser
     # an analysis in a process of its own: a planted error of each kind is in make test, in one session
-    r"analysis/test_jobs\.py::test_(?!planted_fates|a_healthy_run|a_generator_that_stands|every_result)",
-    r"analysis/test_quiet_start\.py::test_spark_and_its_java",
-    r"analysis/test_stalls\.py::test_(the_same_reads|a_run_of_before)",
+    r"analysis/test_jobs\.py::test_(?!planted_fates|a_healthy_run|every_result)",
+    r"analysis/test_stalls\.py::test_(consumers_that_stand|the_same_reads)",
     r"analysis/test_unplanned\.py::test_(?!a_broker_that_stood_still)",
     r"analysis/test_planted_errors\.py::test_(?!a_thousand_messages)",
     r"analysis/test_planted_runs\.py::",  # test_planted_errors.py has the verdicts, without runs
@@ -56,10 +50,13 @@ SLOW = (
     r"topologies_runtime/test_far_links\.py::test_a_broken_link",
     # the runtimes' contract on processes: a mesh, a kill and a close are in make test
     r"topologies_runtime/test_contract\.py::test_(a_port_taken|brokers_that_speak_tls|with_an_address|data_is_kept).*\[proc",
-    r"topologies_runtime/test_contract\.py::test_a_broker_that_dies.*\[proc",
+    r"topologies_runtime/test_contract\.py::test_(a_broker_that_dies|a_broker_may_be_absent|a_paused_broker_can).*\[proc",
     r"topologies_runtime/test_processes\.py::test_(brokers_listen|nothing_is_left_soon|brokers_run_on|closing_from)",
-    r"topologies_runtime/test_external_brokers\.py::test_(brokers_whose|without_management)",
+    r"topologies_runtime/test_external_brokers\.py::test_(brokers_of_an_authority|brokers_whose|without_management)",
     r"management/test_on_brokers\.py::test_a_link_with_a_wrong",
+    r"management/test_artemis_on_brokers\.py::test_brokers_take_every_setting",
+    r"topologies/test_behaviour_in_every_run\.py::",  # the brokers' own behaviour
+    r"topologies/test_rendered_brokers\.py::test_brokers_start_from",
     r"topologies/test_rendered_brokers\.py::test_without_defaults",
     # versions beside the default ones, which are fetched for it: of those, test_steady.py is in make test
     r"topologies/test_rendered_brokers\.py::test_an_older_version",
@@ -73,6 +70,11 @@ SLOW = (
     r"scenarios/test_refused_values\.py::test_locust_itself",  # the others refuse the same, without locust
     r"scenarios/test_failed_users\.py::test_the_loads_of_users",
     # many cells or examples of one statement: a few of them are in make test
+    r"analysis/test_outages\.py::test_outages_of_any_history",
+    r"analysis/test_stays\.py::test_stays_of_any_history",
+    r"analysis/test_accounting\.py::test_random_events.*\[2-True",
+    r"reports/test_junit\.py::test_the_job_of_a_run",
+    r"house/test_tiers\.py::test_only_the_chosen_tests_run_also_in_several",
     r"reports/test_page\.py::test_a_ten_minute_run.*\[20",
     r"reports/test_page\.py::test_any_number_of_brokers.*\[(4|20)\]",
     r"reports/test_page\.py::test_what_is_missing.*\[plan[2-8]",
