@@ -77,6 +77,7 @@ from records.summary import EXIT_STATUS, ConnectionCounts, LeftBehind, Summary, 
 Progress = Callable[[str], None]
 ANALYSING = "analysing"
 CANNOT_ANALYSE = 2  # exit status
+NO_LATENCY = "no latency was measured."
 GRAVEST_FIRST = (CANNOT_ANALYSE, *(EXIT_STATUS[word] for word in ("interrupted", "invalid", "fail", "unknown", "pass")))
 ODD = (
     "failed",
@@ -462,7 +463,8 @@ def _told(run: Path, master: str | None, progress: Progress) -> int:
         _tell(f"  - {reason}")
     if summary["offered_rate"]["note"]:
         _tell(f"rate: {summary['offered_rate']['note']}")
-    _tell(f"timing: {summary['timing']['note'] or 'every latency figure is sound.'}")
+    timing = summary["timing"]
+    _tell(f"timing: {timing['note'] or ('every latency figure is sound.' if timing['sound'] else NO_LATENCY)}")
     return EXIT_STATUS[summary["verdict"]]
 
 

@@ -1,5 +1,6 @@
 """Reads an event table as a DataFrame, by a stated schema."""
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,9 +23,15 @@ def spark_schema(schema: pa.Schema) -> T.StructType:
 
 
 def read_events(spark: SparkSession, table: str, path: Path) -> DataFrame:
-    """One event table; without rows when nothing of its kind was recorded."""
+    """One event table; without rows when nothing of its kind was recorded. Files that are no Parquet are left alone."""
     schema = spark_schema(EVENT_TABLES[table])
     if not path.exists():
         return spark.createDataFrame([], schema)
     # stated, as a cluster's own file system may be another one
-    return spark.read.schema(schema).parquet(f"file://{path.resolve()}")
+    reader = spark.read.schema(schema).option("pathGlobFilter", "*.parquet")
+    return reader.parquet(f"file://{_literal(path.resolve())}")
+
+
+def _literal(path: Path) -> str:
+    """Spark takes a path for a pattern, which other folders may match too; a backslash before a character ends that."""
+    return re.sub(r"([\\*?\[\]{},])", r"\\\1", str(path))

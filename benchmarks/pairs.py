@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from scenarios.harness.run import machine
+from scenarios import machine
 
 
 @dataclass(frozen=True)

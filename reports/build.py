@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from records.errors import RunUnreadable
+from records.errors import RunUnreadable, RunUnwritable
 from records.files import replace_whole
 from records.rundir import RunDirectory
 from reports.inputs import Results, read_results, why_changed
@@ -26,6 +26,16 @@ class OtherFiles:
 
     junit: Path | None = None
     markdown: Path | None = None
+
+    def require_apart(self, run: RunDirectory) -> None:
+        """RunUnwritable if one of them would take the place of the other, or of a file that the run itself has."""
+        if self.junit is not None and self.markdown is not None and self.junit.resolve() == self.markdown.resolve():
+            raise RunUnwritable(f"{self.junit}: --junit and --markdown name one file: give each a name of its own")
+        of_run = {path.resolve() for path in (run.run_path, run.summary_path, run.digests_path, run.report_path)}
+        folders = {run.path.resolve() / name for name in ("events", "results", "streams")}
+        for path in filter(None, (self.junit, self.markdown)):
+            if path.resolve() in of_run or folders & set(path.resolve().parents):
+                raise RunUnwritable(f"{path}: is a file of the run itself: give the new file a name of its own")
 
     def rendered(self, results: Results, report: Path) -> list[tuple[Path, str]]:
         """Each path with its text. ``report``: where report.html is."""
@@ -64,6 +74,7 @@ def write_report_measured(run: Path, others: OtherFiles = NO_OTHERS) -> Written:
     """As `write_report`, and tell size and time."""
     began = time.perf_counter()
     directory = RunDirectory.open(run)
+    others.require_apart(directory)
     results, path = read_results(run), directory.report_path
     try:
         html, files = render(results), others.rendered(results, path)

@@ -56,6 +56,8 @@ def a_night(asked: Asked, say: Say) -> Night:
 def _check(asked: Asked) -> None:
     if Path(asked.name).name != asked.name or not asked.name.isprintable() or asked.folder == asked.history:
         raise ValueError(f"--night {asked.name}: must be the name of a folder, without slashes, and not the history's")
+    if asked.runs.exists() and not asked.runs.is_dir():
+        raise ValueError(f"--runs {asked.runs}: is a file: name a folder")
     if asked.history.exists() and not asked.history.is_dir():
         raise ValueError(f"--history {asked.history}: is a file: name a folder")
     if asked.junit is not None and asked.markdown is not None and asked.junit.resolve() == asked.markdown.resolve():

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from brokerbench.cli import main
 from brokerbench.interrupts import signals_interrupt
 from brokerbench.up import routes
-from tests.support.locust_run import REPOSITORY, nothing_left
+from tests.support.locust_run import REPOSITORY, as_a_user_has_it, nothing_left
 from topologies.catalogue.lookup import ENTRIES, build
 from topologies.classic.product import CLASSIC
 from topologies.model.client_groups import ClientGroup
@@ -41,7 +41,8 @@ class Up:
         self._out, self._told = folder / "out", folder / "told"
         command = [BROKERBENCH, "up", *arguments, "--runtime", "processes", "--broker-memory", "128"]
         with self._out.open("w") as out, self._told.open("w") as told:
-            self.process = subprocess.Popen([*command, "--runs", str(folder / "runs")], stdout=out, stderr=told)
+            runs, env = str(folder / "runs"), as_a_user_has_it()
+            self.process = subprocess.Popen([*command, "--runs", runs], stdout=out, stderr=told, env=env)
 
     @property
     def out(self) -> str:
@@ -205,6 +206,13 @@ def test_it_has_no_part_of_locust_nor_spark() -> None:
     code = f"import sys, brokerbench.up; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY)
     assert done.stdout == "[]\n"
+
+
+def test_a_mistake_is_one_sentence_of_the_command_as_a_user_has_it(tmp_path: Path) -> None:
+    command = [BROKERBENCH, "up", "nonsuch", "--runtime", "processes", "--runs", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=as_a_user_has_it())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(r"brokerbench: .*'?nonsuch'?.*\n", done.stderr), done.stderr
 
 
 def test_paths_are_proven_from_producers_to_consumers_or_between_whatever_groups_there_are() -> None:

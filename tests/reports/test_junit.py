@@ -163,6 +163,21 @@ def test_a_file_that_cannot_be_written_is_one_error_that_names_it(tmp_path: Path
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+@pytest.mark.parametrize("name", ["run.json", "summary.json", "report.html", "results/latency/all.parquet"])
+def test_a_file_of_the_run_itself_is_not_written_over(tmp_path: Path, name: str) -> None:
+    run = write_run_folder(tmp_path, Plan(load_s=2, fault_s=None))
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    with pytest.raises(RunUnwritable, match=r"is a file of the run itself: give the new file a name of its own$"):
+        write_report(run, OtherFiles(junit=run / name))
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+
+
+def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    run = write_run_folder(tmp_path, Plan(load_s=2, fault_s=None))
+    with pytest.raises(RunUnwritable, match=r"--junit and --markdown name one file: give each a name of its own$"):
+        write_report(run, OtherFiles(junit=tmp_path / "one", markdown=tmp_path / "one"))
+
+
 def test_the_job_of_a_run_writes_them_anew_or_names_the_one_that_it_could_not_write(tmp_path: Path) -> None:
     run = RunDirectory.open(write_run_folder(tmp_path, Plan(load_s=2, fault_s=None)))
     checks = tmp_path / "checks.xml"

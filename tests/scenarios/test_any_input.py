@@ -23,12 +23,12 @@ from brokerbench.nightly import plan as nightly_plan
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.errors import RunUnreadable
 from records.rundir import RunDirectory
+from scenarios import machine
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.options import plan
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.run_options import OptionError, read
 from scenarios.harness.options.user_settings import CONFIGURED, remember, restore
-from scenarios.harness.run import machine
 from tests.reports.run_folder import Plan as Planted
 from tests.reports.run_folder import write_run_folder
 from tests.support.locust_run import REPOSITORY

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.harness.run import machine
+from scenarios import machine
 from scenarios.java_parts import java_client_versions
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-C")

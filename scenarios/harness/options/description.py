@@ -12,9 +12,9 @@ from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.destination_pattern import PLACE
 from records.run import RECEIVERS, BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
+from scenarios import machine
 from scenarios.harness.options.reachability_check import reachability_warnings
 from scenarios.harness.options.run_options import Options
-from scenarios.harness.run import machine
 from scenarios.harness.scenario import Scenario
 from scenarios.java_parts import java_client_versions
 from topologies.model.client_groups import ClientGroup

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 PACKAGES = ("brokerbench", "locust", "stomp.py", "python-qpid-proton", "gevent", "pyspark", "pyarrow")
-CLONE = Path(__file__).resolve().parents[3]
+CLONE = Path(__file__).resolve().parents[1]
 GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 CPU_LIMIT, MEMORY_LIMIT = Path("/sys/fs/cgroup/cpu.max"), Path("/sys/fs/cgroup/memory.max")
 
