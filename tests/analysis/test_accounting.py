@@ -287,7 +287,7 @@ def test_subscribers_that_share_a_lost_connection_were_away_and_nobody_owed_them
     assert found == {"s7": (1, 0), "s8": (1, 0), "s9": (0, 1)}
 
 
-@pytest.mark.parametrize(("seed", "compiled"), [(1, False), (2, True)])
+@pytest.mark.parametrize(("seed", "compiled"), [(1, False), pytest.param(2, True, marks=pytest.mark.nightly)])
 def test_random_events_are_accounted_for_as_plain_python_does(spark: SparkSession, seed: int, compiled: bool) -> None:
     sends, receipts, subscribed, leftovers = random_events(seed)
     searched = not compiled

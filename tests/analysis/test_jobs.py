@@ -159,6 +159,7 @@ def test_every_result_table_is_written_with_its_schema(everything_analysed: tupl
         assert pq.read_table(directory.results(name)).schema.equals(schema), name
 
 
+@pytest.mark.nightly  # records/test_digests.py has the files
 def test_analysing_again_gives_the_same_and_what_an_analysis_wrote_counts_as_unchanged(
     everything_analysed: tuple[RunDirectory, Summary],
 ) -> None:

@@ -315,6 +315,7 @@ def histories(draw: st.DrawFn) -> tuple[list[Row], list[Row], list[Row], list[Ro
     return connections, sends, receipts, members
 
 
+@pytest.mark.nightly  # the others have planted histories
 @settings(deadline=None, max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=histories())
 def test_outages_of_any_history_are_those_of_plain_python(

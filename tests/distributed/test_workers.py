@@ -38,7 +38,8 @@ def test_steady_passes_with_two_forked_workers_and_the_rows_of_both_count(topolo
     assert sum(sends.values()) == outcome.summary["messages"]["sent"] == outcome.summary["messages"]["received"]
     assert [process["name"] for process in outcome.info["processes"]] == ["master", "worker-1", "worker-2"]
     assert nothing_left(tmp_path / "runs")
-    without_the_sends_of_worker_2(outcome.run, sends[1], sends[2])
+    if topology == CLASSIC:  # at night; analysis/test_planted_errors.py has such rows
+        without_the_sends_of_worker_2(outcome.run, sends[1], sends[2])
 
 
 def without_the_sends_of_worker_2(run: Path, left: int, gone: int) -> None:

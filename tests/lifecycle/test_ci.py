@@ -60,6 +60,7 @@ def benchmark(folder: Path, *arguments: str) -> Outcome:
     return make_run(str(folder / "orders.py"), *asked, runs=folder / "runs")
 
 
+@pytest.mark.nightly  # reports/test_junit.py has what is written
 @pytest.mark.spark
 def test_a_benchmark_of_another_repository_fails_its_job_and_says_which_check(tmp_path: Path) -> None:
     folder = elsewhere(tmp_path)

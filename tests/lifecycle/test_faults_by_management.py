@@ -6,7 +6,12 @@ import pytest
 
 from tests.support.locust_run import LocustRun, Outcome, nothing_left
 
-pytestmark = [pytest.mark.brokers, pytest.mark.links, pytest.mark.spark]
+pytestmark = [
+    pytest.mark.brokers,
+    pytest.mark.links,
+    pytest.mark.spark,
+    pytest.mark.nightly,  # management/ has each operation, test_partition.py a whole run of a fault of links
+]
 
 STEADY, TIMEOUT_S = "scenarios/steady.py", 480
 NS_PER_MS, NS_PER_S = 1_000_000, 1_000_000_000
@@ -87,7 +92,6 @@ def test_the_report_says_what_was_done_to_whom(run: Outcome) -> None:
         assert told in page
 
 
-@pytest.mark.nightly
 def test_the_same_of_artemis_and_its_amqp_connection(tmp_path: Path) -> None:
     """A connection that is stopped may have carried a message whose settlement is lost: it is sent once more."""
     asked = (

@@ -49,6 +49,7 @@ def test_a_dry_run_warns_of_consumers_that_messages_cannot_reach(tmp_path: Path)
     assert not (tmp_path / "runs").exists(), "nothing was started"
 
 
+@pytest.mark.nightly  # the dry run above has the warnings
 @pytest.mark.spark
 def test_a_run_warns_of_them_before_it_says_anything_else_and_its_report_has_the_warning(tmp_path: Path) -> None:
     outcome = make_run(*TTL_TOO_SMALL, "-t", "2s", "--warm-up", "0", runs=tmp_path / "runs")
