@@ -29,7 +29,8 @@ def rows_by_worker(outcome: Outcome, table: str, column: str) -> dict[int, int]:
     return counts
 
 
-@pytest.mark.parametrize("topology", [ARTEMIS, pytest.param(CLASSIC, marks=pytest.mark.nightly)])
+@pytest.mark.nightly  # records/test_gathering.py has the rows of workers
+@pytest.mark.parametrize("topology", [ARTEMIS, CLASSIC])
 def test_steady_passes_with_two_forked_workers_and_the_rows_of_both_count(topology: str, tmp_path: Path) -> None:
     outcome = make_run(STEADY, "--topology", topology, *QUICK, "--processes", "2", runs=tmp_path / "runs")
     assert (outcome.status, outcome.summary["verdict"]) == (0, "pass"), outcome.output
@@ -38,7 +39,7 @@ def test_steady_passes_with_two_forked_workers_and_the_rows_of_both_count(topolo
     assert sum(sends.values()) == outcome.summary["messages"]["sent"] == outcome.summary["messages"]["received"]
     assert [process["name"] for process in outcome.info["processes"]] == ["master", "worker-1", "worker-2"]
     assert nothing_left(tmp_path / "runs")
-    if topology == CLASSIC:  # at night; analysis/test_planted_errors.py has such rows
+    if topology == CLASSIC:
         without_the_sends_of_worker_2(outcome.run, sends[1], sends[2])
 
 

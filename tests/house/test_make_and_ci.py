@@ -148,7 +148,7 @@ def test_ci_is_green_only_when_every_step_is_and_says_how_long_each_took(tmp_pat
     ran = ci(tmp_path, "exit 0")
     assert ran.returncode == 0, ran.stderr
     closing = ran.stdout.partition("== how long")[2]
-    steps = ("lint", "types", "tests as on a bare machine", "setup", "short run", "all other tests")
+    steps = ("lint", "types", "tests as on a bare machine", "setup", "all other tests")
     assert [step for step in steps if f" s  {step}\n" not in closing] == []
 
 

@@ -69,6 +69,7 @@ def on_theirs(tmp_path_factory: pytest.TempPathFactory) -> OnTheirs:
         return OnTheirs(outcome, theirs.alive("broker-1"), passwords)
 
 
+@pytest.mark.nightly  # topologies_runtime/test_external_brokers.py has the contract
 def test_a_run_on_brokers_that_run_already_passes_and_leaves_them_running(on_theirs: OnTheirs) -> None:
     outcome = on_theirs.outcome
     assert on_theirs.still_runs

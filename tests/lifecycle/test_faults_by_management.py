@@ -10,7 +10,7 @@ pytestmark = [
     pytest.mark.brokers,
     pytest.mark.links,
     pytest.mark.spark,
-    pytest.mark.nightly,  # management/ has each operation, test_partition.py a whole run of a fault of links
+    pytest.mark.nightly,  # management/ has each operation
 ]
 
 STEADY, TIMEOUT_S = "scenarios/steady.py", 480

@@ -6,7 +6,12 @@ import pytest
 
 from tests.support.locust_run import LocustRun, Outcome
 
-pytestmark = [pytest.mark.brokers, pytest.mark.links, pytest.mark.spark]
+pytestmark = [
+    pytest.mark.brokers,
+    pytest.mark.links,
+    pytest.mark.spark,
+    pytest.mark.nightly,  # topologies_runtime/test_far_links.py cuts a link of processes
+]
 
 PARTITION = "scenarios/partition.py"
 TIMEOUT_S = 480

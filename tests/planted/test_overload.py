@@ -52,7 +52,7 @@ def test_a_broker_that_hands_on_half_the_rate_has_a_latency_of_its_own_and_the_c
 
 
 def test_a_generator_at_twice_what_it_can_do_makes_latency_doubtful_and_the_check_unknown(tmp_path: Path) -> None:
-    outcome = overloaded(tmp_path, "generator", "--messages", "3000")
+    outcome = overloaded(tmp_path, "generator", "--messages", "1500")
     summary = outcome.summary
     rate = summary["offered_rate"]
     assert (rate["held"], rate["limited_by"]) == (False, "generator"), outcome.output
@@ -72,7 +72,7 @@ def test_messages_that_a_generator_never_sent_leave_the_run_invalid_and_are_told
 def test_a_backlog_that_grows_without_a_fault_in_brokers_of_memory_is_told_and_its_figures_stand(
     tmp_path: Path,
 ) -> None:
-    outcome = overloaded(tmp_path, "broker")
+    outcome = overloaded(tmp_path, "broker", "-t", "8s")
     summary = outcome.summary
     assert (summary["offered_rate"]["held"], summary["verdict"]) == (False, "fail"), outcome.output
     assert P50 in summary["timing"]["sound"]

@@ -9,10 +9,8 @@ SLOW = (
     # whole runs: tests/lifecycle/test_steady.py is in make test
     r"lifecycle/test_endings\.py::test_one_ctrl_c",
     r"lifecycle/test_endings\.py::test_ctrl_c_right_after",  # webui/test_looks.py has an interrupt that early
-    r"lifecycle/test_external\.py::",
     r"lifecycle/test_failover\.py::",
     r"lifecycle/test_rebalance\.py::",
-    r"lifecycle/test_partition\.py::",
     r"lifecycle/test_our_own_faults\.py::",
     r"lifecycle/test_bad_input\.py::test_what_cannot_be_run.*\[arguments([1-35-9]|1\d)-",
     r"lifecycle/test_bad_input\.py::test_an_error_in_a_users_on_start.*\[(of_its_own|stopping_itself)\]",
@@ -28,7 +26,7 @@ SLOW = (
     r"planted/test_freeze\.py::",
     r"planted/test_message_faults\.py::",
     r"planted/test_overload\.py::",  # analysis/test_offered_rate.py has the same queues
-    r"distributed/test_workers\.py::test_(steady_passes|workers_that_cannot)",
+    r"distributed/test_workers\.py::test_workers_that_cannot",
     r"webui/test_runs\.py::",
     r"webui/test_foreign_pages\.py::",  # webui/test_guard.py has each refusal, without a browser
     # an analysis in a process of its own: a planted error of each kind is in make test, in one session

@@ -74,9 +74,8 @@ def test_a_link_is_as_long_as_it_was_made_and_its_bytes_are_those_of_its_message
     ("kind", "fault"),
     [
         pytest.param(*IN_PROCESSES.values, BlackholeLink, marks=IN_PROCESSES.marks, id="processes-blackhole"),
-        # lifecycle/test_partition.py cuts such a link
         pytest.param(*IN_CONTAINERS.values, CutLink, marks=[*IN_CONTAINERS.marks, NIGHTLY], id="containers-cut"),
-        pytest.param(*IN_PROCESSES.values, CutLink, marks=[*IN_PROCESSES.marks, NIGHTLY], id="processes-cut"),
+        pytest.param(*IN_PROCESSES.values, CutLink, marks=IN_PROCESSES.marks, id="processes-cut"),
         pytest.param(
             *IN_CONTAINERS.values, BlackholeLink, marks=[*IN_CONTAINERS.marks, NIGHTLY], id="containers-blackhole"
         ),
