@@ -44,7 +44,7 @@ def sentence(error: BaseException, trace: TracebackType | None) -> str:
 
 
 def _wrong_call(error: BaseException) -> str:
-    """What is wrong with the arguments of a call of what locustfiles import from here, and what it takes; else ''."""
+    """Which arguments a call has wrong, and which it takes. '' if it is no call of ours (`scenarios.harness`)."""
     call = WRONG_CALL.match(str(error)) if isinstance(error, TypeError) else None
     modules = [
         module for name, module in sys.modules.items() if name in ("scenarios.harness", "scenarios.harness.faults")

@@ -204,7 +204,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
 
 @pytest.mark.spark
-@pytest.mark.nightly  # planted/test_held_back.py has a whole run in memory
+@pytest.mark.nightly  # planted/test_overload.py has whole runs in memory
 def test_the_whole_pipeline_runs_on_brokers_in_memory(stored: Outcome) -> None:
     messages = stored.summary["messages"]
     assert (stored.summary["verdict"], stored.status) == ("pass", 0), stored.output

@@ -38,7 +38,7 @@ ARTEMIS = (
 
 @pytest.mark.brokers
 @pytest.mark.spark
-@pytest.mark.nightly  # a sample of every run: test_steady on a mesh, distributed/test_workers on senders of Artemis
+@pytest.mark.nightly  # test_steady.py has a mesh in every run
 @pytest.mark.parametrize("entry", CLASSIC + ARTEMIS)
 def test_steady_passes_on_each_entry(entry: str, tmp_path: Path) -> None:
     arguments = ("--headless", "--runtime", "processes", "--topology", entry, "-t", "10s", "--warm-up", "2")

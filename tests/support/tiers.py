@@ -22,7 +22,6 @@ MEASURES_NOTHING = (
     "tests/brokerbench/",
     "tests/lifecycle/test_ci.py",
     "tests/lifecycle/test_our_own_faults.py",
-    "tests/planted/test_missing_rows.py",
     "tests/topologies_runtime/test_java.py",
 )
 """Of the tests with Spark, those in these files and folders do not measure. Their runs are on brokers in memory."""

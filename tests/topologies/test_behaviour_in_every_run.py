@@ -35,7 +35,7 @@ def send_one(runtime: Runtime, *queues: str) -> None:
     sender.close()
 
 
-@pytest.mark.nightly  # lifecycle/test_sharing.py has the same in a whole run
+@pytest.mark.nightly  # as lifecycle/test_sharing.py, which has the same in a whole run
 def test_conduit_subscriptions_count_all_consumers_of_a_broker_as_one(pair: Runtime) -> None:
     here, *there = shares(pair, "here", "there", "there")
     assert (here, sum(there)) == (15, 15)
