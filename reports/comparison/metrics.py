@@ -103,12 +103,12 @@ METRICS: dict[str, Metric] = {
     )
 }
 SHOWN = (
-    "throughput.held_per_s",
     "throughput.received_per_s",
+    "throughput.held_per_s",
+    "throughput.cpu_ms_per_message_brokers",
     "latency_ms.due_to_received.p50",
     "latency_ms.due_to_received.p99",
     "latency_ms.due_to_received.p99_9",
-    "throughput.cpu_ms_per_message_brokers",
     "recovery.outage_ms.p50",
     "recovery.outage_ms.max",
     "recovery.throughput_back_s",

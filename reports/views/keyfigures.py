@@ -5,6 +5,7 @@ from dataclasses import replace
 from records.summary import Latency, Summary
 from reports.numbers import ABSENT, significant, whole
 from reports.values import Figure
+from reports.views.counts import MEANINGS
 
 NO_LATENCY: Latency = {
     "count": 0,
@@ -29,25 +30,19 @@ def _messages(summary: Summary) -> tuple[Figure, ...]:
     messages, throughput = summary["messages"], summary["throughput"]
     per_s = significant(throughput["received_per_s"])
     return (
-        Figure("Sent", whole(messages["sent"]), "messages", "Distinct messages attempted, warm-up included."),
-        Figure("Received", whole(messages["received"]), "messages", "Counted once for each subscription."),
-        _odd(summary, "Lost", "lost", messages["lost"], "Confirmed by a broker, never received, found nowhere."),
-        _odd(
-            summary,
-            "Duplicated",
-            "duplicated",
-            messages["duplicated"],
-            "Deliveries beyond the first, unmarked by the broker.",
-        ),
+        Figure("Sent", whole(messages["sent"]), "messages", MEANINGS["sent"]),
+        Figure("Received", whole(messages["received"]), "messages", MEANINGS["received"]),
+        _odd(summary, "Lost", "lost", messages["lost"]),
+        _odd(summary, "Duplicated", "duplicated", messages["duplicated"]),
         Figure("Throughput", per_s, "msg/s", "First deliveries, mean over the load phase."),
     )
 
 
-def _odd(summary: Summary, label: str, name: str, count: int, note: str) -> Figure:
+def _odd(summary: Summary, label: str, name: str, count: int) -> Figure:
     """Good or bad is for the checks to say; without a check, none is good and any is bad."""
     outcomes = {check["outcome"] for check in summary["checks"] if check["metric"] == f"messages.{name}"}
     bad = "fail" in outcomes or (count > 0 and "pass" not in outcomes)
-    return Figure(label, whole(count), "messages", note, "bad" if bad else "" if count else "good")
+    return Figure(label, whole(count), "messages", MEANINGS[name], "bad" if bad else "" if count else "good")
 
 
 def _latency(summary: Summary) -> tuple[Figure, ...]:
