@@ -219,6 +219,7 @@ def test_a_generator_that_is_late_for_3_s_makes_figures_doubtful(
     assert summary["lag_ms"]["max"] == 3_000
 
 
+@pytest.mark.nightly  # the generator that is late is timed alike
 @pytest.mark.parametrize("declared", DECLARED)
 def test_a_producer_that_brokers_held_back_for_3_s_is_not_late_and_its_figures_are_sound(
     spark: SparkSession, planted: Callable[..., RunDirectory], declared: bool
@@ -253,6 +254,7 @@ def off_for_3_s(*, declared: bool, held_back: bool) -> Callable[[Recorder], None
     return record
 
 
+@pytest.mark.nightly  # test_stalls.py and test_verdict.py have the rule
 def test_a_generator_that_stands_still_for_150_ms_makes_the_figures_doubtful_that_it_reaches(
     spark: SparkSession, planted: Callable[..., RunDirectory]
 ) -> None:
@@ -408,6 +410,7 @@ def check_moves(directory: RunDirectory, summary: Summary) -> None:
     assert (summary["consumers"]["subscriptions"], summary["consumers"]["idle"]) == ([], 0)
 
 
+@pytest.mark.nightly  # test_stalls.py and test_verdict.py have the rule
 def test_receipts_without_any_send_make_the_run_invalid(
     spark: SparkSession, planted: Callable[..., RunDirectory]
 ) -> None:

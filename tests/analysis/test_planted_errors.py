@@ -98,6 +98,7 @@ def test_a_lost_file_of_one_of_two_workers_makes_the_run_invalid_and_names_the_w
     )
 
 
+@pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
 def test_deliveries_without_their_sends_make_a_run_invalid_that_told_no_counts(
     spark: SparkSession, planted: Planted
 ) -> None:
@@ -152,6 +153,7 @@ def test_refused_messages_that_arrive_all_the_same_have_a_count_of_their_own(
     }
 
 
+@pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
 def test_a_percentile_of_too_few_messages_is_no_figure_and_a_check_on_it_is_unknown(
     spark: SparkSession, planted: Planted
 ) -> None:
@@ -190,6 +192,7 @@ def test_a_percentile_takes_ten_messages_beyond_it(count: int, known: list[str])
     assert [name for name, value in Spread.of(pa.table(rows)).quantiles_ms.items() if value is not None] == known
 
 
+@pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
 def test_repeats_that_a_broker_flags_are_told_in_the_first_sentence(spark: SparkSession, planted: Planted) -> None:
     def repeated(recorder: Recorder) -> None:
         healthy(recorder)
@@ -313,6 +316,7 @@ def test_nobody_owes_a_subscriber_that_is_not_durable_what_was_sent_while_it_was
     )
 
 
+@pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
 def test_messages_of_others_on_a_dead_letter_queue_are_foreign_and_no_verdict(
     spark: SparkSession, planted: Planted
 ) -> None:
@@ -342,6 +346,7 @@ def test_clocks_that_may_differ_by_more_than_the_latency_make_figures_between_pr
     assert "the clocks of the processes may differ by 1e+03 ms" in summary["reasons"][0]
 
 
+@pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
 def test_two_brokers_that_use_a_core_each_take_exactly_20_ms_a_message_at_100_messages_a_second(
     spark: SparkSession, planted: Planted
 ) -> None:

@@ -85,6 +85,7 @@ def copied(healthy: Path, tmp_path: Path) -> RunDirectory:
     return RunDirectory.open(Path(shutil.copytree(healthy, tmp_path / healthy.name)))
 
 
+@pytest.mark.nightly  # the other runs share it
 def test_the_control_passes_with_each_message_once(spark: SparkSession, copied: RunDirectory) -> None:
     told = told_of(copied.path)
     told.says("pass", "All 1,000 messages sent were received, each exactly once. Half arrived within ")

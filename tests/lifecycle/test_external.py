@@ -107,6 +107,7 @@ def test_a_command_of_the_users_own_is_a_fault_of_brokers_that_run_already(tmp_p
     assert nothing_left(outcome.runs)
 
 
+@pytest.mark.nightly  # analysis/test_unplanned.py plants one
 def test_a_broker_that_stands_still_by_nobodys_plan_is_named_with_its_clients(on_theirs: OnTheirs) -> None:
     outcome = on_theirs.outcome
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output

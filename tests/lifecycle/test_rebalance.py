@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.locust_run import LocustRun, Outcome, nothing_left
 
-pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]  # analysis/test_rebalance.py has the moves
 
 REBALANCE = "scenarios/rebalance.py"
 TIMEOUT_S = 480  # a broker starts three times
@@ -107,7 +107,6 @@ def test_the_terminal_says_when_it_joined_and_left_and_nothing_is_left(rebalance
     assert nothing_left(rebalance.runs)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("control", [("--topology", "mesh"), ("--protocol", "stomp")], ids=["mesh", "stomp"])
 def test_nobody_moves_to_a_broker_that_joins_where_none_is_told_to(control: tuple[str, str], tmp_path: Path) -> None:
     outcome = LocustRun(REBALANCE, *control, "--producers", "5", "--consumers", "4", runs=tmp_path / "runs")

@@ -69,6 +69,7 @@ def test_messages_that_a_generator_never_sent_leave_the_run_invalid_and_are_told
     assert first_words(outcome).startswith(FIRST)
 
 
+@pytest.mark.nightly  # test_planted_errors.py plants the same as rows
 def test_a_backlog_that_grows_without_a_fault_in_brokers_of_memory_is_told_and_its_figures_stand(
     tmp_path: Path,
 ) -> None:

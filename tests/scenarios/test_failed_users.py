@@ -4,6 +4,8 @@ from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 from drivers.users.session import Tally
 from scenarios.harness.distributed import messages
 from scenarios.harness.run.load import done_without, nobody_sends
@@ -17,6 +19,7 @@ LOST = Tally(
 )
 
 
+@pytest.mark.nightly  # drivers/test_users.py has users under gevent
 def test_the_loads_of_users_that_fail_pass_under_gevent() -> None:
     under_gevent(Path(__file__).parent, ["failing_under_gevent.py", "--timeout=120"])
 
