@@ -8,8 +8,8 @@ from pyspark.sql import functions as F
 from analysis.deliveries import unexpected
 from analysis.expiry import BETWEEN
 from analysis.message_outcomes import NOBODY
+from records.messages import NOT_RECEIVED
 from records.results import ACCOUNTING
-from records.summary import NOT_RECEIVED
 
 SUBSCRIPTION = ["destination", "subscription"]
 

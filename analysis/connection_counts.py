@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from analysis.fault_spans import FaultSpan
 from analysis.timeline import NS_PER_S
-from records.summary import ConnectionCounts
+from records.clients import ConnectionCounts
 
 
 def connection_counts(

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from records.balance import Evenness
+from records.clients import Evenness
 from records.results import DISTRIBUTION
 
 NS_PER_S = 1_000_000_000

@@ -91,12 +91,6 @@ def p99s_ns(latency: pa.Table) -> dict[int, int]:
     return {second: value for second, value in found.items() if value is not None}
 
 
-def slowest(values: Sequence[float | None]) -> float | None:
-    """The largest; None if there is none, or one is None."""
-    known = [value for value in values if value is not None]
-    return max(known) if known and len(known) == len(values) else None
-
-
 def _began_s(fault: FaultSpan, load_began_ns: int) -> float:
     return (fault.began_ns - load_began_ns) / NS_PER_S
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from analysis.distribution import evenness
-from records.balance import Consumers, Division, Evenness
+from records.clients import Consumers, Division, Evenness
 from records.results import CONSUMERS
 
 

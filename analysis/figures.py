@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from records.latency import Lag, Latency
 from records.percentiles import LEAST_BEYOND, quantiles_ns, rank_of
 from records.results import PATHS
-from records.summary import Lag, Latency
 
 NS_PER_MS = 1_000_000
 MEASURES = ("due_to_received", "sent_to_received", "sent_to_settled")

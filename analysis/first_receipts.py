@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from analysis.figures import NS_PER_MS
 from analysis.timeline import NS_PER_S
-from records.summary import Destinations, FirstReceiptSpread
+from records.messages import Destinations, FirstReceiptSpread
 
 
 def first_receipts(messages: DataFrame, deliveries: DataFrame) -> DataFrame:

@@ -52,7 +52,7 @@ from analysis.outages import outages, with_due
 from analysis.rates import rates, totals
 from analysis.rebalance import Places, rebalance
 from analysis.reconciliation import missing_rows
-from analysis.recovery import Harm, recovery
+from analysis.recovery import Course, Harm, recovery
 from analysis.refused import refused
 from analysis.resources import cores_in_load, links, resources
 from analysis.spark import SparkUnavailable, session
@@ -63,16 +63,17 @@ from analysis.summary import Findings, copies_of_each, summarise
 from analysis.timeline import NS_PER_S, FaultWindow, Timeline
 from analysis.unplanned import Span, unplanned
 from analysis.verdict import FailedFault
-from records.balance import Rebalance
+from records.clients import ConnectionCounts, Rebalance
 from records.digests import digests, list_analysed, read_files, require_listed_events
 from records.errors import RunUnreadable, RunUnwritable
+from records.faults import Recovery, Unplanned
 from records.files import alone_in
+from records.messages import LeftBehind
 from records.reader import Sealing, inspect, read_events, require_events, require_readable, seal
-from records.recovery import Recovery
 from records.results import ANOMALIES, OUTAGES, REORDERED
 from records.rundir import RunDirectory
 from records.schemas import UNKNOWN
-from records.summary import EXIT_STATUS, ConnectionCounts, LeftBehind, Summary, Unplanned
+from records.summary import EXIT_STATUS, Summary
 
 Progress = Callable[[str], None]
 ANALYSING = "analysing"
@@ -295,7 +296,7 @@ def _recovery(
     copies = copies_of_each(results["accounting"], results["rates"])
     piled_up = backlogs(results["rates"], faults, began_ns, copies)
     of_messages = Harm(harmed, late(results["latency"], faults, began_ns), left)
-    return recovery(results["outages"], faults, of_messages, recovered, piled_up, stays, began_ns)
+    return recovery(results["outages"], faults, Course(of_messages, recovered, piled_up), stays, began_ns)
 
 
 def _rebalance(

@@ -9,9 +9,8 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from records.figures import KINDS
+from records.messages import KINDS, KindCounts
 from records.run import UserInfo
-from records.summary import KindCounts
 
 UNDELIVERED = ("lost", "missing_unconfirmed", "unaccounted", "stranded", "left_unconfirmed", "dead_lettered", "expired")
 """What becomes of a message that a subscription was owed and did not get, of which the send is not known to fail."""

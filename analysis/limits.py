@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from analysis.figures import LAG, latency_of
 from analysis.steps import held_per_s, mean_per_s, of_seconds
+from records.load import Limit, StepResult
 from records.rate_steps import LEAST_SHARE, judged_seconds
 from records.run import RunInfo
-from records.summary import Limit, StepResult
 
 NS_PER_S = 1_000_000_000
 ALL_USED = 0.85

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from analysis.fault_spans import FaultSpan
-from records.summary import Mirror, MirrorAtKill, MirrorMessages, MirrorSeconds
+from records.network import Mirror, MirrorAtKill, MirrorMessages, MirrorSeconds
 
 NS_PER_S = 1_000_000_000
 METRICS = ("mirror_events", "mirror_backlog")

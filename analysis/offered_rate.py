@@ -22,9 +22,9 @@ from analysis.steps import MOST_BACKLOG_S
 from analysis.timeline import NS_PER_S
 from analysis.timing import FROM_DUE, WORDS
 from records.buckets import value_ns
+from records.load import OfferedRate
 from records.rate_steps import LEAST_SHARE
 from records.run import RunInfo
-from records.summary import OfferedRate
 
 LEAST_S = 8
 """So many seconds in a row at least say whether a backlog grows: two in each quarter."""

@@ -12,8 +12,8 @@ from analysis.distribution import NS_PER_S, brokers_of, connected_at, evenness
 from analysis.fault_spans import FaultSpan
 from analysis.recovery import NS_PER_MS, spread
 from analysis.timeline import FOREVER_NS
-from records.balance import BrokerAway, Distribution, Evenness, FaultMoves, GroupBalance, MoveSpread, Rebalance
-from records.recovery import OutageSpread
+from records.clients import BrokerAway, Distribution, Evenness, FaultMoves, GroupBalance, MoveSpread, Rebalance
+from records.faults import OutageSpread
 from records.run import BrokerInfo, GroupInfo
 
 SETTLED_AFTER_NS = 5 * NS_PER_S

@@ -3,30 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
 from analysis.backlog import Backlog
 from analysis.distribution import connected_at
-from analysis.disturbance import Back, slowest
+from analysis.disturbance import Back
 from analysis.fault_spans import FaultSpan
-from records.recovery import FaultRecovery, Outages, OutageSpread, Recovery, StrandedAt, back_ns
+from records.faults import FaultRecovery, Outages, OutageSpread, Recovery, StrandedAt, back_ns
+from records.figures import declared
 
 NS_PER_MS, NS_PER_S = 1_000_000, 1_000_000_000
 Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class MessageHarm:
-    """Counts of messages, of one fault or of all."""
-
-    lost: int
-    stranded: int
-    duplicated: int
-    redelivered: int
-    reordered: int
-    late: int | None
 
 
 COUNTED = ("lost", "stranded", "duplicated", "redelivered", "reordered")
@@ -40,8 +29,8 @@ class Harm:
     late: Mapping[int, int | None]
     left: Mapping[int, Sequence[Row]]
 
-    def of(self, number: int) -> "MessageHarm":
-        return MessageHarm(**{name: self.counts[f"{name}_{number}"] for name in COUNTED}, late=self.late[number])
+    def of(self, number: int) -> dict[str, int | None]:
+        return {name: self.counts[f"{name}_{number}"] for name in COUNTED} | {"late": self.late[number]}
 
     def stranded_at(self, number: int) -> list[StrandedAt]:
         return [
@@ -50,58 +39,50 @@ class Harm:
         ]
 
 
+@dataclass(frozen=True)
+class Course:
+    """How the run went on after each fault, by the fault's number."""
+
+    harm: Harm
+    back: Mapping[int, Back]
+    backlog: Mapping[int, Backlog]
+
+    def figures(self, number: int) -> dict[str, Any]:
+        """Those of `Outages` that are not about clients."""
+        back, backlog = self.back[number], self.backlog[number]
+        return {
+            **self.harm.of(number),
+            "throughput_back_s": back.throughput_s,
+            "p99_back_s": back.p99_s,
+            "backlog_highest": backlog.highest,
+            "backlog_drained_s": backlog.drained_s,
+            "drain_per_s": backlog.drain_per_s,
+        }
+
+
 def recovery(
-    outages: pa.Table,
-    faults: Sequence[FaultSpan],
-    harm: Harm,
-    back: Mapping[int, Back],
-    backlog: Mapping[int, Backlog],
-    stays: pa.Table,
-    load_began_ns: int,
+    outages: pa.Table, faults: Sequence[FaultSpan], course: Course, stays: pa.Table, load_began_ns: int
 ) -> Recovery:
     """``outages``, ``stays``: the result tables."""
     rows = outages.to_pylist()
     of_each = [
-        _of_fault(
-            fault,
-            [row for row in rows if row["fault"] == fault.number],
-            harm,
-            back,
-            backlog,
-            stays,
-            load_began_ns,
-        )
+        _of_fault(fault, [row for row in rows if row["fault"] == fault.number], course, stays, load_began_ns)
         for fault in faults
     ]
-    late = [one["late"] for one in of_each]
-    known = [count for count in late if count is not None]
-    together = MessageHarm(
-        **{name: sum(one[name] for one in of_each) for name in COUNTED},  # type: ignore[literal-required]
-        late=sum(known) if len(known) == len(late) else None,
-    )
-    all_back = Back(
-        slowest([one["throughput_back_s"] for one in of_each]), slowest([one["p99_back_s"] for one in of_each])
-    )
-    piled_up = Backlog(
-        max((one["backlog_highest"] or 0 for one in of_each), default=None),
-        slowest([one["backlog_drained_s"] for one in of_each]),
-        min((one["drain_per_s"] for one in of_each if one["drain_per_s"] is not None), default=None),
-    )
-    return {**_of_rows(rows, together, all_back, piled_up), "faults": of_each}
+    together = {
+        name: figure.over_faults([of_one[name] for of_one in of_each])  # type: ignore[literal-required]
+        for name, figure in declared(Outages).items()
+        if figure.over_faults
+    }
+    return cast(Recovery, {**_of_clients(rows), **together, "faults": of_each})
 
 
 def _of_fault(
-    fault: FaultSpan,
-    rows: Sequence[Row],
-    harm: Harm,
-    back: Mapping[int, Back],
-    backlog: Mapping[int, Backlog],
-    stays: pa.Table,
-    load_began_ns: int,
+    fault: FaultSpan, rows: Sequence[Row], course: Course, stays: pa.Table, load_began_ns: int
 ) -> FaultRecovery:
-    number = fault.number
-    return {
-        **_of_rows(rows, harm.of(number), back[number], backlog[number]),
+    of_fault = {
+        **_of_clients(rows),
+        **course.figures(fault.number),
         "fault": f"F{fault.number}",
         "kind": fault.kind,
         "target": fault.target,
@@ -109,33 +90,24 @@ def _of_fault(
         "effective_s": _since_s(fault.effective_ns, load_began_ns),
         "restored_s": _since_s(fault.restored_ns, load_began_ns),
         "clients": connected_users(stays, fault.began_ns - load_began_ns),
-        "stranded_at": harm.stranded_at(number),
+        "stranded_at": course.harm.stranded_at(fault.number),
     }
+    return cast(FaultRecovery, of_fault)
 
 
-def _of_rows(rows: Sequence[Row], harm: MessageHarm, back: Back, backlog: Backlog) -> Outages:
-    return Outages(
-        cut_off=len(rows),
-        never_back=sum(outage_ms(row) == inf for row in rows),
-        nothing_due=sum(row["due"] == 0 for row in rows),
-        in_flight=sum(row["in_flight"] for row in rows),
-        outage_ms=spread([outage_ms(row) for row in rows]),
-        producers_outage_ms=spread([outage_ms(row) for row in rows if row["role"] == "producer"]),
-        consumers_outage_ms=spread([outage_ms(row) for row in rows if row["role"] == "consumer"]),
-        reconnect_ms=spread([_between_ms(row["lost_ns"], row["connected_ns"]) for row in rows]),
-        ready_ms=spread([_between_ms(row["lost_ns"], row["ready_ns"]) for row in rows]),
-        lost=harm.lost,
-        stranded=harm.stranded,
-        duplicated=harm.duplicated,
-        redelivered=harm.redelivered,
-        reordered=harm.reordered,
-        late=harm.late,
-        throughput_back_s=back.throughput_s,
-        p99_back_s=back.p99_s,
-        backlog_highest=backlog.highest,
-        backlog_drained_s=backlog.drained_s,
-        drain_per_s=backlog.drain_per_s,
-    )
+def _of_clients(rows: Sequence[Row]) -> dict[str, Any]:
+    """The figures of `Outages` that are about clients."""
+    return {
+        "cut_off": len(rows),
+        "never_back": sum(outage_ms(row) == inf for row in rows),
+        "nothing_due": sum(row["due"] == 0 for row in rows),
+        "in_flight": sum(row["in_flight"] for row in rows),
+        "outage_ms": spread([outage_ms(row) for row in rows]),
+        "producers_outage_ms": spread([outage_ms(row) for row in rows if row["role"] == "producer"]),
+        "consumers_outage_ms": spread([outage_ms(row) for row in rows if row["role"] == "consumer"]),
+        "reconnect_ms": spread([_between_ms(row["lost_ns"], row["connected_ns"]) for row in rows]),
+        "ready_ms": spread([_between_ms(row["lost_ns"], row["ready_ns"]) for row in rows]),
+    }
 
 
 def outage_ms(row: Row) -> float:

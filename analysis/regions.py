@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.figures import in_load, latency_of
+from records.latency import Regions
 from records.run import BrokerInfo
-from records.summary import Regions
 
 
 def by_region(latency: pa.Table, brokers: Iterable[BrokerInfo], load_s: float | None) -> Regions:

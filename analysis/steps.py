@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from analysis.disturbance import by_second
 from analysis.figures import latency_of
+from records.load import StepResult
 from records.rate_steps import LEAST_SHARE, RateStep, ends_s, judged_seconds
-from records.summary import StepResult
 
 EVENTS = ("due", "sent", "acked", "received")
 MOST_BACKLOG_S = 1.0

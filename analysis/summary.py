@@ -22,24 +22,13 @@ from analysis.regions import by_region
 from analysis.steps import held_per_s, step_results
 from analysis.timing import Clocks, doubtful_recovery, doubtful_regions, judge_timing
 from analysis.verdict import Evidence, FailedFault, judge
-from records.balance import Consumers, Rebalance
-from records.recovery import Recovery
+from records.clients import ConnectionCounts, Consumers, Rebalance
+from records.faults import Recovery, Unplanned
+from records.load import Blocked, StepResult, Throughput, WarmUpResult
+from records.messages import Destinations, KindCounts, LeftBehind, Messages
+from records.network import Mirror
 from records.run import Phases, ProcessInfo, RunInfo
-from records.summary import (
-    SUMMARY_VERSION,
-    Blocked,
-    ConnectionCounts,
-    Destinations,
-    KindCounts,
-    LeftBehind,
-    Messages,
-    Mirror,
-    StepResult,
-    Summary,
-    Throughput,
-    Unplanned,
-    WarmUpResult,
-)
+from records.summary import SUMMARY_VERSION, Summary
 
 NS_PER_S = 1_000_000_000
 OUTCOMES = ("acked", "failed", "in_doubt", "unconfirmed")

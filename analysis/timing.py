@@ -10,25 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from records.recovery import Recovery
-from records.summary import Latency, Regions, Timing
+from records.faults import Outages, Recovery
+from records.figures import declared
+from records.latency import MEASURES, PERCENTILES, Latency, Regions, Timing
 from records.timing import differs, tolerance_ms
 
-FIGURES = ("min", "p50", "p90", "p99", "p99_9", "p99_99", "max")
+FIGURES = tuple(PERCENTILES)
 FROM_DUE = "due_to_received"
 BETWEEN_PROCESSES = (FROM_DUE, "sent_to_received")
 NO_BACKLOG: Mapping[str, str] = {}
-FROM_A_BACKLOG = (
-    *("outage_ms", "producers_outage_ms", "consumers_outage_ms", "late", "throughput_back_s", "p99_back_s"),
-    *("backlog_highest", "backlog_drained_s", "drain_per_s"),
-)
-"""Keys of `records.recovery.Outages` that messages which wait in a backlog change."""
-WORDS = {
-    "due_to_received": "due → received",
-    "sent_to_received": "sent → received",
-    "sent_to_settled": "sent → confirmed",
-    "round_trip": "round trip",
-}
+FROM_A_BACKLOG = tuple(name for name, figure in declared(Outages).items() if figure.backlogged)
+"""Keys of `records.faults.Outages` that messages which wait in a backlog change."""
+WORDS = {measure: figure.column for measure, figure in MEASURES.items()}
 
 
 @dataclass(frozen=True)

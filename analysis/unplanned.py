@@ -19,7 +19,7 @@ from analysis.members import of_users
 from analysis.outages import reconnections
 from analysis.rebalance import CONSUMERS_AWAY
 from records.connection_events import Cause
-from records.summary import Unplanned
+from records.faults import Unplanned
 
 NS_PER_S = 1_000_000_000
 LEAST_SECONDS = 2

@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from analysis.figures import QUANTILES
+from records.latency import Lag
+from records.messages import NOT_RECEIVED, Messages
 from records.percentiles import LEAST_BEYOND
-from records.summary import NOT_RECEIVED, CheckResult, Lag, Messages
+from records.summary import CheckResult
 
 ENDED = "ended"
 INTERRUPTED = "interrupted"

@@ -1,38 +1,202 @@
-"""Names every figure of summary.json that a check can demand something of, by its dotted path."""
+"""What a figure is, and how those of a TypedDict are found: each is declared once, with its type, in its topic.
 
-from collections.abc import Iterator
-from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
+    drained_s: Annotated[float | None, figure("Seconds until …", title="time until the backlog is drained", unit="s")]
 
-from records.summary import Summary
+The names that checks, gates and comparisons take, the words and units of tables, docs/figures.md and the JSON schemas
+are made from these declarations (`records.summary`, `records.documents`).
+"""
 
-KINDS = tuple(
-    f"{kind}_{mode}" for kind in ("queue", "topic", "durable_topic") for mode in ("persistent", "non_persistent")
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints, is_typeddict
+
+from msgspec import Meta
+
+Better = Literal["lower", "higher"]
+HIGHER: Better = "higher"
+LOWER: Better = "lower"
+Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[float, Meta(ge=0)]
+AtLeastOne = Annotated[int, Meta(ge=1)]
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a run must have for a figure. ``refusal``: why a run without it has none, and the next step.
+
+    ``absent``: the same of several runs, in a comparison.
+    """
+
+    name: str
+    refusal: str
+    absent: str = ""
+
+
+FAULTS = Need("a fault", "a run without a fault has no such figure; add one by --fault")
+MORE_CLIENTS = Need(
+    "clients that become more",
+    "only a load whose clients become more has this figure; choose a scenario of such a load, such as connections",
 )
-"""The kinds of messages: of a queue, a topic or durable subscriptions, by JMS's delivery mode."""
-NAMED = {
-    "kinds": KINDS,
-    "latency_ms": ("due_to_received", "sent_to_received", "sent_to_settled", "round_trip"),
-    "clocks": ("error_bound_ms",),
-    "timing.less_own_time_ms": ("min", "p50", "p90", "p99", "p99_9", "p99_99", "max"),
-    "phases": ("up", "prove", "clients", "warm_up", "load", "drain", "browse", "down"),
-}
-"""The keys of the parts of the summary that are dictionaries."""
-RENAMED = {f"kinds.{kind}.stranded": f"kinds.{kind}.pending" for kind in KINDS}
-"""Figures that once had another name, by that name."""
+STEPS = Need(
+    "a load in steps",
+    "only a load in steps and a search have this figure; add --rate 100,200@10s or --rate search",
+    "no load had steps, or none was held",
+)
+REPLIES = Need(
+    "requests",
+    "only a run with requests has this figure; choose a scenario with awaits_replies, such as request_reply",
+)
+NEEDS = (FAULTS, MORE_CLIENTS, STEPS, REPLIES)
 
 
-def known_figures() -> list[str]:
-    """``messages.lost``, ``latency_ms.due_to_received.p99`` … in the summary's order."""
-    return list(_figures(Summary, ""))
+COUNTED = ("messages", "clients", "times")
+"""Units that a table's heading does not name."""
 
 
-def _figures(kind: Any, path: str) -> Iterator[str]:
+def total(values: Sequence[Any]) -> Any:
+    """None if one is."""
+    return None if None in values else sum(values)
+
+
+def slowest(values: Sequence[float | None]) -> float | None:
+    """The largest; None if there is none, or one is None."""
+    known = [value for value in values if value is not None]
+    return max(known) if known and len(known) == len(values) else None
+
+
+def most(values: Sequence[int | None]) -> int | None:
+    """The largest, None taken as 0; None without any."""
+    return max((value or 0 for value in values), default=None)
+
+
+def least(values: Sequence[float | None]) -> float | None:
+    """The smallest that is known."""
+    return min((value for value in values if value is not None), default=None)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What is told of a figure, or of a part of the summary with several, wherever it is shown.
+
+    ``means``: what it is, and when it is null. ``title``: its words in a sentence, a comparison or a verdict.
+    ``column``: its heading in a table, without the unit. ``decimals``: digits after the point there. ``needs``: what a
+    run must have for it. ``over_faults``: makes the figure of all faults from that of each. ``backlogged``: a backlog
+    changes it. ``compared``: whether comparisons know it; of a part with several figures: the titles of those that they
+    know. ``compared_with``: only if a run has this. ``shown``: whether a comparison's table has it, too, or which of
+    several. ``keys``: of a part whose keys are no type's: its figures by key.
+    """
+
+    means: str = ""
+    title: str = ""
+    column: str = ""
+    unit: str = ""
+    decimals: int = 0
+    better: Better | None = None
+    needs: Need | None = None
+    over_faults: Callable[[Sequence[Any]], Any] | None = None
+    backlogged: bool = False
+    compared: bool | Mapping[str, str] = False
+    compared_with: Need | None = None
+    shown: bool | Collection[str] = False
+    keys: Mapping[str, "Figure"] = field(default_factory=dict)
+
+    def heading(self, part: str = "") -> str:
+        """``Outage max (ms)``: of a table's column; counts have no unit. ``part``: of a spread, its heading."""
+        words = f"{self.column} {part}".strip()
+        unit = "" if self.unit in COUNTED else self.unit.removeprefix("messages")
+        return f"{words} ({unit})" if unit and not words.endswith(unit) else words
+
+
+def figure(means: str = "", *, keys: Iterable[str] | Mapping[str, Figure] = (), **told: Any) -> Meta:
+    """The declaration of a figure: fields of `Figure`. ``keys``: may be names alone."""
+    by_key = keys if isinstance(keys, Mapping) else {}
+    named = {key: by_key[key] if isinstance(by_key.get(key), Figure) else Figure() for key in keys}
+    declared = Figure(means, keys=named, **told)
+    return Meta(title=declared.title or None, description=means or None, extra={"figure": declared})
+
+
+def means(text: str, **schema: Any) -> Meta:
+    """The declaration of what is no figure: a text, a list, a part of the summary. ``schema``: more of its schema."""
+    return Meta(description=text, extra_json_schema=schema or None)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A figure where it stands. ``path``: ``latency_ms.due_to_received.p99``; ``kind``: its type: int | None …"""
+
+    path: str
+    figure: Figure
+    kind: Any
+
+
+def figures_of(kind: Any, path: str = "", above: Figure | None = None) -> Iterator[Declared]:
+    """Every figure within a declared type, in its order. Rows of lists have none that a name could stand for.
+
+    ``above``: what is told of the part of the summary that holds them; its figures inherit it.
+    """
     prefix = f"{path}." if path else ""
     if is_typeddict(kind):
-        for key, value in get_type_hints(kind).items():
-            yield from _figures(value, prefix + key)
+        for name, hint in get_type_hints(kind, include_extras=True).items():
+            part, told = declaration(hint)
+            if told is not None or is_typeddict(part):
+                yield from figures_of(part, prefix + name, _inherited(told or Figure(), name, above))
     elif get_origin(kind) is dict:
-        for key in NAMED.get(path, ()):
-            yield from _figures(get_args(kind)[1], prefix + key)
-    elif path != "summary_version" and {int, float} & {kind, *get_args(kind)} and get_origin(kind) is not list:
-        yield path
+        for key, told in (above.keys if above else {}).items():
+            yield from figures_of(get_args(kind)[1], prefix + key, _inherited(told, key, above))
+    elif get_origin(kind) is not list:
+        yield Declared(path, above or Figure(), kind)
+
+
+def declaration(hint: Any) -> tuple[Any, Figure | None]:
+    """The type of a key, and what is declared of it as a figure, if anything."""
+    if get_origin(hint) is not Annotated:
+        return hint, None
+    kind, *metadata = get_args(hint)
+    told = [meta.extra["figure"] for meta in metadata if isinstance(meta, Meta) and meta.extra]
+    return kind, told[-1] if told else None
+
+
+def told_of(hint: Any) -> str:
+    """What a key means, whether it is a figure or not; '' if its type says all."""
+    texts = [meta.description for meta in get_args(hint)[1:] if isinstance(meta, Meta) and meta.description]
+    return texts[-1] if texts else ""
+
+
+def _inherited(told: Figure, name: str, above: Figure | None) -> Figure:
+    """A part of the summary tells its figures' unit, needs and better way; one with several says which are compared."""
+    if above is None:
+        return told
+    titles = above.compared if isinstance(above.compared, Mapping) else None
+    return replace(
+        told,
+        title=titles.get(name, told.title) if titles else told.title,
+        unit=told.unit or above.unit,
+        better=told.better or above.better,
+        needs=told.needs or above.needs,
+        backlogged=told.backlogged or above.backlogged,
+        compared=told.compared if titles is None else name in titles,
+        compared_with=told.compared_with or above.compared_with,
+        shown=told.shown if isinstance(above.shown, bool) and titles is None else _is_shown(above, name),
+    )
+
+
+def _is_shown(above: Figure, name: str) -> bool:
+    return above.shown if isinstance(above.shown, bool) else name in above.shown
+
+
+def declared(kind: Any) -> dict[str, Figure]:
+    """What is declared of each key of a TypedDict, of those that are figures or have some, by name."""
+    found = {name: declaration(hint)[1] for name, hint in get_type_hints(kind, include_extras=True).items()}
+    return {name: figure for name, figure in found.items() if figure is not None}
+
+
+def headings(kind: Any, *names: str) -> dict[str, str]:
+    """Their headings in a table, by name."""
+    figures = declared(kind)
+    return {name: figures[name].heading() for name in names}
+
+
+def titles(kind: Any, *names: str) -> dict[str, str]:
+    """The words of figures of a TypedDict, by name."""
+    figures = declared(kind)
+    return {name: figures[name].title for name in names}

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
 from operator import getitem
-from typing import Any
+from typing import Any, get_type_hints
+
+from records.figures import declared
 
 Cell = str | int | float | None
 ANY = -1
@@ -53,6 +55,21 @@ def table_of(
     titles, decimals, values = zip(*columns, strict=True)
     rows = tuple(tuple(_value(item, value) for value in values) for item in items)
     return Table(caption, tuple(map(Column, titles, decimals)), rows, empty, sortable)
+
+
+def columns_of(kind: Any, *columns: str | tuple[str, int | None, str | Callable[[Any], Cell]]) -> Columns:
+    """The columns of a table whose rows are of a type of summary.json. A key, or a part of one (``outage_ms.p50``), has
+    its heading, unit and decimals as they are declared; other columns are taken as they are."""
+    return [_declared_column(kind, column) if isinstance(column, str) else column for column in columns]
+
+
+def _declared_column(kind: Any, column: str) -> tuple[str, int | None, str]:
+    name, _, part = column.partition(".")
+    hint, figure = get_type_hints(kind)[name], declared(kind)[name]
+    if not part:
+        return figure.heading(), None if hint is str else figure.decimals, column
+    of_part = declared(hint)[part]
+    return figure.heading(of_part.column), figure.decimals or of_part.decimals, column
 
 
 def _value(item: Any, value: str | Callable[[Any], Cell]) -> Cell:

@@ -25,8 +25,9 @@ from pathlib import Path
 from locust.util.timespan import parse_timespan
 
 from brokerbench.compare.session import MOST_BLOCKS, VARIABLE, locustfile_of, stray_word, why_not_of_every_run
+from records.figures import NEEDS
 from reports.nightly.gates import GateInvalid, RelativeGate, is_relative, relative_gate
-from scenarios.harness.options.check_options import EVERYTHING, parse_checks
+from scenarios.harness.options.check_options import parse_checks
 from scenarios.harness.options.limits import NUMBERS
 from scenarios.harness.options.run_options import OptionError
 from topologies.catalogue.lookup import build
@@ -89,7 +90,7 @@ class Benchmark:
     def checks(self) -> tuple[str, ...]:
         """The gates that are checks of every run."""
         absolute = [text for text in self.gates if not is_relative(text)]
-        return tuple(check.name for text in absolute for check in parse_checks(text, has=EVERYTHING))
+        return tuple(check.name for text in absolute for check in parse_checks(text, has=NEEDS))
 
 
 @dataclass(frozen=True)

@@ -4,23 +4,10 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from records.summary import Summary
+from records.figures import FAULTS, HIGHER, Declared
+from records.summary import FIGURES, Summary
 from reports.numbers import joined
 
-PERCENTILES = {
-    "min": "smallest",
-    "p50": "p50",
-    "p90": "p90",
-    "p99": "p99",
-    "p99_9": "p99.9",
-    "p99_99": "p99.99",
-    "max": "largest",
-}
-MEASURES = {
-    "due_to_received": "latency",
-    "sent_to_received": "sent to received",
-    "sent_to_settled": "sent to confirmed",
-}
 MOST_PRIMARY = 3
 PRIMARY, PRIMARY_OF_FAULTS = "latency_ms.due_to_received.p99", "recovery.outage_ms.max"
 """What is judged if nothing is named; the second in a scenario whose faults cut clients off."""
@@ -28,9 +15,6 @@ PRIMARY, PRIMARY_OF_FAULTS = "latency_ms.due_to_received.p99", "recovery.outage_
 
 class ComparisonImpossible(ValueError):
     """The requested runs cannot be compared: names the run or the figure, the rule and the next step."""
-
-
-NO_STEPS = "no load had steps, or none was held"
 
 
 @dataclass(frozen=True)
@@ -70,51 +54,15 @@ class Metric:
         return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
 
 
-def _latencies() -> Iterable[Metric]:
-    for measure, name in MEASURES.items():
-        for percentile, title in PERCENTILES.items():
-            yield Metric(f"latency_ms.{measure}.{percentile}", f"{name} {title}", "ms")
+def _metric_of(declared: Declared) -> Metric:
+    figure = declared.figure
+    absent = {"if_absent": figure.needs.absent} if figure.needs and figure.needs.absent else {}
+    better, of_faults = figure.better == HIGHER, figure.compared_with is FAULTS
+    return Metric(declared.path, figure.title, figure.unit, better, of_faults, **absent)
 
 
-METRICS: dict[str, Metric] = {
-    metric.path: metric
-    for metric in (
-        *_latencies(),
-        Metric("throughput.held_per_s", "highest rate held", "messages/s", higher_is_better=True, if_absent=NO_STEPS),
-        Metric("throughput.received_per_s", "rate received", "messages/s", higher_is_better=True),
-        Metric("throughput.sent_per_s", "rate sent", "messages/s", higher_is_better=True),
-        Metric("throughput.acked_per_s", "rate confirmed", "messages/s", higher_is_better=True),
-        Metric("throughput.cpu_ms_per_message_brokers", "CPU per message, brokers", "ms"),
-        Metric("throughput.cpu_ms_per_message_generator", "CPU per message, generator", "ms"),
-        Metric("throughput.core_wait_ms_per_message_brokers", "wait for a core per message, brokers", "ms"),
-        Metric("recovery.outage_ms.p50", "a client's outage p50", "ms", of_faults=True),
-        Metric("recovery.outage_ms.max", "longest outage of a client", "ms", of_faults=True),
-        Metric("recovery.producers_outage_ms.max", "longest outage of a producer", "ms", of_faults=True),
-        Metric("recovery.consumers_outage_ms.max", "longest outage of a consumer", "ms", of_faults=True),
-        Metric("recovery.reconnect_ms.p50", "time to reconnect p50", "ms", of_faults=True),
-        Metric("recovery.reconnect_ms.max", "longest time to reconnect", "ms", of_faults=True),
-        Metric("recovery.ready_ms.max", "longest time until ready again", "ms", of_faults=True),
-        Metric("recovery.throughput_back_s", "time until throughput is back", "s", of_faults=True),
-        Metric("recovery.p99_back_s", "time until p99 is back", "s", of_faults=True),
-        Metric("recovery.backlog_highest", "highest backlog", "messages", of_faults=True),
-        Metric("recovery.backlog_drained_s", "time until the backlog is drained", "s", of_faults=True),
-        Metric("rebalance.settled_s", "time until clients settled", "s", of_faults=True),
-        Metric("rebalance.at_end.max_to_mean", "fullest broker / mean at the end", "times", of_faults=True),
-    )
-}
-SHOWN = (
-    "throughput.received_per_s",
-    "throughput.held_per_s",
-    "throughput.cpu_ms_per_message_brokers",
-    "latency_ms.due_to_received.p50",
-    "latency_ms.due_to_received.p99",
-    "latency_ms.due_to_received.p99_9",
-    "recovery.outage_ms.p50",
-    "recovery.outage_ms.max",
-    "recovery.throughput_back_s",
-    "rebalance.settled_s",
-    "rebalance.at_end.max_to_mean",
-)
+METRICS = {path: _metric_of(declared) for path, declared in FIGURES.items() if declared.figure.compared}
+SHOWN = tuple(path for path in METRICS if FIGURES[path].figure.shown)
 """The columns of the page's table that have a ratio; other primary figures are added."""
 
 

@@ -19,7 +19,7 @@ LIMITS = {
     "link": "a link",
     "consumers": "the consumers",
 }
-"""What kept a run from its rate, as `records.summary.OfferedRate` names it."""
+"""What kept a run from its rate, as `records.load.OfferedRate` names it."""
 
 
 def answer(comparisons: Sequence[Comparison]) -> str:

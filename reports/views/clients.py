@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from records.balance import BrokerAway, GroupBalance
+from records.clients import BrokerAway, GroupBalance
 from records.run import RunInfo
 from reports.inputs import Results
 from reports.values import NOWHERE, Backdrop, ClientAreas, ClientRows, ClientTimeline, NamedColour

@@ -1,8 +1,8 @@
 """Says how many connections were held by a load whose clients become more: a sentence, and a table of its steps."""
 
-from records.summary import Connections
+from records.clients import Connections, ConnectionStep
 from reports.numbers import counted
-from reports.values import Columns, Table, table_of
+from reports.values import Table, columns_of, table_of
 
 
 def connections_sentence(connections: Connections | None) -> str:
@@ -17,17 +17,11 @@ def connections_sentence(connections: Connections | None) -> str:
 
 def connections_table(connections: Connections) -> Table:
     """A row a step."""
-    columns: Columns = (
-        ("Clients", 0, "clients"),
-        ("From (s)", 0, "from_s"),
-        ("To (s)", 0, "until_s"),
-        ("Connected at its end", 0, "connected"),
-        ("Refused", 0, "refused"),
+    columns = columns_of(
+        ConnectionStep,
+        *("clients", "from_s", "until_s", "connected", "refused"),
         ("Refused by", None, lambda step: ", ".join(step["refused_by"])),
-        ("Connecting, p50 (ms)", 1, "connect_ms.p50"),
-        ("Connecting, max (ms)", 1, "connect_ms.max"),
-        ("Latency, p50 (ms)", 2, "due_to_received_ms.p50"),
-        ("Latency, p99 (ms)", 2, "due_to_received_ms.p99"),
+        *("connect_ms.p50", "connect_ms.max", "due_to_received_ms.p50", "due_to_received_ms.p99"),
         ("Held", None, lambda step: "yes" if step["held"] else "no"),
     )
     steps, empty = connections["steps"], "The load ended before its first step did."

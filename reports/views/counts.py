@@ -6,46 +6,14 @@ from typing import Any, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from records.summary import KindCounts, Summary
+from records.figures import declared, headings, titles
+from records.messages import KindCounts, Messages
+from records.summary import Summary
 from reports.numbers import joined
 from reports.values import ANY, Cell, Column, Columns, Table, table_of
 from reports.views.histogram import Histogram, select
 
 MOST_REORDERED = 100
-MEANINGS = {
-    "sent": "Distinct messages attempted, warm-up included.",
-    "acked": "Confirmed by a broker.",
-    "failed": "Refused by a broker, or never written: its client had no connection in time, or gave up.",
-    "in_doubt": "The connection went, or its client left, before the broker's answer.",
-    "unconfirmed": "Sent without asking for a confirmation.",
-    "withheld": "Due and never sent, as the brokers kept their producers waiting until the end.",
-    "expected": "Receptions that the sends ask for: one for each subscription of a message's destination.",
-    "received": "Seen at least once, counted once for each subscription.",
-    "lost": "Confirmed and expected, never received, found nowhere.",
-    "stranded": "Confirmed, not received, found on a queue after the drain.",
-    "dead_lettered": "Confirmed, not received, found on a dead-letter queue.",
-    "expired": "Not received, and the time to live was over, by what brokers keep or count.",
-    "unselected": "Confirmed, not received, left on a queue none of whose consumers selects it.",
-    "duplicated": "Deliveries beyond the first that the broker did not mark as redelivered.",
-    "duplicated_by_resend": "The part of the duplicated ones whose copies come from different attempts.",
-    "redelivered": "Deliveries that the broker marked as such.",
-    "repeated": "The part of the redelivered ones beyond a message's first delivery.",
-    "recovered": "In doubt, yet received.",
-    "reordered": "First deliveries after a later message of the same producer to the same consumer.",
-    "corrupted": "Received with a body that is not as it was sent.",
-    "unexpected": "Received, but no send is on record.",
-    "foreign": "Received, but not of this run.",
-    "unaccounted": "Never received, found nowhere, and not every place could be searched.",
-    "missed_away": "Sent to a topic while a subscriber without a durable subscription was away: nobody owed them.",
-    "missing_unconfirmed": "Unconfirmed, never received, found nowhere: nobody promised them.",
-    "refused_yet_received": "Refused by a broker, yet received.",
-    "expired_yet_received": "Received after the time to live was over.",
-    "unselected_yet_received": "Received by a consumer whose selector does not match.",
-    "left_unconfirmed": "Unconfirmed, not received, found on a queue after the drain.",
-    "failed_not_received": "Refused or never written, and not received, for each subscription.",
-    "in_doubt_not_received": "In doubt, and not received, for each subscription.",
-    "unowed_yet_received": "Received by a subscription that the sends do not ask for.",
-}
 MOST_SUBSCRIPTIONS = 12
 """Of more, those are shown of which most messages were not received as they should be."""
 ODD = ("lost", "stranded", "dead_lettered", "expired", "unaccounted", "duplicated", "corrupted", "unexpected")
@@ -62,8 +30,8 @@ def accounting(summary: Summary, table: pa.Table) -> Table:
     columns = (Column("Count"), Column("Meaning"), Column("All", 0), *(Column(title, 0) for title in titles))
     everything: dict[str, Any] = dict(summary["messages"])
     rows = tuple(
-        (_words(name), meaning, everything[name], *(row.get(name) for row in subscriptions))
-        for name, meaning in MEANINGS.items()
+        (_words(name), figure.means, everything[name], *(row.get(name) for row in subscriptions))
+        for name, figure in declared(Messages).items()
     )
     more = f" ({len(subscriptions)} of {len(every):,} subscriptions)" if len(subscriptions) < len(every) else ""
     return Table(f"What became of each message{more}", columns, rows)
@@ -79,29 +47,17 @@ KINDS = {
     "topic": "topic",
     "durable_topic": "topic, durable subscriptions",
 }
+OTHERWISE = "otherwise"
 OF_KINDS = {
-    "subscriptions": "Queues or subscriptions",
-    "expected": "Sent",
-    "acked": "Confirmed",
-    "received": "Received",
-    "lost": "Confirmed and lost",
-    "missing_unconfirmed": "Unconfirmed and missing",
-    "pending": "Pending",
-    "unaccounted": "Unaccounted for",
-    "missed_away": "Not owed",
-    "otherwise": "Not received otherwise",
-    "unowed_yet_received": "Received beyond",
-    "duplicated": "Duplicated",
+    **headings(KindCounts, "subscriptions", "expected", "acked", "received", "lost", "missing_unconfirmed", "pending"),
+    **headings(KindCounts, "unaccounted", "missed_away"),
+    OTHERWISE: "Not received otherwise",
+    **headings(KindCounts, "unowed_yet_received", "duplicated"),
 }
 """Sent is received less received beyond, and all that follows. A confirmed message is in one of these too."""
 
 
-OF_UNDELIVERED = {
-    "lost": "lost",
-    "missing_unconfirmed": "unconfirmed and missing",
-    "pending": "pending on a broker",
-    "unaccounted": "unaccounted for",
-}
+OF_UNDELIVERED = titles(KindCounts, "lost", "missing_unconfirmed", "pending", "unaccounted")
 """What becomes of a kind's undelivered messages; others expired, or are dead letters."""
 SUBSCRIBED = {"queue": "queues", "topic": "topics", "durable_topic": "durable subscriptions"}
 
@@ -166,7 +122,7 @@ def kinds(summary: Summary) -> Table:
 
 def _of_kind(counts: dict[str, Any], key: str) -> int:
     """``otherwise``: expired, a dead letter, unselected, or of a send that failed or stayed in doubt."""
-    if key != "otherwise":
+    if key != OTHERWISE:
         return int(counts[key])
     shown = sum(counts[name] for name in ("lost", "missing_unconfirmed", "pending", "unaccounted"))
     beside = sum(counts[name] for name in ("unselected", "failed_not_received", "in_doubt_not_received"))

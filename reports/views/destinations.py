@@ -1,8 +1,8 @@
 """Says how long it took until messages flowed on every destination, if a run has several: a sentence and a table."""
 
-from records.summary import Destinations
+from records.messages import Destinations
 from reports.numbers import seconds_text, significant
-from reports.values import Columns, Table, table_of
+from reports.values import Table, columns_of, table_of
 
 
 def destinations_sentence(found: Destinations) -> str:
@@ -17,11 +17,5 @@ def destinations_sentence(found: Destinations) -> str:
 
 def destinations_table(found: Destinations) -> Table:
     """One row."""
-    columns: Columns = (
-        ("Destinations", 0, "count"),
-        ("With a received message", 0, "reached"),
-        ("All had one after (s)", 2, "all_flow_s"),
-        ("First message, p50 (ms)", 2, "first_ms.p50"),
-        ("First message, max (ms)", 2, "first_ms.max"),
-    )
+    columns = columns_of(Destinations, "count", "reached", "all_flow_s", "first_ms.p50", "first_ms.max")
     return table_of("Until messages flow on every destination", (found,), columns)

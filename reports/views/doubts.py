@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from records.load import WarmUpResult
+from records.messages import Messages
 from records.run import RunInfo
-from records.summary import Messages, Summary, WarmUpResult
+from records.summary import Summary
 from reports.numbers import counted, joined, seconds_text, sentence, share, significant
 from reports.views import farlinks, spans
 from reports.views.brokers import of_kind

@@ -2,23 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from records.summary import NOT_RECEIVED, LeftBehind, Messages, Summary
+from records.messages import BESIDE, NOT_RECEIVED, LeftBehind, Messages
+from records.summary import Summary
 from reports.numbers import counted, joined
 from reports.views.leftbehind import places
 
 FAILED, REFUSED = "failed_not_received", "refused_yet_received"
-BESIDE = {
-    "duplicated": "duplicated",
-    "reordered": "out of order",
-    "corrupted": "corrupted",
-    "unexpected": "received without a known send",
-    REFUSED: "received though refused",
-    "expired_yet_received": "received after the time to live",
-    "unselected_yet_received": "received against a selector",
-    "unowed_yet_received": "received by subscriptions that were not owed them",
-    "withheld": "more never sent, as the brokers kept producers waiting",
-}
-"""Counts of what was received, or was never sent. A message may be in several of them, or in none."""
 COMES_WITH = {"unowed_yet_received": ("unexpected", "unselected_yet_received")}
 """Not told beside a count that says the same of the same messages, and more."""
 MOST_BROKERS = 3

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from records.latency import Latency
 from records.run import RunInfo
-from records.summary import Latency, Summary
+from records.summary import Summary
 from reports.numbers import sentence, significant
 from reports.views.connections import connections_sentence
 from reports.views.counts import kinds_sentences

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 
-from records.summary import Latency, Summary
+from records.figures import declared
+from records.latency import Latency
+from records.messages import Messages
+from records.summary import Summary
 from reports.numbers import ABSENT, significant, whole
 from reports.values import Figure
-from reports.views.counts import MEANINGS
 
+MEANS = declared(Messages)
 NO_LATENCY: Latency = {
     "count": 0,
     "negative": 0,
@@ -30,8 +33,8 @@ def _messages(summary: Summary) -> tuple[Figure, ...]:
     messages, throughput = summary["messages"], summary["throughput"]
     per_s = significant(throughput["received_per_s"])
     return (
-        Figure("Sent", whole(messages["sent"]), "messages", MEANINGS["sent"]),
-        Figure("Received", whole(messages["received"]), "messages", MEANINGS["received"]),
+        Figure("Sent", whole(messages["sent"]), "messages", MEANS["sent"].means),
+        Figure("Received", whole(messages["received"]), "messages", MEANS["received"].means),
         _odd(summary, "Lost", "lost", messages["lost"]),
         _odd(summary, "Duplicated", "duplicated", messages["duplicated"]),
         Figure("Throughput", per_s, "msg/s", "First deliveries, mean over the load phase."),
@@ -42,7 +45,7 @@ def _odd(summary: Summary, label: str, name: str, count: int) -> Figure:
     """Good or bad is for the checks to say; without a check, none is good and any is bad."""
     outcomes = {check["outcome"] for check in summary["checks"] if check["metric"] == f"messages.{name}"}
     bad = "fail" in outcomes or (count > 0 and "pass" not in outcomes)
-    return Figure(label, whole(count), "messages", MEANINGS[name], "bad" if bad else "" if count else "good")
+    return Figure(label, whole(count), "messages", MEANS[name].means, "bad" if bad else "" if count else "good")
 
 
 def _latency(summary: Summary) -> tuple[Figure, ...]:

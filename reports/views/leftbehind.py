@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from records.summary import LeftBehind
+from records.messages import LeftBehind
 from reports.numbers import counted
-from reports.values import Columns, Table, table_of
+from reports.values import Table, columns_of, table_of
 
 MOST_ROWS = 50
 OUTCOMES = {
@@ -39,10 +39,9 @@ def places(found: Sequence[LeftBehind], outcome: str, count: int) -> str:
 
 def left_behind_table(found: Sequence[LeftBehind]) -> Table:
     """A row a queue, broker and outcome, with most messages first."""
-    columns: Columns = (
-        ("Queue", None, "queue"),
-        ("Broker", None, "broker"),
-        ("Messages", 0, "messages"),
+    columns = columns_of(
+        LeftBehind,
+        *("queue", "broker", "messages"),
         ("Outcome", None, lambda row: OUTCOMES.get(row["outcome"], row["outcome"])),
     )
     more = f", the first {MOST_ROWS} of {len(found):,} rows" if len(found) > MOST_ROWS else ""

@@ -1,6 +1,6 @@
 """Says in a sentence how far each mirror lagged when its broker was killed."""
 
-from records.summary import Mirror, MirrorAtKill
+from records.network import Mirror, MirrorAtKill
 from reports.numbers import counted
 
 

@@ -6,9 +6,9 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from records.balance import Distribution, FaultMoves, GroupBalance, Rebalance
+from records.clients import Distribution, FaultMoves, GroupBalance, Rebalance
 from reports.numbers import counted, joined, seconds_text, significant
-from reports.values import Column, Columns, Table, table_of
+from reports.values import Column, Columns, Table, columns_of, table_of
 
 NS_PER_S = 1_000_000_000
 MOST_STAYS, MOST_CHANGES = 300, 60
@@ -53,15 +53,12 @@ def balance_table(group: GroupBalance, faults: Sequence[FaultMoves]) -> Table:
     """The clients of a group by broker, beside their fair share, a row a moment."""
     unsettled = {_after(fault) for fault in faults if fault["settled_s"] is None}
     of_brokers: Columns = [(name, 0, partial(_connected, name)) for name in group["moments"][0]["connected"]]
-    columns: Columns = (
+    columns = columns_of(
+        Distribution,
         ("When", None, lambda moment: _when(moment["moment"], unsettled)),
-        ("At (s of load)", 1, "at_s"),
+        "at_s",
         *of_brokers,
-        ("Off", 0, "off"),
-        ("Fair share", 1, "fair_share"),
-        ("Max/mean", 2, "max_to_mean"),
-        ("CV", 2, "cv"),
-        ("Jain's index", 3, "jain"),
+        *("off", "fair_share", "max_to_mean", "cv", "jain"),
     )
     return table_of(f"Clients of {group['group']} by broker", group["moments"], columns)
 
@@ -81,17 +78,11 @@ def _when(moment: str, unsettled: set[str]) -> str:
 
 def moves_table(rebalance: Rebalance) -> Table:
     """The moves after each fault, and how long the clients took to settle."""
-    columns: Columns = (
-        ("Fault", None, "fault"),
-        ("Effect", None, "effect"),
-        ("At (s of load)", 1, "at_s"),
-        ("Moves", 0, "moves"),
-        ("Clients that moved", 0, "moved"),
-        ("Off p50 (ms)", 0, "off_ms.p50"),
-        ("Off max (ms)", 0, "off_ms.max"),
-        ("First move after (s)", 2, "first_move_s"),
+    columns = columns_of(
+        FaultMoves,
+        *("fault", "effect", "at_s", "moves", "moved", "off_ms.p50", "off_ms.max", "first_move_s"),
         ("Settled after (s)", None, lambda of: of["state"] if of["settled_s"] is None else f"{of['settled_s']:.2f}"),
-        ("Later moves", 0, "later_moves"),
+        "later_moves",
     )
     caption = (
         "Moves after each fault; off: from the old connection to the new one; settled: nobody moved or was off for 5 s"

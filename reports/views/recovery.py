@@ -5,9 +5,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from records.recovery import FaultRecovery, Recovery, StrandedAt, back_ns
+from records.faults import FaultRecovery, Recovery, StrandedAt, back_ns
 from reports.numbers import counted, seconds_text
-from reports.values import Columns, OutageRow, Table, table_of
+from reports.values import Columns, OutageRow, Table, columns_of, table_of
 
 DONE = {
     "kill": "was killed",
@@ -99,33 +99,15 @@ def _were(count: int) -> str:
 
 def recovery_table(recovery: Recovery) -> Table:
     """A row a fault. Seconds of the load; outages in ms, empty if a client never came back."""
-    columns: Columns = (
-        ("Fault", None, "fault"),
+    columns = columns_of(
+        FaultRecovery,
+        "fault",
         ("What", None, lambda fault: f"{fault['kind']} {fault['target']}"),
-        ("At (s)", 1, "began_s"),
-        ("Effective (s)", 2, "effective_s"),
-        ("Back (s)", 1, "restored_s"),
-        ("Clients", 0, "clients"),
-        ("Cut off", 0, "cut_off"),
-        ("Never back", 0, "never_back"),
-        ("Nothing due", 0, "nothing_due"),
-        ("Outage p50 (ms)", 0, "outage_ms.p50"),
-        ("Outage max (ms)", 0, "outage_ms.max"),
-        ("Reconnect max (ms)", 0, "reconnect_ms.max"),
-        ("Ready max (ms)", 0, "ready_ms.max"),
-        ("In flight", 0, "in_flight"),
-        ("Lost", 0, "lost"),
-        ("Stranded", 0, "stranded"),
+        *("began_s", "effective_s", "restored_s", "clients", "cut_off", "never_back", "nothing_due"),
+        *("outage_ms.p50", "outage_ms.max", "reconnect_ms.max", "ready_ms.max", "in_flight", "lost", "stranded"),
         ("Stranded at", None, lambda fault: "; ".join(map(_stranded_at, fault["stranded_at"]))),
-        ("Duplicated", 0, "duplicated"),
-        ("Redelivered", 0, "redelivered"),
-        ("Reordered", 0, "reordered"),
-        ("Late", 0, "late"),
-        ("Throughput back after (s)", 1, "throughput_back_s"),
-        ("p99 back after (s)", 1, "p99_back_s"),
-        ("Highest backlog", 0, "backlog_highest"),
-        ("Drained after (s)", 1, "backlog_drained_s"),
-        ("Drained (/s)", 0, "drain_per_s"),
+        *("duplicated", "redelivered", "reordered", "late", "throughput_back_s", "p99_back_s"),
+        *("backlog_highest", "backlog_drained_s", "drain_per_s"),
     )
     return table_of("What each fault did", recovery["faults"], columns, "No fault had an effect.")
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection
 
-from records.summary import Latency, Regions
+from records.latency import Latency, Regions
 from reports.numbers import joined, significant
-from reports.values import Columns, Table, table_of
+from reports.values import Table, columns_of, table_of
 
 OF_ALL = "latency_ms.due_to_received"
 """The figures of all messages. One that is doubtful is doubtful for those of each region too."""
@@ -33,15 +33,7 @@ def _took(latency: Latency, doubtful: Collection[str]) -> str:
 
 def regions_table(found: Regions) -> Table:
     """Latency of the load phase: of messages that stayed in a region, and of those that crossed."""
-    columns: Columns = (
-        ("Messages that", None, "what"),
-        ("Messages", 0, "count"),
-        ("Min (ms)", 2, "min"),
-        ("p50 (ms)", 2, "p50"),
-        ("p90 (ms)", 2, "p90"),
-        ("p99 (ms)", 2, "p99"),
-        ("Max (ms)", 1, "max"),
-    )
+    columns = columns_of(Latency, ("Messages that", None, "what"), "count", "min", "p50", "p90", "p99", "max")
     rows = (
         {"what": "stayed in their region", **found["within"]},
         {"what": "crossed to another", **found["across"]},

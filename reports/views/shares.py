@@ -1,6 +1,6 @@
 """Says how consumers shared the messages of a subscription, if they did so unevenly."""
 
-from records.balance import Consumers, Division
+from records.clients import Consumers, Division
 from reports.numbers import joined
 
 MOST_SENTENCES, MOST_BROKERS = 2, 4

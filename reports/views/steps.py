@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from records.summary import Limit, StepResult
-from reports.values import Columns, Table, table_of
+from records.load import Limit, StepResult
+from reports.values import Table, columns_of, table_of
 
 
 @dataclass(frozen=True)
@@ -37,18 +37,11 @@ def held_step(steps: list[StepResult], held_per_s: float | None) -> StepResult |
 
 def steps_table(steps: list[StepResult]) -> Table:
     """A row a step."""
-    columns: Columns = (
+    columns = columns_of(
+        StepResult,
         ("Step", None, step_name),
-        ("From (s)", 0, "from_s"),
-        ("To (s)", 0, "until_s"),
-        ("Due /s", 1, "due_per_s"),
-        ("Sent /s", 1, "sent_per_s"),
-        ("Received /s", 1, "received_per_s"),
-        ("Backlog at its end", 0, "backlog"),
-        ("p50 (ms)", 2, "due_to_received_ms.p50"),
-        ("p99 (ms)", 2, "due_to_received_ms.p99"),
-        ("p99.9 (ms)", 2, "due_to_received_ms.p99_9"),
-        ("Max (ms)", 1, "due_to_received_ms.max"),
+        *("from_s", "until_s", "due_per_s", "sent_per_s", "received_per_s", "backlog"),
+        *(f"due_to_received_ms.{name}" for name in ("p50", "p99", "p99_9", "max")),
         ("Held", None, lambda step: "yes" if step["held"] else "no"),
     )
     return table_of("Steps of the load", steps, columns, "The load ended before its first step did.")

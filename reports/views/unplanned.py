@@ -1,7 +1,8 @@
 """Says which outages nobody planned: a sentence each, their probable cause, and a band on every plot over time."""
 
+from records.faults import Unplanned
 from records.run import OUT_OF_REACH, RunInfo
-from records.summary import Summary, Unplanned
+from records.summary import Summary
 from reports.numbers import counted, joined
 from reports.values import Band
 

@@ -5,7 +5,7 @@ One of a count or a kind that no run has raises ValueError.
 
 from records.checks import Check
 from records.declared_types import fits
-from records.figures import KINDS
+from records.messages import KINDS
 from topologies.model.spelling import nearest
 
 
@@ -15,7 +15,7 @@ def no_acked_send_lost() -> Check:
 
 
 def each_delivered(kind: str) -> Check:
-    """Every message of a kind (`records.figures.KINDS`) that a subscription was owed has reached it."""
+    """Every message of a kind (`records.messages.KINDS`) that a subscription was owed has reached it."""
     if kind not in KINDS:
         raise ValueError(
             f"each_delivered({kind!r}): no kind of messages has this name"

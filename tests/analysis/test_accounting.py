@@ -12,8 +12,8 @@ from analysis.accounting import COUNTS, accounting
 from analysis.expectations import NOTHING_SPECIAL, Expectations
 from analysis.message_outcomes import NOBODY
 from analysis.messages import messages
+from records.messages import NOT_RECEIVED
 from records.schemas import UNKNOWN
-from records.summary import NOT_RECEIVED
 from tests.analysis import oracle
 from tests.analysis.rows import QUEUE, TOPIC, Row, connection, frame, leftover, member, receipt, send, subscription
 

@@ -10,9 +10,9 @@ import pytest
 
 from analysis.client_steps import NO_STEPS, client_steps
 from records.buckets import bucket_of
+from records.clients import Connections
 from records.results import LATENCY, RESOURCES
 from records.run import Phases, RunInfo
-from records.summary import Connections
 
 NS_PER_S, NS_PER_MS = 1_000_000_000, 1_000_000
 LOAD_NS = 7 * NS_PER_S

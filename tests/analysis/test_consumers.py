@@ -15,7 +15,7 @@ from analysis.consumers import received
 from analysis.deliveries import deliveries
 from analysis.division import divided
 from analysis.messages import messages
-from records.balance import Consumers
+from records.clients import Consumers
 from records.results import CONSUMERS
 from tests.analysis.rows import QUEUE, Row, frame, receipt, send, subscription
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.disturbance import Back, back, slowest
+from analysis.disturbance import Back, back
 from analysis.fault_spans import FaultSpan
 from records.buckets import bucket_of
 from records.results import LATENCY, RATES
@@ -91,10 +91,6 @@ def test_without_three_seconds_before_the_fault_nothing_is_known() -> None:
     early = FaultSpan(1, "kill", "a", LOAD_NS + 2_500 * MS, LOAD_NS + 60 * S)
     assert found(fault=early) == Back(None, None)
     assert found({}, {}) == Back(None, None)
-
-
-def test_the_slowest_of_several_is_never_if_one_is() -> None:
-    assert (slowest([1.0, 3.0]), slowest([1.0, None]), slowest([])) == (3.0, None, None)
 
 
 @given(st.lists(st.integers(0, 200), min_size=29, max_size=29))

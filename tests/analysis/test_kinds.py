@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from analysis.accounting import COUNTS
 from analysis.kinds import UNDELIVERED, kinds
-from records.figures import KINDS, known_figures
+from records.messages import KINDS
 from records.run import UserInfo
+from records.summary import FIGURES
 
 NAMES = {"queue": "queue://{}", "topic": "topic://{}", "durable_topic": "topic://durable.{}"}
 
@@ -88,7 +89,7 @@ def test_messages_that_nobody_was_subscribed_for_or_that_are_both_persistent_and
 
 
 def test_a_check_may_demand_something_of_each_kind() -> None:
-    assert {f"kinds.{kind}.undelivered" for kind in KINDS} <= {*known_figures()}
+    assert {f"kinds.{kind}.undelivered" for kind in KINDS} <= {*FIGURES}
 
 
 @given(

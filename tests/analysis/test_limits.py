@@ -9,9 +9,9 @@ import pytest
 
 from analysis.limits import NOTHING, limit
 from records.buckets import bucket_of
+from records.load import Limit, StepResult
 from records.results import CONSUMERS, LATENCY, RESOURCES
 from records.run import GroupInfo, RunInfo, UserInfo
-from records.summary import Limit, StepResult
 
 NS_PER_S, NS_PER_MS = 1_000_000_000, 1_000_000
 JUDGED = range(2, 10)

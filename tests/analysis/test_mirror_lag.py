@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from analysis.fault_spans import FaultSpan
 from analysis.mirror_lag import Sample, lag_of, mirror_lag
+from records.network import Mirror
 from records.schemas import SAMPLES
-from records.summary import Mirror
 
 S, MS_PER_S = 1_000_000_000, 1_000
 LOAD_NS = 50 * S

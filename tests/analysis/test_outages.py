@@ -17,8 +17,8 @@ from analysis.message_outcomes import found as left
 from analysis.messages import messages
 from analysis.outages import outages, with_due
 from analysis.timeline import FAULT_GRACE_NS, FOREVER_NS
+from records.faults import back_ns
 from records.message_properties import MessageProperties
-from records.recovery import back_ns
 from tests.analysis import outage_oracle
 from tests.analysis.rows import (
     LOAD_FROM_MS,

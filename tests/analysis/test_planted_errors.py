@@ -473,7 +473,10 @@ def test_a_machine_that_others_used_up_makes_outages_doubtful_too_and_blames_no_
             ):
                 recorder.sample(broker, LOAD_NS + second * S, kind, "", metric, round((second + 2) * cores * S))
 
-    phases = replace(INFO.phases, load_ended_ns=LOAD_NS + 30 * S, drain_ended_ns=LOAD_NS + 61 * S)
+    drained_ns = LOAD_NS + 61 * S
+    phases = replace(
+        INFO.phases, load_ended_ns=LOAD_NS + 30 * S, drain_ended_ns=drained_ns, browse_ended_ns=drained_ns + S
+    )
     longest = Check("longest", "recovery.outage_ms.max", at_most=100_000)
     info = replace(INFO, phases=phases, machine={"cores": 2}, checks=(longest,))
     directory = planted(starved, info)

@@ -13,7 +13,7 @@ from analysis.distribution import distribution, evenness
 from analysis.fault_spans import FaultSpan
 from analysis.rebalance import SETTLED_AFTER_NS, Places, moves_of, rebalance, settled_ns
 from analysis.rebalance import flaps as flaps_of
-from records.balance import Distribution, Rebalance
+from records.clients import Distribution, Rebalance
 from records.results import STAYS
 from records.run import BrokerInfo, GroupInfo
 from tests.analysis import rebalance_oracle, stay_oracle

@@ -9,7 +9,7 @@ from analysis.backlog import Backlog
 from analysis.disturbance import Back
 from analysis.fault_spans import FaultSpan
 from analysis.premises import unmet
-from analysis.recovery import Harm, recovery, spread
+from analysis.recovery import Course, Harm, recovery, spread
 from records.checks import Check
 from records.results import OUTAGES, STAYS
 from reports.views.recovery import outage_rows
@@ -65,7 +65,7 @@ def of(rows: list[dict[str, Any]]) -> Any:
     stays = pa.Table.from_pylist([dict(zip(STAYS.names, stay, strict=True)) for stay in whole], STAYS)
     back = {1: Back(2.5, 4.0), 3: Back(0.0, None)}
     backlog = {1: Backlog(240, 3.5), 3: Backlog(1_200, None)}
-    return recovery(pa.Table.from_pylist(rows, OUTAGES), FAULTS, HARM, back, backlog, stays, LOAD_NS)
+    return recovery(pa.Table.from_pylist(rows, OUTAGES), FAULTS, Course(HARM, back, backlog), stays, LOAD_NS)
 
 
 def test_each_fault_has_its_own_figures_and_all_together_have_theirs() -> None:

@@ -5,9 +5,9 @@ import pytest
 
 from analysis.regions import by_region
 from records.buckets import bucket_of
+from records.latency import Regions
 from records.results import LATENCY
 from records.run import BrokerInfo
-from records.summary import Regions
 
 MS = 1_000_000
 BROKERS = (BrokerInfo("a", "east"), BrokerInfo("b", "east"), BrokerInfo("c", "west"))

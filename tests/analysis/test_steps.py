@@ -7,9 +7,9 @@ import pytest
 
 from analysis.steps import held_per_s, step_results
 from records.buckets import bucket_of
+from records.load import StepResult
 from records.rate_steps import parse_steps
 from records.results import LATENCY, RATES
-from records.summary import StepResult
 
 MS = 1_000_000
 STEPS = parse_steps("100,200@10s")

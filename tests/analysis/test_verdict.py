@@ -11,8 +11,10 @@ from analysis.checks import evaluate, value_at
 from analysis.verdict import Evidence, FailedFault, judge
 from records.buckets import bucket_of
 from records.checks import Check
+from records.latency import Lag
+from records.messages import Messages
 from records.percentiles import quantiles_ns
-from records.summary import CheckResult, Lag, Messages
+from records.summary import CheckResult
 
 NOTHING = dict.fromkeys(Messages.__annotations__, 0)
 ON_TIME = Lag(p50=0.1, p99=9.9, p99_9=20.0, max=30.0, blocked_slots=0)

@@ -8,7 +8,7 @@ import pyarrow as pa
 from analysis.distribution import distribution
 from analysis.fault_spans import fault_spans
 from analysis.rebalance import Places, rebalance
-from records.balance import Rebalance
+from records.clients import Rebalance
 from records.results import STAYS
 from records.run import RunInfo
 

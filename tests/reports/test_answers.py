@@ -5,8 +5,9 @@ from typing import Any, cast
 import pytest
 
 from analysis.distribution import evenness
-from records.balance import Consumers, Division
-from records.summary import Destinations, FirstReceiptSpread, Latency, Regions
+from records.clients import Consumers, Division
+from records.latency import Latency, Regions
+from records.messages import Destinations, FirstReceiptSpread
 from reports.inputs import Results
 from reports.page import destinations_tables
 from reports.views.destinations import destinations_sentence

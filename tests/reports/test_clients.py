@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from analysis.fault_spans import FaultSpan
 from analysis.rebalance import Places, rebalance
-from records.balance import Rebalance
+from records.clients import Rebalance
 from records.results import STAYS
 from records.run import BrokerInfo, GroupInfo, RunInfo
 from records.summary import Summary

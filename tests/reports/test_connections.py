@@ -1,6 +1,6 @@
 """Checks what the report says of a load whose clients become more."""
 
-from records.summary import Connections, ConnectionStep
+from records.clients import Connections, ConnectionStep
 from reports.views.connections import connections_sentence, connections_table
 from reports.views.keyfigures import NO_LATENCY
 

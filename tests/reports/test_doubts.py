@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from records.load import WarmUpResult
 from records.results import PATHS, RESOURCES
 from records.run import Phases, RunInfo, UserInfo
-from records.summary import Summary, WarmUpResult
+from records.summary import Summary
 from reports.build import render
 from reports.inputs import read_results
 from reports.run_markdown import run_markdown

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from records.summary import LeftBehind
+from records.messages import LeftBehind
 from reports.inputs import Results, read_results
 from reports.page import accounting_section
 from reports.views.fate import fate_sentence

@@ -5,10 +5,9 @@ from typing import Any, cast
 
 import pytest
 
-from records.balance import Rebalance
-from records.figures import KINDS
+from records.clients import Rebalance
+from records.messages import KINDS, KindCounts
 from records.run import RunInfo, UserInfo
-from records.summary import KindCounts
 from reports.views.counts import kinds_sentences
 from reports.views.headline import headline
 from reports.views.rebalance import moves_sentences

@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
-from records.figures import KINDS
-from records.summary import KindCounts, Summary
+from records.messages import KINDS, KindCounts
+from records.summary import Summary
 from reports.views import counts
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from records.summary import Mirror, MirrorAtKill
+from records.network import Mirror, MirrorAtKill
 from reports.views.mirror import mirror_sentences
 
 

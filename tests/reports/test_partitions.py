@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.verdict import Evidence, judge
-from records.balance import Rebalance
-from records.figures import KINDS
-from records.recovery import FaultRecovery
-from records.summary import NOT_RECEIVED, KindCounts, Lag, LeftBehind, Messages, Summary
+from records.clients import Rebalance
+from records.faults import FaultRecovery
+from records.latency import Lag
+from records.messages import KINDS, NOT_RECEIVED, KindCounts, LeftBehind, Messages
+from records.summary import Summary
 from reports.inputs import read_results
 from reports.junit import junit
 from reports.nightly.judging import FAIL, INVALID, PASS, UNDECIDED, Cell, GateResult

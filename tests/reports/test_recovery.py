@@ -6,7 +6,7 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 
-from records.recovery import FaultRecovery, Recovery
+from records.faults import FaultRecovery, Recovery
 from records.results import OUTAGES
 from reports.build import render
 from reports.inputs import read_results

@@ -1,7 +1,7 @@
 """Checks what the report says of a load whose rate changes."""
 
 from analysis.limits import NOTHING
-from records.summary import Limit, StepResult
+from records.load import Limit, StepResult
 from reports.views.keyfigures import NO_LATENCY
 from reports.views.steps import rate_points, step_name, steps_sentence, steps_table
 

@@ -6,12 +6,14 @@ import pytest
 
 from analysis.checks import evaluate
 from records.checks import Check
-from records.figures import KINDS, known_figures
-from scenarios.harness.options.check_options import EVERYTHING, FAULTS, HOW, parse_checks
+from records.figures import FAULTS, MORE_CLIENTS, NEEDS, REPLIES, STEPS, Need
+from records.messages import KINDS
+from records.summary import FIGURES
+from scenarios.harness.options.check_options import HOW, parse_checks
 from scenarios.harness.options.run_options import OptionError
 
 
-def refused(text: str, *, has: Collection[str] = EVERYTHING) -> str:
+def refused(text: str, *, has: Collection[Need] = NEEDS) -> str:
     with pytest.raises(OptionError) as raised:
         parse_checks(text, has=has)
     return str(raised.value)
@@ -67,18 +69,18 @@ def test_of_the_figures_of_rebalance_only_those_of_settling_need_a_fault() -> No
 @pytest.mark.parametrize(
     ("text", "what", "next_step"),
     [
-        ("connections.held >= 10", "clients", "choose a scenario of such a load, such as connections"),
-        ("throughput.held_per_s > 500", "rates", "add --rate 100,200@10s or --rate search"),
-        ("latency_ms.round_trip.p99 < 50", "requests", "choose a scenario with awaits_replies, such as request_reply"),
+        ("connections.held >= 10", MORE_CLIENTS, "choose a scenario of such a load, such as connections"),
+        ("throughput.held_per_s > 500", STEPS, "add --rate 100,200@10s or --rate search"),
+        ("latency_ms.round_trip.p99 < 50", REPLIES, "choose a scenario with awaits_replies, such as request_reply"),
     ],
 )
-def test_a_figure_that_a_run_cannot_have_is_refused_before_it_starts(text: str, what: str, next_step: str) -> None:
-    assert next_step in refused(text, has=EVERYTHING - {what})
+def test_a_figure_that_a_run_cannot_have_is_refused_before_it_starts(text: str, what: Need, next_step: str) -> None:
+    assert next_step in refused(text, has={*NEEDS} - {what})
     assert parse_checks(text, has={what})
 
 
 def test_the_known_figures_are_the_numbers_of_the_summary() -> None:
-    known = known_figures()
+    known = [*FIGURES]
     some = {"messages.lost", "leftovers", "latency_ms.sent_to_settled.p99_9", "recovery.outage_ms.max", "lag_ms.p99"}
     assert some <= set(known)
     assert len(known) == len(set(known))
@@ -103,9 +105,9 @@ def test_below_and_above_leave_out_their_bound(check: Check, value: float, outco
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_figure_by_its_old_name_is_refused_with_the_new_one(kind: str) -> None:
     with pytest.raises(OptionError) as refusal:
-        parse_checks(f"kinds.{kind}.stranded <= 0", has=EVERYTHING)
+        parse_checks(f"kinds.{kind}.stranded <= 0", has=NEEDS)
     assert str(refusal.value) == (
         f"--check 'kinds.{kind}.stranded <= 0': the summary has no figure 'kinds.{kind}.stranded' any more, "
         f"as stranded means confirmed messages only; write 'kinds.{kind}.pending'"
     )
-    assert parse_checks(f"kinds.{kind}.pending <= 0", has=EVERYTHING)[0].metric == f"kinds.{kind}.pending"
+    assert parse_checks(f"kinds.{kind}.pending <= 0", has=NEEDS)[0].metric == f"kinds.{kind}.pending"

@@ -12,7 +12,7 @@ import scenarios.harness as harness
 from drivers.users import ConsumerUser, ProducerUser
 from drivers.users.broker_user import BrokerUser
 from records.checks import Check
-from records.figures import known_figures
+from records.summary import FIGURES
 from scenarios.harness import Scenario, faults
 from scenarios.harness.faults import CommandFault, Fault, absent_at_start
 
@@ -55,7 +55,7 @@ def test_a_check_on_any_figure_is_there_and_is_one() -> None:
     exec(code, names)
     own = names["checks"][-1]
     assert isinstance(own, Check)
-    assert own.metric in known_figures()
+    assert own.metric in FIGURES
     assert own.rule == "< 50"
     assert {field.name for field in dataclasses.fields(Check)} - {"name", "metric"} <= TOLD | {
         *re.findall(r"`(\w+)`", OWN)

@@ -11,13 +11,14 @@ from drivers.protocols import PROTOCOLS, Spoken, unsupported
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.checks import Check
+from records.figures import FAULTS, MORE_CLIENTS, REPLIES, STEPS, Need
 from records.rate_search import AFTER_A_STEP_S, SearchSettings
 from records.rate_steps import text_of
 from records.run import CONSUMER, PRODUCER, RunInfo
 from scenarios.harness.faults import Fault
 from scenarios.harness.faults.away import absences
 from scenarios.harness.faults.rolling_restart import earliest_s, expected_s, too_long
-from scenarios.harness.options.check_options import CLIENTS, FAULTS, RATES, REQUESTS, parse_checks
+from scenarios.harness.options.check_options import parse_checks
 from scenarios.harness.options.description import describe
 from scenarios.harness.options.fault_options import planned_faults
 from scenarios.harness.options.message_options import configure_messages, require_all_wanted
@@ -218,13 +219,13 @@ def _searching(search: SearchSettings, options: Options, producing: Sequence[typ
     return replace(options, steps=search.first_steps(producers))
 
 
-def _what_it_has(faults: Sequence[Fault], options: Options, producing: Iterable[type[ProducerUser]]) -> set[str]:
+def _what_it_has(faults: Sequence[Fault], options: Options, producing: Iterable[type[ProducerUser]]) -> set[Need]:
     """What there has to be for some figures, as `parse_checks` names it."""
     there = {
         FAULTS: faults,
-        CLIENTS: options.clients,
-        RATES: options.steps or options.search,
-        REQUESTS: any(user.awaits_replies for user in producing),
+        MORE_CLIENTS: options.clients,
+        STEPS: options.steps or options.search,
+        REPLIES: any(user.awaits_replies for user in producing),
     }
     return {what for what, is_there in there.items() if is_there}
 

@@ -1,0 +1,293 @@
+"""Declares the figures of clients: where they were, how they moved, how evenly messages were divided among them."""
+
+from typing import Annotated, TypedDict
+
+from records.faults import OutageSpread
+from records.figures import FAULTS, LOWER, Count, figure, means
+from records.latency import Latency
+
+
+class Evenness(TypedDict):
+    """How evenly the connected clients are spread over brokers. Null if none is connected."""
+
+    max_to_mean: Annotated[
+        float | None,
+        figure(
+            "Clients of the fullest broker, divided by the mean; 1 is even.",
+            column="Max/mean",
+            unit="times",
+            decimals=2,
+            better=LOWER,
+        ),
+    ]
+    cv: Annotated[
+        float | None,
+        figure("Coefficient of variation: standard deviation divided by the mean; 0 is even.", column="CV", decimals=2),
+    ]
+    jain: Annotated[
+        float | None,
+        figure("Jain's index: 1 is even, 1/n if one of n brokers has all clients.", column="Jain's index", decimals=3),
+    ]
+
+
+class Distribution(Evenness):
+    """Where the clients of a group were at one moment. An active and its standby together are one broker."""
+
+    moment: Annotated[
+        str,
+        means(
+            "begin, before F1, after F1 (applied, and the clients had settled), after F1 mended, end. If the "
+            "clients did not settle, after is the last moment before the next fault."
+        ),
+    ]
+    at_s: Annotated[float, figure("Seconds from the start of the load.", column="At", unit="s of load", decimals=1)]
+    connected: Annotated[dict[str, int], means("Clients by broker.")]
+    off: Annotated[Count, figure("Clients connected to no broker.", column="Off", unit="clients")]
+    fair_share: Annotated[
+        float,
+        figure(
+            "Connected clients divided by the brokers that were up or had clients.",
+            column="Fair share",
+            unit="clients",
+            decimals=1,
+        ),
+    ]
+
+
+class GroupBalance(TypedDict):
+    """The distribution of a client group over its brokers: those where it enters, and those where its clients were."""
+
+    group: Annotated[str, means("The client group.")]
+    clients: Annotated[Count, figure("Its clients, connected or not. The clients of each moment add up to them.")]
+    moments: Annotated[list[Distribution], means("The distribution at each moment.")]
+
+
+class FaultMoves(TypedDict):
+    """The moves after a fault was applied, or mended, until the next fault was, or the load ended."""
+
+    fault: Annotated[str, figure("F1, F2 … by their beginnings, as in the report.", column="Fault")]
+    effect: Annotated[str, figure("applied or mended.", column="Effect")]
+    at_s: Annotated[
+        float,
+        figure(
+            "Seconds from the start of the load. Of a join: when it was measured. Mended: when the broker took "
+            "logins again, else when mending began.",
+            column="At",
+            unit="s of load",
+            decimals=1,
+        ),
+    ]
+    moves: Annotated[Count, figure("Moves.", column="Moves")]
+    moved: Annotated[Count, figure("Clients that moved.", column="Clients that moved", unit="clients")]
+    off_ms: Annotated[
+        OutageSpread,
+        figure("From the end of the old connection to the new one, of these moves.", column="Off", unit="ms"),
+    ]
+    first_move_s: Annotated[
+        float | None,
+        figure("Seconds until the first move. Null without any.", column="First move after", unit="s", decimals=2),
+    ]
+    state: Annotated[str, means("settled, or did not settle.")]
+    settled_s: Annotated[
+        float | None,
+        figure(
+            "Seconds until no client had moved or been off for the 5 s that followed. Null if that never was so.",
+            column="Settled after",
+            unit="s",
+            decimals=2,
+        ),
+    ]
+    later_moves: Annotated[Count, figure("Moves after the clients had settled.", column="Later moves")]
+
+
+class MoveSpread(TypedDict):
+    """Moves of a client. Null without clients."""
+
+    p50: Annotated[
+        int | None,
+        figure("The middle client's; the lower one of two. Clients that never moved count as 0.", column="p50"),
+    ]
+    max: Annotated[int | None, figure("The most of one client.", column="max")]
+
+
+class BrokerAway(TypedDict):
+    """From when to when a fault kept a broker away."""
+
+    broker: Annotated[str, means("Its name.")]
+    from_s: Annotated[float, figure("Seconds from the start of the load.", unit="s")]
+    until_s: Annotated[float | None, figure("Likewise; null: to the end of the load.", unit="s")]
+
+
+class Rebalance(TypedDict):
+    """How clients moved between brokers within the load. A move is a connection to another broker than the one before.
+    A client that closed its connection by itself begins anew.
+    """
+
+    clients: Annotated[Count, figure("Clients, connected or not.", unit="clients")]
+    moved: Annotated[Count, figure("Clients that moved at least once.", unit="clients")]
+    moves: Annotated[Count, figure("Moves of all clients.")]
+    moves_per_client: Annotated[MoveSpread, means("How often a client moved.")]
+    off_ms: Annotated[
+        OutageSpread,
+        figure(
+            "From the end of the old connection to the new one, of all moves. 0 if a client opened the new one first.",
+            unit="ms",
+        ),
+    ]
+    flaps: Annotated[
+        Count, figure("Stays under a second that neither the client itself nor the load's limits ended.", better=LOWER)
+    ]
+    off_at_end: Annotated[
+        Count, figure("Clients connected to no broker at the end of the load.", unit="clients", better=LOWER)
+    ]
+    not_settled: Annotated[
+        Count, figure("Faults applied or mended after which the clients did not settle.", needs=FAULTS, better=LOWER)
+    ]
+    settled_s: Annotated[
+        float | None,
+        figure(
+            "The longest that the clients took to settle. Null if they did not settle after one of the faults, or"
+            " without a fault.",
+            title="time until clients settled",
+            unit="s",
+            better=LOWER,
+            needs=FAULTS,
+            compared=True,
+            compared_with=FAULTS,
+            shown=True,
+        ),
+    ]
+    at_end: Annotated[
+        Evenness,
+        figure(
+            "Of the least even group at the end of the load.",
+            compared={"max_to_mean": "fullest broker / mean at the end"},
+            compared_with=FAULTS,
+            shown=True,
+        ),
+    ]
+    faults: Annotated[list[FaultMoves], means("What each fault did, in order.")]
+    groups: Annotated[list[GroupBalance], means("Each client group.")]
+    away: Annotated[list[BrokerAway], means("The brokers that faults kept away; one that joins is away from 0 on.")]
+
+
+class MessageEvenness(TypedDict):
+    """How evenly messages are spread over the consumers of a subscription. Null if none was received."""
+
+    max_to_mean: Annotated[
+        float | None, figure("Messages of the consumer with the most, divided by the mean; 1 is even.", unit="times")
+    ]
+    cv: Annotated[float | None, figure("Coefficient of variation: standard deviation divided by the mean; 0 is even.")]
+    jain: Annotated[float | None, figure("Jain's index: 1 is even, 1/n if one of n consumers has all messages.")]
+
+
+class Division(MessageEvenness):
+    """How the messages of one subscription were divided among its consumers: first deliveries, all phases."""
+
+    destination: Annotated[str, means("queue://NAME or topic://NAME.")]
+    subscription: Annotated[str, means("As in the events: of a queue its name.")]
+    consumers: Annotated[Count, figure("Consumers that held it.")]
+    messages: Annotated[Count, figure("Messages that they received.")]
+    least: Annotated[Count, figure("Messages of the consumer with the fewest.")]
+    most: Annotated[Count, figure("Messages of the consumer with the most.")]
+    idle: Annotated[Count, figure("Consumers that received none.")]
+    brokers: Annotated[dict[str, int], means("Messages by the broker where they were received.")]
+
+
+class Consumers(TypedDict):
+    """How messages were divided among consumers. The result table consumers has each consumer."""
+
+    share: Annotated[MessageEvenness, figure("Of the least even subscription.")]
+    idle: Annotated[
+        Count,
+        figure("Consumers that received nothing, of subscriptions that received messages and have several consumers."),
+    ]
+    subscriptions: Annotated[list[Division], means("Those with several consumers.")]
+
+
+class ConnectionCounts(TypedDict):
+    """The brokers' own counts of client connections beside the clients', in the load. Nothing is compared if each
+    message has a connection.
+    """
+
+    compared: Annotated[
+        Count, figure("Counts of a broker in a second, around which the clients' number did not change.")
+    ]
+    differed: Annotated[Count, figure("Of these, how many were not the same.")]
+    brokers: Annotated[list[str], means("Brokers with any that was not the same.")]
+
+
+class ConnectSpread(TypedDict):
+    """Milliseconds from a client's first attempt to its first connection, of the clients that first tried in the step.
+    Null: none was connected.
+    """
+
+    p50: Annotated[float | None, figure("The middle client.", column="p50")]
+    max: Annotated[float | None, figure("The slowest.", column="max")]
+
+
+class ConnectionStep(TypedDict):
+    """What came of one step of a load whose clients become more."""
+
+    clients: Annotated[
+        Count, figure("Clients that were to be connected at the step's end.", column="Clients", unit="clients")
+    ]
+    from_s: Annotated[float, figure("Seconds from the start of the load.", column="From", unit="s", decimals=0)]
+    until_s: Annotated[float, figure("Seconds from the start of the load.", column="To", unit="s", decimals=0)]
+    begun: Annotated[Count, figure("Clients that had tried to connect by then.", unit="clients")]
+    connected: Annotated[
+        Count, figure("Clients that were connected then.", column="Connected at its end", unit="clients")
+    ]
+    refused: Annotated[
+        Count,
+        figure(
+            "Clients of which an attempt in the step failed: a broker refused, hung up or did not answer.",
+            column="Refused",
+            unit="clients",
+        ),
+    ]
+    refused_by: Annotated[dict[str, int], means("How many of them by each broker.")]
+    connect_ms: Annotated[
+        ConnectSpread,
+        figure(
+            "From a client's first attempt to its first connection, of the clients that first tried in the step; "
+            "of the first step, in it or before it.",
+            column="Connecting,",
+            unit="ms",
+            decimals=1,
+        ),
+    ]
+    due_to_received_ms: Annotated[
+        Latency, figure("Latency of the messages that were due in the step.", column="Latency,", unit="ms", decimals=2)
+    ]
+    held: Annotated[
+        bool,
+        means(
+            "All were connected at the step's end, no client that first tried in it took longer to connect than "
+            "the limit, and the p99 from due to received was within its limit."
+        ),
+    ]
+
+
+class Connections(TypedDict):
+    """Connections as a capacity: of a load whose clients become more."""
+
+    held: Annotated[
+        int | None,
+        figure(
+            "The most clients that were connected at the end of a step, with both times within their limits. Null"
+            " if the clients of the load did not become more."
+        ),
+    ]
+    not_held: Annotated[int | None, figure("The clients of the first step that was not held; null if every step was.")]
+    limited_by: Annotated[
+        str | None,
+        means(
+            "What the limit was: refused (by brokers), host (its cores were used up), generator (it began too "
+            "late, or sent late), connecting (clients were not connected at the step's end, or took too long) or "
+            "latency; null if every step was held."
+        ),
+    ]
+    brokers: Annotated[list[str], means("The brokers that refused.")]
+    why: Annotated[str, means("The same as a sentence; empty if every step was held.")]
+    steps: Annotated[list[ConnectionStep], means("Those that the load went through to their ends.")]

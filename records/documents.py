@@ -1,0 +1,130 @@
+"""Makes the documents that follow from the declarations: docs/summary.schema.json and docs/figures.md.
+
+python -m records.documents        writes them anew; a test fails while they are not as declared
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
+
+import msgspec
+
+from records import clients, faults, latency, load, messages, network, summary
+from records.figures import Figure, declaration, told_of
+from records.summary import Summary
+
+DOCS = Path(__file__).parents[1] / "docs"
+TOPICS = {
+    "Messages": messages,
+    "Latency": latency,
+    "Load": load,
+    "Faults": faults,
+    "Clients": clients,
+    "Network": network,
+    "The run itself": summary,
+}
+TITLE = "summary.json of a brokerbench run"
+WHAT = (
+    "What a run found. Figures that could not be measured are null, never 0. Made from records/ by records.documents."
+)
+INTRODUCTION = """\
+# The figures of a run
+
+Every figure of `summary.json`, by topic. `--check`, a gate and `--primary` name a figure by its path, such as
+`messages.lost` or `latency_ms.due_to_received.p99`. A figure that could not be measured is null, never 0.
+[summary.schema.json](summary.schema.json) is the same as a JSON schema. Both are made from the declarations in
+`records/` by `python -m records.documents`.
+"""
+
+
+def summary_schema() -> str:
+    """The JSON schema of summary.json."""
+    made = msgspec.json.schema(Summary)
+    definitions = {name: _in_order(_closed(schema), _classes()[name]) for name, schema in made["$defs"].items()}
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": TITLE, **definitions.pop("Summary")}
+    return json.dumps(head | {"description": WHAT, "$defs": definitions}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _classes() -> dict[str, type]:
+    return {name: kind for topic in TOPICS.values() for name, kind in vars(topic).items() if is_typeddict(kind)}
+
+
+def _closed(schema: Any) -> Any:
+    """No object has other keys than its type; several plain types are one list; no title stands beside its name."""
+    if isinstance(schema, list):
+        return [_closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    parts = {key: _closed(part) for key, part in schema.items() if key != "title" or not isinstance(part, str)}
+    if "properties" in parts:
+        parts["additionalProperties"] = False
+    choices = parts.pop("anyOf", ())
+    for choice in choices:
+        parts |= {key: part for key, part in choice.items() if key != "type"}
+    return parts | {"type": [choice["type"] for choice in choices]} if choices else parts
+
+
+def _in_order(schema: dict[str, Any], kind: type) -> dict[str, Any]:
+    """The keys as they are declared."""
+    names = [*get_type_hints(kind)]
+    return schema | {"required": names, "properties": {name: schema["properties"][name] for name in names}}
+
+
+def figures_page() -> str:
+    """docs/figures.md: a section a topic, in it a table for each part of the summary."""
+    places = dict[type, list[str]]()
+    for kind, path in _parts(Summary, ""):
+        places.setdefault(kind, []).append(path)
+    sections = [INTRODUCTION]
+    for heading, topic in TOPICS.items():
+        sections.append(f"## {heading}\n")
+        sections += [_part(kind, paths) for kind, paths in places.items() if _declared_in(topic, kind)]
+    return "\n".join(sections)
+
+
+def _parts(kind: Any, path: str) -> Iterator[tuple[type, str]]:
+    """Each type of an object in the summary, with where such objects stand; rows of lists have ``[]``."""
+    kind, told = declaration(kind)
+    if is_typeddict(kind):
+        yield kind, path
+        for name, hint in get_type_hints(kind, include_extras=True).items():
+            yield from _parts(hint, f"{path}.{name}" if path else name)
+    elif get_origin(kind) is list:
+        yield from _parts(get_args(kind)[0], f"{path}[]")
+    elif get_origin(kind) is dict and told is not None:
+        yield from _parts(get_args(kind)[1], f"{path}.{{{', '.join(told.keys)}}}")
+
+
+def _declared_in(topic: ModuleType, kind: type) -> bool:
+    return kind.__module__ == topic.__name__
+
+
+def _part(kind: type, paths: list[str]) -> str:
+    what = " ".join((kind.__doc__ or "").split()).replace("``", "`")
+    where = ", ".join(f"`{path}`" for path in paths) or "`summary.json`"
+    rows = [
+        f"| `{name}` | {told.unit} | {told.better or ''} | {_meaning(text, told)} |"
+        for name, (text, told) in _keys(kind).items()
+    ]
+    head = ["| Key | Unit | Better | Meaning |", "|---|---|---|---|"]
+    return "\n".join([f"### {where}\n", f"{what}\n", *head, *rows, ""])
+
+
+def _keys(kind: type) -> dict[str, tuple[str, Figure]]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: (told_of(hint), declaration(hint)[1] or Figure()) for name, hint in hints.items()}
+
+
+def _meaning(text: str, told: Figure) -> str:
+    needs = f" Only of runs with {told.needs.name}." if told.needs else ""
+    return f"{text}{needs}".strip() or "See below."
+
+
+DOCUMENTS = {"summary.schema.json": summary_schema, "figures.md": figures_page}
+
+if __name__ == "__main__":
+    for name, made in DOCUMENTS.items():
+        (DOCS / name).write_text(made(), encoding="utf-8")
+        print(f"wrote docs/{name}")

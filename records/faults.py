@@ -1,0 +1,346 @@
+"""Declares the figures of faults: how long clients were cut off, and what became of messages."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypedDict
+
+from records.figures import (
+    FAULTS,
+    HIGHER,
+    LOWER,
+    AtLeastOne,
+    Count,
+    Positive,
+    figure,
+    least,
+    means,
+    most,
+    slowest,
+    total,
+)
+
+
+class OutageSpread(TypedDict):
+    """Milliseconds over the clients that were cut off. Null: never, or nobody was cut off."""
+
+    p50: Annotated[float | None, figure("The middle client's; the lower one of two.", column="p50")]
+    max: Annotated[float | None, figure("The slowest client's.", column="max")]
+
+
+class Outages(TypedDict):
+    """What faults did to clients and messages."""
+
+    cut_off: Annotated[
+        Count,
+        figure(
+            "Clients that lost their connection to a broker with a fault.",
+            column="Cut off",
+            unit="clients",
+            better=LOWER,
+        ),
+    ]
+    never_back: Annotated[
+        Count,
+        figure(
+            "Of these, clients without a success until the end of the run (a confirmed send, a written one that "
+            "nobody confirms, or a receipt), except those that were ready again and had nothing due.",
+            column="Never back",
+            unit="clients",
+            better=LOWER,
+        ),
+    ]
+    nothing_due: Annotated[
+        Count,
+        figure(
+            "Of these outages, those during which none of the client's messages was due: nobody noticed them.",
+            column="Nothing due",
+            unit="clients",
+        ),
+    ]
+    in_flight: Annotated[
+        Count,
+        figure(
+            "Sends of these clients without an answer when the connection was lost.",
+            column="In flight",
+            unit="messages",
+        ),
+    ]
+    outage_ms: Annotated[
+        OutageSpread,
+        figure(
+            "From a client's last success before the loss (at the earliest the fault's beginning) to its first "
+            "one on the next connection. A success is a confirmed send, a written one that nobody confirms, or a "
+            "receipt. Of a client that was ready again and had nothing due: until it was ready.",
+            column="Outage",
+            unit="ms",
+            better=LOWER,
+            compared_with=FAULTS,
+            compared={"p50": "a client's outage p50", "max": "longest outage of a client"},
+            shown=True,
+            backlogged=True,
+        ),
+    ]
+    producers_outage_ms: Annotated[
+        OutageSpread,
+        figure(
+            "The same, of producers.",
+            unit="ms",
+            better=LOWER,
+            compared_with=FAULTS,
+            compared={"max": "longest outage of a producer"},
+            backlogged=True,
+        ),
+    ]
+    consumers_outage_ms: Annotated[
+        OutageSpread,
+        figure(
+            "The same, of consumers.",
+            unit="ms",
+            better=LOWER,
+            compared_with=FAULTS,
+            compared={"max": "longest outage of a consumer"},
+            backlogged=True,
+        ),
+    ]
+    reconnect_ms: Annotated[
+        OutageSpread,
+        figure(
+            "From the loss to the client's next connection.",
+            column="Reconnect",
+            unit="ms",
+            better=LOWER,
+            compared_with=FAULTS,
+            compared={"p50": "time to reconnect p50", "max": "longest time to reconnect"},
+        ),
+    ]
+    ready_ms: Annotated[
+        OutageSpread,
+        figure(
+            "From the loss until the client's subscriptions and sends in doubt were restored, on that connection "
+            "or a later one.",
+            column="Ready",
+            unit="ms",
+            better=LOWER,
+            compared_with=FAULTS,
+            compared={"max": "longest time until ready again"},
+        ),
+    ]
+    lost: Annotated[
+        Count,
+        figure(
+            "Acked messages that were sent before the fault was over, and lost. A message belongs to one fault at"
+            " most.",
+            column="Lost",
+            unit="messages",
+            better=LOWER,
+            over_faults=total,
+        ),
+    ]
+    stranded: Annotated[
+        Count,
+        figure(
+            "Acked messages that were sent before the fault was over, not received, and found on a queue after "
+            "the drain.",
+            column="Stranded",
+            unit="messages",
+            better=LOWER,
+            over_faults=total,
+        ),
+    ]
+    duplicated: Annotated[
+        Count,
+        figure(
+            "Deliveries beyond the first, not marked as redelivered, that came after the fault began.",
+            column="Duplicated",
+            unit="messages",
+            better=LOWER,
+            over_faults=total,
+        ),
+    ]
+    redelivered: Annotated[
+        Count,
+        figure(
+            "Deliveries with the broker's redelivered flag that came after the fault began.",
+            column="Redelivered",
+            unit="messages",
+            over_faults=total,
+        ),
+    ]
+    reordered: Annotated[
+        Count,
+        figure(
+            "First deliveries after the fault began that came after a later message of the same producer to the "
+            "same consumer.",
+            column="Reordered",
+            unit="messages",
+            over_faults=total,
+        ),
+    ]
+    late: Annotated[
+        Count | None,
+        figure(
+            "First deliveries of messages due from the fault's first second on, until the next fault, that took "
+            "longer than the band of p99_back_s allows. Null if there were not 3 s before the fault; in recovery "
+            "also if one fault has null.",
+            column="Late",
+            unit="messages",
+            over_faults=total,
+            backlogged=True,
+        ),
+    ]
+    throughput_back_s: Annotated[
+        Positive | None,
+        figure(
+            "Seconds from the fault until deliveries a second were at least nine tenths of their median in the 10"
+            " s before it, for 3 s in a row; 0 if they never were less, null if they did not come back. Of "
+            "several faults the slowest.",
+            title="time until throughput is back",
+            column="Throughput back after",
+            unit="s",
+            decimals=1,
+            better=LOWER,
+            over_faults=slowest,
+            compared=True,
+            compared_with=FAULTS,
+            shown=True,
+            backlogged=True,
+        ),
+    ]
+    p99_back_s: Annotated[
+        Positive | None,
+        figure(
+            "The same of p99 from due to received, by the second in which messages were due: at most twice its "
+            "median before, or 10 ms more.",
+            title="time until p99 is back",
+            column="p99 back after",
+            unit="s",
+            decimals=1,
+            better=LOWER,
+            over_faults=slowest,
+            compared=True,
+            compared_with=FAULTS,
+            backlogged=True,
+        ),
+    ]
+    backlog_highest: Annotated[
+        int | None,
+        figure(
+            "The most messages that were due and not yet received, at the end of a second after the fault began.",
+            title="highest backlog",
+            column="Highest backlog",
+            unit="messages",
+            better=LOWER,
+            over_faults=most,
+            compared=True,
+            compared_with=FAULTS,
+            backlogged=True,
+        ),
+    ]
+    backlog_drained_s: Annotated[
+        float | None,
+        figure(
+            "Seconds from the fault until no more messages were due and not received than before it. 0: there "
+            "never were more. Null: there always were, or there were not 3 s before the fault.",
+            title="time until the backlog is drained",
+            column="Drained after",
+            unit="s",
+            decimals=1,
+            better=LOWER,
+            over_faults=slowest,
+            compared=True,
+            compared_with=FAULTS,
+            backlogged=True,
+        ),
+    ]
+    drain_per_s: Annotated[
+        float | None,
+        figure(
+            "Deliveries a second from the highest backlog until it had drained; of several faults the lowest. "
+            "Null if there was none, or it did not drain.",
+            column="Drained",
+            unit="messages/s",
+            better=HIGHER,
+            over_faults=least,
+            backlogged=True,
+        ),
+    ]
+
+
+class StrandedAt(TypedDict):
+    """Messages that were left on one broker's queues."""
+
+    broker: str
+    messages: Annotated[AtLeastOne, figure("How many there are.", unit="messages")]
+    oldest_s: Annotated[
+        float | None, figure("How long the oldest of them had been there; null if the broker does not say.", unit="s")
+    ]
+
+
+class FaultRecovery(Outages):
+    """What one fault did."""
+
+    fault: Annotated[str, figure("F1, F2 and so on, as in the report.", column="Fault")]
+    kind: Annotated[str, means("What was done, by its name in --fault, such as kill or full-store.")]
+    target: Annotated[str, means("The broker.")]
+    began_s: Annotated[
+        float, figure("When it was applied, in seconds from the start of the load.", column="At", unit="s", decimals=1)
+    ]
+    effective_s: Annotated[
+        float | None,
+        figure("When its effect was measured; null if it was not.", column="Effective", unit="s", decimals=2),
+    ]
+    restored_s: Annotated[
+        float | None,
+        figure(
+            "When its broker was measured to take logins again; null if it was not.",
+            column="Back",
+            unit="s",
+            decimals=1,
+        ),
+    ]
+    clients: Annotated[Count, figure("Connections of clients before it.", column="Clients", unit="clients")]
+    stranded_at: Annotated[list[StrandedAt], means("Its stranded messages by the broker that they were found on.")]
+
+
+class Recovery(Outages):
+    """What the faults of the run did together."""
+
+    faults: Annotated[list[FaultRecovery], means("Each fault that had an effect, in the order of their beginnings.")]
+
+
+class Unplanned(TypedDict):
+    """An outage that no fault of the run was meant to bring about."""
+
+    broker: str
+    what: Annotated[
+        str,
+        means(
+            "silent: for two seconds or more the broker confirmed and delivered nothing, while clients waited. "
+            "lost connections: clients lost their connections to it."
+        ),
+    ]
+    from_s: Annotated[float, figure("Seconds from the start of the load.", unit="s")]
+    until_s: Annotated[
+        float | None,
+        figure(
+            "When the broker answered again, or when the last of these clients was connected again, in seconds of"
+            " the load. Null if one never was.",
+            unit="s",
+        ),
+    ]
+    clients: Annotated[int, figure("Clients that waited, or that lost their connections.", unit="clients")]
+
+
+def back_ns(outage: Mapping[str, Any]) -> int | None:
+    """When the user of a row of the result table ``outages`` was back; None: never.
+
+    A user without messages is back when it is connected. One that had no success, and nothing due either, is back when
+    it is ready: its subscriptions are restored, and no send of it waits for an answer.
+    """
+    if not outage["role"]:
+        return _whole(outage["connected_ns"])
+    idle = outage["first_success_ns"] is None and outage["due"] == 0 and outage["in_flight"] == 0
+    return _whole(outage["ready_ns"] if idle else outage["first_success_ns"])
+
+
+def _whole(time_ns: Any) -> int | None:
+    return None if time_ns is None else int(time_ns)

@@ -1,0 +1,124 @@
+"""Declares the figures of latency, and how far they can be relied on."""
+
+from typing import Annotated, TypedDict
+
+from records.figures import LOWER, REPLIES, Figure, figure, means
+
+PERCENTILES = {
+    "min": "smallest",
+    "p50": "p50",
+    "p90": "p90",
+    "p99": "p99",
+    "p99_9": "p99.9",
+    "p99_99": "p99.99",
+    "max": "largest",
+}
+"""The figures of a latency, in words."""
+
+
+class Latency(TypedDict):
+    """Milliseconds, load phase. Percentiles are exact to 0.4 % (`records.buckets`), ``min`` and ``max`` exact.
+
+    A percentile with fewer than ten messages beyond it is null: p99 takes 1,000 messages.
+    """
+
+    count: Annotated[int, figure("How many durations were measured.", column="Messages", unit="messages")]
+    negative: Annotated[
+        int, figure("How many of them are below 0, as the clocks of two processes disagree.", unit="messages")
+    ]
+    min: Annotated[float | None, figure("The smallest one.", column="Min", unit="ms", decimals=2)]
+    p50: Annotated[float | None, figure("Half of them are at most this.", column="p50", unit="ms", decimals=2)]
+    p90: Annotated[float | None, figure("Nine tenths of them are at most this.", column="p90", unit="ms", decimals=2)]
+    p99: Annotated[float | None, figure("99 % of them are at most this.", column="p99", unit="ms", decimals=2)]
+    p99_9: Annotated[float | None, figure("99.9 % of them are at most this.", column="p99.9", unit="ms", decimals=2)]
+    p99_99: Annotated[float | None, figure("99.99 % of them are at most this.", column="p99.99", unit="ms", decimals=2)]
+    max: Annotated[float | None, figure("The largest one.", column="Max", unit="ms", decimals=1)]
+
+
+class Regions(TypedDict):
+    """Latency from due to received by regions: of messages that were received in the region of the broker that took
+    them, and of those that crossed. A broker without a region is of one that has no name.
+    """
+
+    within: Annotated[Latency, means("Of messages that were received in the region of the broker that took them.")]
+    across: Annotated[Latency, means("Of messages that were received in another region.")]
+    across_per_s: Annotated[
+        float | None,
+        figure("Messages that crossed, a second. Null if the length of the load is unknown.", unit="messages/s"),
+    ]
+
+
+class Lag(TypedDict):
+    """How late the generator sent through its own fault, in milliseconds: first attempts, load phase. Waiting for a
+    connection, a confirmation, a commit or a blocked write is no lag. It never makes a run invalid: timing says
+    which figures it makes doubtful.
+    """
+
+    p50: Annotated[float | None, figure("Half of the sends were late by at most this.", unit="ms")]
+    p99: Annotated[float | None, figure("99 % of the sends were late by at most this.", unit="ms")]
+    p99_9: Annotated[float | None, figure("99.9 % of the sends were late by at most this.", unit="ms")]
+    max: Annotated[float | None, figure("The latest send was late by this.", unit="ms")]
+    blocked_slots: Annotated[int, figure("Messages that were due while a producer was kept waiting by its broker.")]
+
+
+class Timing(TypedDict):
+    """Which latency figures are sound, and which are doubtful. Timing never makes a run invalid."""
+
+    sound: Annotated[list[str], means("Figures to rely on, as checks name them: latency_ms.due_to_received.p99.")]
+    doubtful: Annotated[
+        dict[str, str],
+        means(
+            "Figures not to rely on, each with its reason. A check on one of them is unknown. Outages, times of "
+            "recovery and latencies by region are here too, if a backlog made them that was not the brokers'."
+        ),
+    ]
+    less_own_time_ms: Annotated[
+        dict[str, float | None],
+        figure(
+            "Due to received, less the generator's own delay. The delay is"
+            " the lag of sends and the lateness of reads. A figure of due_to_received is doubtful if it differs"
+            " from this by more than the larger of a tenth and 0.2 ms. The other measures are judged alike, by "
+            "the lateness of reads alone.",
+            keys=PERCENTILES,
+            unit="ms",
+        ),
+    ]
+    note: Annotated[str, means("One sentence on which figures not to rely, and why; empty if all are sound.")]
+
+
+def _compared(words: str) -> dict[str, str]:
+    return {name: f"{words} {percentile}" for name, percentile in PERCENTILES.items()}
+
+
+MEASURES = {
+    "due_to_received": Figure(
+        "From when a message was due to its first receipt: what a caller feels.",
+        title="latency",
+        column="due → received",
+        better=LOWER,
+        compared=_compared("latency"),
+        shown=("p50", "p99", "p99_9"),
+    ),
+    "sent_to_received": Figure(
+        "From when a message was sent to its first receipt.",
+        title="sent to received",
+        column="sent → received",
+        better=LOWER,
+        compared=_compared("sent to received"),
+    ),
+    "sent_to_settled": Figure(
+        "From when a message was sent until a broker confirmed it.",
+        title="sent to confirmed",
+        column="sent → confirmed",
+        better=LOWER,
+        compared=_compared("sent to confirmed"),
+    ),
+    "round_trip": Figure(
+        "From when a request was due until its reply was received. Only of runs whose replies came.",
+        title="round trip",
+        column="round trip",
+        better=LOWER,
+        needs=REPLIES,
+    ),
+}
+"""The durations that are measured."""

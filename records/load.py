@@ -1,0 +1,220 @@
+"""Declares the figures of the load: rates, steps, and what limited them."""
+
+from typing import Annotated, TypedDict
+
+from records.figures import HIGHER, LOWER, STEPS, figure, means
+from records.latency import Latency
+
+
+class Throughput(TypedDict):
+    """Messages a second over the load phase, and milliseconds of CPU a message."""
+
+    due_per_s: Annotated[
+        float | None, figure("Messages that were due in the load, a second.", title="rate due", unit="messages/s")
+    ]
+    sent_per_s: Annotated[
+        float | None,
+        figure(
+            "Messages sent in the load, a second.", title="rate sent", unit="messages/s", better=HIGHER, compared=True
+        ),
+    ]
+    acked_per_s: Annotated[
+        float | None,
+        figure(
+            "Messages that a broker confirmed in the load, a second.",
+            title="rate confirmed",
+            unit="messages/s",
+            better=HIGHER,
+            compared=True,
+        ),
+    ]
+    received_per_s: Annotated[
+        float | None,
+        figure(
+            "First deliveries in the load, a second.",
+            title="rate received",
+            unit="messages/s",
+            better=HIGHER,
+            compared=True,
+            shown=True,
+        ),
+    ]
+    held_per_s: Annotated[
+        float | None,
+        figure(
+            "Of a load in steps: the highest rate (mean of its step) that was held, with every lower one. Null if"
+            " none was, or without steps.",
+            title="highest rate held",
+            unit="messages/s",
+            better=HIGHER,
+            needs=STEPS,
+            compared=True,
+            shown=True,
+        ),
+    ]
+    cpu_ms_per_message_brokers: Annotated[
+        float | None,
+        figure(
+            "CPU time of all brokers in the load, for each message that was received.",
+            title="CPU per message, brokers",
+            unit="ms",
+            better=LOWER,
+            compared=True,
+            shown=True,
+        ),
+    ]
+    cpu_ms_per_message_generator: Annotated[
+        float | None,
+        figure(
+            "CPU time of the load generator in the load, for each message that was received.",
+            title="CPU per message, generator",
+            unit="ms",
+            better=LOWER,
+            compared=True,
+        ),
+    ]
+    core_wait_ms_per_message_brokers: Annotated[
+        float | None,
+        figure(
+            "How long the brokers' threads were ready to run and waited for a core, for each message that was "
+            "received, beside their CPU time. Null where the system does not count it.",
+            title="wait for a core per message, brokers",
+            unit="ms",
+            better=LOWER,
+            compared=True,
+        ),
+    ]
+    core_wait_ms_per_message_generator: Annotated[
+        float | None,
+        figure(
+            "The same of the load generator.", title="wait for a core per message, generator", unit="ms", better=LOWER
+        ),
+    ]
+
+
+class OfferedRate(TypedDict):
+    """Whether deliveries kept up with what was due, faults aside."""
+
+    held: Annotated[
+        bool | None,
+        means(
+            "False if a backlog grew without a fault, or messages were never sent. Null: not judged, and why says"
+            " the reason."
+        ),
+    ]
+    from_s: Annotated[
+        float | None,
+        figure(
+            "The seconds of the load that tell, negative in the warm-up; of a rate that was held the longest that"
+            " were judged. Null if none were.",
+            unit="s",
+        ),
+    ]
+    until_s: Annotated[float | None, figure("Their end.", unit="s")]
+    owed_per_s: Annotated[
+        float | None, figure("Deliveries a second that were due within these seconds.", unit="messages/s")
+    ]
+    received_per_s: Annotated[float | None, figure("Deliveries a second that came within them.", unit="messages/s")]
+    backlog: Annotated[int | None, figure("Deliveries that still waited at their end.", unit="messages")]
+    limited_by: Annotated[
+        str | None,
+        means(
+            "host (brokers and load generator used up the cores, or other programs kept one of them from the "
+            "cores), generator, link, consumers, brokers (they kept producers waiting, or confirmed messages "
+            "later and later) or unknown. Null unless the rate was not held. With host or generator, figures that"
+            " the backlog made are doubtful."
+        ),
+    ]
+    why: Annotated[str, means("The same as a sentence; or why the rate was not judged.")]
+    note: Annotated[str, means("Sentences for a reader; '' unless the rate was not held.")]
+
+
+class StepResult(TypedDict):
+    """What came of one step of a load whose rate changes."""
+
+    from_per_s: Annotated[
+        float, figure("Messages a second that were asked for, at the step's beginning.", unit="messages/s")
+    ]
+    to_per_s: Annotated[float, figure("The same at its end.", unit="messages/s")]
+    from_s: Annotated[float, figure("Seconds from the start of the load.", column="From", unit="s", decimals=0)]
+    until_s: Annotated[float, figure("Seconds from the start of the load.", column="To", unit="s", decimals=0)]
+    due_per_s: Annotated[
+        float,
+        figure("Messages that were due within the step, a second.", column="Due /s", unit="messages/s", decimals=1),
+    ]
+    sent_per_s: Annotated[
+        float, figure("Messages sent within the step, a second.", column="Sent /s", unit="messages/s", decimals=1)
+    ]
+    acked_per_s: Annotated[float, figure("Messages confirmed within the step, a second.", unit="messages/s")]
+    received_per_s: Annotated[
+        float,
+        figure(
+            "Deliveries within the step, a second; every one counts.",
+            column="Received /s",
+            unit="messages/s",
+            decimals=1,
+        ),
+    ]
+    backlog: Annotated[
+        int,
+        figure(
+            "Deliveries still to come at the step's end, of all that was sent by then.",
+            column="Backlog at its end",
+            unit="messages",
+        ),
+    ]
+    due_to_received_ms: Annotated[Latency, figure("Latency of the messages that were due in the step.", unit="ms")]
+    held: Annotated[
+        bool,
+        means(
+            "Of what was due after the step's first fifth, at least 99 % was sent, and received, until its end; "
+            "the backlog then was no more than a second's messages; and where the load searches for the highest "
+            "rate, p99 was within its limit."
+        ),
+    ]
+
+
+class Limit(TypedDict):
+    """What limited a load in steps: of the lowest rate that was not held. Null if every rate was held."""
+
+    not_held_per_s: Annotated[
+        float | None, figure("The lowest rate above held_per_s that was tried and not held.", unit="messages/s")
+    ]
+    limited_by: Annotated[
+        str | None,
+        means(
+            "host, generator, link, consumers, brokers, latency or unknown. host: brokers and load generator "
+            "share a machine, and its cores were used up. brokers: they kept producers waiting. latency: only p99"
+            " was too high."
+        ),
+    ]
+    why: Annotated[str, means("The same as a sentence; empty if every rate was held.")]
+    machine_busy_share: Annotated[
+        float | None, figure("The share of the machine's cores in use, whoever used them.", unit="of all cores")
+    ]
+    brokers_cores: Annotated[float | None, figure("Cores that the brokers used together.", unit="cores")]
+    generator_cores: Annotated[float | None, figure("Cores that the load generator used.", unit="cores")]
+
+
+class Blocked(TypedDict):
+    """For how long brokers took nothing from producers, all phases: periods of a second or more, of each producer."""
+
+    periods: Annotated[int, figure("How many periods there were.")]
+    total_ms: Annotated[float, figure("Of all producers together.", unit="ms")]
+    longest_ms: Annotated[float, figure("The longest one.", unit="ms")]
+    brokers: Annotated[list[str], means("Which ones, by name.")]
+
+
+class WarmUpResult(TypedDict):
+    """How the warm-up went, in seconds."""
+
+    end: Annotated[
+        str,
+        means(
+            "What ended the warm-up: fixed (a stated time), settled (the median latency of successive seconds), "
+            "not_settled (it did not settle within at_most_s), no_latency (too few latencies were known "
+            "meanwhile, so it took at_most_s)."
+        ),
+    ]
+    lasted_s: Annotated[float, figure("How long it took.", unit="s")]
+    at_most_s: Annotated[float, figure("How long it was allowed to take.", unit="s")]

@@ -1,0 +1,353 @@
+"""Declares the figures of messages: what became of each, by kind, by destination, and what was left behind."""
+
+from typing import Annotated, TypedDict
+
+from records.figures import Count, figure, means, titles
+
+
+class Messages(TypedDict):
+    """Counts of messages, not of attempts, over all phases and all subscriptions together.
+
+    ``acked``, ``failed``, ``in_doubt`` and ``unconfirmed`` are by the best outcome of any attempt, and add up to
+    ``sent``. ``received`` less ``unowed_yet_received``, and all of NOT_RECEIVED, add up to ``expected``.
+    """
+
+    sent: Annotated[Count, figure("Distinct messages attempted, warm-up included.", unit="messages")]
+    acked: Annotated[Count, figure("Confirmed by a broker.", unit="messages")]
+    failed: Annotated[
+        Count,
+        figure(
+            "Refused by a broker, or never written: its client had no connection in time, or gave up.", unit="messages"
+        ),
+    ]
+    in_doubt: Annotated[
+        Count, figure("The connection went, or its client left, before the broker's answer.", unit="messages")
+    ]
+    unconfirmed: Annotated[Count, figure("Sent without asking for a confirmation.", unit="messages")]
+    withheld: Annotated[
+        Count,
+        figure(
+            "Due and never sent, as the brokers kept their producers waiting until the end.",
+            title="more never sent, as the brokers kept producers waiting",
+            unit="messages",
+        ),
+    ]
+    expected: Annotated[
+        Count,
+        figure(
+            "Receptions that the sends ask for: one for each subscription of a message's destination.", unit="messages"
+        ),
+    ]
+    received: Annotated[Count, figure("Seen at least once, counted once for each subscription.", unit="messages")]
+    lost: Annotated[
+        Count, figure("Confirmed and expected, never received, found nowhere.", title="lost", unit="messages")
+    ]
+    stranded: Annotated[
+        Count,
+        figure("Confirmed, not received, found on a queue after the drain.", title="left on a queue", unit="messages"),
+    ]
+    dead_lettered: Annotated[
+        Count,
+        figure(
+            "Confirmed, not received, found on a dead-letter queue.",
+            title="sent to a dead-letter queue",
+            unit="messages",
+        ),
+    ]
+    expired: Annotated[
+        Count,
+        figure(
+            "Not received, and the time to live was over, by what brokers keep or count.",
+            title="expired",
+            unit="messages",
+        ),
+    ]
+    unselected: Annotated[
+        Count,
+        figure(
+            "Confirmed, not received, left on a queue none of whose consumers selects it.",
+            title="left on a queue as no selector matches",
+            unit="messages",
+        ),
+    ]
+    duplicated: Annotated[
+        Count,
+        figure(
+            "Deliveries beyond the first that the broker did not mark as redelivered.",
+            title="duplicated",
+            unit="messages",
+        ),
+    ]
+    duplicated_by_resend: Annotated[
+        Count, figure("The part of the duplicated ones whose copies come from different attempts.", unit="messages")
+    ]
+    redelivered: Annotated[Count, figure("Deliveries that the broker marked as such.", unit="messages")]
+    repeated: Annotated[
+        Count, figure("The part of the redelivered ones beyond a message's first delivery.", unit="messages")
+    ]
+    recovered: Annotated[Count, figure("In doubt, yet received.", unit="messages")]
+    reordered: Annotated[
+        Count,
+        figure(
+            "First deliveries after a later message of the same producer to the same consumer.",
+            title="out of order",
+            unit="messages",
+        ),
+    ]
+    corrupted: Annotated[
+        Count, figure("Received with a body that is not as it was sent.", title="corrupted", unit="messages")
+    ]
+    unexpected: Annotated[
+        Count, figure("Received, but no send is on record.", title="received without a known send", unit="messages")
+    ]
+    foreign: Annotated[Count, figure("Received, but not of this run.", unit="messages")]
+    unaccounted: Annotated[
+        Count,
+        figure(
+            "Never received, found nowhere, and not every place could be searched.",
+            title="unaccounted for",
+            unit="messages",
+        ),
+    ]
+    missed_away: Annotated[
+        Count,
+        figure(
+            "Sent to a topic while a subscriber without a durable subscription was away: nobody owed them.",
+            title="missed by subscribers that were away",
+            unit="messages",
+        ),
+    ]
+    missing_unconfirmed: Annotated[
+        Count,
+        figure(
+            "Unconfirmed, never received, found nowhere: nobody promised them.",
+            title="unconfirmed and missing",
+            unit="messages",
+        ),
+    ]
+    refused_yet_received: Annotated[
+        Count, figure("Refused by a broker, yet received.", title="received though refused", unit="messages")
+    ]
+    expired_yet_received: Annotated[
+        Count,
+        figure("Received after the time to live was over.", title="received after the time to live", unit="messages"),
+    ]
+    unselected_yet_received: Annotated[
+        Count,
+        figure(
+            "Received by a consumer whose selector does not match.",
+            title="received against a selector",
+            unit="messages",
+        ),
+    ]
+    left_unconfirmed: Annotated[
+        Count,
+        figure(
+            "Unconfirmed, not received, found on a queue after the drain.",
+            title="unconfirmed and left on a queue",
+            unit="messages",
+        ),
+    ]
+    failed_not_received: Annotated[
+        Count,
+        figure(
+            "Refused or never written, and not received, for each subscription.",
+            title="refused by a broker, or never written to one",
+            unit="messages",
+        ),
+    ]
+    in_doubt_not_received: Annotated[
+        Count,
+        figure(
+            "In doubt, and not received, for each subscription.", title="in doubt and not received", unit="messages"
+        ),
+    ]
+    unowed_yet_received: Annotated[
+        Count,
+        figure(
+            "Received by a subscription that the sends do not ask for.",
+            title="received by subscriptions that were not owed them",
+            unit="messages",
+        ),
+    ]
+
+
+class KindCounts(TypedDict):
+    """Messages of one kind, all phases; a message of a topic counts once for each subscription.
+
+    ``received`` less ``unowed_yet_received``, ``undelivered``, ``missed_away``, ``unselected``,
+    ``failed_not_received`` and ``in_doubt_not_received`` add up to ``expected``.
+    """
+
+    subscriptions: Annotated[
+        Count, figure("Queues, or subscriptions, that there were.", column="Queues or subscriptions")
+    ]
+    expected: Annotated[Count, figure("Sent, whatever came of the send.", column="Sent", unit="messages")]
+    acked: Annotated[
+        Count, figure("Confirmed by a broker. Non-persistent messages are not.", column="Confirmed", unit="messages")
+    ]
+    received: Annotated[Count, figure("Seen at least once.", column="Received", unit="messages")]
+    undelivered: Annotated[
+        Count,
+        figure(
+            "Confirmed or unconfirmed, owed and not received: lost, missing_unconfirmed, pending, unaccounted, "
+            "dead letters and expired ones.",
+            unit="messages",
+        ),
+    ]
+    lost: Annotated[
+        Count,
+        figure(
+            "Confirmed, owed, never received, found nowhere.",
+            column="Confirmed and lost",
+            title="lost",
+            unit="messages",
+        ),
+    ]
+    missing_unconfirmed: Annotated[
+        Count,
+        figure(
+            "Unconfirmed, owed, never received, found nowhere.",
+            column="Unconfirmed and missing",
+            title="unconfirmed and missing",
+            unit="messages",
+        ),
+    ]
+    pending: Annotated[
+        Count,
+        figure(
+            "Confirmed or unconfirmed, not received, found on a queue, or held for a durable subscription.",
+            column="Pending",
+            title="pending on a broker",
+            unit="messages",
+        ),
+    ]
+    unaccounted: Annotated[
+        Count,
+        figure(
+            "Never received, found nowhere, and not every place could be searched.",
+            column="Unaccounted for",
+            title="unaccounted for",
+            unit="messages",
+        ),
+    ]
+    missed_away: Annotated[
+        Count,
+        figure(
+            "Sent while a subscriber without a durable subscription was away: not owed.",
+            column="Not owed",
+            unit="messages",
+        ),
+    ]
+    unselected: Annotated[
+        Count,
+        figure(
+            "Confirmed, not received, found on a queue none of whose consumers has a selector that matches.",
+            unit="messages",
+        ),
+    ]
+    failed_not_received: Annotated[Count, figure("Their send failed, and they were not received.", unit="messages")]
+    in_doubt_not_received: Annotated[Count, figure("In doubt, and not received.", unit="messages")]
+    unowed_yet_received: Annotated[
+        Count,
+        figure(
+            "Received and not expected, as in messages. received without these, and undelivered, missed_away, "
+            "unselected, failed_not_received and in_doubt_not_received add up to expected.",
+            column="Received beyond",
+            unit="messages",
+        ),
+    ]
+    duplicated: Annotated[
+        Count,
+        figure(
+            "Deliveries beyond the first that the broker did not mark as redelivered.",
+            column="Duplicated",
+            unit="messages",
+        ),
+    ]
+    redelivered: Annotated[Count, figure("Deliveries that the broker marked as such.", unit="messages")]
+
+
+class LeftBehind(TypedDict):
+    """Messages on one queue of one broker that have one outcome."""
+
+    queue: Annotated[str, figure("Of a durable subscription its name, on Artemis CLIENT ID.NAME.", column="Queue")]
+    broker: Annotated[str, figure("", column="Broker")]
+    outcome: Annotated[
+        str,
+        means(
+            "stranded, unselected, dead_lettered, expired: as in messages. left_unconfirmed, in_doubt, failed: by"
+            " the outcome of their sends, and not received. copy: received, or found elsewhere too."
+        ),
+    ]
+    messages: Annotated[Count, figure("How many there are.", column="Messages", unit="messages")]
+
+
+class FirstReceiptSpread(TypedDict):
+    """Milliseconds from when a destination's first message was due to its first receipt."""
+
+    p50: Annotated[float | None, figure("Of the middle destination. Null: none had a receipt.", column="p50")]
+    max: Annotated[float | None, figure("Of the slowest destination that had one.", column="max")]
+
+
+class Destinations(TypedDict):
+    """Destinations that messages were sent to, in all phases."""
+
+    count: Annotated[Count, figure("How many there are.", column="Destinations")]
+    reached: Annotated[Count, figure("Those of which a message was received.", column="With a received message")]
+    all_flow_s: Annotated[
+        float | None,
+        figure(
+            "Seconds from when the run's first message was due until each destination had its first receipt. "
+            "Null: one never had.",
+            column="All had one after",
+            unit="s",
+            decimals=2,
+        ),
+    ]
+    first_ms: Annotated[
+        FirstReceiptSpread,
+        figure(
+            "Milliseconds from when a destination's first message was due to its first receipt.",
+            column="First message,",
+            unit="ms",
+            decimals=2,
+        ),
+    ]
+
+
+NOT_RECEIVED = titles(
+    Messages,
+    "failed_not_received",
+    "lost",
+    "unaccounted",
+    "missed_away",
+    "stranded",
+    "left_unconfirmed",
+    "dead_lettered",
+    "expired",
+    "unselected",
+    "missing_unconfirmed",
+    "in_doubt_not_received",
+)
+"""What becomes of a (message, subscription) of ``expected`` that is not received: one of these counts of `Messages`, in
+words."""
+
+BESIDE = titles(
+    Messages,
+    "duplicated",
+    "reordered",
+    "corrupted",
+    "unexpected",
+    "refused_yet_received",
+    "expired_yet_received",
+    "unselected_yet_received",
+    "unowed_yet_received",
+    "withheld",
+)
+"""Counts of what was received, or was never sent, in words. A message may be in several of them, or in none."""
+
+KINDS = tuple(
+    f"{kind}_{mode}" for kind in ("queue", "topic", "durable_topic") for mode in ("persistent", "non_persistent")
+)
+"""The kinds of messages: of a queue, a topic or durable subscriptions, by JMS's delivery mode."""
