@@ -3,7 +3,7 @@
 from typing import Annotated, TypedDict
 
 from records.faults import OutageSpread
-from records.figures import FAULTS, LOWER, Count, figure, means
+from records.figures import FAULTS, LOWER, Count, figure, in_ms, in_s, means, of_clients
 from records.latency import Latency
 
 
@@ -42,14 +42,11 @@ class Distribution(Evenness):
     ]
     at_s: Annotated[float, figure("Seconds from the start of the load.", column="At", unit="s of load", decimals=1)]
     connected: Annotated[dict[str, int], means("Clients by broker.")]
-    off: Annotated[Count, figure("Clients connected to no broker.", column="Off", unit="clients")]
+    off: Annotated[Count, of_clients("Clients connected to no broker.", column="Off")]
     fair_share: Annotated[
         float,
-        figure(
-            "Connected clients divided by the brokers that were up or had clients.",
-            column="Fair share",
-            unit="clients",
-            decimals=1,
+        of_clients(
+            "Connected clients divided by the brokers that were up or had clients.", column="Fair share", decimals=1
         ),
     ]
 
@@ -78,22 +75,19 @@ class FaultMoves(TypedDict):
         ),
     ]
     moves: Annotated[Count, figure("Moves.", column="Moves")]
-    moved: Annotated[Count, figure("Clients that moved.", column="Clients that moved", unit="clients")]
+    moved: Annotated[Count, of_clients("Clients that moved.", column="Clients that moved")]
     off_ms: Annotated[
-        OutageSpread,
-        figure("From the end of the old connection to the new one, of these moves.", column="Off", unit="ms"),
+        OutageSpread, in_ms("From the end of the old connection to the new one, of these moves.", column="Off")
     ]
     first_move_s: Annotated[
-        float | None,
-        figure("Seconds until the first move. Null without any.", column="First move after", unit="s", decimals=2),
+        float | None, in_s("Seconds until the first move. Null without any.", column="First move after", decimals=2)
     ]
     state: Annotated[str, means("settled, or did not settle.")]
     settled_s: Annotated[
         float | None,
-        figure(
+        in_s(
             "Seconds until no client had moved or been off for the 5 s that followed. Null if that never was so.",
             column="Settled after",
-            unit="s",
             decimals=2,
         ),
     ]
@@ -114,8 +108,8 @@ class BrokerAway(TypedDict):
     """From when to when a fault kept a broker away."""
 
     broker: Annotated[str, means("Its name.")]
-    from_s: Annotated[float, figure("Seconds from the start of the load.", unit="s")]
-    until_s: Annotated[float | None, figure("Likewise; null: to the end of the load.", unit="s")]
+    from_s: Annotated[float, in_s("Seconds from the start of the load.")]
+    until_s: Annotated[float | None, in_s("Likewise; null: to the end of the load.")]
 
 
 class Rebalance(TypedDict):
@@ -123,33 +117,29 @@ class Rebalance(TypedDict):
     A client that closed its connection by itself begins anew.
     """
 
-    clients: Annotated[Count, figure("Clients, connected or not.", unit="clients")]
-    moved: Annotated[Count, figure("Clients that moved at least once.", unit="clients")]
+    clients: Annotated[Count, of_clients("Clients, connected or not.")]
+    moved: Annotated[Count, of_clients("Clients that moved at least once.")]
     moves: Annotated[Count, figure("Moves of all clients.")]
     moves_per_client: Annotated[MoveSpread, means("How often a client moved.")]
     off_ms: Annotated[
         OutageSpread,
-        figure(
-            "From the end of the old connection to the new one, of all moves. 0 if a client opened the new one first.",
-            unit="ms",
+        in_ms(
+            "From the end of the old connection to the new one, of all moves. 0 if a client opened the new one first."
         ),
     ]
     flaps: Annotated[
         Count, figure("Stays under a second that neither the client itself nor the load's limits ended.", better=LOWER)
     ]
-    off_at_end: Annotated[
-        Count, figure("Clients connected to no broker at the end of the load.", unit="clients", better=LOWER)
-    ]
+    off_at_end: Annotated[Count, of_clients("Clients connected to no broker at the end of the load.", better=LOWER)]
     not_settled: Annotated[
         Count, figure("Faults applied or mended after which the clients did not settle.", needs=FAULTS, better=LOWER)
     ]
     settled_s: Annotated[
         float | None,
-        figure(
+        in_s(
             "The longest that the clients took to settle. Null if they did not settle after one of the faults, or"
             " without a fault.",
             title="time until clients settled",
-            unit="s",
             better=LOWER,
             needs=FAULTS,
             compared=True,
@@ -229,36 +219,30 @@ class ConnectSpread(TypedDict):
 class ConnectionStep(TypedDict):
     """What came of one step of a load whose clients become more."""
 
-    clients: Annotated[
-        Count, figure("Clients that were to be connected at the step's end.", column="Clients", unit="clients")
-    ]
-    from_s: Annotated[float, figure("Seconds from the start of the load.", column="From", unit="s", decimals=0)]
-    until_s: Annotated[float, figure("Seconds from the start of the load.", column="To", unit="s", decimals=0)]
-    begun: Annotated[Count, figure("Clients that had tried to connect by then.", unit="clients")]
-    connected: Annotated[
-        Count, figure("Clients that were connected then.", column="Connected at its end", unit="clients")
-    ]
+    clients: Annotated[Count, of_clients("Clients that were to be connected at the step's end.", column="Clients")]
+    from_s: Annotated[float, in_s("Seconds from the start of the load.", column="From", decimals=0)]
+    until_s: Annotated[float, in_s("Seconds from the start of the load.", column="To", decimals=0)]
+    begun: Annotated[Count, of_clients("Clients that had tried to connect by then.")]
+    connected: Annotated[Count, of_clients("Clients that were connected then.", column="Connected at its end")]
     refused: Annotated[
         Count,
-        figure(
+        of_clients(
             "Clients of which an attempt in the step failed: a broker refused, hung up or did not answer.",
             column="Refused",
-            unit="clients",
         ),
     ]
     refused_by: Annotated[dict[str, int], means("How many of them by each broker.")]
     connect_ms: Annotated[
         ConnectSpread,
-        figure(
+        in_ms(
             "From a client's first attempt to its first connection, of the clients that first tried in the step; "
             "of the first step, in it or before it.",
             column="Connecting,",
-            unit="ms",
             decimals=1,
         ),
     ]
     due_to_received_ms: Annotated[
-        Latency, figure("Latency of the messages that were due in the step.", column="Latency,", unit="ms", decimals=2)
+        Latency, in_ms("Latency of the messages that were due in the step.", column="Latency,", decimals=2)
     ]
     held: Annotated[
         bool,

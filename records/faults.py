@@ -11,9 +11,14 @@ from records.figures import (
     Count,
     Positive,
     figure,
+    in_ms,
+    in_s,
     least,
     means,
     most,
+    of_clients,
+    of_messages,
+    per_s,
     slowest,
     total,
 )
@@ -31,47 +36,34 @@ class Outages(TypedDict):
 
     cut_off: Annotated[
         Count,
-        figure(
-            "Clients that lost their connection to a broker with a fault.",
-            column="Cut off",
-            unit="clients",
-            better=LOWER,
-        ),
+        of_clients("Clients that lost their connection to a broker with a fault.", column="Cut off", better=LOWER),
     ]
     never_back: Annotated[
         Count,
-        figure(
+        of_clients(
             "Of these, clients without a success until the end of the run (a confirmed send, a written one that "
             "nobody confirms, or a receipt), except those that were ready again and had nothing due.",
             column="Never back",
-            unit="clients",
             better=LOWER,
         ),
     ]
     nothing_due: Annotated[
         Count,
-        figure(
+        of_clients(
             "Of these outages, those during which none of the client's messages was due: nobody noticed them.",
             column="Nothing due",
-            unit="clients",
         ),
     ]
     in_flight: Annotated[
-        Count,
-        figure(
-            "Sends of these clients without an answer when the connection was lost.",
-            column="In flight",
-            unit="messages",
-        ),
+        Count, of_messages("Sends of these clients without an answer when the connection was lost.", column="In flight")
     ]
     outage_ms: Annotated[
         OutageSpread,
-        figure(
+        in_ms(
             "From a client's last success before the loss (at the earliest the fault's beginning) to its first "
             "one on the next connection. A success is a confirmed send, a written one that nobody confirms, or a "
             "receipt. Of a client that was ready again and had nothing due: until it was ready.",
             column="Outage",
-            unit="ms",
             better=LOWER,
             compared_with=FAULTS,
             compared={"p50": "a client's outage p50", "max": "longest outage of a client"},
@@ -81,9 +73,8 @@ class Outages(TypedDict):
     ]
     producers_outage_ms: Annotated[
         OutageSpread,
-        figure(
+        in_ms(
             "The same, of producers.",
-            unit="ms",
             better=LOWER,
             compared_with=FAULTS,
             compared={"max": "longest outage of a producer"},
@@ -92,9 +83,8 @@ class Outages(TypedDict):
     ]
     consumers_outage_ms: Annotated[
         OutageSpread,
-        figure(
+        in_ms(
             "The same, of consumers.",
-            unit="ms",
             better=LOWER,
             compared_with=FAULTS,
             compared={"max": "longest outage of a consumer"},
@@ -103,10 +93,9 @@ class Outages(TypedDict):
     ]
     reconnect_ms: Annotated[
         OutageSpread,
-        figure(
+        in_ms(
             "From the loss to the client's next connection.",
             column="Reconnect",
-            unit="ms",
             better=LOWER,
             compared_with=FAULTS,
             compared={"p50": "time to reconnect p50", "max": "longest time to reconnect"},
@@ -114,11 +103,10 @@ class Outages(TypedDict):
     ]
     ready_ms: Annotated[
         OutageSpread,
-        figure(
+        in_ms(
             "From the loss until the client's subscriptions and sends in doubt were restored, on that connection "
             "or a later one.",
             column="Ready",
-            unit="ms",
             better=LOWER,
             compared_with=FAULTS,
             compared={"max": "longest time until ready again"},
@@ -126,76 +114,69 @@ class Outages(TypedDict):
     ]
     lost: Annotated[
         Count,
-        figure(
+        of_messages(
             "Acked messages that were sent before the fault was over, and lost. A message belongs to one fault at"
             " most.",
             column="Lost",
-            unit="messages",
             better=LOWER,
             over_faults=total,
         ),
     ]
     stranded: Annotated[
         Count,
-        figure(
+        of_messages(
             "Acked messages that were sent before the fault was over, not received, and found on a queue after "
             "the drain.",
             column="Stranded",
-            unit="messages",
             better=LOWER,
             over_faults=total,
         ),
     ]
     duplicated: Annotated[
         Count,
-        figure(
+        of_messages(
             "Deliveries beyond the first, not marked as redelivered, that came after the fault began.",
             column="Duplicated",
-            unit="messages",
             better=LOWER,
             over_faults=total,
         ),
     ]
     redelivered: Annotated[
         Count,
-        figure(
+        of_messages(
             "Deliveries with the broker's redelivered flag that came after the fault began.",
             column="Redelivered",
-            unit="messages",
             over_faults=total,
         ),
     ]
     reordered: Annotated[
         Count,
-        figure(
+        of_messages(
             "First deliveries after the fault began that came after a later message of the same producer to the "
             "same consumer.",
             column="Reordered",
-            unit="messages",
             over_faults=total,
         ),
     ]
     late: Annotated[
         Count | None,
-        figure(
+        of_messages(
             "First deliveries of messages due from the fault's first second on, until the next fault, that took "
             "longer than the band of p99_back_s allows. Null if there were not 3 s before the fault; in recovery "
             "also if one fault has null.",
             column="Late",
-            unit="messages",
             over_faults=total,
             backlogged=True,
         ),
     ]
     throughput_back_s: Annotated[
         Positive | None,
-        figure(
+        in_s(
             "Seconds from the fault until deliveries a second were at least nine tenths of their median in the 10"
             " s before it, for 3 s in a row; 0 if they never were less, null if they did not come back. Of "
             "several faults the slowest.",
             title="time until throughput is back",
             column="Throughput back after",
-            unit="s",
             decimals=1,
             better=LOWER,
             over_faults=slowest,
@@ -207,12 +188,11 @@ class Outages(TypedDict):
     ]
     p99_back_s: Annotated[
         Positive | None,
-        figure(
+        in_s(
             "The same of p99 from due to received, by the second in which messages were due: at most twice its "
             "median before, or 10 ms more.",
             title="time until p99 is back",
             column="p99 back after",
-            unit="s",
             decimals=1,
             better=LOWER,
             over_faults=slowest,
@@ -223,11 +203,10 @@ class Outages(TypedDict):
     ]
     backlog_highest: Annotated[
         int | None,
-        figure(
+        of_messages(
             "The most messages that were due and not yet received, at the end of a second after the fault began.",
             title="highest backlog",
             column="Highest backlog",
-            unit="messages",
             better=LOWER,
             over_faults=most,
             compared=True,
@@ -237,12 +216,11 @@ class Outages(TypedDict):
     ]
     backlog_drained_s: Annotated[
         float | None,
-        figure(
+        in_s(
             "Seconds from the fault until no more messages were due and not received than before it. 0: there "
             "never were more. Null: there always were, or there were not 3 s before the fault.",
             title="time until the backlog is drained",
             column="Drained after",
-            unit="s",
             decimals=1,
             better=LOWER,
             over_faults=slowest,
@@ -253,11 +231,10 @@ class Outages(TypedDict):
     ]
     drain_per_s: Annotated[
         float | None,
-        figure(
+        per_s(
             "Deliveries a second from the highest backlog until it had drained; of several faults the lowest. "
             "Null if there was none, or it did not drain.",
             column="Drained",
-            unit="messages/s",
             better=HIGHER,
             over_faults=least,
             backlogged=True,
@@ -269,9 +246,9 @@ class StrandedAt(TypedDict):
     """Messages that were left on one broker's queues."""
 
     broker: str
-    messages: Annotated[AtLeastOne, figure("How many there are.", unit="messages")]
+    messages: Annotated[AtLeastOne, of_messages("How many there are.")]
     oldest_s: Annotated[
-        float | None, figure("How long the oldest of them had been there; null if the broker does not say.", unit="s")
+        float | None, in_s("How long the oldest of them had been there; null if the broker does not say.")
     ]
 
 
@@ -282,22 +259,16 @@ class FaultRecovery(Outages):
     kind: Annotated[str, means("What was done, by its name in --fault, such as kill or full-store.")]
     target: Annotated[str, means("The broker.")]
     began_s: Annotated[
-        float, figure("When it was applied, in seconds from the start of the load.", column="At", unit="s", decimals=1)
+        float, in_s("When it was applied, in seconds from the start of the load.", column="At", decimals=1)
     ]
     effective_s: Annotated[
-        float | None,
-        figure("When its effect was measured; null if it was not.", column="Effective", unit="s", decimals=2),
+        float | None, in_s("When its effect was measured; null if it was not.", column="Effective", decimals=2)
     ]
     restored_s: Annotated[
         float | None,
-        figure(
-            "When its broker was measured to take logins again; null if it was not.",
-            column="Back",
-            unit="s",
-            decimals=1,
-        ),
+        in_s("When its broker was measured to take logins again; null if it was not.", column="Back", decimals=1),
     ]
-    clients: Annotated[Count, figure("Connections of clients before it.", column="Clients", unit="clients")]
+    clients: Annotated[Count, of_clients("Connections of clients before it.", column="Clients")]
     stranded_at: Annotated[list[StrandedAt], means("Its stranded messages by the broker that they were found on.")]
 
 
@@ -318,16 +289,15 @@ class Unplanned(TypedDict):
             "lost connections: clients lost their connections to it."
         ),
     ]
-    from_s: Annotated[float, figure("Seconds from the start of the load.", unit="s")]
+    from_s: Annotated[float, in_s("Seconds from the start of the load.")]
     until_s: Annotated[
         float | None,
-        figure(
+        in_s(
             "When the broker answered again, or when the last of these clients was connected again, in seconds of"
-            " the load. Null if one never was.",
-            unit="s",
+            " the load. Null if one never was."
         ),
     ]
-    clients: Annotated[int, figure("Clients that waited, or that lost their connections.", unit="clients")]
+    clients: Annotated[int, of_clients("Clients that waited, or that lost their connections.")]
 
 
 def back_ns(outage: Mapping[str, Any]) -> int | None:

@@ -8,6 +8,7 @@ are made from these declarations (`records.summary`, `records.documents`).
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints, is_typeddict
 
 from msgspec import Meta
@@ -43,8 +44,7 @@ STEPS = Need(
     "no load had steps, or none was held",
 )
 REPLIES = Need(
-    "requests",
-    "only a run with requests has this figure; choose a scenario with awaits_replies, such as request_reply",
+    "requests", "only a run with requests has this figure; choose a scenario with awaits_replies, such as request_reply"
 )
 NEEDS = (FAULTS, MORE_CLIENTS, STEPS, REPLIES)
 
@@ -113,6 +113,13 @@ def figure(means: str = "", *, keys: Iterable[str] | Mapping[str, Figure] = (), 
     named = {key: by_key[key] if isinstance(by_key.get(key), Figure) else Figure() for key in keys}
     declared = Figure(means, keys=named, **told)
     return Meta(title=declared.title or None, description=means or None, extra={"figure": declared})
+
+
+of_messages = partial(figure, unit="messages")
+of_clients = partial(figure, unit="clients")
+in_ms = partial(figure, unit="ms")
+in_s = partial(figure, unit="s")
+per_s = partial(figure, unit="messages/s")
 
 
 def means(text: str, **schema: Any) -> Meta:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, TypedDict
 
-from records.figures import LOWER, REPLIES, Figure, figure, means
+from records.figures import LOWER, REPLIES, Figure, figure, in_ms, means, of_messages, per_s
 
 PERCENTILES = {
     "min": "smallest",
@@ -22,17 +22,15 @@ class Latency(TypedDict):
     A percentile with fewer than ten messages beyond it is null: p99 takes 1,000 messages.
     """
 
-    count: Annotated[int, figure("How many durations were measured.", column="Messages", unit="messages")]
-    negative: Annotated[
-        int, figure("How many of them are below 0, as the clocks of two processes disagree.", unit="messages")
-    ]
-    min: Annotated[float | None, figure("The smallest one.", column="Min", unit="ms", decimals=2)]
-    p50: Annotated[float | None, figure("Half of them are at most this.", column="p50", unit="ms", decimals=2)]
-    p90: Annotated[float | None, figure("Nine tenths of them are at most this.", column="p90", unit="ms", decimals=2)]
-    p99: Annotated[float | None, figure("99 % of them are at most this.", column="p99", unit="ms", decimals=2)]
-    p99_9: Annotated[float | None, figure("99.9 % of them are at most this.", column="p99.9", unit="ms", decimals=2)]
-    p99_99: Annotated[float | None, figure("99.99 % of them are at most this.", column="p99.99", unit="ms", decimals=2)]
-    max: Annotated[float | None, figure("The largest one.", column="Max", unit="ms", decimals=1)]
+    count: Annotated[int, of_messages("How many durations were measured.", column="Messages")]
+    negative: Annotated[int, of_messages("How many of them are below 0, as the clocks of two processes disagree.")]
+    min: Annotated[float | None, in_ms("The smallest one.", column="Min", decimals=2)]
+    p50: Annotated[float | None, in_ms("Half of them are at most this.", column="p50", decimals=2)]
+    p90: Annotated[float | None, in_ms("Nine tenths of them are at most this.", column="p90", decimals=2)]
+    p99: Annotated[float | None, in_ms("99 % of them are at most this.", column="p99", decimals=2)]
+    p99_9: Annotated[float | None, in_ms("99.9 % of them are at most this.", column="p99.9", decimals=2)]
+    p99_99: Annotated[float | None, in_ms("99.99 % of them are at most this.", column="p99.99", decimals=2)]
+    max: Annotated[float | None, in_ms("The largest one.", column="Max", decimals=1)]
 
 
 class Regions(TypedDict):
@@ -43,8 +41,7 @@ class Regions(TypedDict):
     within: Annotated[Latency, means("Of messages that were received in the region of the broker that took them.")]
     across: Annotated[Latency, means("Of messages that were received in another region.")]
     across_per_s: Annotated[
-        float | None,
-        figure("Messages that crossed, a second. Null if the length of the load is unknown.", unit="messages/s"),
+        float | None, per_s("Messages that crossed, a second. Null if the length of the load is unknown.")
     ]
 
 
@@ -54,10 +51,10 @@ class Lag(TypedDict):
     which figures it makes doubtful.
     """
 
-    p50: Annotated[float | None, figure("Half of the sends were late by at most this.", unit="ms")]
-    p99: Annotated[float | None, figure("99 % of the sends were late by at most this.", unit="ms")]
-    p99_9: Annotated[float | None, figure("99.9 % of the sends were late by at most this.", unit="ms")]
-    max: Annotated[float | None, figure("The latest send was late by this.", unit="ms")]
+    p50: Annotated[float | None, in_ms("Half of the sends were late by at most this.")]
+    p99: Annotated[float | None, in_ms("99 % of the sends were late by at most this.")]
+    p99_9: Annotated[float | None, in_ms("99.9 % of the sends were late by at most this.")]
+    max: Annotated[float | None, in_ms("The latest send was late by this.")]
     blocked_slots: Annotated[int, figure("Messages that were due while a producer was kept waiting by its broker.")]
 
 
@@ -74,13 +71,12 @@ class Timing(TypedDict):
     ]
     less_own_time_ms: Annotated[
         dict[str, float | None],
-        figure(
+        in_ms(
             "Due to received, less the generator's own delay. The delay is"
             " the lag of sends and the lateness of reads. A figure of due_to_received is doubtful if it differs"
             " from this by more than the larger of a tenth and 0.2 ms. The other measures are judged alike, by "
             "the lateness of reads alone.",
             keys=PERCENTILES,
-            unit="ms",
         ),
     ]
     note: Annotated[str, means("One sentence on which figures not to rely, and why; empty if all are sound.")]

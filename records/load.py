@@ -2,50 +2,38 @@
 
 from typing import Annotated, TypedDict
 
-from records.figures import HIGHER, LOWER, STEPS, figure, means
+from records.figures import HIGHER, LOWER, STEPS, figure, in_ms, in_s, means, of_messages, per_s
 from records.latency import Latency
 
 
 class Throughput(TypedDict):
     """Messages a second over the load phase, and milliseconds of CPU a message."""
 
-    due_per_s: Annotated[
-        float | None, figure("Messages that were due in the load, a second.", title="rate due", unit="messages/s")
-    ]
+    due_per_s: Annotated[float | None, per_s("Messages that were due in the load, a second.", title="rate due")]
     sent_per_s: Annotated[
-        float | None,
-        figure(
-            "Messages sent in the load, a second.", title="rate sent", unit="messages/s", better=HIGHER, compared=True
-        ),
+        float | None, per_s("Messages sent in the load, a second.", title="rate sent", better=HIGHER, compared=True)
     ]
     acked_per_s: Annotated[
         float | None,
-        figure(
+        per_s(
             "Messages that a broker confirmed in the load, a second.",
             title="rate confirmed",
-            unit="messages/s",
             better=HIGHER,
             compared=True,
         ),
     ]
     received_per_s: Annotated[
         float | None,
-        figure(
-            "First deliveries in the load, a second.",
-            title="rate received",
-            unit="messages/s",
-            better=HIGHER,
-            compared=True,
-            shown=True,
+        per_s(
+            "First deliveries in the load, a second.", title="rate received", better=HIGHER, compared=True, shown=True
         ),
     ]
     held_per_s: Annotated[
         float | None,
-        figure(
+        per_s(
             "Of a load in steps: the highest rate (mean of its step) that was held, with every lower one. Null if"
             " none was, or without steps.",
             title="highest rate held",
-            unit="messages/s",
             better=HIGHER,
             needs=STEPS,
             compared=True,
@@ -54,10 +42,9 @@ class Throughput(TypedDict):
     ]
     cpu_ms_per_message_brokers: Annotated[
         float | None,
-        figure(
+        in_ms(
             "CPU time of all brokers in the load, for each message that was received.",
             title="CPU per message, brokers",
-            unit="ms",
             better=LOWER,
             compared=True,
             shown=True,
@@ -65,30 +52,26 @@ class Throughput(TypedDict):
     ]
     cpu_ms_per_message_generator: Annotated[
         float | None,
-        figure(
+        in_ms(
             "CPU time of the load generator in the load, for each message that was received.",
             title="CPU per message, generator",
-            unit="ms",
             better=LOWER,
             compared=True,
         ),
     ]
     core_wait_ms_per_message_brokers: Annotated[
         float | None,
-        figure(
+        in_ms(
             "How long the brokers' threads were ready to run and waited for a core, for each message that was "
             "received, beside their CPU time. Null where the system does not count it.",
             title="wait for a core per message, brokers",
-            unit="ms",
             better=LOWER,
             compared=True,
         ),
     ]
     core_wait_ms_per_message_generator: Annotated[
         float | None,
-        figure(
-            "The same of the load generator.", title="wait for a core per message, generator", unit="ms", better=LOWER
-        ),
+        in_ms("The same of the load generator.", title="wait for a core per message, generator", better=LOWER),
     ]
 
 
@@ -104,18 +87,15 @@ class OfferedRate(TypedDict):
     ]
     from_s: Annotated[
         float | None,
-        figure(
+        in_s(
             "The seconds of the load that tell, negative in the warm-up; of a rate that was held the longest that"
-            " were judged. Null if none were.",
-            unit="s",
+            " were judged. Null if none were."
         ),
     ]
-    until_s: Annotated[float | None, figure("Their end.", unit="s")]
-    owed_per_s: Annotated[
-        float | None, figure("Deliveries a second that were due within these seconds.", unit="messages/s")
-    ]
-    received_per_s: Annotated[float | None, figure("Deliveries a second that came within them.", unit="messages/s")]
-    backlog: Annotated[int | None, figure("Deliveries that still waited at their end.", unit="messages")]
+    until_s: Annotated[float | None, in_s("Their end.")]
+    owed_per_s: Annotated[float | None, per_s("Deliveries a second that were due within these seconds.")]
+    received_per_s: Annotated[float | None, per_s("Deliveries a second that came within them.")]
+    backlog: Annotated[int | None, of_messages("Deliveries that still waited at their end.")]
     limited_by: Annotated[
         str | None,
         means(
@@ -132,38 +112,23 @@ class OfferedRate(TypedDict):
 class StepResult(TypedDict):
     """What came of one step of a load whose rate changes."""
 
-    from_per_s: Annotated[
-        float, figure("Messages a second that were asked for, at the step's beginning.", unit="messages/s")
-    ]
-    to_per_s: Annotated[float, figure("The same at its end.", unit="messages/s")]
-    from_s: Annotated[float, figure("Seconds from the start of the load.", column="From", unit="s", decimals=0)]
-    until_s: Annotated[float, figure("Seconds from the start of the load.", column="To", unit="s", decimals=0)]
-    due_per_s: Annotated[
-        float,
-        figure("Messages that were due within the step, a second.", column="Due /s", unit="messages/s", decimals=1),
-    ]
-    sent_per_s: Annotated[
-        float, figure("Messages sent within the step, a second.", column="Sent /s", unit="messages/s", decimals=1)
-    ]
-    acked_per_s: Annotated[float, figure("Messages confirmed within the step, a second.", unit="messages/s")]
+    from_per_s: Annotated[float, per_s("Messages a second that were asked for, at the step's beginning.")]
+    to_per_s: Annotated[float, per_s("The same at its end.")]
+    from_s: Annotated[float, in_s("Seconds from the start of the load.", column="From", decimals=0)]
+    until_s: Annotated[float, in_s("Seconds from the start of the load.", column="To", decimals=0)]
+    due_per_s: Annotated[float, per_s("Messages that were due within the step, a second.", column="Due /s", decimals=1)]
+    sent_per_s: Annotated[float, per_s("Messages sent within the step, a second.", column="Sent /s", decimals=1)]
+    acked_per_s: Annotated[float, per_s("Messages confirmed within the step, a second.")]
     received_per_s: Annotated[
-        float,
-        figure(
-            "Deliveries within the step, a second; every one counts.",
-            column="Received /s",
-            unit="messages/s",
-            decimals=1,
-        ),
+        float, per_s("Deliveries within the step, a second; every one counts.", column="Received /s", decimals=1)
     ]
     backlog: Annotated[
         int,
-        figure(
-            "Deliveries still to come at the step's end, of all that was sent by then.",
-            column="Backlog at its end",
-            unit="messages",
+        of_messages(
+            "Deliveries still to come at the step's end, of all that was sent by then.", column="Backlog at its end"
         ),
     ]
-    due_to_received_ms: Annotated[Latency, figure("Latency of the messages that were due in the step.", unit="ms")]
+    due_to_received_ms: Annotated[Latency, in_ms("Latency of the messages that were due in the step.")]
     held: Annotated[
         bool,
         means(
@@ -177,9 +142,7 @@ class StepResult(TypedDict):
 class Limit(TypedDict):
     """What limited a load in steps: of the lowest rate that was not held. Null if every rate was held."""
 
-    not_held_per_s: Annotated[
-        float | None, figure("The lowest rate above held_per_s that was tried and not held.", unit="messages/s")
-    ]
+    not_held_per_s: Annotated[float | None, per_s("The lowest rate above held_per_s that was tried and not held.")]
     limited_by: Annotated[
         str | None,
         means(
@@ -200,8 +163,8 @@ class Blocked(TypedDict):
     """For how long brokers took nothing from producers, all phases: periods of a second or more, of each producer."""
 
     periods: Annotated[int, figure("How many periods there were.")]
-    total_ms: Annotated[float, figure("Of all producers together.", unit="ms")]
-    longest_ms: Annotated[float, figure("The longest one.", unit="ms")]
+    total_ms: Annotated[float, in_ms("Of all producers together.")]
+    longest_ms: Annotated[float, in_ms("The longest one.")]
     brokers: Annotated[list[str], means("Which ones, by name.")]
 
 
@@ -216,5 +179,5 @@ class WarmUpResult(TypedDict):
             "meanwhile, so it took at_most_s)."
         ),
     ]
-    lasted_s: Annotated[float, figure("How long it took.", unit="s")]
-    at_most_s: Annotated[float, figure("How long it was allowed to take.", unit="s")]
+    lasted_s: Annotated[float, in_s("How long it took.")]
+    at_most_s: Annotated[float, in_s("How long it was allowed to take.")]

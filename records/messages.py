@@ -2,7 +2,7 @@
 
 from typing import Annotated, TypedDict
 
-from records.figures import Count, figure, means, titles
+from records.figures import Count, figure, in_ms, in_s, means, of_messages, titles
 
 
 class Messages(TypedDict):
@@ -12,162 +12,111 @@ class Messages(TypedDict):
     ``sent``. ``received`` less ``unowed_yet_received``, and all of NOT_RECEIVED, add up to ``expected``.
     """
 
-    sent: Annotated[Count, figure("Distinct messages attempted, warm-up included.", unit="messages")]
-    acked: Annotated[Count, figure("Confirmed by a broker.", unit="messages")]
+    sent: Annotated[Count, of_messages("Distinct messages attempted, warm-up included.")]
+    acked: Annotated[Count, of_messages("Confirmed by a broker.")]
     failed: Annotated[
-        Count,
-        figure(
-            "Refused by a broker, or never written: its client had no connection in time, or gave up.", unit="messages"
-        ),
+        Count, of_messages("Refused by a broker, or never written: its client had no connection in time, or gave up.")
     ]
-    in_doubt: Annotated[
-        Count, figure("The connection went, or its client left, before the broker's answer.", unit="messages")
-    ]
-    unconfirmed: Annotated[Count, figure("Sent without asking for a confirmation.", unit="messages")]
+    in_doubt: Annotated[Count, of_messages("The connection went, or its client left, before the broker's answer.")]
+    unconfirmed: Annotated[Count, of_messages("Sent without asking for a confirmation.")]
     withheld: Annotated[
         Count,
-        figure(
+        of_messages(
             "Due and never sent, as the brokers kept their producers waiting until the end.",
             title="more never sent, as the brokers kept producers waiting",
-            unit="messages",
         ),
     ]
     expected: Annotated[
-        Count,
-        figure(
-            "Receptions that the sends ask for: one for each subscription of a message's destination.", unit="messages"
-        ),
+        Count, of_messages("Receptions that the sends ask for: one for each subscription of a message's destination.")
     ]
-    received: Annotated[Count, figure("Seen at least once, counted once for each subscription.", unit="messages")]
-    lost: Annotated[
-        Count, figure("Confirmed and expected, never received, found nowhere.", title="lost", unit="messages")
-    ]
+    received: Annotated[Count, of_messages("Seen at least once, counted once for each subscription.")]
+    lost: Annotated[Count, of_messages("Confirmed and expected, never received, found nowhere.", title="lost")]
     stranded: Annotated[
-        Count,
-        figure("Confirmed, not received, found on a queue after the drain.", title="left on a queue", unit="messages"),
+        Count, of_messages("Confirmed, not received, found on a queue after the drain.", title="left on a queue")
     ]
     dead_lettered: Annotated[
         Count,
-        figure(
-            "Confirmed, not received, found on a dead-letter queue.",
-            title="sent to a dead-letter queue",
-            unit="messages",
-        ),
+        of_messages("Confirmed, not received, found on a dead-letter queue.", title="sent to a dead-letter queue"),
     ]
     expired: Annotated[
         Count,
-        figure(
-            "Not received, and the time to live was over, by what brokers keep or count.",
-            title="expired",
-            unit="messages",
-        ),
+        of_messages("Not received, and the time to live was over, by what brokers keep or count.", title="expired"),
     ]
     unselected: Annotated[
         Count,
-        figure(
+        of_messages(
             "Confirmed, not received, left on a queue none of whose consumers selects it.",
             title="left on a queue as no selector matches",
-            unit="messages",
         ),
     ]
     duplicated: Annotated[
         Count,
-        figure(
-            "Deliveries beyond the first that the broker did not mark as redelivered.",
-            title="duplicated",
-            unit="messages",
-        ),
+        of_messages("Deliveries beyond the first that the broker did not mark as redelivered.", title="duplicated"),
     ]
     duplicated_by_resend: Annotated[
-        Count, figure("The part of the duplicated ones whose copies come from different attempts.", unit="messages")
+        Count, of_messages("The part of the duplicated ones whose copies come from different attempts.")
     ]
-    redelivered: Annotated[Count, figure("Deliveries that the broker marked as such.", unit="messages")]
-    repeated: Annotated[
-        Count, figure("The part of the redelivered ones beyond a message's first delivery.", unit="messages")
-    ]
-    recovered: Annotated[Count, figure("In doubt, yet received.", unit="messages")]
+    redelivered: Annotated[Count, of_messages("Deliveries that the broker marked as such.")]
+    repeated: Annotated[Count, of_messages("The part of the redelivered ones beyond a message's first delivery.")]
+    recovered: Annotated[Count, of_messages("In doubt, yet received.")]
     reordered: Annotated[
         Count,
-        figure(
-            "First deliveries after a later message of the same producer to the same consumer.",
-            title="out of order",
-            unit="messages",
+        of_messages(
+            "First deliveries after a later message of the same producer to the same consumer.", title="out of order"
         ),
     ]
-    corrupted: Annotated[
-        Count, figure("Received with a body that is not as it was sent.", title="corrupted", unit="messages")
-    ]
+    corrupted: Annotated[Count, of_messages("Received with a body that is not as it was sent.", title="corrupted")]
     unexpected: Annotated[
-        Count, figure("Received, but no send is on record.", title="received without a known send", unit="messages")
+        Count, of_messages("Received, but no send is on record.", title="received without a known send")
     ]
-    foreign: Annotated[Count, figure("Received, but not of this run.", unit="messages")]
+    foreign: Annotated[Count, of_messages("Received, but not of this run.")]
     unaccounted: Annotated[
         Count,
-        figure(
-            "Never received, found nowhere, and not every place could be searched.",
-            title="unaccounted for",
-            unit="messages",
-        ),
+        of_messages("Never received, found nowhere, and not every place could be searched.", title="unaccounted for"),
     ]
     missed_away: Annotated[
         Count,
-        figure(
+        of_messages(
             "Sent to a topic while a subscriber without a durable subscription was away: nobody owed them.",
             title="missed by subscribers that were away",
-            unit="messages",
         ),
     ]
     missing_unconfirmed: Annotated[
         Count,
-        figure(
-            "Unconfirmed, never received, found nowhere: nobody promised them.",
-            title="unconfirmed and missing",
-            unit="messages",
+        of_messages(
+            "Unconfirmed, never received, found nowhere: nobody promised them.", title="unconfirmed and missing"
         ),
     ]
     refused_yet_received: Annotated[
-        Count, figure("Refused by a broker, yet received.", title="received though refused", unit="messages")
+        Count, of_messages("Refused by a broker, yet received.", title="received though refused")
     ]
     expired_yet_received: Annotated[
-        Count,
-        figure("Received after the time to live was over.", title="received after the time to live", unit="messages"),
+        Count, of_messages("Received after the time to live was over.", title="received after the time to live")
     ]
     unselected_yet_received: Annotated[
-        Count,
-        figure(
-            "Received by a consumer whose selector does not match.",
-            title="received against a selector",
-            unit="messages",
-        ),
+        Count, of_messages("Received by a consumer whose selector does not match.", title="received against a selector")
     ]
     left_unconfirmed: Annotated[
         Count,
-        figure(
-            "Unconfirmed, not received, found on a queue after the drain.",
-            title="unconfirmed and left on a queue",
-            unit="messages",
+        of_messages(
+            "Unconfirmed, not received, found on a queue after the drain.", title="unconfirmed and left on a queue"
         ),
     ]
     failed_not_received: Annotated[
         Count,
-        figure(
+        of_messages(
             "Refused or never written, and not received, for each subscription.",
             title="refused by a broker, or never written to one",
-            unit="messages",
         ),
     ]
     in_doubt_not_received: Annotated[
-        Count,
-        figure(
-            "In doubt, and not received, for each subscription.", title="in doubt and not received", unit="messages"
-        ),
+        Count, of_messages("In doubt, and not received, for each subscription.", title="in doubt and not received")
     ]
     unowed_yet_received: Annotated[
         Count,
-        figure(
+        of_messages(
             "Received by a subscription that the sends do not ask for.",
             title="received by subscriptions that were not owed them",
-            unit="messages",
         ),
     ]
 
@@ -182,90 +131,66 @@ class KindCounts(TypedDict):
     subscriptions: Annotated[
         Count, figure("Queues, or subscriptions, that there were.", column="Queues or subscriptions")
     ]
-    expected: Annotated[Count, figure("Sent, whatever came of the send.", column="Sent", unit="messages")]
-    acked: Annotated[
-        Count, figure("Confirmed by a broker. Non-persistent messages are not.", column="Confirmed", unit="messages")
-    ]
-    received: Annotated[Count, figure("Seen at least once.", column="Received", unit="messages")]
+    expected: Annotated[Count, of_messages("Sent, whatever came of the send.", column="Sent")]
+    acked: Annotated[Count, of_messages("Confirmed by a broker. Non-persistent messages are not.", column="Confirmed")]
+    received: Annotated[Count, of_messages("Seen at least once.", column="Received")]
     undelivered: Annotated[
         Count,
-        figure(
+        of_messages(
             "Confirmed or unconfirmed, owed and not received: lost, missing_unconfirmed, pending, unaccounted, "
-            "dead letters and expired ones.",
-            unit="messages",
+            "dead letters and expired ones."
         ),
     ]
     lost: Annotated[
-        Count,
-        figure(
-            "Confirmed, owed, never received, found nowhere.",
-            column="Confirmed and lost",
-            title="lost",
-            unit="messages",
-        ),
+        Count, of_messages("Confirmed, owed, never received, found nowhere.", column="Confirmed and lost", title="lost")
     ]
     missing_unconfirmed: Annotated[
         Count,
-        figure(
+        of_messages(
             "Unconfirmed, owed, never received, found nowhere.",
             column="Unconfirmed and missing",
             title="unconfirmed and missing",
-            unit="messages",
         ),
     ]
     pending: Annotated[
         Count,
-        figure(
+        of_messages(
             "Confirmed or unconfirmed, not received, found on a queue, or held for a durable subscription.",
             column="Pending",
             title="pending on a broker",
-            unit="messages",
         ),
     ]
     unaccounted: Annotated[
         Count,
-        figure(
+        of_messages(
             "Never received, found nowhere, and not every place could be searched.",
             column="Unaccounted for",
             title="unaccounted for",
-            unit="messages",
         ),
     ]
     missed_away: Annotated[
         Count,
-        figure(
-            "Sent while a subscriber without a durable subscription was away: not owed.",
-            column="Not owed",
-            unit="messages",
-        ),
+        of_messages("Sent while a subscriber without a durable subscription was away: not owed.", column="Not owed"),
     ]
     unselected: Annotated[
         Count,
-        figure(
-            "Confirmed, not received, found on a queue none of whose consumers has a selector that matches.",
-            unit="messages",
-        ),
+        of_messages("Confirmed, not received, found on a queue none of whose consumers has a selector that matches."),
     ]
-    failed_not_received: Annotated[Count, figure("Their send failed, and they were not received.", unit="messages")]
-    in_doubt_not_received: Annotated[Count, figure("In doubt, and not received.", unit="messages")]
+    failed_not_received: Annotated[Count, of_messages("Their send failed, and they were not received.")]
+    in_doubt_not_received: Annotated[Count, of_messages("In doubt, and not received.")]
     unowed_yet_received: Annotated[
         Count,
-        figure(
+        of_messages(
             "Received and not expected, as in messages. received without these, and undelivered, missed_away, "
             "unselected, failed_not_received and in_doubt_not_received add up to expected.",
             column="Received beyond",
-            unit="messages",
         ),
     ]
     duplicated: Annotated[
         Count,
-        figure(
-            "Deliveries beyond the first that the broker did not mark as redelivered.",
-            column="Duplicated",
-            unit="messages",
-        ),
+        of_messages("Deliveries beyond the first that the broker did not mark as redelivered.", column="Duplicated"),
     ]
-    redelivered: Annotated[Count, figure("Deliveries that the broker marked as such.", unit="messages")]
+    redelivered: Annotated[Count, of_messages("Deliveries that the broker marked as such.")]
 
 
 class LeftBehind(TypedDict):
@@ -280,7 +205,7 @@ class LeftBehind(TypedDict):
             " the outcome of their sends, and not received. copy: received, or found elsewhere too."
         ),
     ]
-    messages: Annotated[Count, figure("How many there are.", column="Messages", unit="messages")]
+    messages: Annotated[Count, of_messages("How many there are.", column="Messages")]
 
 
 class FirstReceiptSpread(TypedDict):
@@ -297,20 +222,18 @@ class Destinations(TypedDict):
     reached: Annotated[Count, figure("Those of which a message was received.", column="With a received message")]
     all_flow_s: Annotated[
         float | None,
-        figure(
+        in_s(
             "Seconds from when the run's first message was due until each destination had its first receipt. "
             "Null: one never had.",
             column="All had one after",
-            unit="s",
             decimals=2,
         ),
     ]
     first_ms: Annotated[
         FirstReceiptSpread,
-        figure(
+        in_ms(
             "Milliseconds from when a destination's first message was due to its first receipt.",
             column="First message,",
-            unit="ms",
             decimals=2,
         ),
     ]

@@ -2,13 +2,13 @@
 
 from typing import Annotated, TypedDict
 
-from records.figures import Count, Positive, figure, means
+from records.figures import Count, Positive, in_s, means, of_messages
 
 
 class MirrorMessages(TypedDict):
     """What a broker had queued for its copy: sends, acknowledgements and new queues. Null without a mirror."""
 
-    max: Annotated[Count | None, figure("The most at any time.", unit="messages")]
+    max: Annotated[Count | None, of_messages("The most at any time.")]
 
 
 class MirrorSeconds(TypedDict):
@@ -16,7 +16,7 @@ class MirrorSeconds(TypedDict):
     mirror, or if it is not known how old one message was.
     """
 
-    max: Annotated[Positive | None, figure("The oldest at any time.", unit="s")]
+    max: Annotated[Positive | None, in_s("The oldest at any time.")]
 
 
 class MirrorAtKill(TypedDict):
@@ -25,9 +25,9 @@ class MirrorAtKill(TypedDict):
     fault: Annotated[str, means("F1, F2 … as in recovery.faults.")]
     broker: Annotated[str, means("The broker that was killed.")]
     link: Annotated[str, means("Its mirror.")]
-    sampled_s: Annotated[float, figure("When that sample was taken, in seconds from the start of the load.", unit="s")]
-    lag_messages: Annotated[Count, figure("What was queued for the mirror then.", unit="messages")]
-    lag_s: Annotated[Positive | None, figure("How old the oldest of it was at most. Null: not known.", unit="s")]
+    sampled_s: Annotated[float, in_s("When that sample was taken, in seconds from the start of the load.")]
+    lag_messages: Annotated[Count, of_messages("What was queued for the mirror then.")]
+    lag_s: Annotated[Positive | None, in_s("How old the oldest of it was at most. Null: not known.")]
 
 
 class Mirror(TypedDict):

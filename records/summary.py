@@ -8,7 +8,7 @@ from typing import Annotated, TypedDict
 
 from records.clients import ConnectionCounts, Connections, Consumers, Rebalance
 from records.faults import Recovery, Unplanned
-from records.figures import FAULTS, MORE_CLIENTS, STEPS, figure, figures_of, means
+from records.figures import FAULTS, MORE_CLIENTS, STEPS, figure, figures_of, in_ms, in_s, means, of_messages
 from records.latency import MEASURES, Lag, Latency, Regions, Timing
 from records.load import Blocked, Limit, OfferedRate, StepResult, Throughput, WarmUpResult
 from records.messages import KINDS, Destinations, KindCounts, LeftBehind, Messages
@@ -54,10 +54,7 @@ class Summary(TypedDict):
     messages: Messages
     throughput: Throughput
     offered_rate: OfferedRate
-    latency_ms: Annotated[
-        dict[str, Latency],
-        figure("By measure.", keys=MEASURES),
-    ]
+    latency_ms: Annotated[dict[str, Latency], figure("By measure.", keys=MEASURES)]
     timing: Timing
     warm_up: WarmUpResult
     lag_ms: Lag
@@ -70,13 +67,7 @@ class Summary(TypedDict):
     destinations: Destinations
     regions: Regions
     mirror: Mirror
-    kinds: Annotated[
-        dict[str, KindCounts],
-        figure(
-            "Messages by kind. Only kinds that the run had.",
-            keys=KINDS,
-        ),
-    ]
+    kinds: Annotated[dict[str, KindCounts], figure("Messages by kind. Only kinds that the run had.", keys=KINDS)]
     unplanned: Annotated[list[Unplanned], means("Outages that no fault of the run was meant to bring about.")]
     refused: Annotated[
         dict[str, int],
@@ -102,30 +93,21 @@ class Summary(TypedDict):
     limit: Annotated[Limit, figure(needs=STEPS)]
     clocks: Annotated[
         dict[str, float],
-        figure(
-            "By how much the clocks of the recording hosts may disagree; 0 on one host.",
-            keys=("error_bound_ms",),
-            unit="ms",
-        ),
+        in_ms("By how much the clocks of the recording hosts may disagree; 0 on one host.", keys=("error_bound_ms",)),
     ]
     checks: list[CheckResult]
-    phases: Annotated[
-        dict[str, float],
-        figure("Seconds that each phase took.", keys=PHASES, unit="s"),
-    ]
+    phases: Annotated[dict[str, float], in_s("Seconds that each phase took.", keys=PHASES)]
     leftovers: Annotated[
         int,
-        figure(
+        of_messages(
             "Messages of this run found on any queue after the drain, dead-letter queues included, or held for "
-            "durable subscriptions that no client used any more.",
-            unit="messages",
+            "durable subscriptions that no client used any more."
         ),
     ]
     foreign_leftovers: Annotated[
         int,
-        figure(
-            "Messages found on these queues that are not of this run, or cannot be told to be. They are no verdict.",
-            unit="messages",
+        of_messages(
+            "Messages found on these queues that are not of this run, or cannot be told to be. They are no verdict."
         ),
     ]
     wall: Annotated[str, means("When the load began: ISO 8601.")]
