@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from analysis.disturbance import LEAST_BEFORE_S, by_second, seconds_before
 from analysis.fault_spans import FaultSpan
+from records.units import NS_PER_S
 
-NS_PER_S = 1_000_000_000
 LEAST_MORE, LEAST_MORE_S = 5, 0.1
 """A backlog counts as drained if it is this much larger than before the fault, or what is due in so many seconds."""
 

@@ -13,14 +13,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.figures import NS_PER_MS, latency_of
+from analysis.figures import latency_of
 from analysis.limits import Use, own_lag_ms, sent_late, use_of, used_up
 from analysis.steps import of_seconds
 from records.client_steps import ClientSteps, parse_client_steps
 from records.clients import Connections, ConnectionStep, ConnectSpread
 from records.run import RunInfo
+from records.units import NS_PER_MS, NS_PER_S
 
-NS_PER_S = 1_000_000_000
 ATTEMPT, CONNECTED, ENDED = "attempt", "connected", ("lost", "closed")
 EVENTS = (ATTEMPT, CONNECTED, *ENDED)
 COLUMNS = ("client", "broker", "event", "at_ns", "ended_ns", "cause")

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.fault_spans import FaultSpan
-from analysis.timeline import NS_PER_S
 from records.clients import ConnectionCounts
+from records.units import NS_PER_S
 
 
 def connection_counts(

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from records.clients import Evenness
 from records.results import DISTRIBUTION
+from records.units import NS_PER_S
 
-NS_PER_S = 1_000_000_000
 OFF = ""
 """The broker of clients that are connected to none."""
 Counts = npt.NDArray[np.int64]

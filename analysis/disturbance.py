@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from analysis.fault_spans import FaultSpan
 from records.percentiles import quantiles_ns
+from records.units import NS_PER_MS, NS_PER_S
 
-NS_PER_S, NS_PER_MS = 1_000_000_000, 1_000_000
 BEFORE_S, LEAST_BEFORE_S = 10, 3
 """How many seconds before a fault set the band, and the fewest that can."""
 STAYS_S = 3

@@ -11,10 +11,10 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analysis.timeline import NS_PER_S
 from records.message_properties import NO_PROPERTIES, MessageProperties
 from records.run import RunInfo
 from records.selectors import parse
+from records.units import NS_PER_S
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from records.latency import Lag, Latency
 from records.percentiles import LEAST_BEYOND, quantiles_ns, rank_of
 from records.results import PATHS
+from records.units import NS_PER_MS
 
-NS_PER_MS = 1_000_000
 MEASURES = ("due_to_received", "sent_to_received", "sent_to_settled")
 ROUND_TRIP = "round_trip"
 """From when a request was due until its reply was received: only of runs whose replies came."""

@@ -6,9 +6,8 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analysis.figures import NS_PER_MS
-from analysis.timeline import NS_PER_S
 from records.messages import Destinations, FirstReceiptSpread
+from records.units import NS_PER_MS, NS_PER_S
 
 
 def first_receipts(messages: DataFrame, deliveries: DataFrame) -> DataFrame:

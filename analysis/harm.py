@@ -18,8 +18,9 @@ from pyspark.sql import functions as F
 
 from analysis.disturbance import LEAST_BEFORE_S, most_in_band_ns, p99s_ns, seconds_before
 from analysis.fault_spans import FaultSpan
-from analysis.timeline import FOREVER_NS, NS_PER_S
+from analysis.timeline import FOREVER_NS
 from records.buckets import bucket_of
+from records.units import NS_PER_S
 
 
 def harm(

@@ -60,7 +60,7 @@ from analysis.stalls import stall_rows
 from analysis.stays import clients, stays
 from analysis.store import write_results, write_summary
 from analysis.summary import Findings, copies_of_each, summarise
-from analysis.timeline import NS_PER_S, FaultWindow, Timeline
+from analysis.timeline import FaultWindow, Timeline
 from analysis.unplanned import Span, unplanned
 from analysis.verdict import FailedFault
 from records.clients import ConnectionCounts, Rebalance
@@ -74,6 +74,7 @@ from records.results import ANOMALIES, OUTAGES, REORDERED
 from records.rundir import RunDirectory
 from records.schemas import UNKNOWN
 from records.summary import EXIT_STATUS, Summary
+from records.units import NS_PER_S
 
 Progress = Callable[[str], None]
 ANALYSING = "analysing"

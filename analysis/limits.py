@@ -17,8 +17,8 @@ from analysis.steps import held_per_s, mean_per_s, of_seconds
 from records.load import Limit, StepResult
 from records.rate_steps import LEAST_SHARE, judged_seconds
 from records.run import RunInfo
+from records.units import NS_PER_S
 
-NS_PER_S = 1_000_000_000
 ALL_USED = 0.85
 """A machine is used up if so much of its cores is in use. The rest goes to waits between its threads."""
 LATE_MS = 50.0

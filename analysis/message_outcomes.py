@@ -11,7 +11,8 @@ from pyspark.sql import functions as F
 from analysis.expectations import NOTHING_SPECIAL, Expectations
 from analysis.members import of_users
 from analysis.messages import MESSAGE, laid_out
-from analysis.timeline import FOREVER_NS, NS_PER_S
+from analysis.timeline import FOREVER_NS
+from records.units import NS_PER_S
 
 QUEUE_PREFIX = "^queue://"
 GRACE_NS = NS_PER_S

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from analysis.fault_spans import FaultSpan
 from records.network import Mirror, MirrorAtKill, MirrorMessages, MirrorSeconds
+from records.units import NS_PER_S
 
-NS_PER_S = 1_000_000_000
 METRICS = ("mirror_events", "mirror_backlog")
 
 

@@ -19,12 +19,12 @@ from analysis.disturbance import BEFORE_S, by_second
 from analysis.fault_spans import FaultSpan
 from analysis.limits import Overload, what_limited
 from analysis.steps import MOST_BACKLOG_S
-from analysis.timeline import NS_PER_S
 from analysis.timing import FROM_DUE, WORDS
 from records.buckets import value_ns
 from records.load import OfferedRate
 from records.rate_steps import LEAST_SHARE
 from records.run import RunInfo
+from records.units import NS_PER_S
 
 LEAST_S = 8
 """So many seconds in a row at least say whether a backlog grows: two in each quarter."""

@@ -8,13 +8,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.distribution import NS_PER_S, brokers_of, connected_at, evenness
+from analysis.distribution import brokers_of, connected_at, evenness
 from analysis.fault_spans import FaultSpan
-from analysis.recovery import NS_PER_MS, spread
+from analysis.recovery import spread
 from analysis.timeline import FOREVER_NS
 from records.clients import BrokerAway, Distribution, Evenness, FaultMoves, GroupBalance, MoveSpread, Rebalance
 from records.faults import OutageSpread
 from records.run import BrokerInfo, GroupInfo
+from records.units import NS_PER_MS, NS_PER_S
 
 SETTLED_AFTER_NS = 5 * NS_PER_S
 """Clients have settled when none has moved or been off for so long."""

@@ -13,8 +13,8 @@ from analysis.disturbance import Back
 from analysis.fault_spans import FaultSpan
 from records.faults import FaultRecovery, Outages, OutageSpread, Recovery, StrandedAt, back_ns
 from records.figures import declared
+from records.units import NS_PER_MS, NS_PER_S
 
-NS_PER_MS, NS_PER_S = 1_000_000, 1_000_000_000
 Row = Mapping[str, Any]
 
 

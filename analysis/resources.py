@@ -9,7 +9,8 @@ does for parallel duplex links, as the far ends do not know which link they belo
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analysis.timeline import FOREVER_NS, NS_PER_S, Timeline
+from analysis.timeline import FOREVER_NS, Timeline
+from records.units import NS_PER_S
 
 COUNTERS = (
     "cpu_ns",

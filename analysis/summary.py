@@ -13,7 +13,6 @@ from analysis.checks import evaluate
 from analysis.client_steps import client_steps
 from analysis.disturbance import by_second
 from analysis.fault_spans import FaultSpan
-from analysis.figures import NS_PER_MS
 from analysis.limits import limit
 from analysis.message_outcomes import NOBODY
 from analysis.offered_rate import Judged, Tables, offered_rate
@@ -29,8 +28,8 @@ from records.messages import Destinations, KindCounts, LeftBehind, Messages
 from records.network import Mirror
 from records.run import Phases, ProcessInfo, RunInfo
 from records.summary import SUMMARY_VERSION, Summary
+from records.units import NS_PER_MS, NS_PER_S
 
-NS_PER_S = 1_000_000_000
 OUTCOMES = ("acked", "failed", "in_doubt", "unconfirmed")
 
 

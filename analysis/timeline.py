@@ -11,8 +11,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from records.run import Phases
+from records.units import NS_PER_S
 
-NS_PER_S = 1_000_000_000
 FOREVER_NS = 2**63 - 1
 FAULT_GRACE_NS = 5 * NS_PER_S
 """How long after a fault is mended its effects still count as the fault's: clients reconnect, queues drain."""

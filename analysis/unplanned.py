@@ -20,8 +20,8 @@ from analysis.outages import reconnections
 from analysis.rebalance import CONSUMERS_AWAY
 from records.connection_events import Cause
 from records.faults import Unplanned
+from records.units import NS_PER_S
 
-NS_PER_S = 1_000_000_000
 LEAST_SECONDS = 2
 WAITED_NS = NS_PER_S
 """So long at least somebody waited: what goes at any rate is no sign of an outage."""

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from records.units import NS_PER_MS
 from scenarios.harness.options.run_options import REALTIME
 from scenarios.java_parts import find_java_parts
 
 SOURCES = Path(__file__).with_name("java")
 NUMBERS_A_TIME = 2
-NS_PER_MS = 1e6
 
 
 @contextmanager

@@ -5,6 +5,8 @@ row. A first connection loads a JVM or libraries; this happens before memory is 
 events of messages that are due after the first seconds. In the first seconds links are attached and code is compiled.
 """
 
+from records.units import NS_PER_MS
+
 from locust.env import Environment  # isort: skip  # first: it has gevent patch what the others import
 
 import sys
@@ -29,7 +31,6 @@ from records.writer import Recorder
 from scenarios.java_parts import find_java_parts
 
 MEASURED_S, SETTLING_S, GIVE_UP_S, SPAWNED_PER_S = 10.0, 3.0, 120.0, 500
-NS_PER_MS = 1e6
 
 
 class EachSecond(ProducerUser):

@@ -23,15 +23,15 @@ from records.run import BrokerInfo, Phases, ProcessInfo, RunInfo
 from records.rundir import RunDirectory, new_run_id
 from records.schemas import CLIENTS_PER_PROCESS, EVENT_TABLES, UNKNOWN
 from records.streams import SUFFIX, StreamFile, described
+from records.units import NS_PER_MS, NS_PER_S
 
-MS, S = 1_000_000, 1_000_000_000
 PRODUCERS, CONSUMERS, BROKERS, PROCESSES = 12, 8, ("broker-1", "broker-2", "broker-3"), ("worker-1", "worker-2")
 QUEUE, SUBSCRIPTION = "queue://orders", "orders"
-WARM_UP_S, LOAD_FROM_NS = 5, 1_000 * S
+WARM_UP_S, LOAD_FROM_NS = 5, 1_000 * NS_PER_S
 ROUND = PRODUCERS * CONSUMERS  # messages until each producer has had one for each consumer
 ROUNDS_PER_BATCH = 1_500
 RATES = {"resent": 1e-3, "duplicated": 5e-5, "redelivered": 5e-5, "lost": 1e-5, "stranded": 1e-5, "dead": 1e-5}
-STALLED, STALL_MS, RESEND_NS, FOREIGN_PER_BATCH = 2e-5, 200, 500 * MS, 1
+STALLED, STALL_MS, RESEND_NS, FOREIGN_PER_BATCH = 2e-5, 200, 500 * NS_PER_MS, 1
 
 Ints = npt.NDArray[np.int64]
 Columns = dict[str, Any]
@@ -70,9 +70,9 @@ def write_run(parent: Path, messages: int, per_s: int = 20_000, seed: int = 1) -
 
 
 def run_info(run_id: str, length_s: float) -> RunInfo:
-    ends_ns = LOAD_FROM_NS - WARM_UP_S * S + int(length_s * S)
+    ends_ns = LOAD_FROM_NS - WARM_UP_S * NS_PER_S + int(length_s * NS_PER_S)
     processes = tuple(
-        ProcessInfo(name, index, "generated", LOAD_FROM_NS, 1_767_225_600 * S)
+        ProcessInfo(name, index, "generated", LOAD_FROM_NS, 1_767_225_600 * NS_PER_S)
         for index, name in enumerate(("master", *PROCESSES))
     )
     return RunInfo(
@@ -84,24 +84,26 @@ def run_info(run_id: str, length_s: float) -> RunInfo:
         state="ended",
         brokers=tuple(map(BrokerInfo, BROKERS)),
         checks=(Check("no acked send lost", "messages.lost", at_most=0),),
-        phases=Phases(LOAD_FROM_NS - WARM_UP_S * S, LOAD_FROM_NS, ends_ns, ends_ns + 2 * S, ends_ns + 3 * S),
+        phases=Phases(
+            LOAD_FROM_NS - WARM_UP_S * NS_PER_S, LOAD_FROM_NS, ends_ns, ends_ns + 2 * NS_PER_S, ends_ns + 3 * NS_PER_S
+        ),
         processes=processes,
     )
 
 
 def batches(rounds: int, per_s: int, rng: np.random.Generator) -> Iterator[Batch]:
     """The messages of the run in order of time. Due times lie on a fixed schedule of each producer's own phase."""
-    period_ns = PRODUCERS * S // per_s
-    phase_ns = np.arange(PRODUCERS) * (period_ns // PRODUCERS) + LOAD_FROM_NS - WARM_UP_S * S
+    period_ns = PRODUCERS * NS_PER_S // per_s
+    phase_ns = np.arange(PRODUCERS) * (period_ns // PRODUCERS) + LOAD_FROM_NS - WARM_UP_S * NS_PER_S
     for first in range(0, rounds, ROUNDS_PER_BATCH):
         shape = (min(ROUNDS_PER_BATCH, rounds - first), CONSUMERS, PRODUCERS)
         nth, slot, producer = np.indices(shape)
         seq = (first + nth) * CONSUMERS + slot
         due_ns = phase_ns[producer] + seq * period_ns
-        sent_ns = due_ns + rng.exponential(0.2 * MS, shape).astype("int64")
+        sent_ns = due_ns + rng.exponential(0.2 * NS_PER_MS, shape).astype("int64")
         took_ms = rng.lognormal(0.7, 0.5, shape) + (rng.random(shape) < STALLED) * rng.exponential(STALL_MS, shape)
-        arrived_ns = sent_ns + (took_ms * MS).astype("int64")
-        settled_ns = sent_ns + (rng.lognormal(0.4, 0.4, shape) * MS).astype("int64")
+        arrived_ns = sent_ns + (took_ms * NS_PER_MS).astype("int64")
+        settled_ns = sent_ns + (rng.lognormal(0.4, 0.4, shape) * NS_PER_MS).astype("int64")
         received_ns = np.maximum.accumulate(
             arrived_ns, axis=0
         )  # a queue keeps its order: a stalled message delays the rest
@@ -123,8 +125,10 @@ def write_batch(writers: dict[str, "Writer"], batch: Batch, rng: np.random.Gener
     writers["receipts"].add("consumer", receipts(batch.where(~gone & ~outcome["resent"])))
     writers["receipts"].add("consumer", receipts(resent.where(draw[outcome["resent"]] < RATES["resent"] / 2)))
     writers["receipts"].add("consumer", receipts(resent, attempt=2, later_ns=RESEND_NS))
-    writers["receipts"].add("consumer", receipts(batch.where(outcome["duplicated"]), later_ns=3 * MS))
-    writers["receipts"].add("consumer", receipts(batch.where(outcome["redelivered"]), later_ns=MS, redelivered=True))
+    writers["receipts"].add("consumer", receipts(batch.where(outcome["duplicated"]), later_ns=3 * NS_PER_MS))
+    writers["receipts"].add(
+        "consumer", receipts(batch.where(outcome["redelivered"]), later_ns=NS_PER_MS, redelivered=True)
+    )
     foreign = {**receipts(batch.where(np.arange(len(draw)) < FOREIGN_PER_BATCH)), "integrity": "foreign"}
     writers["receipts"].add("consumer", {**foreign, "producer": UNKNOWN, "seq": UNKNOWN, "attempt": UNKNOWN})
     writers["leftovers"].add(None, leftovers(batch.where(outcome["stranded"]), dead_letter=False))
@@ -188,9 +192,9 @@ def leftovers(of: Batch, *, dead_letter: bool) -> Columns:
 
 
 def write_clients_and_samples(writers: dict[str, "Writer"], length_s: int) -> None:
-    began_ns, clients = LOAD_FROM_NS - WARM_UP_S * S, np.arange(PRODUCERS + CONSUMERS)
+    began_ns, clients = LOAD_FROM_NS - WARM_UP_S * NS_PER_S, np.arange(PRODUCERS + CONSUMERS)
     group = pa.array(np.where(clients < PRODUCERS, "producers", "consumers"))
-    event: Columns = {"protocol": "stomp", "event": "connected", "at_ns": began_ns - S, "reason": ""}
+    event: Columns = {"protocol": "stomp", "event": "connected", "at_ns": began_ns - NS_PER_S, "reason": ""}
     event |= {"from_broker": None, "cause": None, "ended_ns": None}
     writers["connections"].add(
         "client", {"client": client(clients), "group": group, "broker": broker(clients), **event}
@@ -200,9 +204,9 @@ def write_clients_and_samples(writers: dict[str, "Writer"], length_s: int) -> No
     consumers = np.arange(CONSUMERS)
     writers["subscriptions"].add("consumer", {"consumer": client(consumers), "broker": broker(consumers), **held})
     at_s = np.arange(length_s + WARM_UP_S)
-    add = partial(_samples, writers["samples"], began_ns + at_s * S)
+    add = partial(_samples, writers["samples"], began_ns + at_s * NS_PER_S)
     for name in BROKERS:
-        add(name, "process", "", "cpu_ns", at_s * 300 * MS)
+        add(name, "process", "", "cpu_ns", at_s * 300 * NS_PER_MS)
         add(name, "process", "", "rss_bytes", at_s * 0 + 5 * 10**8)
         for metric in ("depth", "in_flight", "enqueue_count", "dequeue_count", "forward_count", "dispatch_count"):
             add(name, "queue", SUBSCRIPTION, metric, at_s * 10)

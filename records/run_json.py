@@ -13,8 +13,8 @@ from records.rate_steps import MOST_S
 from records.run import RUN_VERSION, Phases, RunInfo
 from records.schemas import SCHEMA_VERSION
 from records.typed_json import NO_TEXT, Misfit, shown, typed
+from records.units import NS_PER_S
 
-NS_PER_S = 1_000_000_000
 LATEST_NS = 2**63 - 1
 FOLLOW = (
     ("warm_up_began_ns", "load_began_ns"),

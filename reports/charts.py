@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from matplotlib.figure import Figure
 
+from records.units import NS_PER_S
 from reports.figures import clients as clients_figure
 from reports.figures import consumers as consumers_figure
 from reports.figures import heatmap as heatmap_figure
@@ -35,7 +36,6 @@ from reports.views import (
 )
 from reports.views.histogram import Histogram
 
-NS_PER_S = 1_000_000_000
 ALL_RELIABLE = spectrum.Reliance()
 NO_LATENCY = "No message was received, so there is no latency to show."
 

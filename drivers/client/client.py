@@ -32,11 +32,12 @@ from drivers.contract import (
     Untrusted,
 )
 from drivers.failover.client_connection import ClientConnection
-from drivers.failover.reconnector import MS_PER_S, Reconnector, ReconnectorCallbacks
+from drivers.failover.reconnector import Reconnector, ReconnectorCallbacks
 from drivers.failover.redirects import Redirects
 from drivers.failover.supported_options import SupportedOptions
 from drivers.failover.uri import FailoverUri, ServerUri
 from records.connection_events import ConnectionEvent
+from records.units import MS_PER_S
 from records.writer import Recorder
 from topologies.model.endpoints import Credentials, Endpoint
 

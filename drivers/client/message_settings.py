@@ -5,11 +5,11 @@ from functools import cached_property, lru_cache
 
 from drivers.contract import DEFAULT_PRIORITY, MessageHeaders
 from records.message_properties import NO_PROPERTIES, MessageProperties
+from records.units import MS_PER_S
 
 LOWEST, HIGHEST = 0, 9
 LEAST_TIME_TO_LIVE_S = 0.001
 MOST_TIME_TO_LIVE_S = 4_294_967  # AMQP has 32 bits of milliseconds for it: 49 days
-MS_PER_S = 1_000
 
 
 @dataclass(frozen=True)

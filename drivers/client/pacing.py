@@ -9,7 +9,8 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-NS_PER_S = 1_000_000_000
+from records.units import NS_PER_S
+
 LEAD_NS = 350_000
 """A producer may be woken so much before its message is due, to make the message."""
 

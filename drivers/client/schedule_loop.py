@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 
 from drivers.client.contract import LoadControl, LoadStatistics
 from drivers.client.events import ScheduledSend
-from drivers.client.pacing import NS_PER_S, Schedule
+from drivers.client.pacing import Schedule
 from drivers.client.readiness import LONG_WRITE_NS, Readiness
+from records.units import NS_PER_S
 
 # Of late messages in one write: so few that they are as good as sent one by one.
 MOST_AT_ONCE, BYTES_AT_ONCE = 32, 65_536

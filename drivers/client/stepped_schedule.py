@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import floor, inf, sqrt
 
-from drivers.client.pacing import NS_PER_S, Schedule
+from drivers.client.pacing import Schedule
 from records.rate_steps import RateStep
+from records.units import NS_PER_S
 
 
 @dataclass(frozen=True)

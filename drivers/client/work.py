@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-MS_PER_S = 1_000
+from records.units import MS_PER_S
+
 RULE = "write milliseconds such as 5, a range such as 2..8, or exponential(5)"
 FORM = re.compile(r"\s*(?:exponential\(\s*(?P<mean>\S+?)\s*\)|(?P<low>\S+?)\.\.(?P<high>\S+)|(?P<fixed>\S+))\s*")
 

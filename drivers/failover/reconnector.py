@@ -27,8 +27,8 @@ from drivers.failover import reconnect_schedule as reconnect
 from drivers.failover.client_connection import ClientConnection
 from drivers.failover.uri import FailoverOptions, FailoverUri, ServerUri
 from records.connection_events import Cause, ConnectionEvent
+from records.units import MS_PER_S
 
-MS_PER_S = 1_000
 PRIORITY_BACK = "a broker of priority is back"
 _Step = tuple[reconnect.State, ClientConnection | None]  # the next step, and the connection in use
 log = logging.getLogger(__name__)

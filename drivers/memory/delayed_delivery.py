@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from drivers.contract import Destination
 from drivers.memory.queues import Stored
-
-NS_PER_S = 1_000_000_000
+from records.units import NS_PER_S
 
 
 class DelayedDelivery:

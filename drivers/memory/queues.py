@@ -10,6 +10,7 @@ from itertools import count
 
 from drivers.contract import PLAIN, MessageHeaders
 from records.selectors import Selector
+from records.units import NS_PER_MS
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,6 @@ class Taker:
             self.source.dispatch()
 
 
-NS_PER_MS = 1_000_000
 _delivery_numbers = count(1)
 
 

@@ -20,10 +20,10 @@ from gevent.hub import Waiter
 
 from drivers.client.of_process import OfProcess
 from drivers.client.pacing import LEAD_NS
+from records.units import NS_PER_S
 
 CLOCK_MONOTONIC, TFD_TIMER_ABSTIME = 1, 1
 READABLE = 1
-NS_PER_S = 1_000_000_000
 SPIN_SHARE = 0.05
 MOST_SPIN_NS = 2_000_000
 """Budget that was not used is kept up to this much."""

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from records.buckets import bucket_of
+from records.units import NS_PER_S
 
-NS_PER_S = 1_000_000_000
 KEPT_S = 6
 RECEIVED, UNTIMED, SETTLED = "received", "untimed", "settled"
 

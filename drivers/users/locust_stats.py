@@ -20,9 +20,9 @@ from drivers.users.connection_losses import ConnectionLosses
 from drivers.users.live_latency import SETTLED, LiveLatency
 from records.buckets import bucket_of
 from records.packing import NULL_INT64
+from records.units import NS_PER_MS
 from records.writer import Recorder
 
-NS_PER_MS = 1_000_000
 GOOD = (Outcome.ACKED, Outcome.UNCONFIRMED)
 
 LatencyNs = Callable[[int, int, int], int | None]

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from drivers.client.connection_modes import POOLED, ClientPool, PooledClient, SharedClient
 from drivers.client.contract import ClientConnector, LoadClient, SpokenProtocols
-from drivers.client.pacing import LEAD_NS, NS_PER_S, Schedule
+from drivers.client.pacing import LEAD_NS, Schedule
 from drivers.client.stepped_schedule import SteppedSchedule
 from drivers.failover.uri import FailoverUri
 from drivers.users.connection_losses import ConnectionLosses
@@ -27,6 +27,7 @@ from drivers.users.locust_stats import LocustStatistics
 from drivers.users.refusals import RefusalLog
 from records.rate_steps import RateStep
 from records.schemas import CLIENTS_PER_PROCESS
+from records.units import NS_PER_S
 from records.writer import Recorder
 from topologies.model.endpoints import Credentials
 from topologies.model.trust import Trust

@@ -14,7 +14,7 @@ import gevent
 
 from drivers.client.contract import ClientConnector
 from drivers.client.makes_clients import MakesPythonClients
-from drivers.client.pacing import NS_PER_S
+from records.units import NS_PER_S
 from records.writer import Recorder
 
 PERIOD_NS = 5_000_000

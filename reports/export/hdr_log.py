@@ -12,12 +12,12 @@ from hdrh.histogram import HdrHistogram
 
 from records.buckets import value_ns
 from records.summary import Summary
+from records.units import NS_PER_MS
 from reports.views.histogram import select
 
 MEASURE = "due_to_received"
 HIGHEST_NS = 3_600_000_000_000  # an hour; more if the run has longer ones
 SIGNIFICANT_DIGITS = 3
-NS_PER_MS = 1e6
 LEGEND = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
 
 Counts = Mapping[int, Mapping[int, int]]

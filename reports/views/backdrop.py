@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.run import Phases, RunInfo
+from records.units import NS_PER_S
 from reports.values import Backdrop, Band
 
-SECOND_NS = 1_000_000_000
 MOST_STEPS, MOST_STEPS_OF_MANY = 240, 120
 MANY = 12
 """With more brokers than this, charts have fewer steps: a report stays under 1 MB."""
@@ -48,7 +48,7 @@ def bands(phases: Phases, faults: pa.Table | None, latency: pa.Table) -> tuple[B
 
 def _band(number: int, row: Mapping[str, object], load_began_ns: int) -> Band:
     def since_load_s(at_ns: object) -> float | None:
-        return (at_ns - load_began_ns) / SECOND_NS if isinstance(at_ns, int) else None
+        return (at_ns - load_began_ns) / NS_PER_S if isinstance(at_ns, int) else None
 
     what = f"{row['kind']} {row['target']}".strip()
     began_s = since_load_s(row["began_ns"]) or 0.0

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.schemas import CANARY_PREFIX
+from records.units import NS_PER_S
 from reports.values import Backdrop, Line, Panel, TimeSeries
 from reports.views.grid import highest_of_steps, last_of_steps, mean_of_steps
 
 MOST_LINES = 8
 MIB = 1024 * 1024
-CORE_SECOND_NS = 1_000_000_000
 GENERATOR = "load generator"
 
 
@@ -135,7 +135,7 @@ def _named(brokers: Sequence[str], series: Mapping[str, object]) -> tuple[str, .
 
 def _per_cent(by_second_ns: dict[int, int], backdrop: Backdrop) -> tuple[float | None, ...]:
     means = mean_of_steps(by_second_ns, backdrop)
-    return tuple(None if ns is None else 100 * ns / CORE_SECOND_NS for ns in means)
+    return tuple(None if ns is None else 100 * ns / NS_PER_S for ns in means)
 
 
 def _mib(values: tuple[int | None, ...]) -> tuple[float | None, ...]:

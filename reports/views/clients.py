@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 
 from records.clients import BrokerAway, GroupBalance
 from records.run import RunInfo
+from records.units import NS_PER_S
 from reports.inputs import Results
 from reports.values import NOWHERE, Backdrop, ClientAreas, ClientRows, ClientTimeline, NamedColour
 
-NS_PER_S = 1_000_000_000
 COLUMNS, AREA_COLUMNS = 900, 300
 MOST_COLOURS, STYLES_OF_MANY = 8, (0, 1, 2, 3, 4, 5, 7)
 """The styles of the liveliest of more brokers: the rest is grey, as is style 6."""

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 
 from records.run import LinkInfo, RunInfo
+from records.units import NS_PER_MS
 from reports.values import Cell, Column, Table
 from reports.views.brokers import by_second, of_kind
 
 KIND = "link"
-NS_PER_MS = 1_000_000
 LATE_BY, LATE_BY_MS, MOST_TOLD = 0.1, 5, 3
 CAPTION = "Links through proxies, a row a direction: as set → as measured"
 COLUMNS = (

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.buckets import value_ns
-
-NS_PER_MS = 1_000_000
+from records.units import NS_PER_MS
 
 
 @lru_cache(maxsize=1 << 16)

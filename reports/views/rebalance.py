@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.clients import Distribution, FaultMoves, GroupBalance, Rebalance
+from records.units import NS_PER_S
 from reports.numbers import counted, joined, seconds_text, significant
 from reports.values import Column, Columns, Table, columns_of, table_of
 
-NS_PER_S = 1_000_000_000
 MOST_STAYS, MOST_CHANGES = 300, 60
 MOMENTS = {"begin": "the load begins", "end": "the load ends"}
 MOST_MOMENTS = 4

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from records.faults import FaultRecovery, Recovery, StrandedAt, back_ns
+from records.units import MS_PER_S, NS_PER_MS, NS_PER_S
 from reports.numbers import counted, seconds_text
 from reports.values import Columns, OutageRow, Table, columns_of, table_of
 
@@ -27,7 +28,6 @@ DONE = {
 LONGEST = "recovery.outage_ms.max"
 AWAY = "away"  # of consumers: nobody cut them off
 MOST_SENTENCES = 3
-NS_PER_MS, NS_PER_S, MS_PER_S = 1_000_000, 1_000_000_000, 1_000
 ROLES = {"producer": "producers", "consumer": "consumers", "": "without messages"}
 
 

@@ -2,8 +2,7 @@
 
 from records.run import RunInfo
 from records.summary import Summary
-
-SECOND_NS = 1_000_000_000
+from records.units import NS_PER_S
 
 
 def load_s(run: RunInfo, summary: Summary) -> float:
@@ -17,5 +16,5 @@ def warm_up_s(run: RunInfo, summary: Summary) -> float:
 def _between(began_ns: int | None, ended_ns: int | None, told_s: float | None) -> float:
     """The marks count first: a duration told by the harness may include starting and stopping its users."""
     if began_ns is not None and ended_ns is not None:
-        return (ended_ns - began_ns) / SECOND_NS
+        return (ended_ns - began_ns) / NS_PER_S
     return told_s or 0.0

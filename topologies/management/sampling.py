@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 import psutil
 
+from records.units import NS_PER_S
 from topologies.management.broker_queries import queries_by_broker
 from topologies.management.contract import BrokerQueries, ManagedBrokers
 from topologies.management.core_waits import PAUSE_S, CoreWaits
@@ -24,7 +25,6 @@ from topologies.model.topology import Topology
 PERIOD_S = 1.0
 ANSWER_TIMEOUT_S = 3.0
 STOP_TIMEOUT_S = ANSWER_TIMEOUT_S + 1.0
-NS_PER_S = 1_000_000_000
 IDLE = ("idle", "iowait", "steal", "guest", "guest_nice")  # guest time is in user time already
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from records.run import ClockReading
+from records.units import NS_PER_MS
 
-NS_PER_MS = 1_000_000
 MOST_DRIFT = 500e-6
 """A clock that keeps worse time than that against another is set by somebody: NTP slews by so much at most."""
 MOST_READINGS = 64

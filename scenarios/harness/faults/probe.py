@@ -17,6 +17,7 @@ import psutil
 from drivers.client.contract import NO_STATISTICS, ClientConnector
 from drivers.contract import DriverError
 from drivers.failover.uri import FailoverUri
+from records.units import MS_PER_S, NS_PER_MS
 from records.writer import Recorder
 from topologies.management.contract import management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
@@ -32,7 +33,6 @@ from topologies.runtimes.own import proxies_of
 
 LOGIN_TIMEOUT_S = 3.0
 SILENT_AFTER_S = 1.0  # beyond the delay that the link has
-NS_PER_MS, MS_PER_S = 1_000_000, 1_000
 ONE_ATTEMPT = "maxReconnectAttempts=1&updateURIsSupported=false"
 
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from records.units import NS_PER_S
 from records.writer import Recorder
 from scenarios.harness.faults.contract import Fault, Probe
 from scenarios.harness.faults.join import absent_at_start
@@ -22,7 +23,6 @@ from topologies.runtimes.contract import Runtime, RuntimeFailed
 
 log = logging.getLogger("brokerbench")
 
-NS_PER_S = 1_000_000_000
 FAILED = "failed"
 
 

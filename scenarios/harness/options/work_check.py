@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from drivers.client.work import MS_PER_S, Work
+from drivers.client.work import Work
 from drivers.protocols import Spoken
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.rate_steps import parse_steps
+from records.units import MS_PER_S
 from scenarios.harness.options.run_options import OptionError, Options
 
 CORE = "core"

@@ -6,11 +6,10 @@ from contextlib import closing
 from typing import Protocol, runtime_checkable
 
 from drivers.contract import Browsed, DriverError
+from records.units import NS_PER_MS
 from topologies.management.contract import LyingMessage
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
-
-NS_PER_MS = 1_000_000
 
 
 @runtime_checkable

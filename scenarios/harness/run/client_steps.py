@@ -5,12 +5,12 @@ What is decided here steers the load only. Whether a step was held is told by th
 
 import logging
 
-from drivers.client.pacing import NS_PER_S
 from drivers.users.live_latency import RECEIVED
 from drivers.users.session import Tally, Window
 from records.client_steps import ClientSteps
 from records.percentiles import quantiles_ns
-from scenarios.harness.run.rate_search import GRACE_S, NS_PER_MS, within
+from records.units import NS_PER_MS, NS_PER_S
+from scenarios.harness.run.rate_search import GRACE_S, within
 
 log = logging.getLogger("brokerbench")
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from drivers.client.pacing import NS_PER_S
 from drivers.users.connection_losses import ConnectionLosses, Loss
+from records.units import NS_PER_S
 
 EVERY_NS = NS_PER_S  # so long after the first loss, every client and worker has had the time to tell of its own
 

@@ -14,12 +14,12 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from drivers.canary import PathsUnproven
-from drivers.client.pacing import NS_PER_S
-from drivers.client.work import MS_PER_S, Work
+from drivers.client.work import Work
 from records.errors import RunUnwritable
 from records.run import CONSUMER, RunInfo
 from records.rundir import RunDirectory, new_run_id
 from records.summary import EXIT_STATUS
+from records.units import MS_PER_S, NS_PER_S
 from records.writer import Recorder
 from scenarios.harness.faults.schedule import FaultSchedule
 from scenarios.harness.options.plan import Plan

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from drivers.client.pacing import NS_PER_S
 from drivers.users.session import Go, Tally, Window
 from records.run import WarmUp
+from records.units import NS_PER_S
 from records.writer import Recorder
 from scenarios.harness.faults.schedule import FaultSchedule
 from scenarios.harness.options.plan import Plan

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from drivers.client.pacing import NS_PER_S
 from drivers.users.live_latency import RECEIVED, UNTIMED
 from drivers.users.session import RateChange, Tally, Window
 from records.percentiles import quantiles_ns
 from records.rate_search import AFTER_A_STEP_S, SearchSettings, rest_of
 from records.rate_steps import LEAST_SHARE, RateStep, ends_s, judged_seconds
+from records.units import NS_PER_MS, NS_PER_S
 from scenarios.harness.options.plan import Plan
 from scenarios.harness.run.record import RunRecord
 
@@ -28,7 +28,6 @@ GRACE_S = 1.2
 REST_AT_MOST_S = 90.0
 CLOSE_ENOUGH = 1.05
 """The search ends when the lowest rate that was not held is no more than so many times the highest that was."""
-NS_PER_MS = 1_000_000
 
 
 @dataclass

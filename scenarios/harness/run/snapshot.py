@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from drivers.client.pacing import NS_PER_S
 from drivers.users.session import Tally, Window
+from records.units import NS_PER_S
 from topologies.management.sampling import Reading, Series
 
 UP = "up"

@@ -4,13 +4,12 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-from drivers.client.pacing import NS_PER_S
 from drivers.users.live_latency import RECEIVED
 from records.percentiles import quantiles_ns
+from records.units import NS_PER_MS, NS_PER_S
 from scenarios.harness.run.snapshot import FaultState, Snapshot
 
 KEPT_S = 120
-NS_PER_MS = 1_000_000
 
 
 @dataclass(frozen=True)

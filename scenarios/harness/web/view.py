@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from drivers.client.pacing import NS_PER_S
 from records.buckets import upper_ns
+from records.units import NS_PER_MS, NS_PER_S
 from scenarios.harness.run.snapshot import STALE_AFTER_S, UP, Snapshot
 from topologies.management.sampling import Reading, Series
 
 MIB = 1 << 20
-NS_PER_MS = 1_000_000
 UNKNOWN = "–"
 
 STEPS = {  # the phase after the step of that name

@@ -1,0 +1,5 @@
+"""Units of time, as counts of a smaller one."""
+
+NS_PER_S = 1_000_000_000
+NS_PER_MS = 1_000_000
+MS_PER_S = 1_000
